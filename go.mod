@@ -1,0 +1,3 @@
+module trocar
+
+go 1.26.0

@@ -1,0 +1,389 @@
+// Package types is the one model of value types: those of C, C++, Rust and Go (read from debug info), those that scripts
+// define, and those that only scripts have (strings, tuples, aggregations).
+//
+// A *Type is never changed once it is handed out; a derived type is a new one. Sizes and offsets are in bytes unless a
+// name says bits.
+package types
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Kind is what a type is made of.
+type Kind uint8
+
+// Kinds. The first group exists in traced programs and scripts, the second in scripts only.
+const (
+	Void Kind = iota
+	Bool
+	Int
+	Float
+	Pointer
+	Array
+	Struct // also classes
+	Union
+	Enum
+	Func // a function type: only behind pointers
+
+	String     // NUL-padded bytes of at most Size bytes, NUL included
+	Buffer     // u32 length, then Size-4 bytes
+	Tuple      // Fields without names
+	Record     // Fields with names
+	UStack     // see StackSize
+	KStack     // see StackSize
+	USym       // u64 address, u32 tgid, u32 pad
+	KSym       // u64 address
+	Inet       // u32 family (2 or 10), 16 bytes of address
+	MAC        // 6 bytes, padded to 8
+	Timestamp  // u64 nanoseconds (as of clock Mode), u32 format id, u32 pad
+	CgroupPath // u64 cgroup id, u32 filter id, u32 pad
+	None       // the "type" of a statement-like call (printf …)
+
+	Count // aggregations: per-CPU values of a map, see AggSize
+	Sum
+	Min
+	Max
+	Avg
+	Stats
+	Hist
+	LHist
+	TSeries
+)
+
+// Space says in which memory a pointer points.
+type Space uint8
+
+// Address spaces.
+const (
+	User   Space = iota // the traced process
+	Kernel              // kernel memory
+	BPF                 // our own: address of a variable or map value
+)
+
+// Type describes a type. Which fields have a meaning depends on Kind.
+type Type struct {
+	Kind   Kind
+	Name   string // as shown: "int32", "struct foo", "std::string"; for derived types see String
+	Size   int
+	Align  int
+	Signed bool // Int, Enum, Count, Sum, Min, Max, Avg, Stats
+	Elem   *Type
+	Len    int // Array: elements (-1: unknown, a flexible array)
+	Fields []Field
+	Enums  []Enumerator
+	Space  Space // Pointer
+
+	Mode           StackMode   // UStack, KStack: how it is shown
+	Depth          int         // UStack, KStack: frames at most
+	Bits           int         // Hist: k, the bits per power of two
+	Min, Max, Step int64       // LHist
+	Series         *SeriesSpec // TSeries
+	Clock          Clock       // Timestamp
+
+	// Incomplete marks a type of which only the name is known (struct foo; without a definition).
+	Incomplete bool
+}
+
+// Field is a member of a struct, union, tuple or record.
+type Field struct {
+	Name   string // empty: unnamed struct or union (its members are promoted), or a tuple's
+	Type   *Type
+	Offset int
+	// BitSize is the width of a bit-field (0: none), BitOffset its lowest bit, counted from the lowest bit of the
+	// byte at Offset.
+	BitSize, BitOffset int
+}
+
+// Enumerator is a named value of an enum.
+type Enumerator struct {
+	Name  string
+	Value int64 // the bits, to be read as Signed says
+}
+
+// StackMode is how a stack is shown.
+type StackMode uint8
+
+// Stack modes.
+const (
+	StackDefault StackMode = iota // taken from the config
+	StackBpftrace
+	StackPerf
+	StackRaw
+	StackBuildID
+)
+
+// Clock names a kernel clock.
+type Clock uint8
+
+// Clocks.
+const (
+	ClockBoot Clock = iota
+	ClockMonotonic
+	ClockTAI
+	ClockSwTAI
+)
+
+// SeriesSpec is what a time series keeps.
+type SeriesSpec struct {
+	IntervalNS uint64
+	Count      int
+	Agg        Kind // Sum, Min, Max, Avg, or None: the last value
+	Signed     bool
+}
+
+// Basic types shared by all.
+var (
+	TVoid   = &Type{Kind: Void, Name: "void"}
+	TNone   = &Type{Kind: None, Name: "none"}
+	TBool   = &Type{Kind: Bool, Name: "bool", Size: 1, Align: 1}
+	TInt8   = intType("int8", 1, true)
+	TInt16  = intType("int16", 2, true)
+	TInt32  = intType("int32", 4, true)
+	TInt64  = intType("int64", 8, true)
+	TUint8  = intType("uint8", 1, false)
+	TUint16 = intType("uint16", 2, false)
+	TUint32 = intType("uint32", 4, false)
+	TUint64 = intType("uint64", 8, false)
+)
+
+func intType(name string, size int, signed bool) *Type {
+	return &Type{Kind: Int, Name: name, Size: size, Align: size, Signed: signed}
+}
+
+// IntOf returns the script's integer type of a size (1, 2, 4, 8) and sign.
+func IntOf(size int, signed bool) *Type {
+	switch {
+	case size == 1 && signed:
+		return TInt8
+	case size == 1:
+		return TUint8
+	case size == 2 && signed:
+		return TInt16
+	case size == 2:
+		return TUint16
+	case size == 4 && signed:
+		return TInt32
+	case size == 4:
+		return TUint32
+	case signed:
+		return TInt64
+	}
+	return TUint64
+}
+
+// PointerTo makes a pointer type.
+func PointerTo(elem *Type, space Space) *Type {
+	return &Type{Kind: Pointer, Size: 8, Align: 8, Elem: elem, Space: space}
+}
+
+// ArrayOf makes an array type; n is -1 for a flexible array.
+func ArrayOf(elem *Type, n int) *Type {
+	return &Type{Kind: Array, Size: elem.Size * max(n, 0), Align: elem.Align, Elem: elem, Len: n}
+}
+
+// StringOf makes a string type that holds size bytes, the final NUL included.
+func StringOf(size int) *Type { return &Type{Kind: String, Name: "string", Size: size, Align: 1} }
+
+// BufferOf makes a buffer type of at most n bytes of data.
+func BufferOf(n int) *Type { return &Type{Kind: Buffer, Name: "buffer", Size: n + 4, Align: 4} }
+
+// TupleOf lays out a tuple; fields are aligned to at most 8.
+func TupleOf(elems ...*Type) *Type {
+	t := &Type{Kind: Tuple, Align: 1}
+	for _, e := range elems {
+		t.Fields = append(t.Fields, Field{Type: e})
+	}
+	t.layOut()
+	return t
+}
+
+// RecordOf lays out a record.
+func RecordOf(names []string, elems []*Type) *Type {
+	t := &Type{Kind: Record, Align: 1}
+	for i, e := range elems {
+		t.Fields = append(t.Fields, Field{Name: names[i], Type: e})
+	}
+	t.layOut()
+	return t
+}
+
+func (t *Type) layOut() {
+	off := 0
+	for i := range t.Fields {
+		f := &t.Fields[i]
+		a := max(1, min(f.Type.Align, 8))
+		off = (off + a - 1) / a * a
+		f.Offset = off
+		off += f.Type.Size
+		t.Align = max(t.Align, a)
+	}
+	t.Size = (off + t.Align - 1) / t.Align * t.Align
+}
+
+// StackType makes a stack type of at most depth frames. Its value is: u32 tgid, u32 number of frames, then depth
+// u64 addresses (unused ones zero).
+func StackType(kind Kind, depth int, mode StackMode) *Type {
+	name := "ustack_t"
+	if kind == KStack {
+		name = "kstack_t"
+	}
+	return &Type{Kind: kind, Name: name, Size: 8 + 8*depth, Align: 8, Depth: depth, Mode: mode}
+}
+
+// Types with one fixed form.
+var (
+	TUSym       = &Type{Kind: USym, Name: "usym_t", Size: 16, Align: 8}
+	TKSym       = &Type{Kind: KSym, Name: "ksym_t", Size: 8, Align: 8}
+	TInet       = &Type{Kind: Inet, Name: "inet", Size: 20, Align: 4}
+	TMAC        = &Type{Kind: MAC, Name: "mac_address", Size: 8, Align: 1}
+	TCgroupPath = &Type{Kind: CgroupPath, Name: "cgroup_path_t", Size: 16, Align: 8}
+)
+
+// TimestampOf makes the type of strftime's value.
+func TimestampOf(clock Clock) *Type {
+	return &Type{Kind: Timestamp, Name: "timestamp", Size: 16, Align: 8, Clock: clock}
+}
+
+// AggOf makes an aggregation type without parameters (Count, Sum, Min, Max, Avg, Stats). The value per CPU is:
+// Count, Sum: i64; Min, Max: i64 value, u64 1 if set; Avg, Stats: i64 total, u64 count.
+func AggOf(kind Kind, signed bool) *Type {
+	t := &Type{Kind: kind, Size: 16, Align: 8, Signed: signed}
+	switch kind {
+	case Count:
+		t.Name, t.Size = "count_t", 8
+	case Sum:
+		t.Name, t.Size = "sum_t", 8
+	case Min:
+		t.Name = "min_t"
+	case Max:
+		t.Name = "max_t"
+	case Avg:
+		t.Name = "avg_t"
+	case Stats:
+		t.Name = "stats_t"
+	}
+	return t
+}
+
+// HistOf makes a log2 histogram with 2^bits buckets per power of two (bits 0 to 5). Its value is an array of u64 counters:
+// index 0 negative values, then the buckets of HistBucket.
+func HistOf(bits int) *Type {
+	return &Type{Kind: Hist, Name: "hist_t", Size: 8 * HistBuckets(bits), Align: 8, Bits: bits}
+}
+
+// HistBuckets is the number of counters of a histogram: one for negative values, one for each value below 2^bits, and
+// 2^bits for each of the 64-bits powers of two above.
+func HistBuckets(bits int) int { return 1 + 1<<bits + (64-bits)<<bits }
+
+// LHistOf makes a linear histogram: u64 counters for (-inf,min), the steps, [max, inf).
+func LHistOf(lo, hi, step int64) *Type {
+	return &Type{Kind: LHist, Name: "lhist_t", Size: 8 * (int((hi-lo)/step) + 2), Align: 8, Min: lo, Max: hi, Step: step}
+}
+
+// SeriesOf makes a time series: for each of Count intervals {u64 epoch (interval number + 1, 0: unused), i64 value,
+// u64 count (Avg) or nanoseconds of the last update (last value)}.
+func SeriesOf(s SeriesSpec) *Type {
+	return &Type{Kind: TSeries, Name: "tseries_t", Size: 24 * s.Count, Align: 8, Signed: s.Signed, Series: &s}
+}
+
+// IsAgg tells whether the kind is an aggregation (a per-CPU map value).
+func (t *Type) IsAgg() bool { return t.Kind >= Count }
+
+// IsCastableAgg tells whether an aggregation has an integer value (count, sum, min, max, avg).
+func (t *Type) IsCastableAgg() bool { return t.Kind >= Count && t.Kind <= Stats && t.Kind != Stats }
+
+// IsInteger tells whether the type computes like an integer (integers, enums, bool).
+func (t *Type) IsInteger() bool { return t.Kind == Int || t.Kind == Enum || t.Kind == Bool }
+
+// IsScalar tells whether a value fits a register: integers, enums, bool and pointers.
+func (t *Type) IsScalar() bool { return t.IsInteger() || t.Kind == Pointer }
+
+// Field finds a member by name, also in unnamed members (offset added up) and base classes.
+func (t *Type) Field(name string) (Field, bool) {
+	for _, f := range t.Fields {
+		if f.Name == name {
+			return f, true
+		}
+	}
+	for _, f := range t.Fields {
+		if f.Name == "" && (f.Type.Kind == Struct || f.Type.Kind == Union) {
+			if g, ok := f.Type.Field(name); ok {
+				g.Offset += f.Offset
+				return g, true
+			}
+		}
+	}
+	return Field{}, false
+}
+
+// String is the type in the script's syntax (postfix pointers and arrays).
+func (t *Type) String() string {
+	if t == nil {
+		return "none"
+	}
+	switch t.Kind {
+	case Pointer:
+		return t.Elem.String() + " *"
+	case Array:
+		if t.Len < 0 {
+			return t.Elem.String() + "[]"
+		}
+		return fmt.Sprintf("%s[%d]", t.Elem, t.Len)
+	case String:
+		return fmt.Sprintf("string[%d]", t.Size)
+	case Buffer:
+		return fmt.Sprintf("buffer[%d]", t.Size-4)
+	case Tuple, Record:
+		var b strings.Builder
+		b.WriteByte('(')
+		for i, f := range t.Fields {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			if t.Kind == Record {
+				b.WriteString(f.Name + "=")
+			}
+			b.WriteString(f.Type.String())
+		}
+		b.WriteByte(')')
+		return b.String()
+	}
+	return t.Name
+}
+
+// Equal compares by structure; named structs by name and size.
+func (t *Type) Equal(u *Type) bool {
+	if t == u {
+		return true
+	}
+	if t == nil || u == nil || t.Kind != u.Kind || t.Size != u.Size || t.Signed != u.Signed {
+		return false
+	}
+	switch t.Kind {
+	case Pointer:
+		return t.Space == u.Space && t.Elem.Equal(u.Elem)
+	case Array:
+		return t.Len == u.Len && t.Elem.Equal(u.Elem)
+	case Struct, Union, Enum, Func:
+		return t.Name == u.Name
+	case Tuple, Record:
+		if len(t.Fields) != len(u.Fields) {
+			return false
+		}
+		for i := range t.Fields {
+			if t.Fields[i].Name != u.Fields[i].Name || !t.Fields[i].Type.Equal(u.Fields[i].Type) {
+				return false
+			}
+		}
+	case UStack, KStack:
+		return t.Mode == u.Mode
+	case Hist:
+		return t.Bits == u.Bits
+	case LHist:
+		return t.Min == u.Min && t.Max == u.Max && t.Step == u.Step
+	case TSeries:
+		return *t.Series == *u.Series
+	}
+	return true
+}

@@ -1,0 +1,106 @@
+// Package probe owns the probe kinds: the grammar of their attach points, how a specification is matched to points in
+// binaries and processes, and which variables are in scope there.
+//
+// Matching changes nothing and needs no more rights than to read the target; attaching is package kernel's.
+package probe
+
+import (
+	"trocar/internal/binary/types"
+	"trocar/internal/script/diag"
+	"trocar/internal/script/syntax"
+)
+
+// Kind is a probe kind.
+type Kind uint8
+
+// Kinds.
+const (
+	Begin Kind = iota
+	End
+	Self // self:signal:NAME
+	Test
+	Bench
+	Interval
+	Profile
+	Software
+	Hardware
+	Uprobe
+	Uretprobe
+	USDT
+	Watchpoint
+	Tracepoint
+	RawTracepoint
+	Kprobe
+	Kretprobe
+	Fentry
+	Fexit
+	Iter
+)
+
+// Point is one place, fully known: what package kernel attaches to. Which fields count depends on Kind.
+type Point struct {
+	Kind Kind
+	Name string // the full name as the builtin `probe` shows it: "uprobe:/usr/bin/bash:readline"
+	Func string // what the builtin `func` shows for it ("" : looked up from the address)
+
+	// Uprobe, Uretprobe, USDT.
+	Path   string // file to attach to, as it can be opened from our own root
+	Offset uint64 // file offset of the instruction
+	Addr   uint64 // its virtual address in the file
+	RefCtr uint64 // USDT: file offset of the semaphore, 0: none
+	PID    int    // only this process; 0: all
+
+	// Interval, Profile: period in nanoseconds, or Freq in hertz (one of both). Software, Hardware: Period in events.
+	Period, Freq uint64
+	Config       uint64 // Software, Hardware: perf's event number
+
+	// Watchpoint.
+	WatchLen  int
+	WatchMode string // r, w, x combined
+
+	// Tracepoint "category"/"event", RawTracepoint event, Kprobe/Fentry function, Iter target, Self signal name.
+	Category, Event string
+
+	Scope *Scope
+}
+
+// Scope is what a script can see at a point besides the CPU's registers. Points with equal scopes share a program.
+type Scope struct {
+	Args      []Var         // by name: `args.x`
+	Retval    *Var          // typed result, where known
+	ArgN      []types.Place // USDT: arg0, arg1 …; nil: by the C calling convention
+	ArgNTypes []*types.Type // beside ArgN
+	// ArgsType is the whole of `args` when it is a struct in kernel memory (tracepoint records): fields at offsets of
+	// the context. Nil otherwise.
+	ArgsType *types.Type
+}
+
+// Var is a variable and its place.
+type Var struct {
+	Name  string
+	Type  *types.Type
+	Place types.Place
+}
+
+// Match is what one attach point of a script matched.
+type Match struct {
+	Spec   *syntax.AttachPoint
+	Points []*Point
+}
+
+// Options of matching.
+type Options struct {
+	PID       int // -p
+	ChildPID  int // -c: a process held at exec
+	Unsafe    bool
+	Missing   string // config missing_probes: error, warn, ignore
+	MaxProbes int
+	Demangle  bool
+	NeedArgs  func(*syntax.AttachPoint) bool // whether types of arguments are asked for
+}
+
+// Result of matching all probes of a script: one entry for each syntax.Probe, in order.
+type Result struct {
+	Matches [][]Match
+	Diags   diag.List
+}

@@ -1,0 +1,152 @@
+// Package diag holds places in script text and the messages about them.
+//
+// A diagnostic is data: severity, place, text, notes and hints. How it looks on a terminal or in JSON is decided
+// when it is shown (see Text), never where it is made.
+package diag
+
+import (
+	"fmt"
+	"sort"
+)
+
+// Source is one piece of script text: a file, or the text of -e.
+type Source struct {
+	Name string // as shown in messages: a path, or "stdin" for -e text (bpftrace's word)
+	Text string
+
+	lines []int // offsets at which lines begin; built on first use
+}
+
+// Pos gives the 1-based line and column (in bytes) of an offset.
+func (s *Source) Pos(offset int) (line, col int) {
+	if s.lines == nil {
+		s.lines = append(s.lines, 0)
+		for i := 0; i < len(s.Text); i++ {
+			if s.Text[i] == '\n' {
+				s.lines = append(s.lines, i+1)
+			}
+		}
+	}
+	if offset < 0 {
+		offset = 0
+	}
+	if offset > len(s.Text) {
+		offset = len(s.Text)
+	}
+	i := sort.SearchInts(s.lines, offset+1) - 1
+	return i + 1, offset - s.lines[i] + 1
+}
+
+// Line returns the text of a 1-based line, without its line break.
+func (s *Source) Line(line int) string {
+	s.Pos(0)
+	if line < 1 || line > len(s.lines) {
+		return ""
+	}
+	start, end := s.lines[line-1], len(s.Text)
+	if line < len(s.lines) {
+		end = s.lines[line] - 1
+	}
+	if end > start && s.Text[end-1] == '\r' {
+		end--
+	}
+	return s.Text[start:end]
+}
+
+// Span is a stretch of a source: [Start, End) in bytes. The zero Span is "no place".
+type Span struct {
+	Source     *Source
+	Start, End int
+}
+
+// To joins two spans of one source.
+func (s Span) To(t Span) Span {
+	if s.Source == nil {
+		return t
+	}
+	if t.Source != s.Source {
+		return s
+	}
+	return Span{s.Source, min(s.Start, t.Start), max(s.End, t.End)}
+}
+
+// String is "name:line:col-col" on one line, "name:line-line" over several: bpftrace's form.
+func (s Span) String() string {
+	if s.Source == nil {
+		return ""
+	}
+	l1, c1 := s.Source.Pos(s.Start)
+	l2, c2 := s.Source.Pos(s.End)
+	if l1 == l2 {
+		return fmt.Sprintf("%s:%d:%d-%d", s.Source.Name, l1, c1, c2)
+	}
+	return fmt.Sprintf("%s:%d-%d", s.Source.Name, l1, l2)
+}
+
+// Severity tells who must act: an error stops the run, a warning does not.
+type Severity uint8
+
+// Severities.
+const (
+	Error Severity = iota
+	Warning
+	Info
+)
+
+func (s Severity) String() string { return [...]string{"ERROR", "WARNING", "INFO"}[s] }
+
+// Diagnostic is one message about a script or a run.
+type Diagnostic struct {
+	Severity Severity
+	Span     Span // may be zero
+	Text     string
+	Notes    []Note   // more places or facts
+	Hints    []string // the ways out
+}
+
+// Note is a further fact, with or without a place.
+type Note struct {
+	Span Span
+	Text string
+}
+
+// Note adds a fact and returns d.
+func (d *Diagnostic) Note(span Span, format string, args ...any) *Diagnostic {
+	d.Notes = append(d.Notes, Note{span, fmt.Sprintf(format, args...)})
+	return d
+}
+
+// Hint adds a way out and returns d.
+func (d *Diagnostic) Hint(format string, args ...any) *Diagnostic {
+	d.Hints = append(d.Hints, fmt.Sprintf(format, args...))
+	return d
+}
+
+// List collects diagnostics in the order they were made.
+type List struct {
+	All    []*Diagnostic
+	errors int
+}
+
+// Add appends a diagnostic.
+func (l *List) Add(severity Severity, span Span, format string, args ...any) *Diagnostic {
+	d := &Diagnostic{Severity: severity, Span: span, Text: fmt.Sprintf(format, args...)}
+	l.All = append(l.All, d)
+	if severity == Error {
+		l.errors++
+	}
+	return d
+}
+
+// Errorf adds an error.
+func (l *List) Errorf(span Span, format string, args ...any) *Diagnostic {
+	return l.Add(Error, span, format, args...)
+}
+
+// Warnf adds a warning.
+func (l *List) Warnf(span Span, format string, args ...any) *Diagnostic {
+	return l.Add(Warning, span, format, args...)
+}
+
+// Errors is the number of errors so far.
+func (l *List) Errors() int { return l.errors }

@@ -1,0 +1,179 @@
+// Package result is what a run yields: events with decoded values, maps, stacks, notices and losses. It imports nothing of
+// trocar, so that library users can consume it alone.
+package result
+
+import "time"
+
+// Kind is the kind of a Value.
+type Kind uint8
+
+// Kinds of values.
+const (
+	None        Kind = iota
+	Int              // Num as int64
+	Uint             // Num
+	Bool             // Num 0 or 1
+	Pointer          // Num
+	Float            // Num: float64 bits
+	Enum             // Num; Text is the enumerator's name ("" unknown), Signed
+	String           // Text; Cut if it was longer in memory
+	Buffer           // Text: bytes
+	Array            // Elems
+	Struct           // Elems with Names
+	Tuple            // Elems
+	Record           // Elems with Names
+	Stack            // Frames
+	Symbol           // Text (already resolved), Num the address
+	Address          // Text: an inet or MAC address, as shown
+	Timestamp        // Text: formatted
+	Unavailable      // Text: the reason
+	Stats            // Elems: count, average, total
+	Histogram        // Hist
+	Series           // Series
+)
+
+// Value is a decoded value. It owns nothing: Text and Elems may be reused by the decoder after the Sink has returned.
+type Value struct {
+	Kind   Kind
+	Size   int    // bytes of an Int, Uint, Enum in memory
+	Num    uint64 // bits
+	Signed bool
+	Cut    bool
+	Text   string
+	Type   string // source name of a struct, enum or pointer target ("" if of no interest)
+	Names  []string
+	Elems  []Value
+	Frames []Frame
+	Mode   StackMode
+	Hist   *Hist
+	Series *SeriesData
+}
+
+// StackMode says how a stack is shown.
+type StackMode uint8
+
+// Stack modes.
+const (
+	ModeBpftrace StackMode = iota
+	ModePerf
+	ModeRaw
+	ModeBuildID
+)
+
+// Frame is one entry of a stack, innermost first.
+type Frame struct {
+	Addr         uint64
+	Symbol       string // "" if unknown
+	Offset       uint64 // from the symbol's start
+	Module       string // file
+	ModuleOffset uint64 // file offset of the address
+	BuildID      string
+	File         string // source
+	Line         int
+	Inlined      bool
+}
+
+// Bucket is one bar of a histogram: [Lo, Hi), with the infinite ends marked.
+type Bucket struct {
+	Lo, Hi       int64
+	LoInf, HiInf bool
+	Count        uint64
+}
+
+// Hist is a histogram; Buckets begin with the first and end with the last that is not empty (linear ones: all in between).
+type Hist struct {
+	Linear  bool
+	Bits    int
+	Buckets []Bucket
+}
+
+// SeriesData is a time series.
+type SeriesData struct {
+	Interval time.Duration
+	Points   []SeriesPoint
+}
+
+// SeriesPoint is one interval; Set is false if nothing was recorded in it.
+type SeriesPoint struct {
+	Start time.Time
+	Value int64
+	Set   bool
+}
+
+// Entry is one key and value of a map. Key is nil for a scalar map.
+type Entry struct {
+	Key   *Value
+	Value Value
+}
+
+// MapKind tells a sink how a map is shown.
+type MapKind uint8
+
+// Kinds of maps.
+const (
+	PlainMap MapKind = iota
+	HistMap
+	LHistMap
+	StatsMap
+	SeriesMap
+)
+
+// Map is a map's content at one moment, sorted as it is to be shown.
+type Map struct {
+	Name    string
+	Kind    MapKind
+	Keyed   bool
+	Entries []Entry
+}
+
+// Event is one thing that a run tells. Exactly one group of fields is set, by Kind.
+type Event struct {
+	Kind   EventKind
+	Time   time.Time // when it was read (zero if of no interest)
+	Text   string    // Printf, Join, Cat, System, Clock, Notice text, Lost text
+	Value  *Value    // Print
+	Map    *Map      // MapContent
+	Place  string    // Notice: "stdin:1:9-20" or ""
+	Source string    // Notice: the line(s) of source with marks, already laid out; may be ""
+	Level  Level     // Notice
+	N      uint64    // Attached: number of probes; Lost: number of events
+	Hints  []string  // Notice: facts and ways out
+	Cause  string    // Lost: what was lost (events, map updates, …); Helper error: name of the helper
+	Code   int64     // Helper error: return code
+	Action int       // number of the script's probe
+}
+
+// EventKind is the kind of an Event.
+type EventKind uint8
+
+// Kinds of events.
+const (
+	EvPrintf EventKind = iota
+	EvPrint            // print(value)
+	EvMap              // print(@map), or at exit
+	EvTime
+	EvJoin
+	EvCat
+	EvSystem
+	EvAttached
+	EvLost
+	EvNotice
+	EvHelperError
+)
+
+// Level of a notice.
+type Level uint8
+
+// Levels.
+const (
+	Info Level = iota
+	Warning
+	Error
+)
+
+// Sink takes what a run yields. Calls come from one goroutine, in order. An error ends the run.
+type Sink interface {
+	Event(*Event) error
+	// Flush is called when no event is at hand.
+	Flush() error
+}
