@@ -59,6 +59,7 @@ const (
 	User   Space = iota // the traced process
 	Kernel              // kernel memory
 	BPF                 // our own: address of a variable or map value
+	AnySpace            // not known when compiling: the address itself tells (kernel addresses have the highest bit set)
 )
 
 // Type describes a type. Which fields have a meaning depends on Kind.
@@ -146,6 +147,9 @@ var (
 	TUint32 = intType("uint32", 4, false)
 	TUint64 = intType("uint64", 8, false)
 )
+
+// TChar is C's char. An array of it is text: see IsText.
+var TChar = intType("char", 1, true)
 
 func intType(name string, size int, signed bool) *Type {
 	return &Type{Kind: Int, Name: name, Size: size, Align: size, Signed: signed}
@@ -295,6 +299,12 @@ func (t *Type) IsCastableAgg() bool { return t.Kind >= Count && t.Kind <= Stats 
 
 // IsInteger tells whether the type computes like an integer (integers, enums, bool).
 func (t *Type) IsInteger() bool { return t.Kind == Int || t.Kind == Enum || t.Kind == Bool }
+
+// IsText tells whether the type is an array of C's char (not of signed or unsigned char): shown as a string, which
+// need not end with a NUL.
+func (t *Type) IsText() bool {
+	return t.Kind == Array && t.Len >= 0 && t.Elem.Kind == Int && t.Elem.Size == 1 && t.Elem.Name == "char"
+}
 
 // IsScalar tells whether a value fits a register: integers, enums, bool and pointers.
 func (t *Type) IsScalar() bool { return t.IsInteger() || t.Kind == Pointer }

@@ -104,7 +104,9 @@ type (
 		Var *Var
 	}
 	// MapGet reads a map entry; missing entries read as zero. Key nil: scalar map.
-	// Of an aggregation: the integer over all CPUs (type int64 or uint64); of others T is the map's value type.
+	// Of an aggregation with an integer value (count, sum, min, max, avg): the integer over all CPUs (type int64 or
+	// uint64). Of stats: the sums over all CPUs, only as an argument of print and printf or an element of a tuple there.
+	// Of others T is the map's value type.
 	MapGet struct {
 		E
 		Map *Map
@@ -138,7 +140,8 @@ type (
 	}
 	// Cast converts X to T. Integers: truncate or extend by the sign of X's type; to bool: != 0. Pointer to pointer or integer:
 	// same bits. Integer to array and back: same bytes. Castable aggregations never appear here (see MapGet).
-	// String to string of another capacity, string to int8 array, tuple to tuple element-wise.
+	// String to string of another capacity, string to int8 array, tuple to tuple element-wise, record to record by name.
+	// C text (types.IsText, N bytes) to string of N+1 bytes: up to the first NUL, which is added.
 	Cast struct {
 		E
 		X Expr
@@ -205,10 +208,11 @@ type (
 	}
 )
 
-// Arg is an argument: an expression, a map, or a type.
+// Arg is an argument: an expression, a map, a variable to be set (find), or a type.
 type Arg struct {
 	Expr Expr
 	Map  *Map
+	Var  *Var
 	Type *types.Type
 }
 
@@ -281,12 +285,14 @@ type (
 		Map  *Map
 		Body *Block
 	}
-	// Jump leaves: "break", "continue", "return" (unrolled loops keep their jumps, see Once).
+	// Jump leaves: "break", "continue", "return".
 	Jump struct {
 		S
-		Kind string
+		Kind  string
+		Value Expr // of return, or nil: an int64 (the result of a test probe)
 	}
-	// Unrolled is a loop's bodies one after another; break and continue inside act on it.
+	// Unrolled is a loop's bodies one after another (the same *Block several times); break and continue inside belong to
+	// the loop around it.
 	Unrolled struct {
 		S
 		Bodies []*Block
