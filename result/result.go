@@ -16,7 +16,7 @@ const (
 	Pointer          // Num
 	Float            // Num: float64 bits
 	Enum             // Num; Text is the enumerator's name ("" unknown), Signed
-	String           // Text; Cut if it was longer in memory
+	String           // Text; Cut if it was longer in memory: then Text ends with the script's trailer ("..")
 	Buffer           // Text: bytes
 	Array            // Elems
 	Struct           // Elems with Names
@@ -91,6 +91,7 @@ type Hist struct {
 type SeriesData struct {
 	Interval time.Duration
 	Points   []SeriesPoint
+	Unsigned bool // the points' values are uint64 bits
 }
 
 // SeriesPoint is one interval; Set is false if nothing was recorded in it.
@@ -130,7 +131,7 @@ type Map struct {
 type Event struct {
 	Kind   EventKind
 	Time   time.Time // when it was read (zero if of no interest)
-	Text   string    // Printf, Join, Cat, System, Clock, Notice text, Lost text
+	Text   string    // Printf, Join, Cat, System, Time, Notice text, Lost text
 	Value  *Value    // Print
 	Map    *Map      // MapContent
 	Place  string    // Notice: "stdin:1:9-20" or ""
@@ -141,6 +142,16 @@ type Event struct {
 	Cause  string    // Lost: what was lost (events, map updates, …); Helper error: name of the helper
 	Code   int64     // Helper error: return code
 	Action int       // number of the script's probe
+
+	File      string // the same place as Place, in parts, for machine-readable formats
+	Line, Col int
+	Expanded  []Place // the macro calls that the place was expanded from, innermost first
+}
+
+// Place is a further place of an event.
+type Place struct {
+	Span   string // "stdin:1:9-20"
+	Source string // the line(s) of source with marks, already laid out; may be ""
 }
 
 // EventKind is the kind of an Event.
@@ -148,9 +159,9 @@ type EventKind uint8
 
 // Kinds of events.
 const (
-	EvPrintf EventKind = iota
-	EvPrint            // print(value)
-	EvMap              // print(@map), or at exit
+	EvPrintf EventKind = iota // Level Warning: warnf, Error: errorf; these have a place
+	EvPrint                   // print(value)
+	EvMap                     // print(@map), or at exit
 	EvTime
 	EvJoin
 	EvCat
@@ -158,7 +169,8 @@ const (
 	EvAttached
 	EvLost
 	EvNotice
-	EvHelperError
+	EvHelperError // Cause empty: another error of the running script (division by zero), told by Text
+	EvEnd         // the probes are gone and end has run; what follows are the maps shown at exit, by name
 )
 
 // Level of a notice.
