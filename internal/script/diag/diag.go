@@ -1,7 +1,7 @@
 // Package diag holds places in script text and the messages about them.
 //
 // A diagnostic is data: severity, place, text, notes and hints. How it looks on a terminal or in JSON is decided
-// when it is shown (see Text), never where it is made.
+// when it is shown (see Format), never where it is made.
 package diag
 
 import (
@@ -14,7 +14,17 @@ type Source struct {
 	Name string // as shown in messages: a path, or "stdin" for -e text (bpftrace's word)
 	Text string
 
+	// From is the macro call that this text was expanded at; zero for text that stands where it was written. The
+	// expansion of a macro has a Source of its own (see Expanded), so its spans know where they ended up.
+	From Span
+
 	lines []int // offsets at which lines begin; built on first use
+}
+
+// Expanded is the same text as the body of a macro called at a place.
+func (s *Source) Expanded(at Span) *Source {
+	s.Pos(0)
+	return &Source{Name: s.Name, Text: s.Text, From: at, lines: s.lines}
 }
 
 // Pos gives the 1-based line and column (in bytes) of an offset.
@@ -67,7 +77,7 @@ func (s Span) To(t Span) Span {
 	if t.Source != s.Source {
 		return s
 	}
-	return Span{s.Source, min(s.Start, t.Start), max(s.End, t.End)}
+	return Span{Source: s.Source, Start: min(s.Start, t.Start), End: max(s.End, t.End)}
 }
 
 // String is "name:line:col-col" on one line, "name:line-line" over several: bpftrace's form.

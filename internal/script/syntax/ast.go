@@ -9,12 +9,14 @@ import "trocar/internal/script/diag"
 // File is one parsed script with its imports merged in (see Load).
 type File struct {
 	Source *diag.Source
+	Header string // the "#!" line without its line break, empty without
 	CDefs  []CDef // struct, union, enum, typedef and #define before the script proper, in order
 	Config []*ConfigEntry
 	// Items in source order; those of imported scripts come first.
 	Imports  []*Import
 	MapDecls []*MapDecl
 	Macros   []*Macro
+	Funcs    []*Func
 	Probes   []*Probe
 }
 
@@ -23,10 +25,11 @@ type ConfigEntry struct {
 	Span      diag.Span
 	Name      string
 	Value     string // text of the value: identifier, number or string without quotes
+	Quoted    bool   // the value was a string
 	ValueSpan diag.Span
 }
 
-// Import is an import statement of the root level.
+// Import is an import statement of the root level, or (for headers) inside a block. Expand drops the latter.
 type Import struct {
 	Span diag.Span
 	Path string
@@ -49,6 +52,16 @@ type Macro struct {
 	Params []Expr // *Var, *Map or *Ident
 	Body   *Block // Value is the macro's value, nil for a statement macro
 	Std    bool   // from the standard library
+}
+
+// Func is `fn name($a : type, …) : type { body }`. The language can define these but not yet call them.
+type Func struct {
+	Span   diag.Span
+	Name   string
+	Params []*Var
+	Types  []*TypeExpr // of the parameters
+	Result *TypeExpr
+	Body   *Block
 }
 
 // Probe is one action block with its attach points.
@@ -207,7 +220,7 @@ type (
 		NameSpans []diag.Span
 		Elems     []Expr
 	}
-	// Sizeof is sizeof(type or expression).
+	// Sizeof is sizeof(type or expression). A bare name is a Type: names of types go before builtins and macros here.
 	Sizeof struct {
 		Place
 		Type *TypeExpr // nil: X
@@ -289,7 +302,8 @@ type (
 		Type  *TypeExpr // nil: inferred
 		Value Expr      // nil: zero
 	}
-	// If is if/else; Else is nil, a *Block or an *If. Comptime is set for `if comptime (…)`.
+	// If is if/else; Else is nil, a *Block or an *If. Comptime is set for `if comptime (…)`. It is an expression where its
+	// value is used (`$x = if ($y) { 1 } else { 2 }`): then the blocks have a Value.
 	If struct {
 		Place
 		Cond     Expr
@@ -357,6 +371,7 @@ func (*Typeinfo) expr()        {}
 func (*Comptime) expr()        {}
 func (*BlockExpr) expr()       {}
 func (*TypeExpr) expr()        {}
+func (*If) expr()              {}
 
 func (*Block) stmt()    {}
 func (*ExprStmt) stmt() {}
@@ -369,6 +384,10 @@ func (*ForMap) stmt()   {}
 func (*ForRange) stmt() {}
 func (*Unroll) stmt()   {}
 func (*Jump) stmt()     {}
+func (*Import) stmt()   {}
+
+// Pos returns the place.
+func (i *Import) Pos() diag.Span { return i.Span }
 
 // CDef is a definition of C's: *CStruct, *CEnum, *CTypedef or *CDefine.
 type CDef interface{ cdef() }
@@ -415,7 +434,7 @@ type CTypedef struct {
 	Type CType
 }
 
-// CDefine is an object-like #define whose body is kept as text; uses of it in the script were replaced by the parser.
+// CDefine is an object-like #define. Expand replaces its uses in the script by its body, parsed as an expression.
 type CDefine struct {
 	Span diag.Span
 	Name string
