@@ -38,6 +38,7 @@ const (
 	MAC        // 6 bytes, padded to 8
 	Timestamp  // u64 nanoseconds (as of clock Mode), u32 format id, u32 pad
 	CgroupPath // u64 cgroup id, u32 filter id, u32 pad
+	Username   // u64 uid, shown as the user's name
 	None       // the "type" of a statement-like call (printf …)
 
 	Count // aggregations: per-CPU values of a map, see AggSize
@@ -241,6 +242,7 @@ var (
 	TKSym       = &Type{Kind: KSym, Name: "ksym_t", Size: 8, Align: 8}
 	TInet       = &Type{Kind: Inet, Name: "inet", Size: 20, Align: 4}
 	TMAC        = &Type{Kind: MAC, Name: "mac_address", Size: 8, Align: 1}
+	TUsername   = &Type{Kind: Username, Name: "username_t", Size: 8, Align: 8}
 	TCgroupPath = &Type{Kind: CgroupPath, Name: "cgroup_path_t", Size: 16, Align: 8}
 )
 

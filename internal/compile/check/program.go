@@ -141,7 +141,7 @@ type (
 	// Cast converts X to T. Integers: truncate or extend by the sign of X's type; to bool: != 0. Pointer to pointer or integer:
 	// same bits. Integer to array and back: same bytes. Castable aggregations never appear here (see MapGet).
 	// String to string of another capacity, string to int8 array, tuple to tuple element-wise, record to record by name.
-	// C text (types.IsText, N bytes) to string of N+1 bytes: up to the first NUL, which is added.
+	// Buffer to buffer of more capacity. C text (types.IsText, N bytes) to string of N+1 bytes: up to the first NUL, which is added.
 	Cast struct {
 		E
 		X Expr

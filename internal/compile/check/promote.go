@@ -1,0 +1,388 @@
+package check
+
+import "trocar/internal/binary/types"
+
+// Rules about pairs of types, the same as bpftrace's (its types.cpp, 0.27): when two types are the same, when one can stand
+// for the other, and the smallest type that holds both.
+
+// ty is a type while it is inferred. The zero value means "not known yet".
+type ty struct {
+	t *types.Type
+	// flex marks the type of a literal that is not negative: it is signed by default but takes the sign of whatever it
+	// meets.
+	flex bool
+	// space is where the value came from, for values that are no pointers (pointers carry it in their type): an integer
+	// read in a user-space probe, cast to a pointer, points to user space. AnySpace: not known.
+	space types.Space
+	clock types.Clock // of timestamps
+}
+
+func known(t *types.Type) ty                     { return ty{t: t, space: types.AnySpace} }
+func in(t *types.Type, s types.Space) ty         { return ty{t: t}.at(s) }
+func literal(t *types.Type) ty                   { return ty{t: t, flex: true, space: types.AnySpace} }
+func pointer(elem *types.Type, s types.Space) ty { return known(types.PointerTo(elem, s)) }
+
+func (x ty) none() bool { return x.t == nil }
+
+// is tells whether the type is of one of the kinds.
+func (x ty) is(kinds ...types.Kind) bool {
+	if x.t == nil {
+		return false
+	}
+	for _, k := range kinds {
+		if x.t.Kind == k {
+			return true
+		}
+	}
+	return false
+}
+
+func (x ty) isInt() bool  { return isInt(x.t) }
+func (x ty) isBool() bool { return x.is(types.Bool) }
+func (x ty) isPtr() bool  { return x.is(types.Pointer) }
+func (x ty) isStr() bool  { return x.is(types.String) }
+func (x ty) castable() bool {
+	return x.t != nil && x.t.IsCastableAgg()
+}
+func (x ty) signed() bool { return x.t != nil && x.t.Signed }
+
+// in returns where the value points to or came from.
+func (x ty) where() types.Space {
+	if x.isPtr() {
+		return x.t.Space
+	}
+	return x.space
+}
+
+// at returns the type with another address space.
+func (x ty) at(s types.Space) ty {
+	x.space = s
+	if x.isPtr() && x.t.Space != s {
+		x.t = types.PointerTo(x.t.Elem, s)
+	}
+	return x
+}
+
+// isInt tells whether a type is an integer in bpftrace's sense: enums are, bool is not.
+func isInt(t *types.Type) bool { return t != nil && (t.Kind == types.Int || t.Kind == types.Enum) }
+
+// needsPerCPU tells whether values of the type are kept per CPU: the aggregations.
+func needsPerCPU(t *types.Type) bool { return t != nil && t.IsAgg() }
+
+// multiKey tells whether a value is spread over several buckets and so has no value of its own.
+func multiKey(t *types.Type) bool {
+	return t != nil && (t.Kind == types.Hist || t.Kind == types.LHist || t.Kind == types.TSeries)
+}
+
+// same compares types; address spaces don't count.
+func same(a, b *types.Type) bool {
+	if a == b {
+		return true
+	}
+	if a == nil || b == nil || a.Kind != b.Kind {
+		return false
+	}
+	switch a.Kind {
+	case types.Struct, types.Union:
+		if a.Name == "" && b.Name == "" {
+			return false // unnamed types are the same only if they are one
+		}
+		return a.Name == b.Name && a.Size == b.Size
+	case types.Enum:
+		return a.Name == b.Name && a.Size == b.Size
+	case types.Pointer:
+		return same(a.Elem, b.Elem)
+	case types.Array:
+		return a.Len == b.Len && same(a.Elem, b.Elem)
+	case types.Tuple, types.Record:
+		if len(a.Fields) != len(b.Fields) {
+			return false
+		}
+		for i, f := range a.Fields {
+			if f.Name != b.Fields[i].Name || !same(f.Type, b.Fields[i].Type) {
+				return false
+			}
+		}
+		return true
+	case types.UStack, types.KStack:
+		return a.Mode == b.Mode && a.Depth == b.Depth
+	case types.Hist, types.LHist, types.TSeries:
+		return true // their parameters are compared apart, see aggParams
+	}
+	return a.Size == b.Size && a.Signed == b.Signed
+}
+
+// compatible tells whether values of both types may live in one variable after promotion.
+func compatible(a, b *types.Type) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	if isInt(a) && isInt(b) {
+		return true
+	}
+	if a.Kind != b.Kind {
+		return false
+	}
+	switch a.Kind {
+	case types.Struct, types.Union:
+		return a == b || a.Name != "" && a.Name == b.Name
+	case types.Pointer:
+		return compatible(a.Elem, b.Elem)
+	case types.Tuple:
+		if len(a.Fields) != len(b.Fields) {
+			return false
+		}
+		for i := range a.Fields {
+			if !compatible(a.Fields[i].Type, b.Fields[i].Type) {
+				return false
+			}
+		}
+	case types.UStack, types.KStack:
+		return a.Mode == b.Mode && a.Depth == b.Depth
+	case types.Record:
+		if len(a.Fields) != len(b.Fields) {
+			return false
+		}
+		for _, f := range a.Fields {
+			g, ok := b.Field(f.Name)
+			if !ok || !compatible(f.Type, g.Type) {
+				return false
+			}
+		}
+	case types.Array:
+		return same(a.Elem, b.Elem) && (a.Size == 0 || b.Size == 0 || a.Size == b.Size)
+	}
+	return true
+}
+
+// fits tells whether every value of a can be held by b.
+func fits(a ty, b *types.Type) bool {
+	if !compatible(a.t, b) {
+		return false
+	}
+	switch {
+	case a.isStr():
+		return a.t.Size <= b.Size
+	case a.isInt():
+		if a.signed() == b.Signed || a.flex {
+			return a.t.Size <= b.Size
+		}
+		return !a.signed() && a.t.Size < b.Size
+	case a.is(types.Tuple):
+		for i, f := range a.t.Fields {
+			if !fits(known(f.Type), b.Fields[i].Type) {
+				return false
+			}
+		}
+		return true
+	case a.is(types.Record):
+		for _, f := range a.t.Fields {
+			if g, ok := b.Field(f.Name); !ok || !fits(known(f.Type), g.Type) {
+				return false
+			}
+		}
+		return true
+	}
+	return same(a.t, b)
+}
+
+// promoteInt is the smallest integer type for both; where signs differ and nothing holds both it is int64.
+func promoteInt(cur, next ty) ty {
+	size := max(intSize(cur.t), intSize(next.t))
+	res := known(nil)
+	res.flex = cur.flex && next.flex
+	switch {
+	case cur.signed() == next.signed():
+		res.t = types.IntOf(size, cur.signed())
+	case cur.flex || next.flex:
+		res.t = types.IntOf(size, !cur.flex && cur.signed() || !next.flex && next.signed())
+	case cur.signed() && intSize(cur.t) > intSize(next.t), next.signed() && intSize(next.t) > intSize(cur.t):
+		res.t, res.flex = types.IntOf(size, true), false
+	default:
+		res.t, res.flex = types.IntOf(min(2*size, 8), true), false
+	}
+	return res.at(joinSpace(cur.where(), next.where()))
+}
+
+// intSize is the size of an integer; that of an aggregation is that of its result.
+func intSize(t *types.Type) int {
+	if t.IsAgg() {
+		return 8
+	}
+	return t.Size
+}
+
+// aggInt is the integer type an aggregation is read as.
+func aggInt(t *types.Type) *types.Type { return types.IntOf(8, t.Signed) }
+
+// mixed is the space of what points to user memory here and to kernel memory there. Only inference knows it: in the typed
+// tree it is AnySpace, which in inference means "not known yet" (inference only ever goes up: unknown, known, mixed).
+const mixed types.Space = 255
+
+// joinSpace combines where two values came from.
+func joinSpace(a, b types.Space) types.Space {
+	switch {
+	case a == b, b == types.AnySpace:
+		return a
+	case a == types.AnySpace:
+		return b
+	case a != types.User && b != types.User && a != mixed && b != mixed:
+		return types.Kernel // our own memory is kernel memory
+	}
+	return mixed
+}
+
+// promote is the smallest type for values of both; ok is false if there is none.
+func promote(cur, next ty) (res ty, ok bool) {
+	if cur.none() {
+		if next.castable() {
+			return known(aggInt(next.t)), true
+		}
+		return next, true
+	}
+	if next.none() {
+		return cur, true
+	}
+	if same(cur.t, next.t) {
+		res = next.at(joinSpace(cur.where(), next.where()))
+		res.flex = cur.flex && next.flex
+		if next.is(types.Tuple, types.Record, types.Pointer, types.Array) {
+			res.t = joinSpaces(cur.t, next.t)
+		}
+		return res, true
+	}
+	if !compatible(cur.t, next.t) {
+		if cur.isInt() && next.castable() || cur.castable() && next.isInt() {
+			return promoteInt(cur, next), true
+		}
+		return ty{}, false
+	}
+	return promoteElem(cur, next)
+}
+
+func promoteElem(cur, next ty) (ty, bool) {
+	switch {
+	case cur.isInt():
+		if same(cur.t, next.t) {
+			return cur, true
+		}
+		return promoteInt(cur, next), true
+	case cur.castable():
+		if cur.signed() != next.signed() && next.signed() {
+			return next, true
+		}
+		return cur, true
+	case cur.is(types.Tuple):
+		elems := make([]*types.Type, len(cur.t.Fields))
+		for i, f := range cur.t.Fields {
+			p, ok := promoteElem(known(f.Type), known(next.t.Fields[i].Type))
+			if !ok {
+				return ty{}, false
+			}
+			elems[i] = p.t
+		}
+		return known(types.TupleOf(elems...)), true
+	case cur.is(types.Record):
+		names, elems := make([]string, len(cur.t.Fields)), make([]*types.Type, len(cur.t.Fields))
+		for i, f := range cur.t.Fields {
+			g, ok := next.t.Field(f.Name)
+			if !ok {
+				return ty{}, false
+			}
+			p, ok := promoteElem(known(f.Type), known(g.Type))
+			if !ok {
+				return ty{}, false
+			}
+			names[i], elems[i] = f.Name, p.t
+		}
+		return known(types.RecordOf(names, elems)), true
+	case cur.isStr(), cur.is(types.Buffer):
+		if next.t.Size > cur.t.Size {
+			return known(next.t).at(cur.space), true
+		}
+		return cur, true
+	case cur.isPtr():
+		p, ok := promoteElem(known(cur.t.Elem), known(next.t.Elem))
+		if !ok {
+			return ty{}, false
+		}
+		return pointer(p.t, joinSpace(cur.t.Space, next.t.Space)), true
+	}
+	return cur, true
+}
+
+// joinSpaces combines the address spaces of pointers inside two equal types.
+func joinSpaces(a, b *types.Type) *types.Type {
+	if a == b || a == nil || b == nil {
+		return a
+	}
+	switch a.Kind {
+	case types.Pointer:
+		s := joinSpace(a.Space, b.Space)
+		if s == a.Space {
+			return a
+		}
+		return types.PointerTo(a.Elem, s)
+	case types.Tuple, types.Record:
+		var changed *types.Type
+		for i := range a.Fields {
+			f := joinSpaces(a.Fields[i].Type, b.Fields[i].Type)
+			if f == a.Fields[i].Type {
+				continue
+			}
+			if changed == nil {
+				c := *a
+				c.Fields = append([]types.Field(nil), a.Fields...)
+				changed = &c
+			}
+			changed.Fields[i].Type = f
+		}
+		if changed != nil {
+			return changed
+		}
+	}
+	return a
+}
+
+// literalType is the type of an integer literal: the smallest signed one, or uint64 beyond int64.
+func literalType(v uint64, negative bool) ty {
+	if negative {
+		n := int64(v)
+		switch {
+		case n == int64(int8(n)):
+			return known(types.TInt8)
+		case n == int64(int16(n)):
+			return known(types.TInt16)
+		case n == int64(int32(n)):
+			return known(types.TInt32)
+		}
+		return known(types.TInt64)
+	}
+	switch {
+	case v <= 1<<7-1:
+		return literal(types.TInt8)
+	case v <= 1<<15-1:
+		return literal(types.TInt16)
+	case v <= 1<<31-1:
+		return literal(types.TInt32)
+	case v <= 1<<63-1:
+		return literal(types.TInt64)
+	}
+	return known(types.TUint64)
+}
+
+// literalFits tells whether a literal can be held by an integer type.
+func literalFits(v uint64, negative bool, t *types.Type) bool {
+	bits := uint(8 * t.Size)
+	switch {
+	case negative && !t.Signed:
+		return false
+	case bits >= 64:
+		return negative || !t.Signed || v <= 1<<63-1
+	case negative:
+		return int64(v) >= -1<<(bits-1)
+	case t.Signed:
+		return v <= 1<<(bits-1)-1
+	}
+	return v <= 1<<bits-1
+}
