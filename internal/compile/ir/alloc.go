@@ -1,0 +1,183 @@
+package ir
+
+import (
+	"sort"
+
+	"github.com/cilium/ebpf/asm"
+)
+
+// interval is the life of a register, in positions: instruction i reads at 2i and writes at 2i+1.
+type interval struct {
+	reg        Reg
+	start, end int
+	crosses    bool // a call happens in between
+	hint       Reg  // take the same machine register as this one if it ends where we start
+	arg        int  // 1-5: dies as this argument of a call
+}
+
+// home is where a virtual register lives.
+type home struct {
+	spilled bool
+	reg     asm.Register
+	slot    int // offset from R10 if spilled
+}
+
+var (
+	lostByCalls = []asm.Register{asm.R5, asm.R4, asm.R3, asm.R2}
+	keptByCalls = []asm.Register{asm.R6, asm.R7, asm.R8, asm.R9}
+)
+
+// allocate assigns a home to each register and returns the size of the frame.
+func (b *Builder) allocate(bs []block) ([]home, int) {
+	ivs := b.intervals(bs)
+	homes := make([]home, b.regs)
+	at := make([]*interval, b.regs)
+	for i := range ivs {
+		at[ivs[i].reg] = &ivs[i]
+	}
+
+	var active []*interval // ordered by end
+	var busy [11]bool
+	var spilled []*interval
+	insert := func(iv *interval) {
+		n := sort.Search(len(active), func(i int) bool { return active[i].end > iv.end })
+		active = append(active, nil)
+		copy(active[n+1:], active[n:])
+		active[n] = iv
+		busy[homes[iv.reg].reg] = true
+	}
+	for i := range ivs {
+		iv := &ivs[i]
+		for len(active) > 0 && active[0].end < iv.start {
+			busy[homes[active[0].reg].reg] = false
+			active = active[1:]
+		}
+		if r, ok := pick(iv, homes, at, busy); ok {
+			homes[iv.reg].reg = r
+			insert(iv)
+			continue
+		}
+		// The one that lives longest gives way, if its register suits.
+		victim := -1
+		for n := len(active) - 1; n >= 0; n-- {
+			if !iv.crosses || kept(homes[active[n].reg].reg) {
+				victim = n
+				break
+			}
+		}
+		if victim < 0 || active[victim].end <= iv.end {
+			homes[iv.reg].spilled = true
+			spilled = append(spilled, iv)
+			continue
+		}
+		v := active[victim]
+		active = append(active[:victim], active[victim+1:]...)
+		homes[iv.reg].reg = homes[v.reg].reg
+		homes[v.reg] = home{spilled: true}
+		spilled = append(spilled, v)
+		insert(iv)
+	}
+	return homes, b.slots(spilled, homes)
+}
+
+func kept(r asm.Register) bool { return r >= asm.R6 && r <= asm.R9 }
+
+// pick chooses a free register: the hint's, that of the argument it becomes, else any that suits.
+func pick(iv *interval, homes []home, at []*interval, busy [11]bool) (asm.Register, bool) {
+	if iv.hint >= 0 && at[iv.hint] != nil && !homes[iv.hint].spilled && at[iv.hint].end < iv.start {
+		if r := homes[iv.hint].reg; r != 0 && !busy[r] && (!iv.crosses || kept(r)) {
+			return r, true
+		}
+	}
+	if !iv.crosses {
+		if iv.arg >= 2 {
+			if r := asm.Register(iv.arg); !busy[r] {
+				return r, true
+			}
+		}
+		for _, r := range lostByCalls {
+			if !busy[r] {
+				return r, true
+			}
+		}
+	}
+	for _, r := range keptByCalls {
+		if !busy[r] {
+			return r, true
+		}
+	}
+	return 0, false
+}
+
+// slots gives each spilled register 8 bytes of the frame; lives that don't overlap share.
+func (b *Builder) slots(spilled []*interval, homes []home) int {
+	sort.Slice(spilled, func(i, j int) bool { return spilled[i].start < spilled[j].start })
+	frame := b.deep
+	type slot struct{ off, until int }
+	var used []slot
+next:
+	for _, iv := range spilled {
+		for i := range used {
+			if used[i].until < iv.start {
+				used[i].until = iv.end
+				homes[iv.reg].slot = used[i].off
+				continue next
+			}
+		}
+		frame += 8
+		used = append(used, slot{-frame, iv.end})
+		homes[iv.reg].slot = -frame
+	}
+	return frame
+}
+
+func (b *Builder) intervals(bs []block) []interval {
+	ivs := make([]interval, b.regs)
+	for i := range ivs {
+		ivs[i] = interval{reg: Reg(i), start: -1, hint: NoReg}
+	}
+	extend := func(r Reg, pos int) {
+		if r < 0 {
+			return
+		}
+		iv := &ivs[r]
+		if iv.start < 0 || pos < iv.start {
+			iv.start = pos
+		}
+		iv.end = max(iv.end, pos)
+	}
+	var calls []int
+	for n := range bs {
+		bs[n].in.each(func(r Reg) { extend(r, 2*bs[n].start) })
+		bs[n].out.each(func(r Reg) { extend(r, 2*bs[n].end) })
+		for i := bs[n].start; i < bs[n].end; i++ {
+			in := &b.ins[i]
+			in.uses(func(r Reg) { extend(r, 2*i) })
+			if d := in.def(); d >= 0 {
+				extend(d, 2*i+1)
+				if in.kind == kMov && in.a >= 0 && ivs[d].hint == NoReg {
+					ivs[d].hint = in.a
+				}
+			}
+			if in.kind == kCall {
+				calls = append(calls, 2*i)
+				for n, a := range in.args {
+					if a.kind == opReg && a.reg >= 0 {
+						ivs[a.reg].arg = n + 1
+					}
+				}
+			}
+		}
+	}
+	out := ivs[:0]
+	for _, iv := range ivs {
+		if iv.start < 0 {
+			continue
+		}
+		n := sort.SearchInts(calls, iv.start+1)
+		iv.crosses = n < len(calls) && calls[n] < iv.end
+		out = append(out, iv)
+	}
+	sort.SliceStable(out, func(i, j int) bool { return out[i].start < out[j].start })
+	return out
+}

@@ -1,0 +1,393 @@
+package ir
+
+import (
+	"fmt"
+
+	"github.com/cilium/ebpf/asm"
+	"github.com/cilium/ebpf/btf"
+)
+
+// MaxFrame is the stack of a BPF program in bytes, callbacks included (MAX_BPF_STACK).
+const MaxFrame = 512
+
+// FrameError says that a program needs more stack than there is.
+type FrameError struct {
+	Func string
+	Size int
+}
+
+func (e *FrameError) Error() string {
+	return fmt.Sprintf("%s needs %d bytes of BPF stack, the kernel allows %d", e.Func, e.Size, MaxFrame)
+}
+
+// Assemble assigns registers and returns the instructions of all functions, the main one first. References to maps are by
+// name.
+func (p *Program) Assemble() (asm.Instructions, error) {
+	var out asm.Instructions
+	for n, f := range p.Funcs {
+		ins, err := f.assemble(n, len(p.Funcs) > 1)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, ins...)
+	}
+	return out, nil
+}
+
+type emitter struct {
+	out     asm.Instructions
+	homes   []home
+	prefix  string
+	symbol  string           // label of the next instruction
+	aliases map[Label]string // labels bound to one place
+	source  string
+}
+
+func (b *Builder) assemble(number int, meta bool) (asm.Instructions, error) {
+	if n := len(b.ins); n == 0 || b.ins[n-1].kind != kExit {
+		b.Exit(0)
+	}
+	bs := b.blocks()
+	for {
+		b.liveness(bs)
+		if !b.sweep(bs) {
+			break
+		}
+		bs = b.blocks()
+	}
+	homes, frame := b.allocate(bs)
+	if frame > MaxFrame {
+		return nil, &FrameError{b.name, frame}
+	}
+	e := &emitter{homes: homes, prefix: fmt.Sprintf("f%d.L", number), aliases: map[Label]string{}}
+	// Labels at one place share a name.
+	for i := range b.ins {
+		if b.ins[i].kind != kLabel {
+			continue
+		}
+		name := ""
+		for j := i - 1; j >= 0 && (b.ins[j].kind == kLabel || b.ins[j].kind == kComment); j-- {
+			if b.ins[j].kind == kLabel {
+				name = e.aliases[b.ins[j].label]
+				break
+			}
+		}
+		if name == "" {
+			name = fmt.Sprint(e.prefix, b.ins[i].label)
+		}
+		e.aliases[b.ins[i].label] = name
+	}
+	var params []move
+	i := 0
+	for ; i < len(b.ins) && (b.ins[i].kind == kParam || b.ins[i].kind == kComment); i++ {
+		if b.ins[i].kind == kParam {
+			params = append(params, move{to: homes[b.ins[i].dst], from: R(NoReg), reg: asm.Register(1 + b.ins[i].imm)})
+		}
+	}
+	e.moves(params)
+	for ; i < len(b.ins); i++ {
+		if err := e.emit(&b.ins[i]); err != nil {
+			return nil, fmt.Errorf("%s: %w", b.name, err)
+		}
+	}
+	if meta {
+		e.out[0] = e.out[0].WithSymbol(b.name)
+		e.out[0] = btf.WithFuncMetadata(e.out[0], b.signature(number))
+	}
+	return e.out, nil
+}
+
+// signature is the type information that the kernel wants of programs with callbacks ("callback function must be
+// static", check_ld_imm).
+func (b *Builder) signature(number int) *btf.Func {
+	long := &btf.Int{Name: "long", Size: 8, Encoding: btf.Signed}
+	proto := &btf.FuncProto{Return: long}
+	for i := range b.params {
+		proto.Params = append(proto.Params, btf.FuncParam{Name: fmt.Sprintf("p%d", i), Type: long})
+	}
+	linkage := btf.StaticFunc
+	if number == 0 {
+		linkage = btf.GlobalFunc
+		proto.Params = []btf.FuncParam{{Name: "ctx", Type: &btf.Pointer{Target: &btf.Void{}}}}
+	}
+	return &btf.Func{Name: b.name, Type: proto, Linkage: linkage}
+}
+
+func (e *emitter) add(ins asm.Instruction) {
+	if e.symbol != "" {
+		ins = ins.WithSymbol(e.symbol)
+		e.symbol = ""
+	}
+	if e.source != "" {
+		ins = ins.WithSource(asm.Comment(e.source))
+		e.source = ""
+	}
+	e.out = append(e.out, ins)
+}
+
+const (
+	scratch0 = asm.R0
+	scratch1 = asm.R1
+)
+
+// read returns the machine register with the value of r, loading it to tmp if it is spilled.
+func (e *emitter) read(r Reg, tmp asm.Register) asm.Register {
+	if r == FP {
+		return asm.RFP
+	}
+	h := e.homes[r]
+	if h.spilled {
+		e.add(asm.LoadMem(tmp, asm.RFP, int16(h.slot), asm.DWord))
+		return tmp
+	}
+	return h.reg
+}
+
+// target is the register to compute r in; done stores it if it is spilled.
+func (e *emitter) target(r Reg) asm.Register {
+	if h := e.homes[r]; !h.spilled {
+		return h.reg
+	}
+	return scratch0
+}
+
+func (e *emitter) done(r Reg) {
+	if h := e.homes[r]; h.spilled {
+		e.add(asm.StoreMem(asm.RFP, int16(h.slot), scratch0, asm.DWord))
+	}
+}
+
+var aluOps = [...]asm.ALUOp{asm.Add, asm.Sub, asm.Mul, asm.Div, asm.Mod, asm.And, asm.Or, asm.Xor, asm.LSh, asm.RSh, asm.ArSh, asm.Neg}
+
+var jumpOps = [...]asm.JumpOp{asm.JEq, asm.JNE, asm.JLT, asm.JLE, asm.JGT, asm.JGE, asm.JSLT, asm.JSLE, asm.JSGT, asm.JSGE, asm.JSet}
+
+func asmSize(s Size) asm.Size {
+	switch s {
+	case 1:
+		return asm.Byte
+	case 2:
+		return asm.Half
+	case 4:
+		return asm.Word
+	}
+	return asm.DWord
+}
+
+func (e *emitter) emit(i *inst) error {
+	if i.off != int32(int16(i.off)) {
+		return fmt.Errorf("offset %d is out of reach of an instruction", i.off)
+	}
+	switch i.kind {
+	case kComment:
+		e.source = i.name
+	case kLabel:
+		e.symbol = e.aliases[i.label]
+	case kMovImm:
+		if h := e.homes[i.dst]; h.spilled && i.imm == int64(int32(i.imm)) {
+			e.add(storeImm(asm.RFP, int16(h.slot), i.imm, 8))
+			return nil
+		}
+		e.add(movImm(e.target(i.dst), i.imm))
+		e.done(i.dst)
+	case kMov:
+		if h := e.homes[i.dst]; h.spilled && i.wide {
+			e.add(asm.StoreMem(asm.RFP, int16(h.slot), e.read(i.a, scratch0), asm.DWord))
+			return nil
+		}
+		d := e.target(i.dst)
+		s := e.read(i.a, d)
+		if !i.wide {
+			e.add(asm.Mov.Reg32(d, s))
+		} else if d != s {
+			e.add(asm.Mov.Reg(d, s))
+		}
+		e.done(i.dst)
+	case kALU:
+		d := e.read(i.dst, scratch0)
+		if i.op == Neg {
+			e.add(asm.Instruction{OpCode: asm.OpCode(asm.ALU64Class).SetALUOp(asm.Neg), Dst: d})
+		} else {
+			e.add(aluOps[i.op].Reg(d, e.read(i.a, scratch1)))
+		}
+		e.done(i.dst)
+	case kALUImm:
+		d := e.read(i.dst, scratch0)
+		if i.wide {
+			e.add(aluOps[i.op].Imm(d, int32(i.imm)))
+		} else {
+			e.add(aluOps[i.op].Imm32(d, int32(i.imm)))
+		}
+		e.done(i.dst)
+	case kEnd:
+		d := e.read(i.dst, scratch0)
+		e.add(asm.HostTo(asm.BE, d, map[int64]asm.Size{16: asm.Half, 32: asm.Word, 64: asm.DWord}[i.imm]))
+		e.done(i.dst)
+	case kLoad:
+		base := e.read(i.a, scratch1)
+		e.add(asm.LoadMem(e.target(i.dst), base, int16(i.off), asmSize(i.size)))
+		e.done(i.dst)
+	case kStore:
+		base := e.read(i.a, scratch0)
+		e.add(asm.StoreMem(base, int16(i.off), e.read(i.b, scratch1), asmSize(i.size)))
+	case kStoreImm:
+		e.add(storeImm(e.read(i.a, scratch0), int16(i.off), i.imm, i.size))
+	case kAtomicAdd:
+		base := e.read(i.a, scratch0)
+		e.add(asm.AddAtomic.Mem(base, e.read(i.b, scratch1), asmSize(i.size), int16(i.off)))
+	case kXchg:
+		d := e.read(i.dst, scratch0)
+		e.add(asm.Xchg.Mem(e.read(i.a, scratch1), d, asmSize(i.size), int16(i.off)))
+		e.done(i.dst)
+	case kMapPtr:
+		e.add(asm.LoadMapPtr(e.target(i.dst), 0).WithReference(i.name))
+		e.done(i.dst)
+	case kMapValue:
+		e.add(asm.LoadMapValue(e.target(i.dst), 0, uint32(i.imm)).WithReference(i.name))
+		e.done(i.dst)
+	case kCall:
+		var ms []move
+		for n, a := range i.args {
+			ms = append(ms, move{to: home{reg: asm.Register(1 + n)}, from: a})
+		}
+		e.moves(ms)
+		if i.kfunc != 0 {
+			e.add(asm.Instruction{OpCode: asm.OpCode(asm.JumpClass).SetJumpOp(asm.Call), Src: asm.PseudoKfuncCall, Constant: int64(i.kfunc)})
+		} else {
+			e.add(i.fn.Call())
+		}
+		if i.dst >= 0 {
+			if h := e.homes[i.dst]; h.spilled {
+				e.done(i.dst)
+			} else {
+				e.add(asm.Mov.Reg(h.reg, asm.R0))
+			}
+		}
+	case kJump:
+		e.add(asm.Ja.Label(e.aliases[i.label]))
+	case kJumpIf:
+		a := e.read(i.a, scratch0)
+		e.add(jumpOps[i.cond].Reg(a, e.read(i.b, scratch1), e.aliases[i.label]))
+	case kJumpIfImm:
+		e.add(jumpOps[i.cond].Imm(e.read(i.a, scratch0), int32(i.imm), e.aliases[i.label]))
+	case kExit:
+		if i.a == NoReg {
+			e.add(asm.Mov.Imm(asm.R0, int32(i.imm)))
+		} else if r := e.read(i.a, asm.R0); r != asm.R0 {
+			e.add(asm.Mov.Reg(asm.R0, r))
+		}
+		e.add(asm.Return())
+	case kParam:
+		return fmt.Errorf("parameter %d taken behind the start", i.imm)
+	default:
+		return fmt.Errorf("unknown instruction %s", i)
+	}
+	return nil
+}
+
+func movImm(d asm.Register, v int64) asm.Instruction {
+	if v == int64(int32(v)) {
+		return asm.Mov.Imm(d, int32(v))
+	}
+	return asm.LoadImm(d, v, asm.DWord)
+}
+
+func storeImm(base asm.Register, off int16, v int64, size Size) asm.Instruction {
+	// asm.StoreImm refuses 8 bytes, which the kernel allows (the constant is sign-extended).
+	return asm.Instruction{OpCode: asm.StoreImmOp(asmSize(size)), Dst: base, Offset: off, Constant: v}
+}
+
+// move is one of several assignments that happen at once.
+type move struct {
+	to   home
+	from Operand      // NoReg in it: reg is the source
+	reg  asm.Register // machine register, for parameters
+}
+
+// source is the machine register that the move reads, if it reads one.
+func (e *emitter) source1(m *move) (asm.Register, bool) {
+	switch {
+	case m.from.kind == opReg && m.from.reg == NoReg:
+		return m.reg, true
+	case (m.from.kind == opReg || m.from.kind == opAddr) && m.from.reg >= 0:
+		if h := e.homes[m.from.reg]; !h.spilled {
+			return h.reg, true
+		}
+	}
+	return 0, false
+}
+
+// moves carries out assignments that must look simultaneous: those whose target nobody still reads go first; a cycle is
+// broken by R0.
+func (e *emitter) moves(ms []move) {
+	pending := make([]*move, len(ms))
+	for i := range ms {
+		pending[i] = &ms[i]
+	}
+	for len(pending) > 0 {
+		progress := false
+		for i := 0; i < len(pending); i++ {
+			m := pending[i]
+			blocked := false
+			if !m.to.spilled {
+				for j, o := range pending {
+					if r, ok := e.source1(o); ok && j != i && r == m.to.reg {
+						blocked = true
+						break
+					}
+				}
+			}
+			if blocked {
+				continue
+			}
+			e.move(m)
+			pending = append(pending[:i], pending[i+1:]...)
+			i--
+			progress = true
+		}
+		if !progress {
+			// All targets are still read: keep one source in R0.
+			r, _ := e.source1(pending[0])
+			e.add(asm.Mov.Reg(scratch0, r))
+			for _, o := range pending {
+				if s, ok := e.source1(o); ok && s == r {
+					off := int64(0)
+					if o.from.kind == opAddr {
+						off = o.from.imm
+					}
+					o.from, o.reg = Operand{kind: opReg, reg: NoReg, imm: off}, scratch0
+				}
+			}
+		}
+	}
+}
+
+func (e *emitter) move(m *move) {
+	d := m.to.reg
+	if m.to.spilled {
+		d = scratch0
+	}
+	switch m.from.kind {
+	case opImm:
+		e.add(movImm(d, m.from.imm))
+	case opMap:
+		e.add(asm.LoadMapPtr(d, 0).WithReference(m.from.name))
+	case opMapValue:
+		e.add(asm.LoadMapValue(d, 0, uint32(m.from.imm)).WithReference(m.from.name))
+	case opFunc:
+		e.add(asm.Instruction{OpCode: asm.LoadImmOp(asm.DWord), Dst: d, Src: asm.PseudoFunc, Constant: -1}.WithReference(m.from.name))
+	default:
+		s := m.reg
+		if m.from.reg != NoReg {
+			s = e.read(m.from.reg, d)
+		}
+		if s != d {
+			e.add(asm.Mov.Reg(d, s))
+		}
+		if m.from.imm != 0 {
+			e.add(asm.Add.Imm(d, int32(m.from.imm)))
+		}
+	}
+	if m.to.spilled {
+		e.add(asm.StoreMem(asm.RFP, int16(m.to.slot), scratch0, asm.DWord))
+	}
+}
