@@ -1,0 +1,64 @@
+# The verbs of this project. `make` alone builds bin/trocar.
+# Everything works on a fresh clone; `make test` installs the compilers and tools that the fixtures need (Debian, root).
+
+GO       ?= go
+TOOL      = $(GO) tool -modfile=tools/go.mod
+FUZZTIME ?= 20s
+PACKAGES  = $(shell $(GO) list ./... | grep -v -e /e2e$$ -e /bench$$)
+
+# One static file without a C library; paths of the building machine stay out of it.
+export CGO_ENABLED = 0
+BUILD = $(GO) build -trimpath -buildvcs=false -ldflags "-s -w"
+
+.PHONY: build test deps lint unit e2e cross fuzz bench demo generate clean
+
+build:
+	$(BUILD) -o bin/trocar ./cmd/trocar
+
+# All that has to hold before a change goes in.
+test: deps lint unit e2e cross
+
+# What tests call besides Go: C, C++ and Rust compilers, readelf, gdb …
+deps:
+	@e2e/deps.sh
+
+lint:
+	$(GO) vet ./...
+	@out=$$($(TOOL) gofumpt -l .) || exit 1; \
+	if [ -n "$$out" ]; then echo "gofumpt would change (run: $(TOOL) gofumpt -w .):"; echo "$$out"; exit 1; fi
+	$(TOOL) staticcheck ./...
+
+unit:
+	$(GO) test -timeout 10m $(PACKAGES)
+
+# Real programs, traced on this kernel. Needs root; without it the cases are skipped, unless TROCAR_REQUIRE_ROOT is set.
+e2e: build
+	$(GO) test -count=1 -timeout 15m ./e2e
+
+# The other CPU, tests included.
+cross:
+	GOARCH=arm64 $(BUILD) -o bin/trocar-arm64 ./cmd/trocar
+	GOARCH=arm64 $(GO) vet ./...
+
+# Each fuzz target for FUZZTIME.
+fuzz:
+	@for pkg in $$($(GO) list ./...); do \
+		for f in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
+			echo "fuzz $$pkg $$f"; \
+			$(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$pkg || exit 1; \
+		done; \
+	done
+
+# Costs, beside bpftrace if it is installed. Needs root and a quiet machine.
+bench: build
+	$(GO) run ./bench -trocar bin/trocar
+
+# What a newcomer runs first: builds, traces a small workload for some seconds and ends by itself. Needs root.
+demo: build
+	bin/trocar demo
+
+generate:
+	$(GO) generate ./...
+
+clean:
+	rm -rf bin out

@@ -1,0 +1,17 @@
+// Package e2e traces real programs on the running kernel.
+//
+// Each file in script/ is one case (see testscript's documentation for the form); the programs that they trace are in
+// fixtures/ and are built when a case asks for them. A case waits for events, never for time. Besides testscript's own
+// commands there are:
+//
+//	fixture SOURCE [NAME [FLAG…]]   build fixtures/SOURCE as ./NAME (default: SOURCE without suffix)
+//	status N CMD ARG…               run in the foreground; its exit status must be N
+//	start NAME CMD ARG…             run in the background, until it says "ready"; $NAME_pid is its process id
+//	attach NAME CMD ARG…            the same for a tracer, until its probes are attached
+//	go NAME                         let a fixture go on (a line on its stdin), until it says "done"
+//	await NAME REGEXP               until a line of its output matches
+//	finish [-SIGNAL] NAME [N]       signal (default INT; -0: just wait), then wait for its end; its exit status must be N
+//	                                (default 0); then `stdout` and `stderr` look at all its output
+//
+// Conditions: [root], [tool:NAME] (a compiler or other program; a missing one fails the case if TROCAR_REQUIRE_TOOLS is set).
+package e2e

@@ -1,0 +1,68 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestScripts(t *testing.T) {
+	if os.Geteuid() != 0 {
+		if os.Getenv("TROCAR_REQUIRE_ROOT") != "" {
+			t.Fatal("tracing needs root, and TROCAR_REQUIRE_ROOT is set")
+		}
+		t.Skip("tracing needs root")
+	}
+	bin := t.TempDir()
+	build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", filepath.Join(bin, "trocar"), "../cmd/trocar")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("building trocar: %v\n%s", err, out)
+	}
+	if err := os.Symlink("trocar", filepath.Join(bin, "bpftrace")); err != nil {
+		t.Fatal(err)
+	}
+	fixtures, err := filepath.Abs("fixtures")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &builder{source: fixtures, out: t.TempDir()}
+	testscript.Run(t, testscript.Params{
+		Dir: "script",
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("PATH", bin+string(os.PathListSeparator)+env.Getenv("PATH"))
+			env.Setenv("BPFTRACE_COLOR", "never")
+			r := &running{processes: map[string]*process{}}
+			env.Values[runningKey{}] = r
+			env.Defer(r.end)
+			return nil
+		},
+		Condition: condition,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"fixture": b.fixture,
+			"status":  status,
+			"start":   start,
+			"attach":  attach,
+			"go":      goOn,
+			"await":   await,
+			"finish":  finish,
+		},
+		RequireUniqueNames: true,
+	})
+}
+
+func condition(cond string) (bool, error) {
+	if tool, ok := strings.CutPrefix(cond, "tool:"); ok {
+		_, err := exec.LookPath(tool)
+		if err != nil && os.Getenv("TROCAR_REQUIRE_TOOLS") != "" {
+			return false, fmt.Errorf("%s is missing, and TROCAR_REQUIRE_TOOLS is set", tool)
+		}
+		return err == nil, nil
+	}
+	return false, fmt.Errorf("unknown condition %q", cond)
+}

@@ -1,0 +1,175 @@
+package cli
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// settings are the flags of a run, as given.
+type settings struct {
+	program string // -e
+	list    bool
+	verbose bool
+	quiet   bool
+	help    bool
+	version bool
+	info    bool
+
+	pid       string
+	command   string
+	dwarfPIDs []string
+	usdtFile  bool
+
+	output    string
+	format    string
+	buffering string
+
+	warnings   int // how often -k was given
+	noWarnings bool
+	unsafe     bool
+	dryRun     bool
+
+	includeDirs []string
+	includes    []string
+	debugInfo   []string
+	traceable   string
+	noFeatures  []string
+	filter      string
+	stages      []string
+
+	mode               string
+	test, bench, fmtIt bool
+}
+
+func (s *settings) register(f *pflag.FlagSet) {
+	f.StringVarP(&s.program, "execute", "e", "", "run this program")
+	f.BoolVarP(&s.list, "list", "l", false, "list probe points, or what a script would attach to; -lv: with arguments")
+	f.BoolVarP(&s.verbose, "verbose", "v", false, "tell more")
+	f.BoolVarP(&s.help, "help", "h", false, "show this help")
+	f.BoolVarP(&s.version, "version", "V", false, "show the version")
+	f.BoolVar(&s.info, "info", false, "show what this kernel can do")
+	f.StringVarP(&s.pid, "pid", "p", "", "trace only this process, and end with it")
+	f.StringVarP(&s.command, "cmd", "c", "", "run this command, held until attached, and end with it")
+	f.StringArrayVar(&s.dwarfPIDs, "dwarf-pid", nil, "a further process to unwind by DWARF")
+	f.BoolVar(&s.usdtFile, "usdt-file-activation", false, "activate USDT semaphores by file, in all processes")
+	f.StringVarP(&s.output, "output", "o", "", "write results to this file")
+	f.StringVarP(&s.format, "format", "f", "text", "form of results: text, json")
+	f.StringVarP(&s.buffering, "buffering", "B", "", "buffering of results: line, full, none")
+	f.BoolVarP(&s.quiet, "quiet", "q", false, "no word of attaching")
+	f.CountVarP(&s.warnings, "warnings", "k", "tell of reads and map look-ups that fail")
+	f.BoolVar(&s.noWarnings, "no-warnings", false, "no warnings")
+	f.BoolVar(&s.unsafe, "unsafe", false, "allow what changes the system: system(), signal(), writes")
+	f.BoolVar(&s.dryRun, "dry-run", false, "attach all, then end")
+	f.StringArrayVarP(&s.includeDirs, "include-dir", "I", nil, "a directory of C headers")
+	f.StringArrayVar(&s.includes, "include", nil, "a C header to include first")
+	f.StringArrayVar(&s.debugInfo, "debuginfo", nil, "directories of debug files")
+	f.StringVar(&s.traceable, "traceable-functions", "", "a file with the kernel's traceable functions")
+	f.StringSliceVar(&s.noFeatures, "no-feature", nil, "do without: uprobe_multi, kprobe_multi, kprobe_session")
+	f.StringVar(&s.filter, "probe-filter", "", "only probes whose names match this regular expression")
+	f.StringSliceVarP(&s.stages, "debug", "d", nil, "show a stage: "+strings.Join(stages, ", ")+", all")
+	f.StringVar(&s.mode, "mode", "", "codegen, compiler-bench, bench, test or format")
+	f.BoolVar(&s.test, "test", false, "run the test probes")
+	f.BoolVar(&s.bench, "bench", false, "run the bench probes")
+	f.BoolVar(&s.fmtIt, "fmt", false, "show the script in the standard form")
+
+	// bpftrace's, without a meaning here: kernel types are always known, and there is no LLVM.
+	f.BoolP("btf", "b", false, "")
+	f.Bool("verify-llvm-ir", false, "")
+	for _, name := range []string{"btf", "verify-llvm-ir"} {
+		f.Lookup(name).Hidden = true
+	}
+}
+
+// stages are what -d shows, in the order of the pipeline.
+var stages = []string{"ast", "types", "ir", "bytecode", "verifier"}
+
+// stageNames are bpftrace's names of stages that have another here.
+var stageNames = map[string]string{"parse": "ast", "codegen": "ir", "codegen-opt": "ir", "dis": "bytecode", "libbpf": "verifier"}
+
+// check finds what is wrong with the flags by themselves.
+func (s *settings) check() error {
+	if s.command != "" && s.pid != "" {
+		return usageErrorf("USAGE: Cannot use both -c and -p.")
+	}
+	if s.warnings > 1 {
+		return usageErrorf("USAGE: -k is given once; it tells of all reads and map look-ups that fail")
+	}
+	if s.warnings > 0 && s.noWarnings {
+		return usageErrorf("USAGE: -k, --warnings conflicts with --no-warnings")
+	}
+	if !slices.Contains([]string{"", "line", "full", "none"}, s.buffering) {
+		return usageErrorf("USAGE: -B must be either 'line', 'full', or 'none'.")
+	}
+	if !slices.Contains([]string{"text", "json"}, s.format) {
+		return usageErrorf("Invalid output format \"%s\"\nValid formats: 'text', 'json'", s.format)
+	}
+	for _, feature := range s.noFeatures {
+		if !slices.Contains([]string{"uprobe_multi", "kprobe_multi", "kprobe_session"}, feature) {
+			return usageErrorf("USAGE: --no-feature can only have values 'kprobe_multi,kprobe_session,uprobe_multi'.")
+		}
+	}
+	if err := s.checkMode(); err != nil {
+		return err
+	}
+	return s.checkStages()
+}
+
+// checkMode joins --mode and its short forms.
+func (s *settings) checkMode() error {
+	for _, short := range []struct {
+		given bool
+		name  string
+		mode  string
+	}{{s.test, "--test", "test"}, {s.bench, "--bench", "bench"}, {s.fmtIt, "--fmt", "format"}} {
+		if !short.given {
+			continue
+		}
+		if s.mode != "" && s.mode != short.mode {
+			return usageErrorf("USAGE: %s conflicts with existing --mode", short.name)
+		}
+		s.mode = short.mode
+	}
+	if !slices.Contains([]string{"", "codegen", "compiler-bench", "bench", "test", "format"}, s.mode) {
+		return usageErrorf("USAGE: --mode can only be 'codegen', 'compiler-bench', 'bench', 'test' or 'format'.")
+	}
+	return nil
+}
+
+func (s *settings) checkStages() error {
+	var known []string
+	for _, name := range s.stages {
+		if own, ok := stageNames[name]; ok {
+			name = own
+		}
+		switch {
+		case name == "all":
+			known = slices.Clone(stages)
+		case !slices.Contains(stages, name):
+			return usageErrorf("USAGE: invalid option for -d: %s (there are: %s, all)", name, strings.Join(stages, ", "))
+		case !slices.Contains(known, name):
+			known = append(known, name)
+		}
+	}
+	s.stages = known
+	return nil
+}
+
+// parsePID reads a process id as bpftrace does, with its words.
+func parsePID(text string) (int, error) {
+	pid, err := strconv.ParseUint(text, 0, 63)
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
+		if text != "" && text[0] >= '0' && text[0] <= '9' {
+			return 0, usageErrorf("Failed to parse pid: invalid trailing bytes: %s", text)
+		}
+		return 0, usageErrorf("Failed to parse pid: invalid integer: %s", text)
+	}
+	// PID_MAX_LIMIT of a 64-bit kernel (include/linux/threads.h).
+	if err != nil || pid > 0x400000 {
+		return 0, usageErrorf("Pid out of range: %s", text)
+	}
+	return int(pid), nil
+}
