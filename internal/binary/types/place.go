@@ -10,7 +10,48 @@ type Place struct {
 	Value  uint64  // Constant
 	Pieces []Piece // Pieces: one after the other
 	Why    string  // Unavailable: the reason, for people
+	// Ops computes the address (InMemory) or the value (Computed) where registers and pointers alone don't say it; Reg,
+	// Offset and Derefs then mean nothing.
+	Ops []PlaceOp
+	// Pointee is where that lies which the value points to, for a pointer that itself exists nowhere.
+	Pointee *Place
 }
+
+// PlaceOp is a step of a computation on a stack of 64-bit values.
+type PlaceOp struct {
+	Code PlaceCode
+	Reg  int   // PushReg
+	Arg  int64 // PushConst, and the number of bytes for Load
+}
+
+// PlaceCode tells what a PlaceOp does. Two-operand steps take b, then a from the stack and push a OP b.
+type PlaceCode uint8
+
+// Steps of a computation.
+const (
+	PushReg PlaceCode = iota
+	PushConst
+	Load // take an address, push the 1, 2, 4 or 8 bytes there, zero-extended
+	Add
+	Sub
+	Mul
+	DivSigned
+	ModUnsigned
+	And
+	Or
+	Xor
+	Shl // shifts by 64 and more give 0, or the sign for ShrSigned
+	ShrUnsigned
+	ShrSigned
+	Negate
+	Invert
+	IfEq // comparisons are of signed values and push 1 or 0
+	IfNe
+	IfLt
+	IfLe
+	IfGt
+	IfGe
+)
 
 // PlaceKind is the form of a Place.
 type PlaceKind uint8
@@ -22,6 +63,8 @@ const (
 	InMemory              // the value is in the process's memory
 	Constant
 	InPieces
+	// Computed is a value that is nowhere as such: what InMemory would take as its address is the value.
+	Computed
 )
 
 // Piece is a part of a value.

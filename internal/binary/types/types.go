@@ -83,8 +83,11 @@ type Type struct {
 	Series         *SeriesSpec // TSeries
 	Clock          Clock       // Timestamp
 
-	// Incomplete marks a type of which only the name is known (struct foo; without a definition).
+	// Incomplete marks a type of which only the name is known (struct foo; without a definition), or only the name as
+	// long as nobody asks for more: see Complete.
 	Incomplete bool
+
+	Source *Source // what debug info tells besides the layout; nil for types of scripts
 }
 
 // Field is a member of a struct, union, tuple or record.
@@ -95,6 +98,10 @@ type Field struct {
 	// BitSize is the width of a bit-field (0: none), BitOffset its lowest bit, counted from the lowest bit of the
 	// byte at Offset.
 	BitSize, BitOffset int
+
+	Base       bool // a base class: unnamed, its members are promoted
+	Artificial bool // made by the compiler: a virtual table's pointer
+	Embedded   bool // Go: an embedded field, whose members are promoted
 }
 
 // Enumerator is a named value of an enum.
@@ -313,6 +320,9 @@ func (t *Type) IsScalar() bool { return t.IsInteger() || t.Kind == Pointer }
 
 // Field finds a member by name, also in unnamed members (offset added up) and base classes.
 func (t *Type) Field(name string) (Field, bool) {
+	if t.Incomplete {
+		t = t.Complete()
+	}
 	for _, f := range t.Fields {
 		if f.Name == name {
 			return f, true

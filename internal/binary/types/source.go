@@ -1,0 +1,192 @@
+package types
+
+// Language is a source language, as far as names and types are written differently.
+type Language uint8
+
+// Languages.
+const (
+	UnknownLanguage Language = iota
+	C
+	CPlusPlus
+	Rust
+	Go
+	OtherLanguage // known to the debug info, not to us: shown as C
+)
+
+func (l Language) String() string {
+	switch l {
+	case C:
+		return "C"
+	case CPlusPlus:
+		return "C++"
+	case Rust:
+		return "Rust"
+	case Go:
+		return "Go"
+	case OtherLanguage:
+		return "other"
+	}
+	return "unknown"
+}
+
+// Qualifiers are the words that go before a type in C and C++.
+type Qualifiers uint8
+
+// Qualifiers.
+const (
+	Const Qualifiers = 1 << iota
+	Volatile
+	Restrict
+	Atomic
+)
+
+// RefKind tells a pointer from the references of C++, which are pointers that are written without a star.
+type RefKind uint8
+
+// Kinds of pointers.
+const (
+	PlainPointer RefKind = iota
+	LValueRef            // T&
+	RValueRef            // T&&
+)
+
+// Form tells what a language means by a layout, where Kind is only how it is laid out.
+type Form uint8
+
+// Forms.
+const (
+	NoForm      Form = iota
+	CharForm         // Int: a character of 8 bits (char, signed char, unsigned char)
+	UnicodeForm      // Int: a character of UTF-8, UTF-16 or UTF-32 by its size (char16_t, Rust's char)
+	ComplexForm      // Struct of two floats
+	VectorForm       // Array that is one SIMD value
+	MethodPointerForm // Struct of two words: C++'s pointer to a member function
+	RustEnumForm      // Struct with Variants
+	GoStringForm      // Struct str, len
+	GoSliceForm       // Struct array, len, cap; of Source.Item
+	GoMapForm         // Pointer to the map's header; of Source.Key and Source.Item
+	GoIfaceForm       // Struct tab, data: an interface with methods
+	GoEfaceForm       // Struct _type, data: an interface without
+	GoChanForm        // Pointer to the channel's header; of Source.Item
+	GoFuncForm        // Pointer to the closure
+	GoUnsafePointer   // Pointer
+)
+
+// Variants are the alternatives of a Rust enum: the discriminant tells which one a value is.
+type Variants struct {
+	// Discr is the discriminant's place in the value; its Type is nil if there is only one variant.
+	Discr Field
+	List  []Variant
+}
+
+// Variant is one alternative. Its Type is a struct that begins at Offset of the enum.
+type Variant struct {
+	Name    string
+	Type    *Type
+	Offset  int
+	Default bool           // holds for every discriminant that no other variant names (a niche)
+	Discrs  []VariantRange // the discriminants it holds for
+}
+
+// VariantRange is the discriminants Low to High, both included; to be read as the discriminant's type says.
+type VariantRange struct{ Low, High uint64 }
+
+// Source is what a type from debug info tells besides its layout.
+type Source struct {
+	Lang  Language
+	Form  Form
+	Alias string // the typedef's name that the type is used by; Name stays that of the type itself
+	Quals Qualifiers
+	Ref   RefKind // Pointer
+
+	Class    bool      // Struct: declared by the word class
+	VBases   []*Type   // Struct: virtual base classes; where they lie only the object itself knows
+	Variants *Variants // Struct: a Rust enum
+	Params   []*Type   // Func: parameters; Elem is the result
+	Results  []*Type   // Func of Go: results
+	Vararg   bool      // Func: more arguments may follow
+
+	Key  *Type // GoMapForm
+	Item *Type // GoMapForm, GoChanForm, GoSliceForm
+	// RuntimeType is the address of the type's description in a Go program, 0 if unknown.
+	RuntimeType uint64
+	// DictIndex is 1 + the index in the dictionary for a type parameter in the body of a generic Go function.
+	DictIndex int
+
+	// complete gives the type with its members, where this one has only the name and size.
+	complete func() *Type
+}
+
+// Lang is the language that the type was written in.
+func (t *Type) Lang() Language {
+	if t == nil || t.Source == nil {
+		return UnknownLanguage
+	}
+	return t.Source.Lang
+}
+
+// Form is what the language means by the type's layout.
+func (t *Type) Form() Form {
+	if t == nil || t.Source == nil {
+		return NoForm
+	}
+	return t.Source.Form
+}
+
+// Alias is the name of the typedef that the type is used by, or "".
+func (t *Type) Alias() string {
+	if t == nil || t.Source == nil {
+		return ""
+	}
+	return t.Source.Alias
+}
+
+// Quals are the type's qualifiers.
+func (t *Type) Quals() Qualifiers {
+	if t == nil || t.Source == nil {
+		return 0
+	}
+	return t.Source.Quals
+}
+
+// Derive copies a type with a changed Source, for a typedef of it or a qualified form.
+func (t *Type) Derive(change func(*Source)) *Type {
+	d, s := *t, Source{}
+	if t.Source != nil {
+		s = *t.Source
+	}
+	d.Source = &s
+	change(&s)
+	if s.complete != nil {
+		s.complete = func() *Type {
+			full := t.Complete()
+			if full.Incomplete {
+				return nil
+			}
+			return full.Derive(change)
+		}
+	}
+	return &d
+}
+
+// Stub makes t, which has no members yet, a type that is completed on demand.
+func Stub(t *Type, complete func() *Type) *Type {
+	if t.Source == nil {
+		t.Source = new(Source)
+	}
+	t.Incomplete = true
+	t.Source.complete = complete
+	return t
+}
+
+// Complete returns the type with its members. Types behind pointers are read from debug info only when they are asked
+// for: until then they have a name and a size and are Incomplete. It returns t itself if nothing more is known.
+func (t *Type) Complete() *Type {
+	if t == nil || t.Source == nil || t.Source.complete == nil {
+		return t
+	}
+	if full := t.Source.complete(); full != nil {
+		return full
+	}
+	return t
+}
