@@ -55,21 +55,21 @@ type Form uint8
 
 // Forms.
 const (
-	NoForm      Form = iota
-	CharForm         // Int: a character of 8 bits (char, signed char, unsigned char)
-	UnicodeForm      // Int: a character of UTF-8, UTF-16 or UTF-32 by its size (char16_t, Rust's char)
-	ComplexForm      // Struct of two floats
-	VectorForm       // Array that is one SIMD value
-	MethodPointerForm // Struct of two words: C++'s pointer to a member function
-	RustEnumForm      // Struct with Variants
-	GoStringForm      // Struct str, len
-	GoSliceForm       // Struct array, len, cap; of Source.Item
-	GoMapForm         // Pointer to the map's header; of Source.Key and Source.Item
-	GoIfaceForm       // Struct tab, data: an interface with methods
-	GoEfaceForm       // Struct _type, data: an interface without
-	GoChanForm        // Pointer to the channel's header; of Source.Item
-	GoFuncForm        // Pointer to the closure
-	GoUnsafePointer   // Pointer
+	NoForm            Form = iota
+	CharForm               // Int: a character of 8 bits (char, signed char, unsigned char)
+	UnicodeForm            // Int: a character of UTF-8, UTF-16 or UTF-32 by its size (char16_t, Rust's char)
+	ComplexForm            // Struct of two floats
+	VectorForm             // Array that is one SIMD value
+	MethodPointerForm      // Struct of two words: C++'s pointer to a member function
+	RustEnumForm           // Struct with Variants
+	GoStringForm           // Struct str, len
+	GoSliceForm            // Struct array, len, cap; of Source.Item
+	GoMapForm              // Pointer to the map's header; of Source.Key and Source.Item
+	GoIfaceForm            // Struct tab, data: an interface with methods
+	GoEfaceForm            // Struct _type, data: an interface without
+	GoChanForm             // Pointer to the channel's header; of Source.Item
+	GoFuncForm             // Pointer to the closure
+	GoUnsafePointer        // Pointer
 )
 
 // Variants are the alternatives of a Rust enum: the discriminant tells which one a value is.

@@ -57,10 +57,10 @@ type Space uint8
 
 // Address spaces.
 const (
-	User   Space = iota // the traced process
-	Kernel              // kernel memory
-	BPF                 // our own: address of a variable or map value
-	AnySpace            // not known when compiling: the address itself tells (kernel addresses have the highest bit set)
+	User     Space = iota // the traced process
+	Kernel                // kernel memory
+	BPF                   // our own: address of a variable or map value
+	AnySpace              // not known when compiling: the address itself tells (kernel addresses have the highest bit set)
 )
 
 // Type describes a type. Which fields have a meaning depends on Kind.
