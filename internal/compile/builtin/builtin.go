@@ -6,11 +6,14 @@
 package builtin
 
 import (
+	"strings"
+	"sync"
+
 	"trocar/internal/binary/types"
 	"trocar/internal/compile/ir"
 )
 
-// ID names a builtin for codegen.
+// ID names a builtin for codegen: its first name.
 type ID string
 
 // Func is one builtin variable or function.
@@ -25,6 +28,8 @@ type Func struct {
 	Async       bool // carried out by user space when the record arrives
 	Unsafe      bool // needs --unsafe
 	CompileTime bool
+	// MapArg marks functions whose first argument is a whole map (or may be one).
+	MapArg bool
 	// Result is the type of the value where it does not depend on the arguments; nil: check decides.
 	Result *types.Type
 	// Emit makes the value of builtins that need nothing but the program's context. args are 64-bit values.
@@ -48,3 +53,75 @@ const (
 	Meta
 	System
 )
+
+// Groups lists the groups in the reference's order, with their titles.
+var groupTitles = [...]string{
+	Process:      "Process and thread",
+	ProbeInfo:    "Probe",
+	Time:         "Time",
+	Output:       "Output",
+	MapOps:       "Maps",
+	Aggregations: "Aggregations",
+	Strings:      "Strings and addresses as text",
+	Memory:       "Memory and symbols",
+	Stacks:       "Stacks and symbol names",
+	Meta:         "Evaluated when compiling",
+	System:       "System and control",
+}
+
+func (g Group) String() string { return groupTitles[g] }
+
+// All lists the table, in the order of the reference.
+func All() []*Func {
+	var all []*Func
+	for _, group := range [][]Func{process, probeInfo, clocks, output, mapOps, aggregations, text, memory, stacks, meta, system} {
+		for i := range group {
+			all = append(all, &group[i])
+		}
+	}
+	return all
+}
+
+var index = sync.OnceValue(func() map[string]*Func {
+	m := make(map[string]*Func, 192)
+	for _, f := range All() {
+		for _, n := range f.Names {
+			m[n] = f
+		}
+	}
+	return m
+})
+
+// Lookup finds a builtin by one of its names. arg0, arg1 … are the builtin "argN".
+func Lookup(name string) *Func {
+	if f := index()[name]; f != nil {
+		return f
+	}
+	if _, ok := ArgNumber(name); ok {
+		return index()["argN"]
+	}
+	// bpftrace's inner names of its own builtins.
+	if inner, ok := strings.CutPrefix(name, "__builtin_"); ok {
+		return index()[inner]
+	}
+	return nil
+}
+
+// ArgNumber is the N of argN.
+func ArgNumber(name string) (int, bool) {
+	digits, ok := strings.CutPrefix(name, "arg")
+	if !ok || digits == "" || len(digits) > 3 {
+		return 0, false
+	}
+	n := 0
+	for _, c := range digits {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = 10*n + int(c-'0')
+	}
+	return n, true
+}
+
+// IsAggregation tells whether the builtin makes a map an aggregation.
+func (f *Func) IsAggregation() bool { return f.Group == Aggregations }

@@ -1,0 +1,56 @@
+package builtin
+
+import "trocar/internal/binary/types"
+
+var probeInfo = []Func{
+	{
+		ID: "probe", Names: []string{"probe"}, Variable: true, Group: ProbeInfo,
+		Variants: []string{"string probe"},
+		Doc: `The full name of the probe that was hit, for example "uprobe:/usr/bin/bash:readline". If an action has many probe
+points, they share one program and the name is told by the point's number, so @[probe] = count() costs no more than
+@ = count().`,
+	},
+	{
+		ID: "probetype", Names: []string{"probetype"}, Variable: true, Group: ProbeInfo, CompileTime: true,
+		Variants: []string{"string probetype"},
+		Doc:      `The kind of the probe: "uprobe", "uretprobe", "interval" …; begin and end are "special". It is constant when compiling, so it can decide an "if comptime".`,
+	},
+	{
+		ID: "func", Names: []string{"func"}, Variable: true, Group: ProbeInfo,
+		Variants: []string{"usym_t func", "ksym_t func"},
+		Doc:      `The name of the traced function.`,
+	},
+	{
+		ID: "args", Names: []string{"args"}, Variable: true, Group: ProbeInfo,
+		Variants: []string{"struct args"},
+		Doc: `The arguments by name, as the program's debug information (uprobe) or the kernel (tracepoint) tells them: args.x is
+one, print(args) shows all.`,
+	},
+	{
+		ID: "argN", Names: []string{"argN"}, Variable: true, Group: ProbeInfo, Result: types.TUint64,
+		Variants: []string{"uint64 arg0, arg1, …"},
+		Doc: `An argument by position, for uprobes from 0 by the C calling convention (integers and pointers in registers), for usdt
+probes as the probe defines them. Cast it to what it is: (struct foo *)arg0, (int32)arg1.`,
+	},
+	{
+		ID: "retval", Names: []string{"retval"}, Variable: true, Group: ProbeInfo, Result: types.TUint64,
+		Variants: []string{"uint64 retval"},
+		Doc:      `The value that the traced function returns, in uretprobes. Cast it if it is signed: (int32)retval.`,
+	},
+	{
+		ID: "reg", Names: []string{"reg"}, Min: 1, Max: 1, Group: ProbeInfo, Result: types.TUint64,
+		Variants: []string{"uint64 reg(const string name)"},
+		Doc: `A register of the CPU at the probe, by name: ax bx cx dx si di bp sp r8 … r15 ip flags cs ss orig_ax on amd64;
+r0 … r30, sp, pc, pstate on arm64.`,
+	},
+	{
+		ID: "ctx", Names: []string{"ctx"}, Variable: true, Group: ProbeInfo,
+		Variants: []string{"void * ctx"},
+		Doc:      `The address of the registers (or of the record) that the kernel passes to the program. reg, argN and args are what you want.`,
+	},
+	{
+		ID: "usermode", Names: []string{"usermode"}, Variable: true, Group: ProbeInfo, Result: types.TUint8,
+		Variants: []string{"uint8 usermode"},
+		Doc:      `1 if the CPU was running user code when the probe fired, 0 if it was in the kernel. Only on amd64.`,
+	},
+}

@@ -1,0 +1,82 @@
+package builtin
+
+import "trocar/internal/binary/types"
+
+var process = []Func{
+	{
+		ID: "pid", Names: []string{"pid"}, Variable: true, Min: 0, Max: 1, Group: Process, Result: types.TUint32,
+		Variants: []string{"uint32 pid", "uint32 pid([curr_ns|init])"},
+		Doc: `The number of the current process (what the kernel calls the thread group). With curr_ns, which is the default, it is
+the number that the process has in the PID namespace trocar runs in; with init, the one in the initial namespace.`,
+	},
+	{
+		ID: "tid", Names: []string{"tid"}, Variable: true, Min: 0, Max: 1, Group: Process, Result: types.TUint32,
+		Variants: []string{"uint32 tid", "uint32 tid([curr_ns|init])"},
+		Doc:      `The number of the current thread. The argument means the same as pid's.`,
+	},
+	{
+		ID: "uid", Names: []string{"uid"}, Variable: true, Group: Process, Result: types.TUint64,
+		Variants: []string{"uint64 uid"},
+		Doc:      `The user id of the current thread, as the initial user namespace sees it.`,
+	},
+	{
+		ID: "gid", Names: []string{"gid"}, Variable: true, Group: Process, Result: types.TUint64,
+		Variants: []string{"uint64 gid"},
+		Doc:      `The group id of the current thread, as the initial user namespace sees it.`,
+	},
+	{
+		ID: "username", Names: []string{"username"}, Variable: true, Group: Process, Result: types.TUsername,
+		Variants: []string{"username_t username"},
+		Doc: `The name of the current user. The record holds the user id; the name is looked up when it is printed. An id without a
+name is printed as a number.`,
+	},
+	{
+		ID: "comm", Names: []string{"comm"}, Variable: true, Min: 0, Max: 1, Group: Process, Result: types.StringOf(16),
+		Variants: []string{"string comm", "string comm(uint32 pid)"},
+		Doc: `The name of the current thread: at most 15 bytes, set by exec to the name of the program and changed by prctl or
+pthread_setname_np. With an argument, the name of the process with this number; this needs a kernel function that is not
+available in every probe type (see the error message).`,
+	},
+	{
+		ID: "cpid", Names: []string{"cpid"}, Variable: true, Group: Process, Result: types.TUint64, CompileTime: true,
+		Variants: []string{"uint64 cpid"},
+		Doc:      `The process that -c has started. Without -c it is 0, and a warning is printed when it is used; see has_cpid.`,
+	},
+	{
+		ID: "has_cpid", Names: []string{"has_cpid"}, Variable: true, Group: Process, Result: types.TBool, CompileTime: true,
+		Variants: []string{"bool has_cpid"},
+		Doc:      `Whether there is a cpid, that is, whether a program was started with -c.`,
+	},
+	{
+		ID: "ppid", Names: []string{"ppid"}, Variable: true, Min: 0, Max: 1, Group: Process,
+		Variants: []string{"int32 ppid", "int32 ppid(struct task_struct *task)"},
+		Doc: `The parent's process id, of the current task or of the one given: short for task.real_parent.pid. It needs the
+kernel's type information.`,
+	},
+	{
+		ID: "pcomm", Names: []string{"pcomm"}, Variable: true, Min: 0, Max: 1, Group: Process,
+		Variants: []string{"string pcomm", "string pcomm(struct task_struct *task)"},
+		Doc:      `The parent's name: short for task.real_parent.comm.`,
+	},
+	{
+		ID: "leader_tid", Names: []string{"leader_tid"}, Variable: true, Min: 0, Max: 1, Group: Process,
+		Variants: []string{"int32 leader_tid", "int32 leader_tid(struct task_struct *task)"},
+		Doc:      `The thread id of the process's first thread: short for task.group_leader.pid.`,
+	},
+	{
+		ID: "leader_comm", Names: []string{"leader_comm"}, Variable: true, Min: 0, Max: 1, Group: Process,
+		Variants: []string{"string leader_comm", "string leader_comm(struct task_struct *task)"},
+		Doc:      `The name of the process's first thread: short for task.group_leader.comm.`,
+	},
+	{
+		ID: "curtask", Names: []string{"curtask"}, Variable: true, Group: Process,
+		Variants: []string{"struct task_struct * curtask"},
+		Doc: `The kernel's descriptor of the current task. Its fields can be used if the kernel has type information (BTF) or the
+script defines struct task_struct.`,
+	},
+	{
+		ID: "cgroup", Names: []string{"cgroup"}, Variable: true, Group: Process, Result: types.TUint64,
+		Variants: []string{"uint64 cgroup"},
+		Doc:      `The id of the cgroup (version 2) of the current process. Compare it with cgroupid, or print its path with cgroup_path.`,
+	},
+}
