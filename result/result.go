@@ -83,7 +83,8 @@ type Bucket struct {
 // Hist is a histogram; Buckets begin with the first and end with the last that is not empty (linear ones: all in between).
 type Hist struct {
 	Linear  bool
-	Bits    int
+	Bits    int   // not linear: 2^Bits buckets for each power of two
+	Step    int64 // linear: width of a bucket
 	Buckets []Bucket
 }
 

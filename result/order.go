@@ -1,0 +1,121 @@
+package result
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Sort puts the entries in the order in which bpftrace shows them: numbers and averages ascending by value, histograms by
+// their total, everything else (and equals) by key.
+func (m *Map) Sort() {
+	slices.SortFunc(m.Entries, func(a, b Entry) int {
+		if c := m.compareValues(&a.Value, &b.Value); c != 0 {
+			return c
+		}
+		switch {
+		case a.Key == nil || b.Key == nil:
+			return 0
+		}
+		return a.Key.Compare(b.Key)
+	})
+}
+
+// Top sorts and then keeps the last n entries: those with the largest values, if values decide the order. 0 keeps all.
+func (m *Map) Top(n int) {
+	m.Sort()
+	if n > 0 && n < len(m.Entries) {
+		m.Entries = m.Entries[len(m.Entries)-n:]
+	}
+}
+
+// Divide divides what is shown by n, as print(@map, top, n) does: integers, averages and the counts of log2 histograms. It changes
+// values in place; 0 is taken as 1.
+func (m *Map) Divide(n uint64) {
+	if n <= 1 || m.Kind == LHistMap || m.Kind == SeriesMap {
+		return
+	}
+	for i := range m.Entries {
+		v := &m.Entries[i].Value
+		if v.Kind == Histogram {
+			if v.Hist != nil {
+				for j := range v.Hist.Buckets {
+					v.Hist.Buckets[j].Count /= n
+				}
+			}
+			continue
+		}
+		v.divide(n)
+	}
+}
+
+func (v *Value) divide(n uint64) {
+	switch v.Kind {
+	case Uint:
+		v.Num /= n
+	case Int:
+		if n > math.MaxInt64 {
+			v.Num = 0
+			return
+		}
+		v.Num = uint64(int64(v.Num) / int64(n))
+	case Stats:
+		if len(v.Elems) > 1 {
+			v.Elems[1].divide(n)
+		}
+	case Array, Struct, Tuple, Record:
+		for i := range v.Elems {
+			v.Elems[i].divide(n)
+		}
+	}
+}
+
+// compareValues orders the values of entries; 0 leaves it to the keys.
+func (m *Map) compareValues(a, b *Value) int {
+	if a.Kind == Histogram && a.Hist != nil && b.Hist != nil {
+		return cmp.Compare(a.Hist.Total(), b.Hist.Total())
+	}
+	if a.Kind == Stats && len(a.Elems) > 1 && len(b.Elems) > 1 {
+		a, b = &a.Elems[1], &b.Elems[1]
+	}
+	switch a.Kind {
+	case Int, Uint, Enum:
+		return a.Compare(b)
+	}
+	return 0
+}
+
+// Compare orders values of one type: numbers by value, texts byte-wise, aggregates element by element, stacks by their
+// addresses.
+func (v *Value) Compare(w *Value) int {
+	if v.Kind != w.Kind {
+		return cmp.Compare(v.Kind, w.Kind)
+	}
+	switch v.Kind {
+	case Int:
+		return cmp.Compare(int64(v.Num), int64(w.Num))
+	case Enum:
+		if v.Signed {
+			return cmp.Compare(int64(v.Num), int64(w.Num))
+		}
+		return cmp.Compare(v.Num, w.Num)
+	case Uint, Bool, Pointer:
+		return cmp.Compare(v.Num, w.Num)
+	case Float:
+		return cmp.Compare(math.Float64frombits(v.Num), math.Float64frombits(w.Num))
+	case Symbol:
+		return cmp.Or(strings.Compare(v.Text, w.Text), cmp.Compare(v.Num, w.Num))
+	case Stack:
+		return slices.CompareFunc(v.Frames, w.Frames, func(a, b Frame) int { return cmp.Compare(a.Addr, b.Addr) })
+	case Array, Struct, Tuple, Record, Stats:
+		n := min(len(v.Elems), len(w.Elems))
+		for i := range n {
+			if c := v.Elems[i].Compare(&w.Elems[i]); c != 0 {
+				return c
+			}
+		}
+		return cmp.Compare(len(v.Elems), len(w.Elems))
+	}
+	return strings.Compare(v.Text, w.Text)
+}
