@@ -1,0 +1,162 @@
+package objfile
+
+import (
+	"bytes"
+	"encoding/hex"
+	"fmt"
+	"hash/crc32"
+	"path/filepath"
+	"strings"
+)
+
+// debugRoot is where distributions put separate debug files.
+const debugRoot = "/usr/lib/debug"
+
+// Debug is the separate file with the full symbol table and the debug information of a stripped file, nil if there is
+// none: by build id below /usr/lib/debug, else by .gnu_debuglink. It is looked for on the first call, and closed with f.
+func (f *File) Debug() *File {
+	return f.debug.get(func(p **File) {
+		for _, path := range f.debugPaths() {
+			if d, err := f.openDebug(path); err == nil {
+				*p = d
+				return
+			}
+		}
+	})
+}
+
+// debugPaths are the places where the debug file may be, best first. A file inside of a process's root
+// (/proc/PID/root/…) has its debug files there or here.
+func (f *File) debugPaths() (paths []string) {
+	roots := []string{""}
+	if root := procRoot(f.path); root != "" {
+		roots = []string{root, ""}
+	}
+	if id := f.BuildID(); len(id) > 2 {
+		for _, root := range roots {
+			paths = append(paths, root+debugRoot+"/.build-id/"+id[:2]+"/"+id[2:]+".debug")
+		}
+	}
+	name := f.debugLink()
+	if name == "" || f.archive != "" {
+		return paths
+	}
+	dir := filepath.Dir(f.path)
+	if real, err := filepath.EvalSymlinks(f.path); err == nil {
+		dir = filepath.Dir(real)
+	}
+	paths = append(paths, filepath.Join(dir, name), filepath.Join(dir, ".debug", name))
+	if abs, err := filepath.Abs(dir); err == nil {
+		inner := strings.TrimPrefix(abs, procRoot(abs))
+		for _, root := range roots {
+			paths = append(paths, filepath.Join(root+debugRoot, inner, name))
+		}
+	}
+	return paths
+}
+
+// procRoot is the "/proc/PID/root" a path begins with, or "".
+func procRoot(path string) string {
+	rest, ok := strings.CutPrefix(path, "/proc/")
+	if !ok {
+		return ""
+	}
+	pid, rest, ok := strings.Cut(rest, "/")
+	if !ok || pid == "" || strings.Trim(pid, "0123456789") != "" && pid != "self" || !strings.HasPrefix(rest, "root/") {
+		return ""
+	}
+	return "/proc/" + pid + "/root"
+}
+
+// debugLink is the file name in .gnu_debuglink; anything with a slash is refused.
+func (f *File) debugLink() string {
+	var name string
+	var err error
+	func() {
+		defer Guard(&err)()
+		data, derr := f.Data(".gnu_debuglink")
+		if derr == nil {
+			name = strings.Clone(cString(data, 0))
+		}
+	}()
+	if err != nil || strings.ContainsRune(name, '/') || name == "." || name == ".." {
+		return ""
+	}
+	return name
+}
+
+// debugLinkCRC is the checksum that the debug file must have.
+func (f *File) debugLinkCRC() (crc uint32, ok bool) {
+	var err error
+	defer Guard(&err)()
+	data, derr := f.Data(".gnu_debuglink")
+	end := bytes.IndexByte(data, 0)
+	at := (end + 4) &^ 3
+	if derr != nil || end < 0 || at+4 > len(data) {
+		return 0, false
+	}
+	return uint32(u32(data, at)), true
+}
+
+// openDebug opens a debug file if it really belongs to f: the build ids are equal or, where one has none, the checksum
+// of .gnu_debuglink is right.
+func (f *File) openDebug(path string) (d *File, err error) {
+	if !exists(path) {
+		return nil, ErrNotELF
+	}
+	if d, err = Open(path); err != nil {
+		return nil, err
+	}
+	if !f.owns(d) {
+		d.Close()
+		return nil, fmt.Errorf("%s is the debug file of another build than %s", path, f.path)
+	}
+	return d, nil
+}
+
+func (f *File) owns(d *File) (yes bool) {
+	var err error
+	defer Guard(&err)()
+	if d.machine != f.machine || d.is64 != f.is64 || bytes.Equal(f.data, d.data) {
+		return false
+	}
+	if a, b := f.BuildID(), d.BuildID(); a != "" && b != "" {
+		return a == b
+	}
+	crc, ok := f.debugLinkCRC()
+	return ok && crc32.ChecksumIEEE(d.data) == crc
+}
+
+// BuildID is the file's build id in hexadecimal, or "".
+func (f *File) BuildID() (id string) {
+	var err error
+	defer Guard(&err)()
+	for _, n := range f.allNotes() {
+		if n.typ == 3 && n.name == "GNU" && len(n.desc) > 0 && len(n.desc) <= 64 { // NT_GNU_BUILD_ID
+			return hex.EncodeToString(n.desc)
+		}
+	}
+	return ""
+}
+
+// maxMini bounds the size of unpacked mini debug info, which is a symbol table: real ones have up to some megabytes.
+const maxMini = 256 << 20
+
+// miniDebug is the symbol table that Fedora and others put, packed by xz, into .gnu_debugdata. It holds the functions
+// that .dynsym lacks.
+func (f *File) miniDebug() *File {
+	return f.mini.get(func(p **File) {
+		packed, err := f.Data(".gnu_debugdata")
+		if err != nil {
+			return
+		}
+		data, err := unxz(packed, maxMini)
+		if err != nil {
+			return
+		}
+		m, err := New(f.path+" (.gnu_debugdata)", data)
+		if err == nil && m.machine == f.machine && m.is64 == f.is64 {
+			*p = m
+		}
+	})
+}

@@ -1,0 +1,473 @@
+package objfile
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// ErrNotELF is what Open returns (wrapped) for a file that is no ELF file.
+var ErrNotELF = errors.New("not an ELF file")
+
+// Machine is the CPU a file is made for (e_machine).
+type Machine uint16
+
+// The CPUs that are known here; files of others can be listed but not probed.
+const (
+	I386    Machine = 3
+	AMD64   Machine = 62
+	AArch64 Machine = 183
+)
+
+func (m Machine) String() string {
+	switch m {
+	case I386:
+		return "i386"
+	case AMD64:
+		return "x86-64"
+	case AArch64:
+		return "arm64"
+	}
+	return fmt.Sprintf("machine %d", uint16(m))
+}
+
+// Values of e_type.
+const (
+	TypeExec = 2
+	TypeDyn  = 3
+	TypeCore = 4
+)
+
+// Limits that no honest file reaches.
+const (
+	maxSegments = 4096
+	maxSections = 1 << 20
+)
+
+// Segment is a PT_LOAD program header: what is mapped where.
+type Segment struct {
+	Offset, Addr     uint64 // in the ELF image, and as linked
+	FileSize, MemSiz uint64
+	Exec, Write      bool
+}
+
+// Section is one section header. Data is found by File.Data.
+type Section struct {
+	Name         string
+	Type         uint32
+	Flags        uint64
+	Addr         uint64
+	Offset, Size uint64
+	Link, Info   uint32
+	EntSize      uint64
+}
+
+// File is one opened ELF file.
+type File struct {
+	path    string
+	archive string // path of the zip file this is a member of, or ""
+	mapped  []byte // the whole file as mapped; nil for New
+	data    []byte // the ELF image in it
+	base    uint64 // offset of the image in the mapped file
+
+	is64        bool
+	machine     Machine
+	typ         uint16
+	entry       uint64
+	segments    []Segment
+	sections    []Section
+	dyn         struct{ off, size uint64 } // PT_DYNAMIC in the file
+	noteRegions []region
+
+	notes   lazy[[]note]
+	debug   lazy[*File]
+	mini    lazy[*File]
+	dynamic lazy[*dynamic]
+	vers    lazy[*versions]
+	golang  lazy[*goTable]
+	index   lazy[*addrIndex]
+	relocs  lazy[map[uint64]uint64]
+}
+
+// lazy makes a value once. What a fault interrupts (see Guard) stays as far as it was made.
+type lazy[T any] struct {
+	once sync.Once
+	v    T
+}
+
+func (l *lazy[T]) get(build func(*T)) T {
+	l.once.Do(func() {
+		var err error
+		defer Guard(&err)()
+		build(&l.v)
+	})
+	return l.v
+}
+
+// Open maps the ELF file at path. The form "archive.zip!/member" opens a member that is stored without compression, as
+// the dynamic linker of Android does.
+func Open(path string) (*File, error) {
+	if archive, member, ok := splitArchive(path); ok {
+		return openMember(path, archive, member)
+	}
+	mapped, err := mapFile(path)
+	if err != nil {
+		return nil, err
+	}
+	f, err := newFile(path, mapped, 0, uint64(len(mapped)))
+	if err != nil {
+		unix.Munmap(mapped)
+		return nil, err
+	}
+	return f, nil
+}
+
+// New reads an ELF image that is in memory, such as the vDSO. The data must not change while the File is used.
+func New(name string, data []byte) (*File, error) {
+	f := &File{path: name, data: data}
+	if err := f.parse(); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return f, nil
+}
+
+func newFile(path string, mapped []byte, base, size uint64) (*File, error) {
+	f := &File{path: path, mapped: mapped, data: mapped[base : base+size], base: base}
+	if err := f.parse(); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return f, nil
+}
+
+// mapFile maps a regular file read-only.
+func mapFile(path string) ([]byte, error) {
+	// O_NONBLOCK: opening a FIFO of a hostile container must not wait for its other end.
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return nil, &fs.PathError{Op: "stat", Path: path, Err: err}
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFREG {
+		return nil, fmt.Errorf("%s: %w (not a regular file)", path, ErrNotELF)
+	}
+	if st.Size < 16 || st.Size != int64(int(st.Size)) {
+		return nil, fmt.Errorf("%s: %w (%d bytes)", path, ErrNotELF, st.Size)
+	}
+	data, err := unix.Mmap(fd, 0, int(st.Size), unix.PROT_READ, unix.MAP_PRIVATE)
+	if err != nil {
+		return nil, &fs.PathError{Op: "mmap", Path: path, Err: err}
+	}
+	return data, nil
+}
+
+// Close unmaps the file and its separate debug file. Nothing of it may be used afterwards.
+func (f *File) Close() error {
+	// A debug file that was never asked for stays unopened.
+	if d := f.debug.get(func(**File) {}); d != nil {
+		d.Close()
+	}
+	f.mini.get(func(**File) {})
+	data := f.mapped
+	f.mapped, f.data = nil, nil
+	if data == nil {
+		return nil
+	}
+	return unix.Munmap(data)
+}
+
+// Path is the path given to Open.
+func (f *File) Path() string { return f.path }
+
+// AttachPath is the path of the file that the kernel must be told: the archive of a member, else Path.
+func (f *File) AttachPath() string {
+	if f.archive != "" {
+		return f.archive
+	}
+	return f.path
+}
+
+// Machine is the CPU the file is for.
+func (f *File) Machine() Machine { return f.machine }
+
+// Is64 tells whether the file is of the 64-bit class.
+func (f *File) Is64() bool { return f.is64 }
+
+// Type is e_type: TypeExec, TypeDyn, …
+func (f *File) Type() int { return int(f.typ) }
+
+// Entry is the address of the program's first instruction, 0 for most libraries.
+func (f *File) Entry() uint64 { return f.entry }
+
+// Size is the size of the ELF image in bytes.
+func (f *File) Size() uint64 { return uint64(len(f.data)) }
+
+// Segments are the PT_LOAD headers in the file's order. The caller must not change them.
+func (f *File) Segments() []Segment { return f.segments }
+
+// Sections are the section headers. The caller must not change them.
+func (f *File) Sections() []Section { return f.sections }
+
+func (f *File) parse() (err error) {
+	defer Guard(&err)()
+	d := f.data
+	if len(d) < 20 || string(d[:4]) != "\x7fELF" {
+		return ErrNotELF
+	}
+	if d[5] != 1 {
+		return fmt.Errorf("%w for this CPU (big-endian)", ErrNotELF)
+	}
+	switch d[4] {
+	case 1:
+	case 2:
+		f.is64 = true
+	default:
+		return fmt.Errorf("%w (class %d)", ErrNotELF, d[4])
+	}
+	ehsize := 52
+	if f.is64 {
+		ehsize = 64
+	}
+	if len(d) < ehsize {
+		return fmt.Errorf("%w (cut short)", ErrNotELF)
+	}
+	f.typ = binary.LittleEndian.Uint16(d[16:])
+	f.machine = Machine(binary.LittleEndian.Uint16(d[18:]))
+	var phoff, shoff uint64
+	var phent, phnum, shent, shnum, shstr uint64
+	if f.is64 {
+		f.entry = u64(d, 24)
+		phoff, shoff = u64(d, 32), u64(d, 40)
+		phent, phnum, shent, shnum, shstr = u16(d, 54), u16(d, 56), u16(d, 58), u16(d, 60), u16(d, 62)
+	} else {
+		f.entry = u32(d, 24)
+		phoff, shoff = u32(d, 28), u32(d, 32)
+		phent, phnum, shent, shnum, shstr = u16(d, 42), u16(d, 44), u16(d, 46), u16(d, 48), u16(d, 50)
+	}
+	f.parseSections(shoff, shent, shnum, shstr, &phnum)
+	return f.parseSegments(phoff, phent, phnum)
+}
+
+// parseSections reads the section headers. They are not needed to run a program, so damaged ones are taken as absent.
+func (f *File) parseSections(off, ent, num, str uint64, phnum *uint64) {
+	want := uint64(40)
+	if f.is64 {
+		want = 64
+	}
+	if off == 0 || ent < want || off >= uint64(len(f.data)) {
+		return
+	}
+	read := func(i uint64) (s Section, name uint64, ok bool) {
+		h := f.slice(off+i*ent, want)
+		if h == nil {
+			return s, 0, false
+		}
+		name = u32(h, 0)
+		s.Type = uint32(u32(h, 4))
+		if f.is64 {
+			s.Flags, s.Addr, s.Offset, s.Size = u64(h, 8), u64(h, 16), u64(h, 24), u64(h, 32)
+			s.Link, s.Info, s.EntSize = uint32(u32(h, 40)), uint32(u32(h, 44)), u64(h, 56)
+		} else {
+			s.Flags, s.Addr, s.Offset, s.Size = u32(h, 8), u32(h, 12), u32(h, 16), u32(h, 20)
+			s.Link, s.Info, s.EntSize = uint32(u32(h, 24)), uint32(u32(h, 28)), u32(h, 36)
+		}
+		return s, name, true
+	}
+	first, _, ok := read(0)
+	if !ok {
+		return
+	}
+	// Numbers that do not fit the header are in the first section header (gABI, "ELF header").
+	if num == 0 {
+		num = first.Size
+	}
+	if str == 0xffff {
+		str = uint64(first.Link)
+	}
+	if *phnum == 0xffff {
+		*phnum = uint64(first.Info)
+	}
+	if num > maxSections || num*ent > uint64(len(f.data)) || str >= num {
+		return
+	}
+	strSec, _, ok := read(str)
+	if !ok {
+		return
+	}
+	names := f.slice(strSec.Offset, strSec.Size)
+	sections := make([]Section, 0, num)
+	for i := range num {
+		s, name, ok := read(i)
+		if !ok {
+			return
+		}
+		s.Name = strings.Clone(cString(names, name))
+		sections = append(sections, s)
+	}
+	f.sections = sections
+}
+
+const (
+	ptLoad    = 1
+	ptDynamic = 2
+	ptNote    = 4
+	shtNote   = 7
+	shtNoBits = 8
+)
+
+func (f *File) parseSegments(off, ent, num uint64) error {
+	want := uint64(32)
+	if f.is64 {
+		want = 56
+	}
+	if num > maxSegments || (num > 0 && ent < want) {
+		return fmt.Errorf("damaged ELF file: %d program headers of %d bytes", num, ent)
+	}
+	for i := range num {
+		h := f.slice(off+i*ent, want)
+		if h == nil {
+			return fmt.Errorf("damaged ELF file: program header %d lies outside of the file", i)
+		}
+		var s Segment
+		var flags, align uint64
+		typ := u32(h, 0)
+		if f.is64 {
+			flags = u32(h, 4)
+			s.Offset, s.Addr, s.FileSize, s.MemSiz, align = u64(h, 8), u64(h, 16), u64(h, 32), u64(h, 40), u64(h, 48)
+		} else {
+			s.Offset, s.Addr, s.FileSize, s.MemSiz = u32(h, 4), u32(h, 8), u32(h, 16), u32(h, 20)
+			flags, align = u32(h, 24), u32(h, 28)
+		}
+		switch typ {
+		case ptLoad:
+			if s.Addr+s.MemSiz < s.Addr || s.Offset+s.FileSize < s.Offset {
+				return fmt.Errorf("damaged ELF file: segment %d wraps around", i)
+			}
+			s.Exec, s.Write = flags&1 != 0, flags&2 != 0
+			f.segments = append(f.segments, s)
+		case ptDynamic:
+			f.dyn.off, f.dyn.size = s.Offset, s.FileSize
+		case ptNote:
+			f.addNotes(region{s.Offset, s.FileSize, align})
+		}
+	}
+	for i := range f.sections {
+		if s := &f.sections[i]; s.Type == shtNote {
+			f.addNotes(region{s.Offset, s.Size, 4})
+		}
+	}
+	return nil
+}
+
+func (f *File) addNotes(r region) {
+	if len(f.noteRegions) < maxRegions {
+		f.noteRegions = append(f.noteRegions, r)
+	}
+}
+
+// slice is the part of the image at [off, off+n), nil if it is not wholly inside.
+func (f *File) slice(off, n uint64) []byte {
+	if size := uint64(len(f.data)); off > size || n > size-off {
+		return nil
+	}
+	return f.data[off : off+n : off+n]
+}
+
+// Offset gives the file offset (in AttachPath) of an address: by the PT_LOAD segment that holds it, an executable one
+// if several do.
+func (f *File) Offset(addr uint64) (uint64, bool) {
+	s := f.segmentAt(addr)
+	if s == nil {
+		return 0, false
+	}
+	return f.base + s.Offset + (addr - s.Addr), true
+}
+
+// Addr gives the address that is mapped from a file offset (in AttachPath): in an executable segment if several
+// segments hold it.
+func (f *File) Addr(offset uint64) (uint64, bool) {
+	if offset < f.base {
+		return 0, false
+	}
+	offset -= f.base
+	found := -1
+	for i := range f.segments {
+		s := &f.segments[i]
+		if offset >= s.Offset && offset-s.Offset < s.FileSize && (found < 0 || s.Exec && !f.segments[found].Exec) {
+			found = i
+		}
+	}
+	if found < 0 {
+		return 0, false
+	}
+	s := &f.segments[found]
+	return s.Addr + (offset - s.Offset), true
+}
+
+// segmentAt finds the segment whose bytes of the file hold addr.
+func (f *File) segmentAt(addr uint64) *Segment {
+	var found *Segment
+	for i := range f.segments {
+		s := &f.segments[i]
+		if addr >= s.Addr && addr-s.Addr < s.FileSize && (found == nil || s.Exec && !found.Exec) {
+			found = s
+		}
+	}
+	return found
+}
+
+// Executable tells whether an address lies in code.
+func (f *File) Executable(addr uint64) bool {
+	s := f.segmentAt(addr)
+	return s != nil && s.Exec
+}
+
+// Bytes is the file's content at an address: at most n bytes, fewer at the end of the segment, none outside. It is a
+// view (see Guard).
+func (f *File) Bytes(addr uint64, n int) []byte {
+	s := f.segmentAt(addr)
+	if s == nil || n <= 0 {
+		return nil
+	}
+	return f.slice(s.Offset+(addr-s.Addr), min(uint64(n), s.FileSize-(addr-s.Addr)))
+}
+
+// section finds a section by name.
+func (f *File) section(name string) *Section {
+	for i := range f.sections {
+		if f.sections[i].Name == name {
+			return &f.sections[i]
+		}
+	}
+	return nil
+}
+
+// Section finds a section by name.
+func (f *File) Section(name string) (Section, bool) {
+	if s := f.section(name); s != nil {
+		return *s, true
+	}
+	return Section{}, false
+}
+
+// IsExecutable tells whether the file can hold code that runs: a program or a library.
+func (f *File) IsExecutable() bool { return f.typ == TypeExec || f.typ == TypeDyn }
+
+func u16(b []byte, at int) uint64 { return uint64(binary.LittleEndian.Uint16(b[at:])) }
+func u32(b []byte, at int) uint64 { return uint64(binary.LittleEndian.Uint32(b[at:])) }
+func u64(b []byte, at int) uint64 { return binary.LittleEndian.Uint64(b[at:]) }
+
+// exists tells whether a regular file is at path.
+func exists(path string) bool {
+	st, err := os.Stat(path)
+	return err == nil && st.Mode().IsRegular()
+}

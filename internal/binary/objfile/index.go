@@ -1,0 +1,132 @@
+package objfile
+
+import (
+	"math"
+	"sort"
+	"strings"
+)
+
+// addrIndex finds the symbol of an address. Names stay in their string tables until they are asked for.
+type addrIndex struct {
+	entries []indexEntry // by address, then by rank
+	strs    [][]byte     // string tables
+	stripV  bool         // names may carry versions
+}
+
+type indexEntry struct {
+	addr  uint64
+	size  uint32 // clipped
+	name  uint32 // offset in the string table
+	table uint8
+	rank  uint8 // lower is better
+}
+
+// rank orders the names of one address: what a reader would call the function.
+func rank(bind Bind, sized, noType bool, name string) uint8 {
+	r := uint8(bind)
+	if strings.HasPrefix(name, "__") {
+		r += 3
+	} else if strings.HasPrefix(name, "_") && !IsMangled(name) {
+		r += 2
+	}
+	if !sized {
+		r += 16
+	}
+	if noType {
+		r += 32
+	}
+	return r
+}
+
+// Lookup finds the function that holds an address: the innermost symbol with a size around it, else the nearest one
+// before it whose size is not known. ok is false if no symbol can be told for certain.
+func (f *File) Lookup(addr uint64) (sym Symbol, ok bool) {
+	var err error
+	defer Guard(&err)()
+	x := f.addrIndex()
+	if x == nil || !f.Executable(addr) {
+		return Symbol{}, false
+	}
+	// The entries before i begin at or below addr.
+	i := sort.Search(len(x.entries), func(i int) bool { return x.entries[i].addr > addr })
+	if i == 0 {
+		return Symbol{}, false
+	}
+	// Sized symbols around addr, innermost first. Functions hardly nest, so a few steps back suffice.
+	for j, steps := i-1, 0; j >= 0 && steps < 64; j, steps = j-1, steps+1 {
+		if e := &x.entries[j]; e.size > 0 && addr-e.addr < uint64(e.size) {
+			return f.entrySymbol(x, first(x, j)), true
+		}
+	}
+	// A label without a size reaches to the next symbol or the end of its segment.
+	if e := &x.entries[i-1]; e.size == 0 && f.segmentAt(e.addr) == f.segmentAt(addr) {
+		return f.entrySymbol(x, first(x, i-1)), true
+	}
+	return Symbol{}, false
+}
+
+// first is the best entry among those with the same address as entry j.
+func first(x *addrIndex, j int) *indexEntry {
+	for j > 0 && x.entries[j-1].addr == x.entries[j].addr {
+		j--
+	}
+	return &x.entries[j]
+}
+
+func (f *File) entrySymbol(x *addrIndex, e *indexEntry) Symbol {
+	name := strings.Clone(cString(x.strs[e.table], uint64(e.name)))
+	if at := strings.IndexByte(name, '@'); at > 0 && x.stripV {
+		name = name[:at]
+	}
+	return Symbol{Name: name, Addr: e.addr, Size: uint64(e.size)}
+}
+
+func (f *File) addrIndex() *addrIndex {
+	return f.index.get(func(p **addrIndex) {
+		x := &addrIndex{stripV: f.versions().any}
+		own, dyn := f.table(".symtab"), f.dynTable()
+		x.add(f, &own)
+		x.add(f, &dyn)
+		if own.len() <= 1 {
+			if d := f.Debug(); d != nil {
+				t := d.table(".symtab")
+				x.add(f, &t)
+			}
+			if m := f.miniDebug(); m != nil {
+				t := m.table(".symtab")
+				x.add(f, &t)
+			}
+			x.addGo(f)
+		}
+		sort.Slice(x.entries, func(i, j int) bool {
+			a, b := &x.entries[i], &x.entries[j]
+			if a.addr != b.addr {
+				return a.addr < b.addr
+			}
+			return a.rank < b.rank
+		})
+		*p = x
+	})
+}
+
+func (x *addrIndex) add(f *File, t *symTable) {
+	if t.len() <= 1 || len(x.strs) == math.MaxUint8 {
+		return
+	}
+	table := uint8(len(x.strs))
+	x.strs = append(x.strs, t.strs)
+	for i := 1; i < t.len(); i++ {
+		r := t.at(i)
+		if !r.code() || r.value == 0 || !f.Executable(r.value) {
+			continue
+		}
+		name := cString(t.strs, uint64(r.name))
+		if name == "" || name[0] == '$' && r.typ() == sttNoType {
+			continue
+		}
+		x.entries = append(x.entries, indexEntry{
+			addr: r.value, size: uint32(min(r.size, math.MaxUint32)), name: r.name, table: table,
+			rank: rank(r.bind(), r.size > 0, r.typ() == sttNoType, name),
+		})
+	}
+}

@@ -1,0 +1,88 @@
+package objfile
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// Func is one place where functions that fit a query begin. Names are copies.
+type Func struct {
+	Symbol
+	Aliases []string // other names that fitted at this address, with versions
+
+	// Indirect is the name of the indirect function (IFUNC) of which this is one implementation, "" else. Then Name is
+	// the implementation's own name, or Indirect where it has none.
+	Indirect string
+}
+
+// Readable is the name for people: demangled.
+func (fn *Func) Readable() string { return Demangle(fn.Name) }
+
+// Match finds the functions that fit: those of the file's own symbol tables, or else those of its debug file, mini debug
+// info and Go's table. There is one Func for an address, whatever number of names it has; functions of the same name at
+// several addresses (static functions, versions) are all found. An indirect function comes with IFunc set.
+//
+// A name without wildcard that fits nothing is tried as a readable name too, without its parameters.
+func (f *File) Match(q *Query) (funcs []Func, err error) {
+	funcs, err = f.match(q)
+	if err == nil && len(funcs) == 0 && !q.demangle && !q.Wildcard() {
+		r := *q
+		r.useReadable()
+		funcs, err = f.match(&r)
+	}
+	return funcs, err
+}
+
+func (f *File) match(q *Query) (funcs []Func, err error) {
+	defer Guard(&err)()
+	add := func(s *Symbol) bool {
+		// Labels only by their full name: most are not functions.
+		if !q.Match(s) || s.NoType && q.Wildcard() {
+			return true
+		}
+		fn := Func{Symbol: *s}
+		fn.Name = strings.Clone(s.Name)
+		funcs = append(funcs, fn)
+		return true
+	}
+	own := f.table(".symtab")
+	f.walkOwn(add)
+	if own.len() <= 1 || len(funcs) == 0 {
+		f.walkDebug(add)
+	}
+	// Unpacking takes milliseconds, and what is packed is not in the tables before: the last resort for one name.
+	if own.len() <= 1 && q.Wildcard() || len(funcs) == 0 {
+		f.walkMini(add)
+		f.goFunctions(add)
+	}
+	return mergeAliases(funcs), nil
+}
+
+// mergeAliases makes one Func of those with the same address; the name that is best to show comes first.
+func mergeAliases(funcs []Func) []Func {
+	slices.SortStableFunc(funcs, func(a, b Func) int {
+		if c := cmp.Compare(a.Addr, b.Addr); c != 0 {
+			return c
+		}
+		return cmp.Or(
+			cmp.Compare(rank(a.Bind, a.Size > 0, a.NoType, a.Name), rank(b.Bind, b.Size > 0, b.NoType, b.Name)),
+			strings.Compare(a.Name, b.Name),
+			// Of one name, that with the version known.
+			-strings.Compare(a.Version, b.Version))
+	})
+	out := funcs[:0]
+	for _, fn := range funcs {
+		if len(out) == 0 || out[len(out)-1].Addr != fn.Addr {
+			out = append(out, fn)
+			continue
+		}
+		last := &out[len(out)-1]
+		last.IFunc = last.IFunc || fn.IFunc
+		last.Size = max(last.Size, fn.Size)
+		if fn.Name != last.Name && !slices.Contains(last.Aliases, fn.Name) {
+			last.Aliases = append(last.Aliases, fn.Name)
+		}
+	}
+	return out
+}

@@ -1,0 +1,197 @@
+package objfile
+
+import (
+	"encoding/binary"
+	"math"
+	"strings"
+)
+
+// goTable is Go's table of functions (.gopclntab), which stays in stripped programs.
+//
+// Layouts by magic, all little-endian here: 1.2 (0xfffffffb), 1.16 (0xfffffffa), 1.18 (0xfffffff0), 1.20
+// (0xfffffff1); see runtime/symtab.go (pcHeader) and debug/gosym/pclntab.go of the Go source.
+type goTable struct {
+	names   []byte // function names
+	funcs   []byte // _func records; offsets of functab count from its start
+	tab     []byte // functab: pairs of entry and offset, then the end of the last function
+	n       int
+	field   int    // size of a functab field: 4, or the pointer's before 1.18
+	text    uint64 // added to entries, from 1.18
+	nameFld int    // where nameOff is in a _func: behind the entry
+}
+
+const maxGoFuncs = 1 << 24
+
+// IsGo tells whether the file holds Go code: it has Go's function table or build information.
+func (f *File) IsGo() bool {
+	return f.goSection() != nil || f.section(".go.buildinfo") != nil
+}
+
+func (f *File) goSection() *Section {
+	for _, name := range []string{".gopclntab", ".data.rel.ro.gopclntab"} {
+		if s := f.section(name); s != nil {
+			return s
+		}
+	}
+	return nil
+}
+
+func (f *File) goTable() *goTable {
+	return f.golang.get(func(p **goTable) {
+		s := f.goSection()
+		if s == nil {
+			return
+		}
+		if d := f.sectionBytes(s); d != nil {
+			*p = f.parseGoTable(d)
+		}
+	})
+}
+
+func (f *File) parseGoTable(d []byte) *goTable {
+	if len(d) < 8 || d[4] != 0 || d[5] != 0 || d[7] != 4 && d[7] != 8 {
+		return nil
+	}
+	ptr := int(d[7])
+	word := func(i int) uint64 { // the i-th word of the header behind its 8 bytes
+		at := 8 + i*ptr
+		if at+ptr > len(d) {
+			return 0
+		}
+		if ptr == 8 {
+			return u64(d, at)
+		}
+		return u32(d, at)
+	}
+	from := func(off uint64) []byte {
+		if off >= uint64(len(d)) {
+			return nil
+		}
+		return d[off:]
+	}
+	t := &goTable{field: ptr, nameFld: ptr}
+	var n uint64
+	switch binary.LittleEndian.Uint32(d) {
+	case 0xfffffffb:
+		n, t.names, t.funcs, t.tab = word(0), d, d, from(uint64(8+ptr))
+	case 0xfffffffa:
+		n, t.names, t.funcs = word(0), from(word(2)), from(word(6))
+		t.tab = t.funcs
+	case 0xfffffff0, 0xfffffff1:
+		n, t.text, t.names, t.funcs = word(0), word(2), from(word(3)), from(word(7))
+		t.tab, t.field, t.nameFld = t.funcs, 4, 4
+		if t.text == 0 { // not written from 1.26 on: the text section's start
+			t.text = f.goText()
+		}
+		if t.text == 0 {
+			return nil
+		}
+	default:
+		return nil
+	}
+	if n == 0 || n > maxGoFuncs || (2*n+1)*uint64(t.field) > uint64(len(t.tab)) {
+		return nil
+	}
+	t.n = int(n)
+	return t
+}
+
+// goText is runtime.text: the start of Go's code, which is the text section except with external linking, where C code
+// may come first.
+func (f *File) goText() uint64 {
+	// The module data begins with the address of the function table and has text behind 22 words (1.20 to 1.26).
+	if a := f.goModuleText(); a != 0 {
+		return a
+	}
+	if s := f.section(".text"); s != nil {
+		return s.Addr
+	}
+	return 0
+}
+
+// goModuleText finds runtime.firstmoduledata by the address of the function table at its start.
+func (f *File) goModuleText() uint64 {
+	pcln := f.goSection()
+	if pcln == nil || !f.is64 {
+		return 0
+	}
+	const textField = 22 * 8
+	for _, name := range []string{".go.module", ".noptrdata", ".data", ".data.rel.ro"} {
+		s := f.section(name)
+		if s == nil || s.Type == shtNoBits {
+			continue
+		}
+		data := f.sectionBytes(s)
+		// Addresses of position-independent programs are in relocations; those are only looked up where it may fit.
+		for at := 0; at+textField+8 <= len(data) && at < 64<<20; at += 8 {
+			v := u64(data, at)
+			if v != pcln.Addr && v != 0 {
+				continue
+			}
+			if f.pointerAt(s.Addr+uint64(at)) != pcln.Addr {
+				continue
+			}
+			text := f.pointerAt(s.Addr + uint64(at) + textField)
+			if f.Executable(text) {
+				return text
+			}
+		}
+	}
+	return 0
+}
+
+func (t *goTable) fieldAt(i int) uint64 {
+	if t.field == 8 {
+		return u64(t.tab, 8*i)
+	}
+	return u32(t.tab, 4*i)
+}
+
+// at gives the i-th function's entry, end and offset of its name.
+func (t *goTable) at(i int) (entry, end uint64, name uint32, ok bool) {
+	entry, end = t.text+t.fieldAt(2*i), t.text+t.fieldAt(2*i+2)
+	off := t.fieldAt(2*i+1) + uint64(t.nameFld)
+	if off+4 > uint64(len(t.funcs)) || end < entry {
+		return 0, 0, 0, false
+	}
+	return entry, end, uint32(u32(t.funcs, int(off))), true
+}
+
+// goFunctions yields the functions of Go's table.
+func (f *File) goFunctions(yield func(*Symbol) bool) bool {
+	t := f.goTable()
+	if t == nil {
+		return true
+	}
+	for i := range t.n {
+		entry, end, name, ok := t.at(i)
+		if !ok || !f.Executable(entry) {
+			continue
+		}
+		s := Symbol{Name: cString(t.names, uint64(name)), Addr: entry, Size: end - entry}
+		// Names in angle brackets or with a blank are the linker's own marks ("go:buildid", "type:.eq." are functions).
+		if s.Name == "" || strings.HasPrefix(s.Name, "go:") {
+			continue
+		}
+		if !yield(&s) {
+			return false
+		}
+	}
+	return true
+}
+
+func (x *addrIndex) addGo(f *File) {
+	t := f.goTable()
+	if t == nil || len(x.strs) == math.MaxUint8 {
+		return
+	}
+	table := uint8(len(x.strs))
+	x.strs = append(x.strs, t.names)
+	for i := range t.n {
+		if entry, end, name, ok := t.at(i); ok && f.Executable(entry) {
+			x.entries = append(x.entries, indexEntry{
+				addr: entry, size: uint32(min(end-entry, math.MaxUint32)), name: name, table: table,
+			})
+		}
+	}
+}

@@ -1,0 +1,265 @@
+package objfile
+
+import (
+	"strings"
+)
+
+// Query is a pattern for function names. '*' stands for any characters. A pattern fits a function if it fits
+//
+//   - the name as in the file ("_ZN1A1bEi"), also with its version ("tally@TALLY_1", "tally@@TALLY_2");
+//   - the name as in the source without parameters ("A::b", "depot_app::Shelf<T>::put"), with or without the arguments of
+//     a template's last name ("max" fits "max<int>"), return types never counting;
+//   - the name with its parameters ("A::b(int)"), which picks one overload.
+//
+// Blanks that do not separate words are of no matter ("A<B<int> >").
+type Query struct {
+	Pattern string
+
+	raw      glob
+	readable glob // Pattern without needless blanks
+	versions bool // the pattern names a version
+	demangle bool // readable names are wanted
+	params   bool // the pattern has a parameter list
+	noTArgs  bool // the pattern has no template arguments
+	needle   string
+}
+
+// NewQuery makes a query. lang "cpp" or "rust" says that the pattern is a readable name; with "" that is guessed from the
+// pattern: names with "::", "<", "(" or a blank are.
+func NewQuery(pattern, lang string) *Query {
+	q := &Query{Pattern: pattern, raw: newGlob(pattern)}
+	q.versions = strings.Contains(pattern, "@") && !strings.HasPrefix(pattern, "@")
+	q.demangle = lang != "" || strings.Contains(pattern, "::") || strings.ContainsAny(pattern, "<( ~")
+	if q.demangle {
+		q.useReadable()
+	}
+	return q
+}
+
+func (q *Query) useReadable() {
+	q.demangle = true
+	q.readable = newGlob(squeeze(q.Pattern))
+	q.params = strings.Contains(strings.ReplaceAll(q.Pattern, "(anonymous namespace)", ""), "(")
+	q.noTArgs = !strings.Contains(q.Pattern, "<")
+	q.needle = needle(q.Pattern)
+}
+
+// Wildcard tells whether the pattern may fit several names.
+func (q *Query) Wildcard() bool { return q.raw.wild() }
+
+// Match tells whether the query fits a symbol.
+func (q *Query) Match(s *Symbol) bool {
+	name := s.Name
+	if i := strings.Index(name, ".llvm."); i > 0 { // a local name made unique by LLVM: the same function
+		name = name[:i]
+	}
+	if q.raw.match(name) {
+		return true
+	}
+	if q.versions && s.Version != "" && q.raw.match(s.FullName()) {
+		return true
+	}
+	return q.demangle && IsMangled(name) && q.matchReadable(name)
+}
+
+func (q *Query) matchReadable(name string) bool {
+	if q.needle != "" && !strings.Contains(name, q.needle) {
+		return false
+	}
+	// A clone that the compiler made ("_Z3addii.cold") is not the function of that name.
+	if strings.IndexByte(name, '.') > 0 && !strings.Contains(q.Pattern, ".") {
+		return false
+	}
+	full := demangled(name, false)
+	if full == name {
+		return false
+	}
+	full = squeeze(full)
+	if q.readable.match(full) {
+		return true
+	}
+	if q.params {
+		// "A::get()" is also the name of "A::get() const", and a template's return type is no part of a name.
+		full = trimQualifiers(full)
+		if q.readable.match(full) {
+			return true
+		}
+		if i := returnType(full); i > 0 {
+			return q.readable.match(full[i:])
+		}
+		return false
+	}
+	bare := squeeze(demangled(name, true))
+	if !strings.Contains(q.Pattern, "[abi:") {
+		bare = dropABITags(bare)
+	}
+	if q.readable.match(bare) {
+		return true
+	}
+	return q.noTArgs && strings.HasSuffix(bare, ">") && q.readable.match(dropTemplateArgs(bare))
+}
+
+// squeeze removes the blanks that do not separate two words.
+func squeeze(s string) string {
+	if !strings.Contains(s, " ") {
+		return s
+	}
+	var b strings.Builder
+	b.Grow(len(s))
+	for i := 0; i < len(s); i++ {
+		if s[i] == ' ' && !(i > 0 && i+1 < len(s) && wordByte(s[i-1]) && wordByte(s[i+1])) {
+			continue
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}
+
+func wordByte(c byte) bool {
+	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
+}
+
+func trimQualifiers(s string) string {
+	for _, q := range []string{"&&", "&", "volatile", "const"} {
+		if t, ok := strings.CutSuffix(s, ")"+q); ok {
+			return trimQualifiers(t + ")")
+		}
+	}
+	return s
+}
+
+// returnType gives the length of the return type (with its blank) in front of a template function's name.
+func returnType(s string) int {
+	depth := 0
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '<', '[', '{':
+			depth++
+		case '>', ']', '}':
+			depth--
+		case '(':
+			return 0 // the name's own parameters came first
+		case ' ':
+			if depth == 0 {
+				return i + 1
+			}
+		}
+	}
+	return 0
+}
+
+func dropABITags(s string) string {
+	for {
+		i := strings.Index(s, "[abi:")
+		if i < 0 {
+			return s
+		}
+		j := strings.IndexByte(s[i:], ']')
+		if j < 0 {
+			return s
+		}
+		s = s[:i] + s[i+j+1:]
+	}
+}
+
+// dropTemplateArgs removes a final "<…>".
+func dropTemplateArgs(s string) string {
+	depth := 0
+	for i := len(s) - 1; i > 0; i-- {
+		switch s[i] {
+		case '>':
+			depth++
+		case '<':
+			if depth--; depth == 0 {
+				return strings.TrimSuffix(s[:i], "::") // Rust writes f::<T>
+			}
+		}
+	}
+	return s
+}
+
+// needle is a word that a mangled name must hold literally for its readable form to fit the pattern, or "". It spares
+// the demangling of nearly all other names. Words of the languages themselves are abbreviated by mangling, and what stands
+// in parameter lists and template arguments may be, too.
+func needle(pattern string) string {
+	best, depth := "", 0
+	for i := 0; i < len(pattern); {
+		switch c := pattern[i]; {
+		case c == '<' || c == '(' || c == '{' || c == '[':
+			depth++
+			i++
+		case c == '>' || c == ')' || c == '}' || c == ']':
+			depth--
+			i++
+		case wordByte(c):
+			j := i
+			for j < len(pattern) && wordByte(pattern[j]) {
+				j++
+			}
+			if w := pattern[i:j]; depth == 0 && len(w) >= 4 && len(w) > len(best) && !languageWord(w) {
+				best = w
+			}
+			i = j
+		default:
+			i++
+		}
+	}
+	return best
+}
+
+// languageWord tells whether a word may stand in a readable name without standing in the mangled one, as a whole or in
+// part (the pattern may cut words with '*').
+func languageWord(w string) bool {
+	for i := 0; i < len(w); i++ {
+		if w[i] >= 0x80 { // punycode in Rust
+			return true
+		}
+	}
+	const words = " operator anonymous namespace allocator basic_string istream ostream iostream string char_traits " +
+		"basic_istream basic_ostream basic_iostream unsigned signed short long float double char bool void wchar_t " +
+		"char8_t char16_t char32_t __int128 const volatile restrict delete clone vtable typeinfo guard variable thunk " +
+		"virtual covariant reference temporary decltype nullptr auto lambda closure usize isize u128 i128 false true " +
+		"unnamed type local constructor initializer "
+	return strings.Contains(words, w)
+}
+
+// glob is a pattern with '*'.
+type glob struct {
+	text  string
+	parts []string // between the stars; nil: no star
+}
+
+func newGlob(pattern string) glob {
+	if !strings.Contains(pattern, "*") {
+		return glob{text: pattern}
+	}
+	return glob{pattern, strings.Split(pattern, "*")}
+}
+
+func (g *glob) wild() bool { return g.parts != nil }
+
+func (g *glob) match(s string) bool {
+	if g.parts == nil {
+		return s == g.text
+	}
+	p := g.parts
+	first, last := p[0], p[len(p)-1]
+	if len(s) < len(first)+len(last) || !strings.HasPrefix(s, first) || !strings.HasSuffix(s, last) {
+		return s == g.text // "(*T).Method" is also a name of Go
+	}
+	rest := s[len(first) : len(s)-len(last)]
+	for _, part := range p[1 : len(p)-1] {
+		i := strings.Index(rest, part)
+		if i < 0 {
+			return false
+		}
+		rest = rest[i+len(part):]
+	}
+	return true
+}
+
+// MatchGlob tells whether a name fits a pattern with '*'.
+func MatchGlob(pattern, name string) bool {
+	g := newGlob(pattern)
+	return g.match(name)
+}
