@@ -1,0 +1,143 @@
+// Package output writes what a run yields: one file per format, each a result.Sink.
+//
+// Results go to the output as a stream; everything that is about the run (attached probes, losses, warnings) goes to the
+// error stream in text form, and into the stream as records in the formats for machines. Sinks batch: they write when a
+// buffer is full or when the run has no event at hand (Flush), so one event alone is seen at once and a flood costs one
+// system call per 64 KiB.
+package output
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+
+	"trocar/result"
+)
+
+// Options of a sink.
+type Options struct {
+	Out io.Writer // results
+	Err io.Writer // text form: messages
+
+	Quiet      bool // no "Attached N probes"
+	NoWarnings bool // no warnings, those of warnf() included
+	Color      bool // messages in colour
+	Buffer     Buffering
+	// Attached, if set, gets this line once the probes are attached, also with Quiet: who starts us can wait for it.
+	Attached string
+}
+
+// Buffering says when output is written.
+type Buffering uint8
+
+// Kinds of buffering. Line writes at each pause between events, so a reader never waits for a finished line; None writes
+// after each event, Full when 64 KiB are together and at the end.
+const (
+	Line Buffering = iota
+	Full
+	None
+)
+
+// ParseBuffering reads the argument of -B.
+func ParseBuffering(s string) (Buffering, error) {
+	switch s {
+	case "line":
+		return Line, nil
+	case "full":
+		return Full, nil
+	case "none":
+		return None, nil
+	}
+	return Line, fmt.Errorf("invalid buffer mode %q: valid modes are line, full and none", s)
+}
+
+// formats are all there are, by name.
+var formats = [...]struct {
+	name string
+	make func(Options) result.Sink
+}{
+	{"text", func(o Options) result.Sink { return NewText(o) }},
+	{"json", func(o Options) result.Sink { return NewJSON(o) }},
+}
+
+// Formats lists the names of the formats.
+func Formats() []string {
+	var names []string
+	for _, f := range formats {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+// New makes the sink of a format; "" is text.
+func New(format string, o Options) (result.Sink, error) {
+	if format == "" {
+		format = formats[0].name
+	}
+	for _, f := range formats {
+		if f.name == format {
+			return f.make(o), nil
+		}
+	}
+	return nil, fmt.Errorf("invalid output format %q: valid formats are %s", format, strings.Join(Formats(), ", "))
+}
+
+// Create opens the file of -o, emptied.
+func Create(path string) (*os.File, error) {
+	f, err := os.Create(path)
+	if err != nil {
+		return nil, fmt.Errorf("failed to open output file %q: %w", path, errors.Unwrap(err))
+	}
+	return f, nil
+}
+
+// Closed tells whether an error of a sink means that nobody reads any more, which ends a run quietly.
+func Closed(err error) bool {
+	return errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) || errors.Is(err, os.ErrClosed)
+}
+
+// batch is how much output is put together before it is written.
+const batch = 64 << 10
+
+// stream collects output and writes it in batches.
+type stream struct {
+	w    io.Writer
+	buf  []byte
+	mode Buffering
+	err  error
+}
+
+func newStream(w io.Writer, mode Buffering) stream {
+	return stream{w: w, mode: mode, buf: make([]byte, 0, batch+batch/4)}
+}
+
+// end is called after each event.
+func (s *stream) end() error {
+	if len(s.buf) >= batch || s.mode == None {
+		return s.write()
+	}
+	return s.err
+}
+
+// idle is called when no event is at hand.
+func (s *stream) idle() error {
+	if s.mode == Full {
+		return s.err
+	}
+	return s.write()
+}
+
+// write writes all there is. After an error nothing is written any more.
+func (s *stream) write() error {
+	if s.err == nil && len(s.buf) > 0 {
+		_, s.err = s.w.Write(s.buf)
+	}
+	s.buf = s.buf[:0]
+	if cap(s.buf) > 4*batch { // a huge value came by; don't keep its room
+		s.buf = make([]byte, 0, batch+batch/4)
+	}
+	return s.err
+}
