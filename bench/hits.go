@@ -1,0 +1,70 @@
+package main
+
+import "fmt"
+
+// hits: what one hit costs the traced program, by what the script does and by the function's first instruction. The call
+// itself costs 1 to 2 ns and is not taken off.
+func hits(s *stage) ([]row, error) {
+	path, err := s.build("hits", "bench/fixtures/hits.c")
+	if err != nil {
+		return nil, err
+	}
+	const (
+		count   = `uprobe:%[1]s:%[2]s { @ = count(); }`
+		print2  = `uprobe:%[1]s:%[2]s { printf("%%d %%d\n", arg0, arg1); }`
+		latency = `uprobe:%[1]s:%[2]s { @start[tid] = nsecs; } ` +
+			`uretprobe:%[1]s:%[2]s /@start[tid]/ { @ = hist(nsecs - @start[tid]); delete(@start, tid); }`
+	)
+	var rows []row
+	for _, c := range []struct {
+		what, script, function, budget string
+	}{
+		{"count(), function starts with push", count, "f_push", "0.95"},
+		{"printf of two integers, push", print2, "f_push", "0.95"},
+		{"count(), function starts with endbr64", count, "f_endbr", "0.100"},
+		{"printf of two integers, endbr64", print2, "f_endbr", "0.100"},
+		{"count(), single-stepped first instruction", count, "f_step", "0.200"},
+		{"printf of two integers, single-stepped", print2, "f_step", "0.200"},
+		{"histogram of durations, entry and return", latency, "f_push", "0.75"},
+	} {
+		r := row{what: c.what, unit: "ns/hit", budget: c.budget}
+		for _, t := range s.tracers {
+			best, err := s.hitCost(t, path, c.function, c.script)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", c.what, err)
+			}
+			r.values = append(r.values, best)
+		}
+		rows = append(rows, r)
+	}
+	return rows, nil
+}
+
+// hitCost measures one script on one function, and marks a tracer that missed hits meanwhile.
+func (s *stage) hitCost(t tracer, path, function, script string) (value, error) {
+	const calls = 100_000
+	best := value{none: true}
+	program, err := launch(path)
+	if err != nil {
+		return best, err
+	}
+	session, err := t.trace("-q", "-e", fmt.Sprintf(script, path, function))
+	if err != nil {
+		return best, err
+	}
+	for range s.rounds {
+		cost, err := program.call(function, calls)
+		if err != nil {
+			return best, err
+		}
+		best = best.best(cost)
+	}
+	if err := program.end(); err != nil {
+		return best, err
+	}
+	if _, err := session.end(); err != nil {
+		return best, fmt.Errorf("%s: %w: %s", t.name, err, session.stderr.String())
+	}
+	best.lost = session.events+session.counted() != calls*s.rounds
+	return best, nil
+}

@@ -1,0 +1,175 @@
+// Command bench measures what tracing costs: time to the first event and memory, cost of a hit, attaching to many functions,
+// and losses. Each row is measured with trocar and, in the same run, with every bpftrace that is installed; what counts is the
+// ratio, since the figures themselves belong to one machine.
+//
+//	go run ./bench -trocar bin/trocar
+//	go run ./bench -trocar bin/trocar -only start,hits
+//
+// It needs root, gcc and a quiet machine. Each figure is the best of several rounds.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"text/tabwriter"
+)
+
+// tracer is a program that takes bpftrace's command line.
+type tracer struct {
+	name, path string
+}
+
+// row is one line of the result: a measure of each tracer, in one unit.
+type row struct {
+	what   string
+	unit   string
+	values []value // of each tracer
+	budget string  // what design asks of the ratio to the first peer, or of the figure
+}
+
+// value is one figure. A tracer that could not do it has none; one that lost events gets a mark, since it saved itself work.
+type value struct {
+	v    float64
+	none bool
+	lost bool
+}
+
+// best keeps the smaller of two measures.
+func (v value) best(measure float64) value {
+	if v.none || measure < v.v {
+		v.v, v.none = measure, false
+	}
+	return v
+}
+
+// bench is one group of rows.
+type bench struct {
+	name string
+	run  func(*stage) ([]row, error)
+}
+
+// stage is what all groups share.
+type stage struct {
+	tracers []tracer
+	dir     string // for what is built
+	rounds  int
+}
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	own := flag.String("trocar", "bin/trocar", "the trocar to measure")
+	peers := flag.String("peers", "bpftrace,bpftrace-new", "other tracers, measured if installed")
+	only := flag.String("only", "", "only these groups: start,hits,attach,loss")
+	rounds := flag.Int("rounds", 5, "rounds of which the best counts")
+	flag.Parse()
+
+	if os.Geteuid() != 0 {
+		return fmt.Errorf("tracing needs root")
+	}
+	dir, err := os.MkdirTemp("", "trocar-bench")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	s := &stage{dir: dir, rounds: *rounds}
+	if s.tracers, err = find(*own, strings.Split(*peers, ",")); err != nil {
+		return err
+	}
+	var rows []row
+	for _, b := range []bench{{"start", start}, {"hits", hits}, {"attach", attachMany}, {"loss", loss}} {
+		if *only != "" && !slices.Contains(strings.Split(*only, ","), b.name) {
+			continue
+		}
+		fmt.Fprintf(os.Stderr, "%s …\n", b.name)
+		more, err := b.run(s)
+		if err != nil {
+			return fmt.Errorf("%s: %w", b.name, err)
+		}
+		rows = append(rows, more...)
+	}
+	s.print(rows)
+	return nil
+}
+
+// find makes the list of tracers, ours first. A tracer that is installed under two names is measured once.
+func find(own string, peers []string) ([]tracer, error) {
+	path, err := filepath.Abs(own)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(path); err != nil {
+		return nil, fmt.Errorf("%w (make build)", err)
+	}
+	all := []tracer{{"trocar", path}}
+	for _, name := range peers {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			continue
+		}
+		version, err := exec.Command(path, "--version").Output()
+		if err != nil {
+			continue
+		}
+		label := strings.TrimSpace(string(version))
+		if !slices.ContainsFunc(all, func(t tracer) bool { return t.name == label }) {
+			all = append(all, tracer{label, path})
+		}
+	}
+	return all, nil
+}
+
+func (s *stage) print(rows []row) {
+	release, _ := os.ReadFile("/proc/sys/kernel/osrelease")
+	fmt.Printf("kernel %s, %s, %d CPUs; best of %d rounds\n\n", strings.TrimSpace(string(release)), runtime.GOARCH, runtime.NumCPU(), s.rounds)
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprint(w, "what\tunit")
+	for i, t := range s.tracers {
+		fmt.Fprintf(w, "\t%s", t.name)
+		if i > 0 {
+			fmt.Fprint(w, "\tratio")
+		}
+	}
+	fmt.Fprint(w, "\tbudget\n")
+	for _, r := range rows {
+		fmt.Fprintf(w, "%s\t%s", r.what, r.unit)
+		for i, v := range r.values {
+			fmt.Fprintf(w, "\t%s", v)
+			switch {
+			case i > 0 && v.v > 0 && !v.none && !r.values[0].none:
+				fmt.Fprintf(w, "\t%.3f", r.values[0].v/v.v)
+			case i > 0:
+				fmt.Fprint(w, "\t-")
+			}
+		}
+		fmt.Fprintf(w, "\t%s\n", r.budget)
+	}
+	w.Flush()
+	fmt.Println("\n* lost events on the way")
+}
+
+func (v value) String() string {
+	mark := ""
+	if v.lost {
+		mark = "*"
+	}
+	switch {
+	case v.none:
+		return "-"
+	case v.v >= 100 || v.v == float64(int64(v.v)):
+		return fmt.Sprintf("%.0f%s", v.v, mark)
+	default:
+		return fmt.Sprintf("%.1f%s", v.v, mark)
+	}
+}
