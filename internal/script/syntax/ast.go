@@ -9,8 +9,9 @@ import "trocar/internal/script/diag"
 // File is one parsed script with its imports merged in (see Load).
 type File struct {
 	Source *diag.Source
-	Header string // the "#!" line without its line break, empty without
-	CDefs  []CDef // struct, union, enum, typedef and #define before the script proper, in order
+	Header string      // the "#!" line without its line break, empty without
+	CDefs  []CDef      // struct, union, enum, typedef and #define before the script proper, in order
+	CText  []diag.Span // where they stand in Source (what #include brought stands elsewhere)
 	Config []*ConfigEntry
 	// Items in source order; those of imported scripts come first.
 	Imports  []*Import

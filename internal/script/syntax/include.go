@@ -1,0 +1,6 @@
+package syntax
+
+// IncludeOptions say where headers are.
+type IncludeOptions struct{}
+
+type cSegment struct{ start, end int }

@@ -1,0 +1,522 @@
+package syntax
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Print writes a script in canonical form: what it gives parses to the same tree. C definitions are kept as written,
+// comments are not kept. Imported scripts and the standard macros are not part of it.
+func Print(f *File) string {
+	p := &printer{}
+	if f.Header != "" {
+		p.line(f.Header)
+	}
+	for _, s := range f.CText {
+		if s.Source == f.Source {
+			p.line(strings.TrimRight(s.Source.Text[s.Start:s.End], " \t\r\n"))
+		}
+	}
+	if f.Config != nil {
+		p.gap()
+		p.line("config = {")
+		for _, e := range f.Config {
+			v := e.Value
+			if e.Quoted {
+				v = quote(v)
+			}
+			p.line("  " + e.Name + " = " + v + ";")
+		}
+		p.line("}")
+	}
+	if len(f.Imports) > 0 {
+		p.gap()
+	}
+	for _, i := range f.Imports {
+		p.line("import " + quote(i.Path) + ";")
+	}
+	if len(f.MapDecls) > 0 {
+		p.gap()
+	}
+	for _, d := range f.MapDecls {
+		p.line("let " + d.Name + " = " + d.Kind + "(" + exprText(d.MaxExpr, 0) + ");")
+	}
+	for _, m := range f.Macros {
+		if m.Std {
+			continue
+		}
+		p.gap()
+		p.indent()
+		p.text("macro " + m.Name + "(")
+		p.list(m.Params)
+		p.text(") ")
+		p.block(m.Body)
+		p.text("\n")
+	}
+	for _, fn := range f.Funcs {
+		p.gap()
+		p.text("fn " + fn.Name + "(")
+		for i, v := range fn.Params {
+			if i > 0 {
+				p.text(", ")
+			}
+			p.text(v.Name + " : ")
+			p.typ(fn.Types[i])
+		}
+		p.text(") : ")
+		p.typ(fn.Result)
+		p.text(" ")
+		p.block(fn.Body)
+		p.text("\n")
+	}
+	for _, pr := range f.Probes {
+		p.gap()
+		p.probe(pr)
+	}
+	return p.b.String()
+}
+
+// PrintExpr writes an expression in canonical form.
+func PrintExpr(x Expr) string { return exprText(x, 0) }
+
+func exprText(x Expr, prec int) string {
+	p := &printer{}
+	p.expr(x, prec)
+	return p.b.String()
+}
+
+// printer writes trees as script text.
+type printer struct {
+	b     strings.Builder
+	depth int
+}
+
+func (p *printer) text(s string) { p.b.WriteString(s) }
+
+func (p *printer) indent() { p.text(strings.Repeat("  ", p.depth)) }
+
+func (p *printer) line(s string) {
+	p.indent()
+	p.text(s + "\n")
+}
+
+// gap puts a blank line between parts of a script.
+func (p *printer) gap() {
+	if p.b.Len() > 0 {
+		p.text("\n")
+	}
+}
+
+func (p *printer) probe(pr *Probe) {
+	if pr.Name != "" {
+		p.text(pr.Name + "=")
+	}
+	for i, ap := range pr.Points {
+		if i > 0 {
+			p.text(",\n")
+		}
+		p.text(ap.String())
+	}
+	if pr.Pred != nil {
+		pred := exprText(pr.Pred, 0)
+		if pred[0] == '*' || pred[0] == '/' || pred[0] == '=' {
+			pred = " " + pred + " "
+		}
+		p.text(" /" + pred + "/")
+	}
+	p.text(" ")
+	p.block(pr.Body)
+	p.text("\n")
+}
+
+// String is the attach point as a script would have it.
+func (a *AttachPoint) String() string {
+	var b strings.Builder
+	part := func(s string, quoted bool) {
+		if !quoted && !strings.ContainsAny(s, " \t\r\n\v\f,{\"$\\") {
+			b.WriteString(s)
+			return
+		}
+		b.WriteByte('"')
+		for i := 0; i < len(s); i++ {
+			if s[i] == '"' || s[i] == '\\' {
+				b.WriteByte('\\')
+			}
+			b.WriteByte(s[i])
+		}
+		b.WriteByte('"')
+	}
+	part(a.Kind, strings.ContainsAny(a.Kind, "/=:"))
+	for i, s := range a.Parts {
+		b.WriteByte(':')
+		part(s, a.Quoted[i])
+	}
+	return b.String()
+}
+
+// block writes `{ … }` over several lines; an empty one is `{}`.
+func (p *printer) block(b *Block) {
+	if len(b.Stmts) == 0 && b.Value == nil {
+		p.text("{}")
+		return
+	}
+	p.text("{\n")
+	p.depth++
+	for i, s := range b.Stmts {
+		p.indent()
+		p.stmt(s)
+		if p.needsSemicolon(b, i) {
+			p.text(";")
+		}
+		p.text("\n")
+	}
+	if b.Value != nil {
+		p.indent()
+		p.expr(b.Value, 0)
+		p.text("\n")
+	}
+	p.depth--
+	p.indent()
+	p.text("}")
+}
+
+// needsSemicolon tells whether a block or an if that is statement i would be read on into what follows it.
+func (p *printer) needsSemicolon(b *Block, i int) bool {
+	switch b.Stmts[i].(type) {
+	case *If, *Block:
+	default:
+		return false
+	}
+	next := b.Value
+	if i+1 < len(b.Stmts) {
+		s, ok := b.Stmts[i+1].(*ExprStmt)
+		if !ok {
+			return false
+		}
+		next = s.X
+	}
+	return next != nil && beginsOperator(next)
+}
+
+// beginsOperator tells whether the text of an expression begins with an operator that may also stand behind one.
+func beginsOperator(x Expr) bool {
+	for {
+		prec := level(x)
+		var left Expr
+		switch y := x.(type) {
+		case *Unary:
+			return y.Op == "*" || y.Op == "-" || y.Op == "&"
+		case *IncDec:
+			if !y.Post {
+				return true
+			}
+			left = y.X
+		case *Binary:
+			left = y.X
+		case *Ternary:
+			left, prec = y.Cond, binaryPrec
+		case *Field:
+			left = y.X
+		case *TupleField:
+			left = y.X
+		case *Index:
+			left = y.X
+		}
+		if left == nil || level(left) < prec {
+			return false
+		}
+		x = left
+	}
+}
+
+func (p *printer) stmt(s Stmt) {
+	switch s := s.(type) {
+	case *Block:
+		p.block(s)
+	case *ExprStmt:
+		p.expr(s.X, 0)
+		p.text(";")
+	case *Discard:
+		p.text("_ = ")
+		p.expr(s.X, 0)
+		p.text(";")
+	case *Assign:
+		p.expr(s.LHS, 0)
+		p.text(" " + s.Op + " ")
+		p.expr(s.RHS, 0)
+		p.text(";")
+	case *VarDecl:
+		p.text("let " + s.Var.Name)
+		if s.Type != nil {
+			p.text(" : ")
+			p.typ(s.Type)
+		}
+		if s.Value != nil {
+			p.text(" = ")
+			p.expr(s.Value, 0)
+		}
+		p.text(";")
+	case *If:
+		p.ifNode(s)
+	case *While:
+		p.text("while (")
+		p.expr(s.Cond, 0)
+		p.text(") ")
+		p.block(s.Body)
+	case *ForMap:
+		p.text("for (" + s.Var.Name + " : " + s.Map.Name + ") ")
+		p.block(s.Body)
+	case *ForRange:
+		p.text("for (" + s.Var.Name + " : ")
+		p.expr(s.Start, unaryPrec)
+		p.text("..")
+		p.expr(s.End, unaryPrec)
+		p.text(") ")
+		p.block(s.Body)
+	case *Unroll:
+		p.text("unroll (")
+		p.expr(s.N, 0)
+		p.text(") ")
+		p.block(s.Body)
+	case *Jump:
+		p.text(s.Kind)
+		if s.Value != nil {
+			p.text(" ")
+			p.expr(s.Value, 0)
+		}
+		p.text(";")
+	case *Import:
+		p.text("import " + quote(s.Path) + ";")
+	}
+}
+
+func (p *printer) ifNode(x *If) {
+	p.text("if ")
+	if x.Comptime {
+		p.text("comptime ")
+	}
+	p.text("(")
+	p.expr(x.Cond, 0)
+	p.text(") ")
+	p.block(x.Then)
+	switch e := x.Else.(type) {
+	case *If:
+		p.text(" else ")
+		p.ifNode(e)
+	case *Block:
+		p.text(" else ")
+		p.block(e)
+	}
+}
+
+// Precedences beyond those of binary operators.
+const (
+	anyPrec     = 0
+	binaryPrec  = 1
+	unaryPrec   = 11
+	postfixPrec = 12
+)
+
+// level is how tightly an expression binds.
+func level(x Expr) int {
+	switch x := x.(type) {
+	case *Ternary, *If, *BlockExpr:
+		return anyPrec
+	case *Binary:
+		return precedence(token{kind: tPunct, text: x.Op})
+	case *Unary, *Cast, *Comptime:
+		return unaryPrec
+	case *IncDec:
+		if !x.Post {
+			return unaryPrec
+		}
+	}
+	return postfixPrec
+}
+
+// expr writes an expression, in parentheses if it binds less than least.
+func (p *printer) expr(x Expr, least int) {
+	if level(x) < least {
+		p.text("(")
+		defer p.text(")")
+	}
+	switch x := x.(type) {
+	case *IntLit:
+		if x.Text != "" {
+			p.text(x.Text)
+		} else {
+			p.text(strconv.FormatUint(x.Value, 10))
+		}
+	case *StrLit:
+		p.text(quote(x.Value))
+	case *BoolLit:
+		p.text(strconv.FormatBool(x.Value))
+	case *Ident:
+		p.text(x.Name)
+	case *Positional:
+		p.text("$" + strconv.Itoa(x.N))
+	case *PositionalCount:
+		p.text("$#")
+	case *Var:
+		p.text(x.Name)
+	case *Map:
+		p.text(x.Name)
+	case *MapAccess:
+		p.text(x.Map.Name + "[")
+		if t, ok := x.Key.(*Tuple); ok && t.Implicit {
+			p.list(t.Elems)
+		} else {
+			p.expr(x.Key, anyPrec)
+		}
+		p.text("]")
+	case *Call:
+		p.text(x.Name + "(")
+		p.list(x.Args)
+		p.text(")")
+	case *Unary:
+		p.text(x.Op)
+		least := unaryPrec
+		switch y := x.X.(type) {
+		case *Unary:
+			if x.Op == "-" && y.Op == "-" {
+				least = postfixPrec // not "--"
+			}
+		case *IncDec:
+			least = postfixPrec
+		}
+		p.expr(x.X, least)
+	case *Binary:
+		prec := level(x)
+		p.expr(x.X, prec)
+		p.text(" " + x.Op + " ")
+		p.expr(x.Y, prec+1)
+	case *Ternary:
+		p.expr(x.Cond, binaryPrec)
+		p.text(" ?")
+		if x.Then != nil {
+			p.text(" ")
+			p.expr(x.Then, anyPrec)
+			p.text(" ")
+		}
+		p.text(": ")
+		p.expr(x.Else, anyPrec)
+	case *IncDec:
+		if x.Post {
+			p.expr(x.X, postfixPrec)
+			p.text(x.Op)
+		} else {
+			p.text(x.Op)
+			p.expr(x.X, postfixPrec)
+		}
+	case *Cast:
+		p.text("(")
+		p.typ(x.Type)
+		p.text(")")
+		p.expr(x.X, unaryPrec)
+	case *Field:
+		p.expr(x.X, postfixPrec)
+		if x.Arrow {
+			p.text("->" + x.Name)
+		} else {
+			p.text("." + x.Name)
+		}
+	case *TupleField:
+		p.expr(x.X, postfixPrec)
+		p.text("." + strconv.Itoa(x.Index))
+	case *Index:
+		if m, ok := x.X.(*Map); ok {
+			p.text("(" + m.Name + ")") // not the access to a key
+		} else {
+			p.expr(x.X, postfixPrec)
+		}
+		p.text("[")
+		p.expr(x.I, anyPrec)
+		p.text("]")
+	case *Tuple:
+		p.text("(")
+		p.list(x.Elems)
+		if len(x.Elems) == 1 {
+			p.text(",")
+		}
+		p.text(")")
+	case *Record:
+		p.text("(")
+		for i, e := range x.Elems {
+			if i > 0 {
+				p.text(", ")
+			}
+			p.text(x.Names[i] + "=")
+			p.expr(e, anyPrec)
+		}
+		p.text(")")
+	case *Sizeof:
+		p.text("sizeof(")
+		p.typeOrExpr(x.Type, x.X)
+		p.text(")")
+	case *Offsetof:
+		p.text("offsetof(")
+		p.typeOrExpr(x.Type, x.X)
+		p.text(", " + strings.Join(x.Path, ".") + ")")
+	case *Typeinfo:
+		p.text("typeinfo(")
+		p.typeOrExpr(x.Type, x.X)
+		p.text(")")
+	case *Comptime:
+		p.text("comptime ")
+		p.expr(x.X, unaryPrec)
+	case *BlockExpr:
+		p.block(x.Block)
+	case *TypeExpr:
+		if x.Base != "" { // an argument of a macro is always written with typeof
+			p.text("typeof(")
+			defer p.text(")")
+		}
+		p.typ(x)
+	case *If:
+		p.ifNode(x)
+	}
+}
+
+func (p *printer) list(xs []Expr) {
+	for i, x := range xs {
+		if i > 0 {
+			p.text(", ")
+		}
+		p.expr(x, anyPrec)
+	}
+}
+
+// typeOrExpr writes the argument of sizeof and its like. An expression that looks like a type is put in parentheses.
+func (p *printer) typeOrExpr(t *TypeExpr, x Expr) {
+	if t != nil {
+		p.typ(t)
+		return
+	}
+	switch x.(type) {
+	case *Ident, *Index:
+		p.text("(")
+		defer p.text(")")
+	}
+	p.expr(x, anyPrec)
+}
+
+func (p *printer) typ(t *TypeExpr) {
+	switch {
+	case t.Base != "":
+		p.text(t.Base)
+	default:
+		p.text("typeof(")
+		p.typeOrExpr(t.OfType, t.Of)
+		p.text(")")
+	}
+	for _, m := range t.Mods {
+		switch {
+		case m.Pointer:
+			p.text("*")
+		case m.NoLen:
+			p.text("[]")
+		default:
+			p.text("[" + strconv.Itoa(m.Len) + "]")
+		}
+	}
+}
