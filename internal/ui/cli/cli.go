@@ -89,7 +89,7 @@ func (a *app) status(err error) int {
 	if err == nil {
 		return exitDone
 	}
-	status := exitFailed
+	status := exitUsage // what cobra finds wrong by itself
 	var s *statusError
 	if errors.As(err, &s) {
 		status = s.status

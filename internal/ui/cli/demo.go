@@ -2,7 +2,7 @@ package cli
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"io"
 	"time"
 
@@ -40,5 +40,5 @@ func work(ctx context.Context, in io.Reader) {
 }
 
 func (a *app) demo(context.Context) error {
-	return fmt.Errorf("there is no demo in this build")
+	return &statusError{exitFailed, errors.New("there is no demo in this build")}
 }

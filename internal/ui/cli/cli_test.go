@@ -1,0 +1,170 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+)
+
+func parse(t *testing.T, args ...string) (*settings, []string) {
+	t.Helper()
+	s := &settings{}
+	f := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	s.register(f)
+	if err := f.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	return s, f.Args()
+}
+
+func TestFlagsOfBpftrace(t *testing.T) {
+	s, rest := parse(t, "-lvqe", "begin {}", "-dast", "-d", "codegen,dis", "one", "-B", "full", "-kf", "json", "--", "--n=1", "two")
+	if err := s.check(); err != nil {
+		t.Fatal(err)
+	}
+	if !s.list || !s.verbose || !s.quiet || s.program != "begin {}" || s.warnings != 1 || s.format != "json" || s.buffering != "full" {
+		t.Errorf("got %+v", s)
+	}
+	if want := []string{"ast", "ir", "bytecode"}; !slices.Equal(s.stages, want) {
+		t.Errorf("stages %v, not %v", s.stages, want)
+	}
+	if want := []string{"one", "--n=1", "two"}; !slices.Equal(rest, want) {
+		t.Errorf("arguments %q, not %q", rest, want)
+	}
+}
+
+func TestFlagsThatAreWrong(t *testing.T) {
+	for _, c := range []struct{ args, want string }{
+		{"-c true -p 1", "Cannot use both -c and -p"},
+		{"-kk", "-k is given once"},
+		{"-k --no-warnings", "conflicts with --no-warnings"},
+		{"-B some", "-B must be either"},
+		{"-f yaml", "Invalid output format \"yaml\""},
+		{"--no-feature uprobe_multi,loops", "--no-feature can only have"},
+		{"--mode trace", "--mode can only be"},
+		{"--test --mode bench", "--test conflicts"},
+		{"--test --bench", "--bench conflicts"},
+		{"-d llvm", "invalid option for -d: llvm"},
+	} {
+		s, _ := parse(t, strings.Fields(c.args)...)
+		if err := s.check(); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, not %q", c.args, err, c.want)
+		}
+	}
+}
+
+func TestParsePID(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		pid  int
+		want string
+	}{
+		{text: "1", pid: 1},
+		{text: "0x10", pid: 16},
+		{text: "4194304", pid: 0x400000},
+		{text: "4194305", want: "Pid out of range: 4194305"},
+		{text: "5000000", want: "Pid out of range: 5000000"},
+		{text: "99999999999999999999999", want: "Pid out of range"},
+		{text: "a1111", want: "Failed to parse pid: invalid integer: a1111"},
+		{text: "111a1", want: "Failed to parse pid: invalid trailing bytes: 111a1"},
+		{text: "-1", want: "invalid integer: -1"},
+	} {
+		pid, err := parsePID(c.text)
+		if c.want == "" && (err != nil || pid != c.pid) || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %d, %v", c.text, pid, err)
+		}
+	}
+}
+
+func TestScript(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "list")
+	if err := os.WriteFile(file, []byte("end {}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a := &app{name: "trocar", in: strings.NewReader("begin {}")}
+	for _, c := range []struct {
+		program   string
+		given     bool
+		args      []string
+		want      script
+		wantError string
+	}{
+		{program: "begin {}", given: true, args: []string{"a", "--n=1", "b", "--on"}, want: script{
+			name: "stdin", text: "begin {}", positional: []string{"a", "b"}, named: []string{"n=1", "on"},
+		}},
+		{args: []string{file, "-"}, want: script{name: file, text: "end {}", positional: []string{"-"}}},
+		{args: []string{"-", "x"}, want: script{name: "stdin", text: "begin {}", positional: []string{"x"}}},
+		{wantError: "filename or -e 'program' required"},
+		{args: []string{file + ".bt"}, wantError: "failed to open file '" + file + ".bt': No such file or directory"},
+		{args: []string{filepath.Dir(file)}, wantError: "Is a directory"},
+		{program: "", given: true, want: script{name: "stdin"}},
+	} {
+		got, err := a.script(&settings{program: c.program}, c.given, c.args)
+		switch {
+		case c.wantError != "":
+			if err == nil || !strings.Contains(err.Error(), c.wantError) {
+				t.Errorf("%q: error %v, not %q", c.args, err, c.wantError)
+			}
+		case err != nil:
+			t.Errorf("%q: %v", c.args, err)
+		case got.name != c.want.name || got.text != c.want.text || !slices.Equal(got.positional, c.want.positional) || !slices.Equal(got.named, c.want.named):
+			t.Errorf("%q: %+v, not %+v", c.args, got, c.want)
+		}
+	}
+}
+
+func TestCommandLine(t *testing.T) {
+	for _, c := range []struct {
+		name, args  string
+		status      int
+		out, errOut string
+	}{
+		{"trocar", "--version", exitDone, "trocar v", ""},
+		{"trocar", "version", exitDone, "trocar v", ""},
+		{"bpftrace", "-V", exitDone, "bpftrace v0.", ""},
+		{"trocar", "-h", exitDone, "\nUSAGE:\n", ""},
+		{"trocar", "", exitUsage, "", "\nUSAGE:\n"},
+		{"trocar", "-idonotexist", exitUsage, "", "\nUSAGE:\n"},
+		{"trocar", "--aa=20 -e x", exitUsage, "", "\nUSAGE:\n"},
+		{"trocar", "no-such-file.bt", exitUsage, "", "ERROR: failed to open file 'no-such-file.bt'"},
+		// Only the first word can be a command, and none can if we are called bpftrace.
+		{"trocar", "-q version", exitUsage, "", "failed to open file 'version'"},
+		{"bpftrace", "version", exitUsage, "", "failed to open file 'version'"},
+		{"trocar", "version x", exitUsage, "", "unknown command \"x\""},
+		{"trocar", "help demo", exitDone, "Trace a small built-in workload", ""},
+		{"trocar", "completion bash", exitDone, "bash completion", ""},
+		{"trocar", "__complete de", exitDone, "demo\t", ""},
+	} {
+		t.Run(c.name+" "+c.args, func(t *testing.T) {
+			var out, errOut bytes.Buffer
+			a := &app{name: c.name, in: strings.NewReader(""), out: &out, err: &errOut}
+			status := a.main(context.Background(), strings.Fields(c.args))
+			if status != c.status {
+				t.Errorf("status %d, not %d", status, c.status)
+			}
+			if !strings.Contains(out.String(), c.out) || c.out == "" && out.Len() > 0 {
+				t.Errorf("stdout %q, not %q", out.String(), c.out)
+			}
+			if !strings.Contains(errOut.String(), c.errOut) {
+				t.Errorf("stderr %q, not %q", errOut.String(), c.errOut)
+			}
+		})
+	}
+}
+
+// TestUsageNamesAllFlags: a flag without a line in the help is not there for anyone.
+func TestUsageNamesAllFlags(t *testing.T) {
+	f := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	(&settings{}).register(f)
+	f.VisitAll(func(flag *pflag.Flag) {
+		if !flag.Hidden && !strings.Contains(usageText, "--"+flag.Name) && (flag.Shorthand == "" || !strings.Contains(usageText, "    -"+flag.Shorthand+" ")) {
+			t.Errorf("--%s is not in the help", flag.Name)
+		}
+	})
+}
