@@ -1,0 +1,260 @@
+package kernel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"trocar/internal/process/probe"
+)
+
+// attachment is a live link: descriptors which keep a program attached, closed in this order.
+type attachment struct{ fds []int }
+
+func (a *attachment) close() {
+	for _, fd := range a.fds {
+		unix.Close(fd)
+	}
+	a.fds = nil
+}
+
+// closers is how many descriptors are closed at once. The kernel waits some 40 ms (for RCU) in each close of a uprobe
+// link: 100 of them one after another take 4.7 s, together 0.13 s.
+const closers = 64
+
+// Attach attaches all programs to their points. Points that cannot be attached are returned, and the others stay attached;
+// an error means that nothing more can come of it (no rights, a feature is missing, ctx ended). progress, if not nil, is
+// told how many points of all have been dealt with.
+//
+// Timers come last, so that the first tick sees everything attached.
+func (l *Loaded) Attach(ctx context.Context, progress func(done, total int)) ([]AttachError, error) {
+	a := &attacher{Loaded: l, ctx: ctx, progress: progress}
+	defer a.close()
+	for _, p := range l.programs {
+		if p.Type != Run && p.Type != Bench {
+			a.total += len(p.Points)
+		}
+	}
+	for _, timers := range []bool{false, true} {
+		for _, p := range l.programs {
+			if (p.Type == PerfEvent) != timers {
+				continue
+			}
+			if err := a.attach(p); err != nil {
+				return a.failed, err
+			}
+		}
+	}
+	return a.failed, nil
+}
+
+// attacher is one run of Attach.
+type attacher struct {
+	*Loaded
+	ctx      context.Context
+	progress func(done, total int)
+
+	mu          sync.Mutex
+	failed      []AttachError
+	done, total int
+
+	tracefs *tracefs
+	pmu     map[string]uint32 // types of perf's dynamic event sources
+}
+
+func (a *attacher) close() {
+	if a.tracefs != nil {
+		a.tracefs.close()
+	}
+}
+
+func (a *attacher) attach(p *loadedProgram) error {
+	if err := a.ctx.Err(); err != nil {
+		return err
+	}
+	if p.Cookies != nil && len(p.Cookies) != len(p.Points) {
+		return fmt.Errorf("program %s: %d cookies for %d points", p.Name, len(p.Cookies), len(p.Points))
+	}
+	switch p.Type {
+	case Uprobe:
+		return a.uprobes(p)
+	case Run, Bench:
+		return a.signals(p)
+	case Iter:
+		a.advance(len(p.Points))
+		return nil // runs when asked: Loaded.Iterate
+	}
+	for i, point := range p.Points {
+		if err := a.ctx.Err(); err != nil {
+			return err
+		}
+		var err error
+		switch p.Type {
+		case PerfEvent:
+			err = a.perfEvent(p, point)
+		case Tracepoint:
+			err = a.tracepoint(p, point)
+		case RawTracepoint:
+			err = a.rawTracepoint(p, point)
+		case Kprobe:
+			err = a.kprobe(p, point, cookie(p, i))
+		case Fentry, Fexit:
+			err = a.fentry(p.each[i])
+		}
+		if err := a.outcome(p, point, err); err != nil {
+			return err
+		}
+		a.advance(1)
+	}
+	return nil
+}
+
+// outcome keeps the failure of one point, and passes on what would fail for all.
+func (a *attacher) outcome(p *loadedProgram, point *probe.Point, err error) error {
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) || errors.Is(err, unix.EMFILE) {
+		return explain("attach "+point.Name, err)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.failed = append(a.failed, AttachError{Program: p.Name, Point: point, Err: err})
+	return nil
+}
+
+func (a *attacher) advance(n int) {
+	a.mu.Lock()
+	a.done += n
+	done := a.done
+	a.mu.Unlock()
+	if a.progress != nil {
+		a.progress(done, a.total)
+	}
+}
+
+func (l *Loaded) keep(fds ...int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.links = append(l.links, &attachment{fds: fds})
+}
+
+// Links is how many links are live.
+func (l *Loaded) Links() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.links)
+}
+
+// Detach ends all attachments, and returns when no program can run any more. What is in the ring buffer stays readable.
+func (l *Loaded) Detach() {
+	l.mu.Lock()
+	links, selves := l.links, l.selves
+	l.links, l.selves = nil, nil
+	l.mu.Unlock()
+	for _, s := range selves {
+		s.stop()
+	}
+	closeAll(links)
+}
+
+func closeAll(links []*attachment) {
+	next := make(chan *attachment, len(links))
+	for _, link := range links {
+		next <- link
+	}
+	close(next)
+	var wg sync.WaitGroup
+	for range min(closers, len(links)) {
+		wg.Go(func() {
+			for link := range next {
+				link.close()
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func cookie(p *loadedProgram, i int) uint64 {
+	if p.Cookies == nil {
+		return 0
+	}
+	return p.Cookies[i]
+}
+
+// target is the name in points that have one.
+func target(p *probe.Point) string {
+	if p.Event != "" {
+		return p.Event
+	}
+	return p.Func
+}
+
+// setBPF makes a program run at a perf event; from 5.15 on by a link, which carries a cookie.
+func (a *attacher) setBPF(event, prog int, cookie uint64) error {
+	defer runtime.KeepAlive(a.Loaded)
+	if cookie != 0 {
+		if err := a.features.Need(AttachCookie, ""); err != nil {
+			return err
+		}
+		link, err := bpf(cmdLinkCreate, &attrLinkPerf{
+			progFD: uint32(prog), targetFD: uint32(event), attachType: attachPerfEvent, cookie: cookie,
+		})
+		if err != nil {
+			return err
+		}
+		if err := unix.IoctlSetInt(event, unix.PERF_EVENT_IOC_ENABLE, 0); err != nil {
+			unix.Close(link)
+			return err
+		}
+		a.keep(link, event)
+		return nil
+	}
+	if err := unix.IoctlSetInt(event, unix.PERF_EVENT_IOC_SET_BPF, prog); err != nil {
+		return err
+	}
+	if err := unix.IoctlSetInt(event, unix.PERF_EVENT_IOC_ENABLE, 0); err != nil {
+		return err
+	}
+	a.keep(event)
+	return nil
+}
+
+// openPerf opens a perf event. Each point takes a descriptor or two, so the limit is raised when it is reached.
+func openPerf(attr *unix.PerfEventAttr, pid, cpu int) (int, error) {
+	attr.Size = perfAttrSize
+	fd, err := unix.PerfEventOpen(attr, pid, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
+	if errors.Is(err, unix.EMFILE) && raiseFiles() {
+		fd, err = unix.PerfEventOpen(attr, pid, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
+	}
+	return fd, err
+}
+
+const perfAttrSize = 136 // PERF_ATTR_SIZE_VER7 (5.13); older kernels take it because what they don't know is zero
+
+// raiseFiles raises the limit of open files as far as it goes.
+func raiseFiles() bool {
+	var l unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &l) != nil {
+		return false
+	}
+	want := l
+	want.Cur = 1 << 20 // fs.nr_open's default
+	want.Max = max(want.Max, want.Cur)
+	if unix.Setrlimit(unix.RLIMIT_NOFILE, &want) == nil {
+		return l.Cur < want.Cur
+	}
+	want = unix.Rlimit{Cur: l.Max, Max: l.Max}
+	return l.Cur < l.Max && unix.Setrlimit(unix.RLIMIT_NOFILE, &want) == nil
+}
+
+// processGone tells whether pid has ended.
+func processGone(pid int) bool {
+	_, err := os.Stat(fmt.Sprintf("/proc/%d", pid))
+	return errors.Is(err, os.ErrNotExist)
+}

@@ -1,0 +1,472 @@
+package kernel
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/cilium/ebpf/asm"
+
+	"trocar/internal/process/probe"
+)
+
+// ways are the ways to attach uprobes: as this kernel does it best, and as older ones do.
+var ways = []struct {
+	name    string
+	without []Feature
+}{
+	{"multi", nil},
+	{"perf", []Feature{UprobeMulti}},
+	{"perf without cookies", []Feature{UprobeMulti, AttachCookie}},
+}
+
+func TestUprobeCalls(t *testing.T) {
+	needRoot(t)
+	path := build(t, "target", targetSource)
+	syms := symbols(t, path)
+	for _, way := range ways {
+		for _, sleepable := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/sleepable=%v", way.name, sleepable), func(t *testing.T) {
+				f := NewFeatures()
+				f.Disable(way.without...)
+				cookies := f.Has(AttachCookie)
+				entry := &Program{Name: "entry", Type: Uprobe, Sleepable: sleepable, Insns: sender(1, regDI, cookies),
+					Points: []*probe.Point{point(path, syms["work"], 0), point(path, syms["other"], 0)}}
+				ret := &Program{Name: "ret", Type: Uprobe, Return: true, Sleepable: sleepable, Insns: sender(2, regAX, cookies),
+					Points: []*probe.Point{point(path, syms["work"], 0)}}
+				if cookies {
+					entry.Cookies = []uint64{0xfeedface00000001, 7}
+					ret.Cookies = []uint64{99}
+				}
+				l := load(t, Options{Features: f}, entry, ret)
+				attachAll(t, l)
+				c := start(t, path)
+				c.ask("call 23")
+				c.ask("other 5")
+				l.Detach()
+				c.ask("call 10")
+				events := drain(t, l)
+				var entries, returns, others int
+				for _, e := range events {
+					if int(e.tgid) != c.pid() {
+						t.Errorf("tgid %d, want %d", e.tgid, c.pid())
+					}
+					switch {
+					case e.mark == 2:
+						if want := uint64(returns*2 + 1); e.arg != want {
+							t.Errorf("return %d: %d, want %d", returns, e.arg, want)
+						}
+						if cookies && e.cookie != 99 {
+							t.Errorf("cookie %#x", e.cookie)
+						}
+						returns++
+					case entries < 23:
+						if e.arg != uint64(entries) {
+							t.Errorf("entry %d: argument %d", entries, e.arg)
+						}
+						if cookies && e.cookie != 0xfeedface00000001 {
+							t.Errorf("cookie %#x", e.cookie)
+						}
+						entries++
+					default:
+						if cookies && e.cookie != 7 {
+							t.Errorf("cookie %#x", e.cookie)
+						}
+						others++
+					}
+				}
+				if entries != 23 || returns != 23 || others != 5 {
+					t.Errorf("%d entries, %d returns, %d others; want 23, 23, 5", entries, returns, others)
+				}
+			})
+		}
+	}
+}
+
+// TestUprobePID: only the process asked for, but all of its threads; the others run at full speed.
+func TestUprobePID(t *testing.T) {
+	needRoot(t)
+	path := build(t, "target", targetSource)
+	syms := symbols(t, path)
+	for _, way := range ways[:2] {
+		t.Run(way.name, func(t *testing.T) {
+			f := NewFeatures()
+			f.Disable(way.without...)
+			a, b := start(t, path), start(t, path)
+			l := load(t, Options{Features: f}, &Program{Name: "p", Type: Uprobe, Insns: sender(1, -1, false),
+				Points: []*probe.Point{point(path, syms["work"], a.pid())}})
+			attachAll(t, l)
+			a.ask("call 3")
+			a.ask("thread 20")
+			b.ask("call 100")
+			if ns := b.ask("time 1000000"); len(ns) > 2 {
+				t.Errorf("the other process takes %s ns a call", ns)
+			}
+			if n := len(drain(t, l)); n != 23 {
+				t.Errorf("%d events, want 23", n)
+			}
+		})
+	}
+}
+
+func TestSemaphore(t *testing.T) {
+	needRoot(t)
+	path := build(t, "target", targetSource)
+	syms := symbols(t, path)
+	for _, way := range ways[:2] {
+		t.Run(way.name, func(t *testing.T) {
+			f := NewFeatures()
+			f.Disable(way.without...)
+			c := start(t, path)
+			p := point(path, syms["work"], 0)
+			p.RefCtr = syms["semaphore"]
+			l := load(t, Options{Features: f}, &Program{Name: "p", Type: Uprobe, Insns: sender(1, -1, false), Points: []*probe.Point{p}})
+			if got := c.ask("sem 0"); got != "0" {
+				t.Errorf("before: %s", got)
+			}
+			attachAll(t, l)
+			if got := c.ask("sem 0"); got != "1" {
+				t.Errorf("attached: %s", got)
+			}
+			l.Detach()
+			if got := c.ask("sem 0"); got != "0" {
+				t.Errorf("detached: %s", got)
+			}
+		})
+	}
+}
+
+// TestBadPoints: those are reported, all others attached.
+func TestBadPoints(t *testing.T) {
+	needRoot(t)
+	path := build(t, "target", targetSource)
+	syms := symbols(t, path)
+	for _, way := range ways[:2] {
+		t.Run(way.name, func(t *testing.T) {
+			f := NewFeatures()
+			f.Disable(way.without...)
+			bad := point(path, syms["other"], 0)
+			bad.RefCtr = syms["semaphore"] + 1 // not aligned: refused
+			bad2 := point(path, 1<<30, 0)
+			bad3 := point(path, syms["other"], 0)
+			bad3.RefCtr = syms["semaphore"] + 3
+			missing := point("/nonexistent/file", 0x1000, 0)
+			directory := point("/", 0x1000, 0)
+			l := load(t, Options{Features: f}, &Program{Name: "p", Type: Uprobe, Insns: sender(1, -1, false),
+				Points: []*probe.Point{bad, point(path, syms["other"], 0), bad2, point(path, syms["work"], 0), bad3, missing, directory}})
+			begin := time.Now()
+			failed, err := l.Attach(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("%v", time.Since(begin))
+			want := map[*probe.Point]string{bad: "semaphore", bad2: "beyond the end", bad3: "semaphore", missing: "no such file", directory: "not a regular file"}
+			for _, f := range failed {
+				text, ok := want[f.Point]
+				if !ok || !strings.Contains(f.Error(), text) {
+					t.Errorf("%s; want %q", f.Error(), text)
+				}
+				delete(want, f.Point)
+			}
+			if len(want) != 0 {
+				t.Errorf("not reported: %d", len(want))
+			}
+			c := start(t, path)
+			c.ask("call 20")
+			c.ask("other 3")
+			if n := len(drain(t, l)); n != 23 {
+				t.Errorf("%d events, want 23", n)
+			}
+		})
+	}
+}
+
+func TestSession(t *testing.T) {
+	needRoot(t)
+	f := NewFeatures()
+	if !f.Has(UprobeSession) {
+		t.Skip(f.Need(UprobeSession, ""))
+	}
+	path := build(t, "target", targetSource)
+	syms := symbols(t, path)
+	b, err := f.BTF()
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, err := b.FuncID("bpf_session_is_return")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// mark is 0 at the entry and 1 at the return.
+	insns := append(asm.Instructions{
+		asm.Mov.Reg(asm.R8, asm.R1),
+		KfuncCall(id),
+		asm.And.Imm(asm.R0, 1),
+		asm.Mov.Reg(asm.R9, asm.R0),
+		asm.Mov.Reg(asm.R1, asm.R8),
+	}, sender(0, regDI, true)...)
+	for i := range insns {
+		if insns[i] == asm.Mov.Imm(asm.R1, 0) {
+			insns[i] = asm.Mov.Reg(asm.R1, asm.R9)
+		}
+	}
+	for _, sleepable := range []bool{false, true} {
+		l := load(t, Options{Features: f}, &Program{Name: "p", Type: Uprobe, Session: true, Sleepable: sleepable, Insns: insns,
+			Points: []*probe.Point{point(path, syms["work"], 0)}, Cookies: []uint64{5}})
+		attachAll(t, l)
+		c := start(t, path)
+		c.ask("call 23")
+		var entries, returns int
+		for _, e := range drain(t, l) {
+			if e.cookie != 5 {
+				t.Errorf("cookie %d", e.cookie)
+			}
+			if e.mark == 1 {
+				returns++
+			} else {
+				entries++
+			}
+		}
+		if entries != 23 || returns != 23 {
+			t.Errorf("sleepable %v: %d entries, %d returns", sleepable, entries, returns)
+		}
+		l.Close()
+	}
+}
+
+func TestTimers(t *testing.T) {
+	needRoot(t)
+	interval := &Program{Name: "i", Type: PerfEvent, Insns: sender(1, -1, false),
+		Points: []*probe.Point{{Kind: probe.Interval, Name: "interval:ms:10", Period: 10e6}}}
+	profile := &Program{Name: "p", Type: PerfEvent, Insns: sender(2, -1, false),
+		Points: []*probe.Point{{Kind: probe.Profile, Name: "profile:hz:100", Freq: 100}}}
+	l := load(t, Options{}, interval, profile)
+	attachAll(t, l)
+	time.Sleep(300 * time.Millisecond)
+	l.Detach()
+	counts := map[uint64]int{}
+	for _, e := range drain(t, l) {
+		counts[e.mark]++
+	}
+	cpus, _ := onlineCPUs()
+	if n := counts[1]; n < 20 || n > 31 {
+		t.Errorf("interval: %d ticks in 300 ms of 10 ms each", n)
+	}
+	// The timer may stop on a CPU that idles.
+	if n, most := counts[2], 31*len(cpus); n < 3 || n > most {
+		t.Errorf("profile: %d ticks, want at most %d", n, most)
+	}
+}
+
+func TestProfilePID(t *testing.T) {
+	needRoot(t)
+	path := build(t, "target", targetSource)
+	c, idle := start(t, path), start(t, path)
+	_ = idle
+	l := load(t, Options{}, &Program{Name: "p", Type: PerfEvent, Insns: sender(2, -1, false),
+		Points: []*probe.Point{{Kind: probe.Profile, Name: "profile:us:1000", Period: 1e6, PID: c.pid()}}})
+	attachAll(t, l)
+	c.ask("thread 300000000") // a thread made after the attachment
+	events := drain(t, l)
+	if len(events) < 20 {
+		t.Errorf("%d samples", len(events))
+	}
+	for _, e := range events {
+		if int(e.tgid) != c.pid() {
+			t.Errorf("sample of process %d, want %d", e.tgid, c.pid())
+			break
+		}
+	}
+	for _, gone := range []int{1 << 22} {
+		l := load(t, Options{}, &Program{Name: "p", Type: PerfEvent, Insns: sender(2, -1, false),
+			Points: []*probe.Point{{Kind: probe.Profile, Name: "profile:us:1000", Period: 1e6, PID: gone}}})
+		failed, err := l.Attach(t.Context(), nil)
+		if err != nil || len(failed) != 1 || !strings.Contains(failed[0].Error(), "has ended") {
+			t.Errorf("%v, %v", failed, err)
+		}
+	}
+}
+
+func TestSoftware(t *testing.T) {
+	needRoot(t)
+	path := build(t, "target", targetSource)
+	const contextSwitches, pageFaults = 3, 2
+	l := load(t, Options{}, &Program{Name: "p", Type: PerfEvent, Insns: sender(1, -1, false),
+		Points: []*probe.Point{{Kind: probe.Software, Name: "software:page-faults:1", Config: pageFaults, Period: 1}}})
+	attachAll(t, l)
+	c := start(t, path)
+	c.ask("call 1")
+	n := 0
+	for _, e := range drain(t, l) {
+		if int(e.tgid) == c.pid() {
+			n++
+		}
+	}
+	if n < 10 {
+		t.Errorf("%d page faults of a process that started", n)
+	}
+}
+
+func TestWatchpoint(t *testing.T) {
+	needRoot(t)
+	path := build(t, "target", targetSource)
+	c := start(t, path)
+	var watched, work uint64
+	fmt.Sscan(c.ask("addr 0"), &watched, &work)
+	for _, test := range []struct {
+		name   string
+		pid    int
+		addr   uint64
+		mode   string
+		length int
+		ask    string
+	}{
+		{"write", c.pid(), watched, "w", 8, "touch 23"},
+		{"write, all processes", 0, watched, "w", 8, "touch 23"},
+		{"read and write", c.pid(), watched, "rw", 4, "touch 23"},
+		{"execute", c.pid(), work, "x", 8, "call 23"},
+		{"execute in a new thread", c.pid(), work, "x", 8, "thread 23"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			l := load(t, Options{}, &Program{Name: "p", Type: PerfEvent, Insns: sender(1, -1, false), Points: []*probe.Point{{
+				Kind: probe.Watchpoint, Name: "watchpoint", Addr: test.addr, WatchMode: test.mode, WatchLen: test.length, PID: test.pid}}})
+			attachAll(t, l)
+			c.ask(test.ask)
+			n := 0
+			for _, e := range drain(t, l) {
+				if int(e.tgid) == c.pid() {
+					n++
+				}
+			}
+			if n != 23 {
+				t.Errorf("%d events, want 23", n)
+			}
+			l.Close()
+		})
+	}
+	for _, test := range []struct {
+		addr   uint64
+		mode   string
+		length int
+		want   string
+	}{
+		{watched + 1, "w", 8, "aligned"},
+		{watched, "r", 8, "reads alone"},
+		{watched, "wx", 8, "use x alone"},
+		{watched, "w", 3, "1, 2, 4 or 8 bytes"},
+		{watched, "", 8, "needs a mode"},
+	} {
+		l := load(t, Options{}, &Program{Name: "p", Type: PerfEvent, Insns: sender(1, -1, false), Points: []*probe.Point{{
+			Kind: probe.Watchpoint, Name: "watchpoint", Addr: test.addr, WatchMode: test.mode, WatchLen: test.length, PID: c.pid()}}})
+		failed, err := l.Attach(t.Context(), nil)
+		if err != nil || len(failed) != 1 || !strings.Contains(failed[0].Error(), test.want) {
+			t.Errorf("%+v: %v, %v", test, failed, err)
+		}
+	}
+	// Five: one more than there are.
+	var points []*probe.Point
+	for i := range 5 {
+		points = append(points, &probe.Point{Kind: probe.Watchpoint, Name: "watchpoint", Addr: watched + uint64(i)*8, WatchMode: "w", WatchLen: 8, PID: c.pid()})
+	}
+	l := load(t, Options{}, &Program{Name: "p", Type: PerfEvent, Insns: sender(1, -1, false), Points: points})
+	failed, err := l.Attach(t.Context(), nil)
+	if err != nil || len(failed) != 1 || !strings.Contains(failed[0].Error(), "debug register") {
+		t.Errorf("five watchpoints: %v, %v", failed, err)
+	}
+}
+
+func TestTracepoints(t *testing.T) {
+	needRoot(t)
+	path := build(t, "target", targetSource)
+	c := start(t, path)
+	// 8 is the offset of the first field of sys_enter records; raw sys_enter has {regs, id}.
+	l := load(t, Options{},
+		&Program{Name: "t", Type: Tracepoint, Insns: sender(1, 8, false),
+			Points: []*probe.Point{{Kind: probe.Tracepoint, Name: "tracepoint:sched:sched_process_fork", Category: "sched", Event: "sched_process_fork"}}},
+		&Program{Name: "r", Type: RawTracepoint, Insns: sender(2, 8, false),
+			Points: []*probe.Point{{Kind: probe.RawTracepoint, Name: "rawtracepoint:sched_process_fork", Event: "sched_process_fork"}}},
+		&Program{Name: "bad", Type: Tracepoint, Insns: sender(1, -1, false),
+			Points: []*probe.Point{{Kind: probe.Tracepoint, Name: "tracepoint:sched:nonsense", Category: "sched", Event: "nonsense"},
+				{Kind: probe.Tracepoint, Name: "tracepoint:..:id", Category: "..", Event: "id"}}},
+		&Program{Name: "badraw", Type: RawTracepoint, Insns: sender(1, -1, false),
+			Points: []*probe.Point{{Kind: probe.RawTracepoint, Name: "rawtracepoint:nonsense", Event: "nonsense"}}},
+	)
+	failed, err := l.Attach(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(failed) != 3 {
+		t.Errorf("failed: %v", failed)
+	}
+	for range 23 {
+		c.ask("thread 1")
+	}
+	counts := map[uint64]int{}
+	for _, e := range drain(t, l) {
+		if int(e.tgid) == c.pid() {
+			counts[e.mark]++
+		}
+	}
+	if counts[1] != 23 || counts[2] != 23 {
+		t.Errorf("forks seen: %v, want 23 each", counts)
+	}
+}
+
+func TestRun(t *testing.T) {
+	needRoot(t)
+	run := &Program{Name: "begin", Type: Run, Insns: sender(1, -1, false)}
+	onSignal := &Program{Name: "self", Type: Run, Insns: sender(2, -1, false),
+		Points: []*probe.Point{{Kind: probe.Self, Name: "self:signal:SIGUSR1", Category: "signal", Event: "SIGUSR1"}}}
+	bench := &Program{Name: "bench", Type: Bench, Insns: asm.Instructions{asm.Mov.Imm(asm.R0, 2), asm.Return()}}
+	l := load(t, Options{}, run, onSignal, bench)
+	attachAll(t, l)
+	for range 23 {
+		if _, err := l.Run("begin"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	events := drain(t, l)
+	if len(events) != 23 {
+		t.Fatalf("%d events", len(events))
+	}
+	if int(events[0].tgid) != os.Getpid() {
+		t.Errorf("ran as %d, want this process (%d)", events[0].tgid, os.Getpid())
+	}
+	syscall.Kill(os.Getpid(), syscall.SIGUSR1)
+	var got []event
+	if !within(time.Second, func() bool { got = append(got, drain(t, l)...); return len(got) == 1 }) || got[0].mark != 2 {
+		t.Errorf("after the signal: %v", got)
+	}
+	if ret, d, err := l.RunMany("bench", 1000); err != nil || ret != 2 || d > time.Millisecond {
+		t.Errorf("bench: %d %v %v", ret, d, err)
+	}
+	if _, err := l.Run("nonsense"); err == nil {
+		t.Error("ran what is not there")
+	}
+}
+
+func TestIterate(t *testing.T) {
+	needRoot(t)
+	insns := sender(1, -1, false)
+	p := &Program{Name: "it", Type: Iter, Insns: insns, Points: []*probe.Point{{Kind: probe.Iter, Name: "iter:task", Event: "task"}}}
+	l := load(t, Options{}, p)
+	attachAll(t, l)
+	var out strings.Builder
+	if err := l.Iterate("it", 0, &out); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(drain(t, l)); n < 10 {
+		t.Errorf("%d tasks", n)
+	}
+	if err := l.Iterate("it", os.Getpid(), &out); err != nil {
+		t.Fatal(err)
+	}
+	threads, _ := os.ReadDir("/proc/self/task")
+	// The program runs once more at the end, without a task.
+	if n := len(drain(t, l)); n < 2 || n > len(threads)+4 {
+		t.Errorf("%d of %d threads", n, len(threads))
+	}
+}

@@ -1,0 +1,199 @@
+package kernel
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"trocar/internal/process/probe"
+)
+
+// perfEvent attaches a point that is one of perf's own events: timers, software and hardware events, breakpoints.
+func (a *attacher) perfEvent(p *loadedProgram, point *probe.Point) error {
+	attr := &unix.PerfEventAttr{}
+	switch point.Kind {
+	case probe.Interval, probe.Profile:
+		attr.Type = unix.PERF_TYPE_SOFTWARE
+		attr.Config = unix.PERF_COUNT_SW_CPU_CLOCK
+		attr.Sample = point.Period
+		if point.Freq != 0 {
+			attr.Sample = point.Freq
+			attr.Bits |= unix.PerfBitFreq
+		}
+		if attr.Sample == 0 {
+			return errors.New("a period of 0")
+		}
+	case probe.Software, probe.Hardware:
+		attr.Type = unix.PERF_TYPE_SOFTWARE
+		if point.Kind == probe.Hardware {
+			attr.Type = unix.PERF_TYPE_HARDWARE
+		}
+		attr.Config = point.Config
+		attr.Sample = max(point.Period, 1)
+	case probe.Watchpoint:
+		if err := breakpoint(attr, point); err != nil {
+			return err
+		}
+	default:
+		return fmt.Errorf("not a perf event: kind %d", point.Kind)
+	}
+	err := a.openEverywhere(p, point, attr)
+	return explainPerf(point, err)
+}
+
+// breakpoint describes a hardware breakpoint. The CPU's rules (x86: debug registers of 1, 2, 4, 8 bytes, aligned, which
+// cannot watch reads alone; four of them) are checked here, because the kernel only says EINVAL.
+func breakpoint(attr *unix.PerfEventAttr, point *probe.Point) error {
+	const read, write, execute = 1, 2, 4 // HW_BREAKPOINT_*
+	attr.Type = unix.PERF_TYPE_BREAKPOINT
+	attr.Sample = 1
+	for _, c := range point.WatchMode {
+		switch c {
+		case 'r':
+			attr.Bp_type |= read
+		case 'w':
+			attr.Bp_type |= write
+		case 'x':
+			attr.Bp_type |= execute
+		default:
+			return fmt.Errorf("unknown watchpoint mode %q: use r, w, x", c)
+		}
+	}
+	length := uint64(point.WatchLen)
+	switch {
+	case attr.Bp_type == 0:
+		return errors.New("a watchpoint needs a mode: r, w, x")
+	case attr.Bp_type&execute != 0 && attr.Bp_type != execute:
+		return errors.New("a watchpoint for execution cannot watch data as well: use x alone")
+	case attr.Bp_type == read && runtime.GOARCH == "amd64":
+		return errors.New("this CPU cannot watch reads alone: use rw")
+	case attr.Bp_type == execute:
+		length = 8 // sizeof(long), whatever is there
+		if runtime.GOARCH == "arm64" {
+			length = 4
+		}
+	case length != 1 && length != 2 && length != 4 && length != 8:
+		return fmt.Errorf("a watchpoint covers 1, 2, 4 or 8 bytes, not %d", length)
+	case point.Addr%length != 0:
+		return fmt.Errorf("a watchpoint of %d bytes must be aligned to %d bytes, which %#x is not", length, length, point.Addr)
+	}
+	attr.Ext1 = point.Addr
+	attr.Ext2 = length
+	return nil
+}
+
+// openEverywhere opens an event where it is wanted: an interval on one CPU, events of a process on each of its threads
+// (children that these make inherit it), all else on each CPU.
+func (a *attacher) openEverywhere(p *loadedProgram, point *probe.Point, attr *unix.PerfEventAttr) error {
+	if point.PID != 0 && point.Kind != probe.Interval {
+		return a.openThreads(p, point, attr)
+	}
+	cpus, err := onlineCPUs()
+	if err != nil {
+		return err
+	}
+	if point.Kind == probe.Interval {
+		cpus = cpus[:1]
+	}
+	var links int
+	for _, cpu := range cpus {
+		err = a.openOne(p, attr, -1, cpu)
+		if errors.Is(err, unix.ENODEV) || errors.Is(err, unix.ENXIO) {
+			continue // went offline meanwhile
+		}
+		if err != nil {
+			return err
+		}
+		links++
+	}
+	if links == 0 {
+		return err
+	}
+	return nil
+}
+
+func (a *attacher) openOne(p *loadedProgram, attr *unix.PerfEventAttr, pid, cpu int) error {
+	event, err := openPerf(attr, pid, cpu)
+	if err != nil {
+		return err
+	}
+	if err := a.setBPF(event, p.prog.FD(), 0); err != nil {
+		unix.Close(event)
+		return err
+	}
+	return nil
+}
+
+// openThreads follows the threads of a process: the list is read again until it brings nothing new, because one thread
+// may make others before it is reached; those made after that inherit.
+func (a *attacher) openThreads(p *loadedProgram, point *probe.Point, attr *unix.PerfEventAttr) error {
+	attr.Bits |= unix.PerfBitInherit
+	seen := map[int]bool{}
+	links := 0
+	for {
+		threads, err := os.ReadDir("/proc/" + strconv.Itoa(point.PID) + "/task")
+		if err != nil && links == 0 {
+			return unix.ESRCH
+		}
+		fresh := 0
+		for _, t := range threads {
+			tid, err := strconv.Atoi(t.Name())
+			if err != nil || seen[tid] {
+				continue
+			}
+			seen[tid] = true
+			fresh++
+			switch err := a.openOne(p, attr, tid, -1); {
+			case err == nil:
+				links++
+			case !errors.Is(err, unix.ESRCH): // else it has ended
+				return err
+			}
+		}
+		if fresh == 0 {
+			break
+		}
+	}
+	if links == 0 {
+		return unix.ESRCH
+	}
+	return nil
+}
+
+func explainPerf(point *probe.Point, err error) error {
+	var errno unix.Errno
+	if err == nil || !errors.As(err, &errno) {
+		return err
+	}
+	switch {
+	case errno == unix.ESRCH:
+		return fmt.Errorf("process %d has ended", point.PID)
+	case point.Kind == probe.Watchpoint && errno == unix.ENOSPC:
+		return errors.New("no debug register is left: the CPU has four, shared with debuggers and perf")
+	case point.Kind == probe.Watchpoint && errno == unix.EINVAL:
+		return fmt.Errorf("the kernel refused a watchpoint of %d bytes, mode %s, at %#x", point.WatchLen, point.WatchMode, point.Addr)
+	case point.Kind == probe.Watchpoint && (errno == unix.EOPNOTSUPP || errno == unix.ENODEV || errno == unix.ENOENT):
+		return &LacksError{Feature: "hardware breakpoints", Way: "the CPU or the virtual machine has none"}
+	case point.Kind == probe.Hardware && (errno == unix.ENOENT || errno == unix.EOPNOTSUPP || errno == unix.ENODEV):
+		return &LacksError{Feature: "this hardware counter", Way: "the CPU or the virtual machine does not have it; software:cpu-clock works everywhere"}
+	case point.Freq != 0 && errno == unix.EINVAL:
+		if limit := maxSampleRate(); limit != 0 && point.Freq > limit {
+			return fmt.Errorf("%d hertz are more than the kernel allows (%d); raise it with sysctl kernel.perf_event_max_sample_rate=%d", point.Freq, limit, point.Freq)
+		}
+	}
+	return err
+}
+
+func maxSampleRate() uint64 {
+	text, err := os.ReadFile("/proc/sys/kernel/perf_event_max_sample_rate")
+	if err != nil {
+		return 0
+	}
+	n, _ := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64)
+	return n
+}
