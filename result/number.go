@@ -1,6 +1,7 @@
 package result
 
 import (
+	"bytes"
 	"math"
 	"strconv"
 )
@@ -124,7 +125,11 @@ func (s *Spec) appendMagnitude(dst []byte, f float64) []byte {
 	switch s.Verb {
 	case "a", "A":
 		dst = strconv.AppendFloat(dst, f, 'x', s.Prec, 64)
-		return shortExponent(dst, start)
+		dst = shortExponent(dst, start)
+		if s.Alt && !bytes.Contains(dst[start:], []byte{'.'}) {
+			dst = insertPoint(dst, start+len("0x"))
+		}
+		return dst
 	case "e", "E":
 		dst = strconv.AppendFloat(dst, f, 'e', prec, 64)
 	case "g", "G":
@@ -158,23 +163,18 @@ func (s *Spec) appendShortest(dst []byte, f float64, prec int) []byte {
 		dst = strconv.AppendFloat(dst[:start], f, 'f', prec-1-exp, 64)
 		mantissa = len(dst)
 	}
-	if s.Alt {
-		for _, c := range dst[start:mantissa] {
-			if c == '.' {
-				return dst
-			}
-		}
+	point := bytes.IndexByte(dst[start:mantissa], '.') >= 0
+	switch {
+	case s.Alt && point:
+		return dst
+	case s.Alt:
 		return insertPoint(dst, start)
 	}
 	end := mantissa
-	point := false
-	for _, c := range dst[start:mantissa] {
-		point = point || c == '.'
-	}
-	for point && end > start && dst[end-1] == '0' {
+	for point && dst[end-1] == '0' {
 		end--
 	}
-	if point && end > start && dst[end-1] == '.' {
+	if point && dst[end-1] == '.' {
 		end--
 	}
 	return append(dst[:end], dst[mantissa:]...)

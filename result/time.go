@@ -2,6 +2,7 @@ package result
 
 import (
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -22,6 +23,7 @@ type timeSpec struct {
 	pad   byte // _ - 0, or 0: the conversion's own
 	upper bool // ^
 	swap  bool // #
+	mod   byte // E, O, or 0
 	width int
 }
 
@@ -65,7 +67,8 @@ flags:
 		spec.width = min(spec.width*10+int(s[i]-'0'), MaxField)
 	}
 	if i < len(s) && (s[i] == 'E' || s[i] == 'O') {
-		i++ // alternative calendars and digits: the C locale has none
+		spec.mod = s[i]
+		i++
 	}
 	return spec, i
 }
@@ -81,6 +84,12 @@ func (s timeSpec) append(dst []byte, conv byte, t time.Time, fractions bool) (ou
 		case 'l':
 			return appendZeros(dst, uint64(t.Nanosecond()/1e6), 3), true
 		}
+	}
+	// The C locale has no alternative calendars and digits; on conversions that can't have any, glibc takes the modifier
+	// for a mistake and shows it.
+	if s.mod == 'E' && strings.IndexByte("aAbBdDeFgGhHIjklmMSUVwW", conv) >= 0 ||
+		s.mod == 'O' && strings.IndexByte("aAcDFxXY", conv) >= 0 {
+		return dst, false
 	}
 	switch conv {
 	case 'a':
@@ -132,7 +141,7 @@ func (s timeSpec) append(dst []byte, conv byte, t time.Time, fractions bool) (ou
 	case 'R':
 		return s.composed(dst, "%H:%M", t), true
 	case 's':
-		return s.number(dst, int(t.Unix()), 1, '0'), true
+		return s.number(dst, int(t.Unix()), 1, '_'), true
 	case 'S':
 		return s.number(dst, t.Second(), 2, '0'), true
 	case 't':
@@ -187,14 +196,13 @@ func (s timeSpec) number(dst []byte, n, digits int, pad byte) []byte {
 	}
 	sign := len(dst)
 	dst = strconv.AppendUint(dst, u, 10)
-	width := max(digits, s.width)
 	switch pad {
 	case '-':
-		return dst
+		return padLeft(dst, start, s.width, ' ')
 	case '_':
-		return padLeft(dst, start, width, ' ')
+		return padLeft(dst, start, max(digits, s.width), ' ')
 	}
-	return padLeft(dst, sign, width-(sign-start), '0')
+	return padLeft(dst, sign, max(digits, s.width)-(sign-start), '0')
 }
 
 // year is a number without zeros in front: strftime(3) gives years before 1000 fewer digits.
@@ -240,6 +248,7 @@ func (s timeSpec) half(dst []byte, conv byte, t time.Time) []byte {
 	i := t.Hour() / 12
 	if conv == 'P' || s.swap {
 		i += 2
+		s.upper = s.upper && conv != 'P'
 	}
 	return s.text(dst, names[i])
 }
@@ -262,34 +271,18 @@ func (s timeSpec) zone(dst []byte, t time.Time) []byte {
 // offset is the distance from UTC: +hhmm.
 func (s timeSpec) offset(dst []byte, t time.Time) []byte {
 	_, sec := t.Zone()
-	start := len(dst)
 	sign := byte('+')
 	if sec < 0 {
 		sign, sec = '-', -sec
 	}
 	dst = append(dst, sign)
-	n := uint64(sec/3600*100 + sec/60%60)
+	start := len(dst)
+	dst = strconv.AppendInt(dst, int64(sec/3600*100+sec/60%60), 10)
 	switch s.pad {
 	case '-':
-		return strconv.AppendUint(dst, n, 10)
+		return dst
 	case '_':
-		dst = strconv.AppendUint(dst[:start], n, 10)
-		dst = padLeft(dst, start, max(4, s.width-1), ' ')
-		return signBeforeDigits(dst, start, sign)
+		return padLeft(dst, start, max(4, s.width-1), ' ')
 	}
-	digits := len(dst)
-	dst = strconv.AppendUint(dst, n, 10)
-	return padLeft(dst, digits, max(4, s.width-1), '0')
-}
-
-// signBeforeDigits inserts the sign between the spaces and the digits.
-func signBeforeDigits(dst []byte, start int, sign byte) []byte {
-	i := start
-	for i < len(dst) && dst[i] == ' ' {
-		i++
-	}
-	dst = append(dst, 0)
-	copy(dst[i+1:], dst[i:])
-	dst[i] = sign
-	return dst
+	return padLeft(dst, start, max(4, s.width-1), '0')
 }
