@@ -34,10 +34,11 @@ var layers = map[string][]string{
 	"internal/script/diag":   {},
 	"internal/script/syntax": {"internal/script/diag"},
 
-	"internal/binary/types":   {},
-	"internal/binary/objfile": {"github.com/ianlancetaylor/demangle", "github.com/ulikunitz/xz", "golang.org/x/arch", "golang.org/x/sys"},
+	"internal/binary/types": {},
+	"internal/binary/code":  {},
+	"internal/binary/objfile": {"github.com/ianlancetaylor/demangle", "github.com/ulikunitz/xz", "golang.org/x/sys"},
 	"internal/binary/debuginfo": {
-		"internal/binary/types", "internal/binary/objfile", "golang.org/x/sys",
+		"internal/binary/types", "internal/binary/code", "internal/binary/objfile", "golang.org/x/sys",
 	},
 
 	"internal/process/target":   {"golang.org/x/sys"},
@@ -46,7 +47,7 @@ var layers = map[string][]string{
 		"internal/binary/...", "internal/process/target", "internal/process/runtimes",
 	},
 	"internal/process/probe": {
-		"internal/script/...", "internal/binary/...", "internal/process/target", "internal/process/runtimes/...", "golang.org/x/arch",
+		"internal/script/...", "internal/binary/...", "internal/process/target", "internal/process/runtimes/...",
 	},
 	"internal/process/symbolize": {
 		"result", "internal/binary/...", "internal/process/target", "internal/process/runtimes/...",
@@ -72,6 +73,7 @@ var layers = map[string][]string{
 		"golang.org/x/sys", "golang.org/x/term",
 	},
 
+	"docs":      {},
 	"e2e":       {},
 	"e2e/...":   {},
 	"bench":     {},
