@@ -34,8 +34,8 @@ var layers = map[string][]string{
 	"internal/script/diag":   {},
 	"internal/script/syntax": {"internal/script/diag"},
 
-	"internal/binary/types": {},
-	"internal/binary/code":  {},
+	"internal/binary/types":   {},
+	"internal/binary/code":    {},
 	"internal/binary/objfile": {"github.com/ianlancetaylor/demangle", "github.com/ulikunitz/xz", "golang.org/x/sys"},
 	"internal/binary/debuginfo": {
 		"internal/binary/types", "internal/binary/code", "internal/binary/objfile", "golang.org/x/sys",
