@@ -1,0 +1,332 @@
+package output
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"trocar/result"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s: got\n%s\nwant\n%s", path, got, want)
+	}
+}
+
+func integer(n int64) result.Value { return result.Value{Kind: result.Int, Size: 8, Num: uint64(n)} }
+func text(s string) result.Value   { return result.Value{Kind: result.String, Text: s} }
+func tuple(v ...result.Value) result.Value {
+	return result.Value{Kind: result.Tuple, Elems: v}
+}
+
+// values are one of each kind, and the awkward ones.
+func values() []result.Value {
+	log2 := make([]uint64, 65)
+	log2[0], log2[3], log2[13] = 1, 4, 2
+	linear := make([]uint64, 7)
+	linear[0], linear[2], linear[6] = 1, 3, 2
+	start := time.Date(2024, 1, 1, 12, 0, 0, 5e8, time.UTC)
+	frames := []result.Frame{
+		{Addr: 0x401136, Symbol: "leaf<int, char>", Offset: 4, Module: "/bin/x", ModuleOffset: 0x1136, BuildID: "00ff"},
+		{Addr: 0x7f0000000010},
+	}
+	return []result.Value{
+		{},
+		integer(-5),
+		integer(1 << 53),
+		integer(1<<53 + 1),
+		integer(math.MinInt64),
+		integer(-1<<53 - 1),
+		{Kind: result.Uint, Num: math.MaxUint64},
+		{Kind: result.Uint, Num: 1 << 63},
+		{Kind: result.Bool, Num: 1},
+		{Kind: result.Pointer, Num: 0x1234},
+		{Kind: result.Float, Size: 8, Num: math.Float64bits(1.5)},
+		{Kind: result.Float, Size: 8, Num: math.Float64bits(math.NaN())},
+		{Kind: result.Float, Size: 8, Num: math.Float64bits(1e300)},
+		{Kind: result.Enum, Num: 1, Text: "ONE", Signed: true},
+		{Kind: result.Enum, Num: math.MaxUint64, Signed: true},
+		text("a \"b\" \\ \n\r\t\x00\x1f\x7f é €\U0001F600"),
+		text("bad \xff\xc3 end\xe2\x82"),
+		{Kind: result.String, Text: "abc..", Cut: true},
+		{Kind: result.Buffer, Text: "ab\x01\xff"},
+		{Kind: result.Array, Elems: []result.Value{integer(1), integer(2)}},
+		tuple(integer(1), text("x y"), tuple(integer(4), result.Value{Kind: result.Bool})),
+		{Kind: result.Struct, Names: []string{"m", "n"}, Elems: []result.Value{integer(2), {}}},
+		{Kind: result.Record, Names: []string{"a"}, Elems: []result.Value{tuple(integer(5), integer(6))}},
+		{Kind: result.Stack, Frames: frames},
+		{Kind: result.Stack, Mode: result.ModePerf, Frames: frames},
+		{Kind: result.Stack, Mode: result.ModeRaw, Frames: frames},
+		{Kind: result.Stack, Mode: result.ModeBuildID, Frames: frames},
+		{Kind: result.Symbol, Text: "main"},
+		{Kind: result.Symbol, Num: 0x1234},
+		{Kind: result.Address, Text: "127.0.0.1"},
+		{Kind: result.Timestamp, Text: "23:59"},
+		{Kind: result.Unavailable, Text: "optimized out"},
+		{Kind: result.Stats, Elems: []result.Value{integer(2), integer(6), integer(12)}},
+		{Kind: result.Histogram, Hist: result.Log2Hist(log2, 0)},
+		{Kind: result.Histogram, Hist: result.LinearHist(linear, 0, 10, 2)},
+		{Kind: result.Histogram, Hist: &result.Hist{}},
+		{Kind: result.Series, Series: &result.SeriesData{Points: []result.SeriesPoint{
+			{Start: start, Value: -4, Set: true}, {Start: start.Add(time.Second)}, {Start: start.Add(2 * time.Second), Value: 5, Set: true}}}},
+	}
+}
+
+func mapKind(v *result.Value) result.MapKind {
+	switch v.Kind {
+	case result.Histogram:
+		return result.HistMap
+	case result.Series:
+		return result.SeriesMap
+	case result.Stats:
+		return result.StatsMap
+	}
+	return result.PlainMap
+}
+
+// events are what a run with every kind of event yields.
+func events() []*result.Event {
+	place := result.Event{Place: "stdin:1:9-20", File: "stdin", Line: 1, Col: 9,
+		Source: "BEGIN { @a[1] = $x / 0 }\n        ~~~~~~~~~~~"}
+	at := func(e result.Event) *result.Event {
+		e.Place, e.File, e.Line, e.Col, e.Source = place.Place, place.File, place.Line, place.Col, place.Source
+		return &e
+	}
+	evs := []*result.Event{
+		{Kind: result.EvAttached, N: 2},
+		{Kind: result.EvPrintf, Text: "no newline, "},
+		{Kind: result.EvPrintf, Text: "hello\n"},
+		at(result.Event{Kind: result.EvPrintf, Level: result.Warning, Text: "warned 1"}),
+		at(result.Event{Kind: result.EvPrintf, Level: result.Error, Text: "failed 2\n",
+			Expanded: []result.Place{{Span: "stdin:1:50-55", Source: "macro bad() { errorf(\"x\") }\n              ~~~~~"}}}),
+		{Kind: result.EvTime, Text: "12:00:00\n"},
+		{Kind: result.EvJoin, Text: "/bin/echo,A"},
+		{Kind: result.EvCat, Text: "file\n"},
+		{Kind: result.EvSystem, Text: "a b c\n"},
+		{Kind: result.EvLost, N: 12},
+		{Kind: result.EvLost, N: 3, Cause: "map updates", Text: "@a is full (100 keys); raise max_map_keys"},
+		at(result.Event{Kind: result.EvNotice, Level: result.Warning, Text: "unused", Hints: []string{"remove it", "or use it"}}),
+		{Kind: result.EvNotice, Level: result.Error, Text: "no process 7"},
+		{Kind: result.EvNotice, Level: result.Info, Text: "done"},
+		at(result.Event{Kind: result.EvHelperError, Text: "Divide or modulo by 0 detected."}),
+		at(result.Event{Kind: result.EvHelperError, Cause: "probe_read_user", Code: -14}),
+		at(result.Event{Kind: result.EvHelperError, Cause: "map_update_elem", Code: -7}),
+		at(result.Event{Kind: result.EvHelperError, Cause: "map_delete_elem", Code: -2}),
+		at(result.Event{Kind: result.EvHelperError, Cause: "map_lookup_elem"}),
+		{Kind: result.EvEnd},
+		{Kind: result.EvMap, Map: &result.Map{Name: "@none", Keyed: true}},
+	}
+	return evs
+}
+
+func run(t *testing.T, format string, o Options, evs []*result.Event) (out, err []byte) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	o.Out, o.Err = &stdout, &stderr
+	sink, e := New(format, o)
+	if e != nil {
+		t.Fatal(e)
+	}
+	for _, ev := range evs {
+		if e := sink.Event(ev); e != nil {
+			t.Fatal(e)
+		}
+	}
+	if e := sink.Flush(); e != nil {
+		t.Fatal(e)
+	}
+	return stdout.Bytes(), stderr.Bytes()
+}
+
+func TestGoldenEvents(t *testing.T) {
+	for _, format := range Formats() {
+		out, err := run(t, format, Options{Color: true, Attached: "READY"}, events())
+		golden(t, "events."+format, append(append(out, "--- messages ---\n"...), err...))
+	}
+}
+
+func TestGoldenValues(t *testing.T) {
+	var evs []*result.Event
+	vs := values()
+	for i := range vs {
+		v := &vs[i]
+		key, plain := tuple(text("a b"), *v), text("k")
+		evs = append(evs, &result.Event{Kind: result.EvPrint, Value: v},
+			&result.Event{Kind: result.EvMap, Map: &result.Map{Name: "@s", Kind: mapKind(v), Entries: []result.Entry{{Value: *v}}}},
+			&result.Event{Kind: result.EvMap, Map: &result.Map{Name: "@v", Kind: mapKind(v), Keyed: true, Entries: []result.Entry{
+				{Key: &vs[1], Value: *v}, {Key: &plain, Value: *v}}}})
+		if v.Kind < result.Stats {
+			evs = append(evs, &result.Event{Kind: result.EvMap, Map: &result.Map{Name: "@k", Keyed: true, Entries: []result.Entry{
+				{Key: v, Value: vs[1]}, {Key: &key, Value: vs[1]}}}})
+		}
+	}
+	for _, format := range Formats() {
+		out, err := run(t, format, Options{}, evs)
+		if len(err) > 0 {
+			t.Errorf("%s: messages %q", format, err)
+		}
+		golden(t, "values."+format, out)
+		if format != "json" {
+			continue
+		}
+		for _, line := range bytes.Split(bytes.TrimSuffix(out, []byte("\n")), []byte("\n")) {
+			if !json.Valid(line) || !utf8.Valid(line) {
+				t.Errorf("not JSON: %s", line)
+			}
+		}
+	}
+}
+
+func TestOptions(t *testing.T) {
+	evs := events()
+	out, err := run(t, "text", Options{Quiet: true, NoWarnings: true}, evs)
+	for _, word := range []string{"Attached", "WARNING"} {
+		if bytes.Contains(append(out, err...), []byte(word)) {
+			t.Errorf("text shows %s", word)
+		}
+	}
+	out, _ = run(t, "json", Options{Quiet: true, NoWarnings: true}, evs)
+	for _, word := range []string{"attached_probes", "warnf", `"warning"`} {
+		if bytes.Contains(out, []byte(word)) {
+			t.Errorf("json shows %s", word)
+		}
+	}
+	if _, err := New("jsonx", Options{}); err == nil || !strings.Contains(err.Error(), "text, json") {
+		t.Errorf("unknown format: got %v", err)
+	}
+	if _, err := ParseBuffering("lines"); err == nil {
+		t.Error("buffering \"lines\" was accepted")
+	}
+	if _, err := Create(filepath.Join(t.TempDir(), "no", "file")); err == nil || !strings.Contains(err.Error(), "no such file") {
+		t.Errorf("unwritable file: got %v", err)
+	}
+}
+
+// recorder keeps each write.
+type recorder struct{ writes []string }
+
+func (r *recorder) Write(p []byte) (int, error) {
+	r.writes = append(r.writes, string(p))
+	return len(p), nil
+}
+
+func TestBatches(t *testing.T) {
+	line := &result.Event{Kind: result.EvPrintf, Text: strings.Repeat("x", 99) + "\n"}
+	for _, tt := range []struct {
+		mode                Buffering
+		after3, flushed, by int // writes after three events, after Flush, and after 2,000 more
+	}{{Line, 0, 1, 4}, {Full, 0, 0, 3}, {None, 3, 3, 2003}} {
+		var r recorder
+		s := NewText(Options{Out: &r, Buffer: tt.mode})
+		count := func(want int, when string) {
+			t.Helper()
+			if len(r.writes) != want {
+				t.Errorf("mode %d: %d writes %s, want %d", tt.mode, len(r.writes), when, want)
+			}
+		}
+		for range 3 {
+			s.Event(line)
+		}
+		count(tt.after3, "after three events")
+		s.Flush()
+		count(tt.flushed, "after a pause")
+		for range 2000 {
+			s.Event(line)
+		}
+		count(tt.by, "under load")
+		s.Close()
+		if n := len(strings.Join(r.writes, "")); n != 200300 {
+			t.Errorf("mode %d: %d bytes written", tt.mode, n)
+		}
+	}
+}
+
+// both notes the order of what is written to two streams.
+func TestOrderOfStreams(t *testing.T) {
+	var r recorder
+	s := NewText(Options{Out: &r, Err: &r})
+	s.Event(&result.Event{Kind: result.EvPrintf, Text: "a"})
+	s.Event(&result.Event{Kind: result.EvLost, N: 1})
+	s.Event(&result.Event{Kind: result.EvPrintf, Text: "b"})
+	s.Flush()
+	if got := strings.Join(r.writes, "|"); got != "a|Lost 1 events\n|b" {
+		t.Errorf("got %q", got)
+	}
+}
+
+type failing struct{ err error }
+
+func (f failing) Write([]byte) (int, error) { return 0, f.err }
+
+func TestClosedReader(t *testing.T) {
+	pipe := &os.PathError{Op: "write", Path: "/dev/stdout", Err: syscall.EPIPE}
+	for _, format := range Formats() {
+		s, _ := New(format, Options{Out: failing{pipe}, Err: io.Discard})
+		if err := s.Event(&result.Event{Kind: result.EvPrintf, Text: "x"}); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Flush(); !Closed(err) {
+			t.Errorf("%s: got %v, want a closed pipe", format, err)
+		}
+		if err := s.Event(&result.Event{Kind: result.EvPrintf, Text: "x"}); !Closed(err) {
+			t.Errorf("%s: got %v from the next event", format, err)
+		}
+	}
+	if Closed(syscall.ENOSPC) || Closed(nil) || !Closed(errors.Join(io.ErrClosedPipe)) {
+		t.Error("wrong errors mean a closed pipe")
+	}
+}
+
+func FuzzString(f *testing.F) {
+	for _, s := range []string{"", "abc", "\"\\\n\r\t\x00\x1f\x7f", "\xff\xc3\x28", "\u2028\U0001F600", "\xed\xa0\x80", "\xf4\x90\x80\x80"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		out := appendString(nil, s)
+		var back string
+		if err := json.Unmarshal(out, &back); err != nil {
+			t.Fatalf("%q: %q: %v", s, out, err)
+		}
+		if want := string([]rune(s)); back != want {
+			t.Errorf("%q: reads back as %q, want %q", s, back, want)
+		}
+	})
+}
+
+func BenchmarkEvents(b *testing.B) {
+	evs := []*result.Event{{Kind: result.EvPrintf, Text: "12345 bash 3 /usr/lib/x86_64-linux-gnu/libc.so.6\n"}}
+	for _, format := range Formats() {
+		b.Run(format, func(b *testing.B) {
+			s, _ := New(format, Options{Out: io.Discard})
+			b.ReportAllocs()
+			for b.Loop() {
+				s.Event(evs[0])
+			}
+		})
+	}
+}
