@@ -440,6 +440,8 @@ type CDefine struct {
 	Span diag.Span
 	Name string
 	Body string
+
+	value func() (int64, bool) // the value of a body that only C understands
 }
 
 func (*CStruct) cdef()  {}

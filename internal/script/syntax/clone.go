@@ -13,9 +13,11 @@ type copier struct {
 	span    func(diag.Span) diag.Span
 	replace func(Expr) (Expr, bool) // a new node instead of a copy
 	retype  func(*TypeExpr) (*TypeExpr, Expr)
-	stmtOf  func(Stmt) []Stmt // what becomes of a statement that was copied
+	stmtOf  func(Stmt) Stmt   // what becomes of a statement that was copied; nil drops it
 	name    func(*Var) string // the new name of a variable
 	path    func([]string) []string
+	left    *int // how many more nodes may be copied; below zero the rest is left as it is
+	depth   int  // nesting of expressions
 }
 
 func (c *copier) place(p Place) Place {
@@ -63,6 +65,15 @@ func (c *copier) expr(x Expr) Expr {
 	if x == nil {
 		return nil
 	}
+	if c.left != nil {
+		*c.left--
+		if *c.left < 0 || c.depth > maxExpandedDepth {
+			*c.left = -1
+			return x
+		}
+		c.depth++
+		defer func() { c.depth-- }()
+	}
 	if c.replace != nil {
 		if n, ok := c.replace(x); ok {
 			return n
@@ -100,8 +111,7 @@ func (c *copier) expr(x Expr) Expr {
 	case *IncDec:
 		return &IncDec{c.place(x.Place), x.Op, x.Post, c.expr(x.X)}
 	case *Cast:
-		t, _ := c.typ(x.Type)
-		return &Cast{c.place(x.Place), t, c.expr(x.X)}
+		return &Cast{c.place(x.Place), c.onlyType(x.Type), c.expr(x.X)}
 	case *Field:
 		return &Field{c.place(x.Place), c.expr(x.X), x.Name, c.at(x.NameSpan), x.Arrow}
 	case *TupleField:
@@ -153,8 +163,16 @@ func (c *copier) typeOrExpr(t *TypeExpr, x Expr) (*TypeExpr, Expr) {
 	return c.typ(t)
 }
 
-// typ copies a type. What is not a type any more (a macro's parameter that turned out an expression) is the second
-// value, for those who can use it; the first is never nil then either.
+// onlyType copies a type where nothing else can stand.
+func (c *copier) onlyType(t *TypeExpr) *TypeExpr {
+	n, x := c.typ(t)
+	if x != nil {
+		return &TypeExpr{Place: c.place(t.Place), Of: x}
+	}
+	return n
+}
+
+// typ copies a type. If it is a macro's parameter that turned out to be an expression, that is the result instead.
 func (c *copier) typ(t *TypeExpr) (*TypeExpr, Expr) {
 	if t == nil {
 		return nil, nil
@@ -187,16 +205,21 @@ func (c *copier) block(b *Block) *Block {
 	for _, s := range b.Stmts {
 		s = c.stmt(s)
 		if c.stmtOf != nil {
-			n.Stmts = append(n.Stmts, c.stmtOf(s)...)
-		} else {
+			s = c.stmtOf(s)
+		}
+		if s != nil {
 			n.Stmts = append(n.Stmts, s)
 		}
 	}
 	n.Value = c.expr(b.Value)
+	settle(n)
 	return n
 }
 
 func (c *copier) stmt(s Stmt) Stmt {
+	if c.left != nil && *c.left < 0 {
+		return s
+	}
 	switch s := s.(type) {
 	case *Block:
 		return c.block(s)
@@ -207,8 +230,7 @@ func (c *copier) stmt(s Stmt) Stmt {
 	case *Assign:
 		return &Assign{c.place(s.Place), c.expr(s.LHS), s.Op, c.expr(s.RHS)}
 	case *VarDecl:
-		t, _ := c.typ(s.Type)
-		return &VarDecl{c.place(s.Place), c.variable(s.Var), t, c.expr(s.Value)}
+		return &VarDecl{c.place(s.Place), c.variable(s.Var), c.onlyType(s.Type), c.expr(s.Value)}
 	case *If:
 		return c.ifNode(s)
 	case *While:
