@@ -32,7 +32,7 @@ const (
 	Record     // Fields with names
 	UStack     // see StackSize
 	KStack     // see StackSize
-	USym       // u64 address, u32 tgid, u32 pad
+	USym       // u64 address, u32 tgid, u32 number of the probe point + 1 whose function is meant (0: the address decides)
 	KSym       // u64 address
 	Inet       // u32 family (2 or 10), 16 bytes of address
 	MAC        // 6 bytes, padded to 8
@@ -233,14 +233,15 @@ func (t *Type) layOut() {
 	t.Size = (off + t.Align - 1) / t.Align * t.Align
 }
 
-// StackType makes a stack type of at most depth frames. Its value is: u32 tgid, u32 number of frames, then depth
-// u64 addresses (unused ones zero).
+// StackType makes a stack type of at most depth frames. Its value is: u32 tgid, u32 number of frames, u64 caller (the
+// return address on top of the stack at a function's entry, which the walk by frame pointers misses; 0: none), then
+// depth u64 addresses (unused ones zero).
 func StackType(kind Kind, depth int, mode StackMode) *Type {
 	name := "ustack_t"
 	if kind == KStack {
 		name = "kstack_t"
 	}
-	return &Type{Kind: kind, Name: name, Size: 8 + 8*depth, Align: 8, Depth: depth, Mode: mode}
+	return &Type{Kind: kind, Name: name, Size: 16 + 8*depth, Align: 8, Depth: depth, Mode: mode}
 }
 
 // Types with one fixed form.
