@@ -1,0 +1,261 @@
+package code
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// MaxFunction bounds the code that is decoded for one function. Generated parsers have some hundred kilobytes.
+const MaxFunction = 4 << 20
+
+// ErrUndecodable says that bytes were met that are no instruction known here: data among the code, or not code at all.
+var ErrUndecodable = errors.New("bytes that are no known instruction")
+
+// Boundary tells whether an instruction begins at offset off of a function's code, by decoding from its start. The error
+// wraps ErrUndecodable if that cannot be told.
+func Boundary(arch Arch, fn []byte, off uint64) (bool, error) {
+	if off == 0 {
+		_, ok := Decode(arch, fn)
+		if !ok {
+			return false, fmt.Errorf("%w at its start", ErrUndecodable)
+		}
+		return true, nil
+	}
+	if arch == ARM64 {
+		return off%4 == 0 && off < uint64(len(fn)), nil
+	}
+	if off > MaxFunction {
+		return false, fmt.Errorf("the function is too large: %d bytes", off)
+	}
+	at := uint64(0)
+	for at < off {
+		if at >= uint64(len(fn)) {
+			return false, nil
+		}
+		in, ok := Decode(arch, fn[at:])
+		if !ok {
+			return false, fmt.Errorf("%w at +%d", ErrUndecodable, at)
+		}
+		at += uint64(in.Len)
+	}
+	if at != off || at >= uint64(len(fn)) {
+		return false, nil
+	}
+	if _, ok := Decode(arch, fn[at:]); !ok {
+		return false, fmt.Errorf("%w at +%d", ErrUndecodable, at)
+	}
+	return true, nil
+}
+
+// Before gives the start of the instruction that offset off of a function lies in.
+func Before(arch Arch, fn []byte, off uint64) (start uint64, ok bool) {
+	if arch == ARM64 {
+		return off &^ 3, off < uint64(len(fn))
+	}
+	for at := uint64(0); at <= off && at < uint64(len(fn)); {
+		in, ok := Decode(arch, fn[at:])
+		if !ok {
+			return 0, false
+		}
+		if off < at+uint64(in.Len) {
+			return at, true
+		}
+		at += uint64(in.Len)
+	}
+	return 0, false
+}
+
+// entryWindow is how many instructions are looked at for an entry site.
+const entryWindow = 8
+
+// Entry gives the offset of the instruction near a C function's start where a probe means the same as at the start and is
+// cheapest: the kernel emulates some instructions and single-steps a copy of the others, which takes up to 15 times as
+// long. Between start and site lie only instructions that change nothing a script may look at, in one straight line that
+// nothing in the function jumps into. fn is the function's code as far as its size is known.
+func Entry(arch Arch, fn []byte) int {
+	if arch != AMD64 {
+		return 0
+	}
+	var at, best, nop5 int
+	for range entryWindow {
+		in, ok := Decode(arch, fn[at:])
+		if !ok {
+			break
+		}
+		if in.emulated {
+			best = at
+			break
+		}
+		if !in.quiet {
+			best = nop5
+			break
+		}
+		// Kernels from 6.18 replace this one by a call, the cheapest of all; earlier ones single-step it like the others.
+		if nop5 == 0 && IsNop5(fn[at:]) {
+			nop5 = at
+		}
+		at += in.Len
+	}
+	if best > 0 && jumpsInto(fn, best) {
+		return 0
+	}
+	return best
+}
+
+// jumpsInto tells whether something in fn may jump behind its first instruction up to offset end, that is, whether the
+// bytes anywhere in it, taken as a jump, lead there. It may say yes wrongly, never no: no instruction has to be decoded.
+func jumpsInto(fn []byte, end int) bool {
+	if len(fn) > MaxFunction {
+		return true
+	}
+	inside := func(target int) bool { return target > 0 && target <= end }
+	for i := 0; i+1 < len(fn); i++ {
+		switch c := fn[i]; {
+		case c == 0xeb, c >= 0x70 && c <= 0x7f, c >= 0xe0 && c <= 0xe3:
+			if inside(i + 2 + int(int8(fn[i+1]))) {
+				return true
+			}
+		case c == 0xe9, c >= 0x80 && c <= 0x8f && i > 0 && fn[i-1] == 0x0f:
+			if i+5 <= len(fn) && inside(i+5+int(int32(binary.LittleEndian.Uint32(fn[i+1:])))) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// GoEntry gives the offset of the site that stands for a Go function's entry: behind the check whether the stack is large
+// enough. From a failed check the function starts anew after the stack has grown, so its first instruction runs twice;
+// behind the check registers and stack pointer are as at the entry. The instruction there is mostly "push %rbp", which
+// the kernel emulates. A function without a check gives 0.
+func GoEntry(arch Arch, fn []byte) int {
+	switch arch {
+	case AMD64:
+		// cmp 0x10(%r14),%rsp; jbe — with large frames r12 (and r13) take rsp minus the frame's size first.
+		checked := false
+		for at, n := 0, 0; n < entryWindow+4; n++ {
+			in, ok := Decode(arch, fn[at:])
+			if !ok {
+				return 0
+			}
+			switch {
+			case isStackCheck(fn[at : at+in.Len]):
+				checked = true
+			case in.Op == CondJump:
+				if at += in.Len; checked {
+					return at
+				}
+				continue
+			case !goPrologue(fn[at : at+in.Len]):
+				return 0
+			}
+			at += in.Len
+		}
+	case ARM64:
+		// ldr x16, [x28, #16]; … cmp sp, x16; b.ls
+		if len(fn) < 4 || binary.LittleEndian.Uint32(fn) != 0xf9400b90 {
+			return 0
+		}
+		for at := 4; at < 4*entryWindow && at+4 <= len(fn); at += 4 {
+			if in, ok := decodeARM64(fn[at:]); ok && in.Op == CondJump {
+				return at + 4
+			}
+		}
+	}
+	return 0
+}
+
+// isStackCheck tells whether an instruction compares with g.stackguard0: cmp 0x10(%r14) with rsp, r12 or r13. Before
+// Go 1.17 g was loaded into rcx from thread-local storage.
+func isStackCheck(in []byte) bool {
+	if len(in) == 4 && in[1] == 0x3b && in[3] == 0x10 {
+		switch {
+		case in[0] == 0x49 && in[2] == 0x66, in[0] == 0x4d && (in[2] == 0x66 || in[2] == 0x6e): // (%r14)
+			return true
+		case in[0] == 0x48 && in[2] == 0x61: // (%rcx) with rsp
+			return true
+		}
+	}
+	return false
+}
+
+// goPrologue tells whether an instruction may stand before the stack check: it works on r12 and r13 only, or loads g.
+func goPrologue(in []byte) bool {
+	switch {
+	case len(in) == 9 && in[0] == 0x64 && in[1] == 0x48 && in[2] == 0x8b && in[3] == 0x0c: // mov %fs:…,%rcx
+		return true
+	case len(in) >= 3 && in[0] == 0x4c && in[1] == 0x8d && (in[2]&0xf8 == 0x60 || in[2]&0xf8 == 0xa0): // lea N(%rsp),%r12
+		return in[3] == 0x24
+	case len(in) == 3 && in[0] == 0x49 && in[1] == 0x89 && in[2] == 0xe4: // mov %rsp,%r12
+		return true
+	case len(in) >= 4 && in[0] == 0x49 && (in[1] == 0x81 || in[1] == 0x83) && in[2] == 0xec: // sub $N,%r12
+		return true
+	case len(in) == 4 && in[0] == 0x4d && in[1] == 0x8b && in[2] == 0x6e && in[3] == 0x10: // mov 0x10(%r14),%r13
+		return true
+	case len(in) == 3 && in[0] == 0x4d && in[1] == 0x39 && in[2] == 0xec: // cmp %r13,%r12
+		return true
+	}
+	return false
+}
+
+// Returns gives the offsets of a function's return instructions. The error wraps ErrUndecodable if there are bytes that
+// cannot be decoded: then some may be missing.
+func Returns(arch Arch, fn []byte) (offs []uint64, err error) {
+	if len(fn) > MaxFunction {
+		return nil, fmt.Errorf("the function is too large: %d bytes", len(fn))
+	}
+	for at := 0; at < len(fn); {
+		in, ok := Decode(arch, fn[at:])
+		if !ok {
+			return offs, fmt.Errorf("%w at +%d", ErrUndecodable, at)
+		}
+		if in.Op == Ret {
+			offs = append(offs, uint64(at))
+		}
+		at += in.Len
+	}
+	return offs, nil
+}
+
+// IsNop5 tells whether the five-byte nop stands at the start of b. Under a uprobe, kernels from 6.18 replace it by a call,
+// which writes below the stack pointer: in the middle of a function that may be in use.
+func IsNop5(b []byte) bool {
+	return len(b) >= 5 && b[0] == 0x0f && b[1] == 0x1f && b[2] == 0x44 && b[3] == 0 && b[4] == 0
+}
+
+// Taken lists the addresses that a function's code at addr takes or loads: what lea and mov make, and, by read, what is in
+// the memory that it loads pointers from. isCode filters them.
+func Taken(arch Arch, fn []byte, addr uint64, read func(uint64) uint64, isCode func(uint64) bool) (addrs []uint64, branches []uint64) {
+	add := func(a uint64) {
+		if a != 0 && isCode(a) {
+			addrs = append(addrs, a)
+		}
+	}
+	var pages [32]uint64
+	for at := 0; at < len(fn) && at < MaxFunction; {
+		in, ok := Decode(arch, fn[at:])
+		if !ok {
+			break
+		}
+		pc := addr + uint64(at)
+		switch {
+		case in.page:
+			pages[in.reg] = pc&^0xfff + uint64(in.Mem)
+		case arch == ARM64 && in.Op == MoveImm && pages[in.reg] != 0:
+			add(pages[in.reg] + uint64(in.Imm))
+		case arch == ARM64 && in.Op == Load && pages[in.reg] != 0:
+			add(read(pages[in.reg] + uint64(in.Imm)))
+		case in.Op == Lea && in.RIP:
+			add(pc + uint64(in.Mem))
+		case in.Op == Load && in.RIP:
+			add(read(pc + uint64(in.Mem)))
+		case arch == AMD64 && in.Op == MoveImm:
+			add(uint64(in.Imm))
+		case in.Direct && (in.Op == Jump || in.Op == Call):
+			branches = append(branches, pc+uint64(in.Target))
+		}
+		at += in.Len
+	}
+	return addrs, branches
+}

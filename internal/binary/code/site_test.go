@@ -1,0 +1,137 @@
+package code
+
+import (
+	"encoding/hex"
+	"strings"
+	"testing"
+)
+
+func unhex(t *testing.T, s string) []byte {
+	t.Helper()
+	b, err := hex.DecodeString(strings.ReplaceAll(s, " ", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestEntry(t *testing.T) {
+	for _, c := range []struct {
+		name, code string
+		want       int
+	}{
+		{"push", "55 4889e5 c3", 0},
+		{"push r12", "4154 c3", 0},
+		{"endbr64, push", "f30f1efa 53 c3", 4},
+		{"endbr64, sub rsp", "f30f1efa 4883ec08 c3", 0},
+		{"endbr64, jmp", "f30f1efa e900000000", 4},
+		{"mov rax rdi, push rbx", "4889f8 53 c3", 3},
+		{"mov rdi rsi changes an argument", "4889f7 53 c3", 0},
+		{"movslq edi rdi changes an argument", "4863ff 53 c3", 0},
+		{"xor eax eax, test rdi rdi, je", "31c0 4885ff 7401 c3 c3", 5},
+		{"a load may fault", "488b07 53 c3", 0},
+		{"patchable entry before push", "f30f1efa 0f1f440000 53 c3", 9},
+		{"patchable entry without push", "f30f1efa 0f1f440000 4883ec08 c3", 4},
+		{"a loop back behind the first instruction", "4889f8 53 5b ebfc c3", 0},
+		{"a loop back to the first instruction", "4889f8 53 5b ebf9 c3", 3},
+		{"a long jump back", "4889f8 53 5b e9f9ffffff c3", 0},
+		{"empty", "", 0},
+		{"cut", "f30f1e", 0},
+	} {
+		if got := Entry(AMD64, unhex(t, c.code)); got != c.want {
+			t.Errorf("%s: %d, want %d", c.name, got, c.want)
+		}
+	}
+}
+
+func TestGoEntry(t *testing.T) {
+	for _, c := range []struct {
+		name, code string
+		want       int
+	}{
+		{"small frame", "493b6610 7605 55 4889e5 c3", 6},
+		{"small frame, far branch", "493b6610 0f8600010000 55 c3", 10},
+		{"large frame", "4c8d6424c0 4d3b6610 7605 55 c3", 11},
+		{"huge frame", "4989e4 4981ec00100100 7205 4d3b6610 7605 55 c3", 18},
+		{"before 1.17", "64488b0c25f8ffffff 483b6110 7605 4883ec18 c3", 15},
+		{"no check", "55 4889e5 c3", 0},
+		{"leaf", "4889d8 c3", 0},
+		{"a comparison of its own", "4883f810 7605 55 c3", 0},
+	} {
+		if got := GoEntry(AMD64, unhex(t, c.code)); got != c.want {
+			t.Errorf("%s: %d, want %d", c.name, got, c.want)
+		}
+	}
+}
+
+func TestBoundary(t *testing.T) {
+	fn := unhex(t, "f30f1efa 55 4889e5 e811223344 0f1f440000 c3")
+	starts := map[uint64]bool{0: true, 4: true, 5: true, 8: true, 13: true, 18: true}
+	for off := uint64(0); off < 25; off++ {
+		ok, err := Boundary(AMD64, fn, off)
+		if err != nil || ok != starts[off] {
+			t.Errorf("+%d: %v %v, want %v", off, ok, err, starts[off])
+		}
+	}
+	if start, ok := Before(AMD64, fn, 10); !ok || start != 8 {
+		t.Errorf("before 10: %d %v", start, ok)
+	}
+	if _, err := Boundary(AMD64, unhex(t, "55 06 c3"), 2); err == nil {
+		t.Error("an invalid byte was stepped over")
+	}
+}
+
+func TestReturns(t *testing.T) {
+	offs, err := Returns(AMD64, unhex(t, "55 7402 5d c3 5d f3c3 c20800"))
+	if err != nil || len(offs) != 3 || offs[0] != 4 || offs[1] != 6 || offs[2] != 8 {
+		t.Errorf("%v %v", offs, err)
+	}
+	offs, err = Returns(ARM64, unhex(t, "fd7bbfa9 fd7bc1a8 c0035fd6"))
+	if err != nil || len(offs) != 1 || offs[0] != 8 {
+		t.Errorf("arm64: %v %v", offs, err)
+	}
+}
+
+func TestTaken(t *testing.T) {
+	// lea 0x10(%rip),%rax; mov 0x20(%rip),%rdx; mov $0x401234,%ecx; jmp +0; ret
+	fn := unhex(t, "488d0510000000 488b1520000000 b934124000 eb00 c3")
+	const at = 0x401000
+	read := func(a uint64) uint64 {
+		if a == at+7+7+0x20 {
+			return 0x402000
+		}
+		return 0
+	}
+	isCode := func(a uint64) bool { return a >= 0x401000 && a < 0x403000 }
+	addrs, branches := Taken(AMD64, fn, at, read, isCode)
+	want := []uint64{at + 7 + 0x10, 0x402000, 0x401234}
+	if len(addrs) != 3 || addrs[0] != want[0] || addrs[1] != want[1] || addrs[2] != want[2] {
+		t.Errorf("%#x, want %#x", addrs, want)
+	}
+	if len(branches) != 1 || branches[0] != at+21 {
+		t.Errorf("branches %#x", branches)
+	}
+}
+
+// FuzzDecode checks that nothing makes the decoders panic or run away.
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte{0xf3, 0x0f, 0x1e, 0xfa, 0x55})
+	f.Add([]byte{0x62, 0xf1, 0x7c, 0x48, 0x10, 0x07})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		for _, arch := range []Arch{AMD64, I386, ARM64} {
+			in, ok := Decode(arch, b)
+			if ok && (in.Len <= 0 || in.Len > len(b) || in.Len > maxX86) {
+				t.Fatalf("length %d of %d", in.Len, len(b))
+			}
+			if e := Entry(arch, b); e < 0 || e > len(b) {
+				t.Fatalf("entry %d of %d", e, len(b))
+			}
+			if e := GoEntry(arch, b); e < 0 || e > len(b) {
+				t.Fatalf("Go entry %d of %d", e, len(b))
+			}
+			Returns(arch, b)
+			Boundary(arch, b, uint64(len(b)))
+			Taken(arch, b, 0x1000, func(uint64) uint64 { return 0 }, func(uint64) bool { return true })
+		}
+	})
+}
