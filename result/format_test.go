@@ -114,7 +114,7 @@ func FuzzFormat(f *testing.F) {
 		if out[0] != 'x' {
 			t.Errorf("%q changed what was there", format)
 		}
-		if len(p.Specs) == 0 && !strings.Contains(format, "%%") && string(out[1:]) != format {
+		if len(p.Specs) == 0 && strings.Count(format, "%") < 2 && string(out[1:]) != format {
 			t.Errorf("%q without conversions: got %q", format, out[1:])
 		}
 	})

@@ -184,7 +184,8 @@ const (
 	Error
 )
 
-// Sink takes what a run yields. Calls come from one goroutine, in order. An error ends the run.
+// Sink takes what a run yields. Calls come from one goroutine, in order. An error ends the run. The event and all it holds
+// are the caller's again when Event returns: a sink that keeps something copies it.
 type Sink interface {
 	Event(*Event) error
 	// Flush is called when no event is at hand.

@@ -61,7 +61,10 @@ func (j *JSON) Event(e *result.Event) error {
 			j.counted("attached_probes", "probes", e.N)
 			j.raw("}\n")
 		}
-		j.out.buf = appendAttached(j.out.buf, j.o.Attached)
+		if j.o.Attached != nil {
+			_ = j.out.write() // an error comes back from end
+			j.o.Attached()
+		}
 	case result.EvLost:
 		j.counted("lost_events", lostWhat(e), e.N)
 		if e.Text != "" {

@@ -26,8 +26,8 @@ type Options struct {
 	NoWarnings bool // no warnings, those of warnf() included
 	Color      bool // messages in colour
 	Buffer     Buffering
-	// Attached, if set, gets this line once the probes are attached, also with Quiet: who starts us can wait for it.
-	Attached string
+	// Attached, if set, is called once the probes are attached, also with Quiet, when all output before is written.
+	Attached func()
 }
 
 // Buffering says when output is written.

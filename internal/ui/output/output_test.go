@@ -165,7 +165,7 @@ func run(t *testing.T, format string, o Options, evs []*result.Event) (out, err 
 
 func TestGoldenEvents(t *testing.T) {
 	for _, format := range Formats() {
-		out, err := run(t, format, Options{Color: true, Attached: "READY"}, events())
+		out, err := run(t, format, Options{Color: true}, events())
 		golden(t, "events."+format, append(append(out, "--- messages ---\n"...), err...))
 	}
 }
@@ -276,6 +276,18 @@ func TestOrderOfStreams(t *testing.T) {
 	s.Flush()
 	if got := strings.Join(r.writes, "|"); got != "a|Lost 1 events\n|b" {
 		t.Errorf("got %q", got)
+	}
+}
+
+func TestAttached(t *testing.T) {
+	for _, format := range Formats() {
+		var r recorder
+		s, _ := New(format, Options{Out: &r, Quiet: true, Attached: func() { r.writes = append(r.writes, "READY") }})
+		s.Event(&result.Event{Kind: result.EvPrintf, Text: "a"})
+		s.Event(&result.Event{Kind: result.EvAttached, N: 1})
+		if len(r.writes) != 2 || r.writes[1] != "READY" {
+			t.Errorf("%s: got %q", format, r.writes)
+		}
 	}
 }
 

@@ -76,15 +76,11 @@ func (t *Text) attached(e *result.Event) error {
 		}
 		t.msg = append(t.msg, '\n')
 	}
-	t.out.buf = appendAttached(t.out.buf, t.o.Attached)
-	return t.say()
-}
-
-func appendAttached(dst []byte, line string) []byte {
-	if line == "" {
-		return dst
+	err := t.say()
+	if t.o.Attached != nil {
+		t.o.Attached()
 	}
-	return append(append(dst, line...), '\n')
+	return err
 }
 
 func (t *Text) lost(e *result.Event) error {

@@ -1,0 +1,97 @@
+package result
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// SeriesCell is what a map keeps of one interval, on one CPU or of all.
+type SeriesCell struct {
+	Interval uint64 // its number: time divided by the length
+	Value    int64  // of an average: the sum
+	Weight   uint64 // average: number of values; last value: when it was set
+}
+
+// SeriesAgg says how values of one interval become one.
+type SeriesAgg uint8
+
+// Ways to aggregate.
+const (
+	SeriesLast SeriesAgg = iota
+	SeriesSum
+	SeriesMin
+	SeriesMax
+	SeriesAvg
+)
+
+// MergeSeries joins the cells of all CPUs to one for each interval, in order of time. It changes cells.
+func MergeSeries(cells []SeriesCell, agg SeriesAgg, unsigned bool) []SeriesCell {
+	slices.SortStableFunc(cells, func(a, b SeriesCell) int { return cmp.Compare(a.Interval, b.Interval) })
+	s := SeriesData{Unsigned: unsigned}
+	out := cells[:0]
+	for _, c := range cells {
+		if len(out) == 0 || out[len(out)-1].Interval != c.Interval {
+			out = append(out, c)
+			continue
+		}
+		have := &out[len(out)-1]
+		switch agg {
+		case SeriesLast:
+			if c.Weight > have.Weight {
+				*have = c
+			}
+		case SeriesSum, SeriesAvg:
+			have.Value += c.Value
+			have.Weight += c.Weight
+		case SeriesMin:
+			if s.less(c.Value, have.Value) {
+				have.Value = c.Value
+			}
+		case SeriesMax:
+			if s.less(have.Value, c.Value) {
+				have.Value = c.Value
+			}
+		}
+	}
+	if agg != SeriesAvg {
+		return out
+	}
+	for i := range out {
+		c := &out[i]
+		switch {
+		case c.Weight == 0:
+		case unsigned:
+			c.Value = int64(uint64(c.Value) / c.Weight)
+		default:
+			c.Value /= int64(c.Weight)
+		}
+	}
+	return out
+}
+
+// NewSeries makes the series that is shown from merged cells: from the first interval with a value up to last, the newest
+// interval of the whole map, so that all keys end at the same time; at most count intervals. at turns nanoseconds of the
+// cells' clock into time of day.
+func NewSeries(cells []SeriesCell, interval time.Duration, count int, last uint64, unsigned bool, at func(ns uint64) time.Time) *SeriesData {
+	s := &SeriesData{Interval: interval, Unsigned: unsigned}
+	first := uint64(0)
+	if last >= uint64(count) {
+		first = last - uint64(count) + 1
+	}
+	for len(cells) > 0 && cells[0].Interval < first {
+		cells = cells[1:]
+	}
+	if len(cells) == 0 {
+		return s
+	}
+	for n := cells[0].Interval; n <= last && len(s.Points) < count; n++ {
+		p := SeriesPoint{Start: at(n * uint64(interval))}
+		if len(cells) > 0 && cells[0].Interval == n {
+			p.Value, p.Set = cells[0].Value, true
+			cells = cells[1:]
+		}
+		s.Points = append(s.Points, p)
+	}
+	return s
+}
