@@ -10,16 +10,22 @@ import (
 // Sort puts the entries in the order in which bpftrace shows them: numbers and averages ascending by value, histograms by
 // their total, everything else (and equals) by key.
 func (m *Map) Sort() {
-	slices.SortFunc(m.Entries, func(a, b Entry) int {
-		if c := m.compareValues(&a.Value, &b.Value); c != 0 {
+	// Entries are large, so their places are sorted first.
+	order := make([]*Entry, len(m.Entries))
+	for i := range m.Entries {
+		order[i] = &m.Entries[i]
+	}
+	slices.SortFunc(order, func(a, b *Entry) int {
+		if c := m.compareValues(&a.Value, &b.Value); c != 0 || a.Key == nil || b.Key == nil {
 			return c
-		}
-		switch {
-		case a.Key == nil || b.Key == nil:
-			return 0
 		}
 		return a.Key.Compare(b.Key)
 	})
+	sorted := make([]Entry, len(order))
+	for i, e := range order {
+		sorted[i] = *e
+	}
+	m.Entries = sorted
 }
 
 // Top sorts and then keeps the last n entries: those with the largest values, if values decide the order. 0 keeps all.

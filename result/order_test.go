@@ -85,3 +85,19 @@ func TestCompare(t *testing.T) {
 		}
 	}
 }
+
+func BenchmarkSort(b *testing.B) {
+	const n = 10_000
+	entries := make([]Entry, n)
+	keys := make([]Value, n)
+	for i := range entries {
+		keys[i] = num(int64(i*7919) % n)
+		entries[i] = Entry{Key: &keys[i], Value: num(int64(i*31) % 100)}
+	}
+	m := Map{Entries: make([]Entry, n)}
+	b.ReportAllocs()
+	for b.Loop() {
+		copy(m.Entries, entries)
+		m.Sort()
+	}
+}
