@@ -1,0 +1,176 @@
+package symbolize
+
+import (
+	"errors"
+	"os"
+	"time"
+
+	"trocar/internal/binary/objfile"
+	"trocar/internal/process/target"
+)
+
+// File is a file that is probed or mapped, opened once for all processes.
+type File struct {
+	path string        // as the processes name it
+	id   target.FileID // by stat; zero if it could not be opened
+	size uint64
+	elf  *objfile.File // nil: err says why
+	err  error
+	when time.Time // of err
+
+	refs   int // mappings that point here
+	pinned bool
+	keys   []fileKey // under which it is found
+
+	buildID string
+	names   map[uint64]*symbol // by address in the file; nil: no symbol there
+	starts  map[uint64]*symbol // by the symbol's address
+}
+
+// symbol is one named range.
+type symbol struct {
+	name  string
+	start uint64
+	// A signal handler returns into it, so the next frame out was interrupted: its address is not a return address.
+	signal bool
+}
+
+// Path is the file's name as given to Probed or as mapped.
+func (f *File) Path() string { return f.path }
+
+// Err tells why nothing in the file has a name, or is nil.
+func (f *File) Err() error { return f.err }
+
+// maxNames bounds the addresses remembered of a file.
+const maxNames = 1 << 15
+
+// lookup names an address of the file (not of a process). The result is remembered, because stacks repeat and demangling
+// is dear.
+func (f *File) lookup(addr uint64, demangle bool) *symbol {
+	if f.elf == nil {
+		return nil
+	}
+	if s, ok := f.names[addr]; ok {
+		return s
+	}
+	if f.names == nil || len(f.names) >= maxNames {
+		f.names, f.starts = map[uint64]*symbol{}, map[uint64]*symbol{}
+	}
+	var s *symbol
+	if sym, ok := f.elf.Lookup(addr); ok {
+		if s = f.starts[sym.Addr]; s == nil || s.start != sym.Addr {
+			s = &symbol{name: sym.Name, start: sym.Addr}
+			s.signal = sym.Name == "__restore_rt" || sym.Name == "__kernel_rt_sigreturn" || sym.Name == "__restore"
+			if demangle {
+				s.name = objfile.Demangle(sym.Name)
+			}
+			f.starts[sym.Addr] = s
+		}
+	}
+	f.names[addr] = s
+	return s
+}
+
+// same tells whether two files have the same content in all likelihood: one file, or the same image seen through two
+// overlay mounts, which the kernel probes as one.
+func (f *File) same(g *File) bool {
+	switch {
+	case f == g:
+		return true
+	case f.elf == nil || g.elf == nil || f.size != g.size:
+		return false
+	case f.id == g.id:
+		return true
+	case f.buildID != "" || g.buildID != "":
+		return f.buildID == g.buildID
+	}
+	return f.id.Inode == g.id.Inode
+}
+
+// fileKey is how a mapping names a file. The path is part of it because device and inode alone don't name a file on btrfs.
+type fileKey struct {
+	dev, inode uint64
+	path       string
+}
+
+// retryAfter is how long a file that could not be opened is left alone.
+const retryAfter = time.Second
+
+// files are the opened files.
+type files struct {
+	byKey map[fileKey]*File
+	byID  map[target.FileID]*File
+}
+
+// mapped finds or opens the file of a mapping of a living process, and counts one more reference to it.
+func (fs *files) mapped(pid target.PID, m *target.Mapping, now time.Time) *File {
+	key := fileKey{m.Dev, m.Inode, m.Path}
+	f := fs.byKey[key]
+	if f == nil || f.elf == nil && now.Sub(f.when) > retryAfter {
+		f = &File{path: m.Path}
+		if o, err := pid.OpenMapped(m); err == nil {
+			f = fs.open(o, m.Path)
+			o.Close()
+		} else {
+			f.err = err
+		}
+		f.when = now
+		fs.byKey[key] = f
+		f.keys = append(f.keys, key)
+	}
+	if f.refs++; f.refs == 1 {
+		f.path = m.Path // Probed may have had it by a path of ours
+	}
+	return f
+}
+
+// open makes a File of an open file, or finds the one that is it already.
+func (fs *files) open(o *os.File, path string) *File {
+	id, err := target.IDOf(o)
+	if err != nil {
+		return &File{path: path, err: err}
+	}
+	if f := fs.byID[id]; f != nil {
+		return f
+	}
+	f := &File{path: path, id: id}
+	if f.elf, f.err = objfile.OpenFile(o, path); f.err != nil {
+		return f // not kept by id: nothing holds the inode, its number may become another file's
+	}
+	f.size, f.buildID = f.elf.Size(), f.elf.BuildID()
+	fs.byID[id] = f
+	return f
+}
+
+// release gives back a reference. A file that nobody needs is closed.
+func (fs *files) release(f *File) {
+	if f.refs--; f.refs > 0 || f.pinned {
+		return
+	}
+	for _, k := range f.keys {
+		if fs.byKey[k] == f {
+			delete(fs.byKey, k)
+		}
+	}
+	f.keys = nil
+	if f.elf == nil {
+		return
+	}
+	delete(fs.byID, f.id)
+	f.elf.Close()
+	f.elf, f.err, f.names, f.starts = nil, errClosed, nil, nil
+}
+
+var errClosed = errors.New("closed")
+
+// close closes all files, also those that only Probed has.
+func (fs *files) close() {
+	for _, f := range fs.byKey {
+		if f.elf != nil {
+			f.elf.Close()
+			f.elf, f.err, f.names, f.starts = nil, errClosed, nil, nil
+		}
+	}
+	clear(fs.byID)
+	clear(fs.byKey)
+}
