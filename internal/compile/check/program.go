@@ -203,8 +203,12 @@ type (
 		E
 		Fn   *builtin.Func
 		Args []Arg
-		// Format is the parsed format of printf, system, cat, errorf, warnf, strftime….
+		// Format is the literal first argument of printf, errorf, warnf, system, cat, time, strftime, debugf (which is then
+		// not in Args), the separator of join, the register of reg, the clock of nsecs ("boot", "monotonic", "tai",
+		// "sw_tai"), and "init" for pid(init) and tid(init).
 		Format string
+		// N is the number of argN.
+		N int
 	}
 )
 
