@@ -41,7 +41,8 @@ func build(t testing.TB, name, source string, flags ...string) string {
 		t.Fatal(err)
 	}
 	out := filepath.Join(dir, name)
-	args := append([]string{"-O1", "-g0", "-pthread", "-fcf-protection=none", "-o", out, src}, flags...)
+	// Functions begin with push, which the kernel emulates: 15 times faster here than single-stepping.
+	args := append([]string{"-O1", "-g0", "-pthread", "-fcf-protection=none", "-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer", "-o", out, src}, flags...)
 	if text, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
 		t.Fatalf("gcc: %v\n%s", err, text)
 	}
