@@ -36,7 +36,7 @@ var layers = map[string][]string{
 
 	"internal/binary/types":   {},
 	"internal/binary/code":    {},
-	"internal/binary/objfile": {"github.com/ianlancetaylor/demangle", "github.com/ulikunitz/xz", "golang.org/x/sys"},
+	"internal/binary/objfile": {"internal/binary/code", "github.com/ianlancetaylor/demangle", "github.com/ulikunitz/xz", "golang.org/x/sys"},
 	"internal/binary/debuginfo": {
 		"internal/binary/types", "internal/binary/code", "internal/binary/objfile", "golang.org/x/sys",
 	},

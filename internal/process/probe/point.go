@@ -47,6 +47,8 @@ type Point struct {
 	Path   string // file to attach to, as it can be opened from our own root
 	Offset uint64 // file offset of the instruction
 	Addr   uint64 // its virtual address in the file
+	Entry  bool   // Uprobe: a function's entry, where the return address is on top of the stack and no frame is set up
+	Skip   int    // bytes from the place that was asked for to Offset, an equivalent and cheaper instruction: to be taken off the instruction pointer
 	RefCtr uint64 // USDT: file offset of the semaphore, 0: none
 	PID    int    // only this process; 0: all
 
