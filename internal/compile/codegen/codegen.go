@@ -1,0 +1,347 @@
+// Package codegen turns a typed program into BPF programs, maps and the layouts of the records that they send.
+//
+// Nothing here asks the running kernel anything: what it can do comes in as Features, so the same script gives the same
+// code on any machine. A scalar value is one 64-bit virtual register, sign- or zero-extended as its type says; everything
+// else lives in memory: the probe program's stack while it is small, a per-CPU scratch buffer where it is not.
+package codegen
+
+import (
+	"fmt"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+
+	"trocar/internal/binary/types"
+	"trocar/internal/compile/check"
+	"trocar/internal/compile/ir"
+	"trocar/internal/process/probe"
+	"trocar/internal/script/diag"
+)
+
+// Features is what the kernel offers beyond Linux 5.10.
+type Features struct {
+	Cookie       bool // bpf_get_attach_cookie, 5.15
+	Sleepable    bool // sleepable uprobes with bpf_copy_from_user, 6.0
+	AtomicFetch  bool // atomic exchange, 5.12
+	Loop         bool // bpf_loop, 5.17
+	ForEach      bool // bpf_for_each_map_elem, 5.13
+	PerCPULookup bool // bpf_map_lookup_percpu_elem, 5.19
+	KtimeTAI     bool // bpf_ktime_get_tai_ns, 6.1
+	// TaskOffsets gives offsets in struct task_struct ("real_parent", "group_leader", "tgid", "pid", "comm"); empty if
+	// the kernel's type information can't be had.
+	TaskOffsets map[string]int
+}
+
+// Namespace identifies a PID namespace (bpf_get_ns_current_pid_tgid).
+type Namespace struct{ Dev, Ino uint64 }
+
+// Options of code generation.
+type Options struct {
+	Features
+	Arch         *types.Arch
+	PID          int        // only this process; 0: all
+	Namespace    *Namespace // ours, if it is not the initial one
+	CPUs         int        // possible CPUs
+	HelperErrors bool       // report each failed read of memory (-k)
+}
+
+// Class is the type of a BPF program.
+type Class uint8
+
+// Classes.
+const (
+	Test   Class = iota // run by us: begin, end, self, test, bench (a raw tracepoint program)
+	Uprobe              // uprobe, uretprobe, USDT
+	Perf                // interval, profile, software, hardware, watchpoint
+	Tracepoint
+	RawTracepoint
+	Kprobe
+)
+
+// Program is one BPF program and the points it is attached to.
+type Program struct {
+	Name      string
+	Class     Class
+	Return    bool // uretprobe, kretprobe
+	Sleepable bool
+	Action    *check.Action
+	Insns     asm.Instructions
+	IR        *ir.Program
+	Points    []*probe.Point
+	Cookies   []uint64 // beside Points
+}
+
+// Output is the compiled script.
+type Output struct {
+	Programs []*Program
+	Maps     []*ebpf.MapSpec
+	Layouts  []*Layout      // by record id
+	Storage  []Storage      // by check.Map's ID
+	Points   []*probe.Point // by cookie
+	Losses   []Loss         // by index of a counter
+	Formats  []string       // of times (and filters of cgroup paths), by the number in their values
+}
+
+// Storage says how a script's map is kept.
+type Storage struct {
+	Map                *check.Map
+	Name               string // of the BPF map
+	PerCPU             bool
+	Scalar             bool // an array with one entry: u64 "set", then the value
+	KeySize, ValueSize int
+}
+
+// Names of our own maps.
+const (
+	RingName     = "ring"
+	ScratchName  = "scratch"
+	ZerosName    = "zeros"
+	CountersName = "counters"
+	ControlName  = "control"
+	StringsName  = "strings"
+	PointsName   = "points"
+)
+
+// Offsets in the value of the control map.
+const (
+	ControlIdle  = 0  // set by the reader of the ring when it goes to sleep for long: the next record wakes it
+	ControlStart = 8  // the boot clock when the run began, in nanoseconds
+	ControlTAI   = 16 // TAI minus the boot clock
+	ControlSize  = 24
+)
+
+// Loss is something that a program counts when it goes wrong.
+type Loss struct {
+	Kind   LossKind
+	Text   string
+	Span   diag.Span
+	Action int
+	Map    *check.Map
+	Helper string
+}
+
+// LossKind is what was lost.
+type LossKind uint8
+
+// Losses.
+const (
+	LostRecords LossKind = iota // the ring was full
+	LostScratch                 // no scratch buffer was free
+	LostUpdates                 // a map was full
+	LostReads                   // memory could not be read
+	LostStacks                  // a stack could not be taken
+	LostLoops                   // a loop ran into the kernel's limit
+)
+
+// refusal is an error for the user, thrown by panic inside this package only.
+type refusal struct {
+	span diag.Span
+	text string
+	hint string
+}
+
+func refuse(span diag.Span, format string, args ...any) {
+	panic(&refusal{span: span, text: fmt.Sprintf(format, args...)})
+}
+
+// compiler is the state of one Compile.
+type compiler struct {
+	opts                    Options
+	prog                    *check.Program
+	out                     *Output
+	scratch                 int // size of a scratch buffer
+	zeros                   int // size of the zeros map's value
+	strings                 []byte
+	stringAt                map[string]int
+	usesPoints, usesControl bool
+	pointSize               int
+}
+
+// Compile makes code. Errors are added to diags.
+func Compile(prog *check.Program, opts Options, diags *diag.List) (out *Output) {
+	c := &compiler{opts: opts, prog: prog, out: &Output{}, stringAt: map[string]int{}}
+	defer func() {
+		if r := recover(); r != nil {
+			f, ok := r.(*refusal)
+			if !ok {
+				panic(r)
+			}
+			d := diags.Errorf(f.span, "%s", f.text)
+			if f.hint != "" {
+				d.Hint("%s", f.hint)
+			}
+			out = nil
+		}
+	}()
+	c.zeros = 8
+	c.loss(Loss{Kind: LostRecords})
+	c.loss(Loss{Kind: LostScratch})
+	for _, m := range prog.Maps {
+		c.storage(m)
+	}
+	for _, a := range prog.Actions {
+		c.action(a)
+	}
+	c.ownMaps()
+	return c.out
+}
+
+// loss registers a counter and returns its index.
+func (c *compiler) loss(l Loss) int {
+	c.out.Losses = append(c.out.Losses, l)
+	return len(c.out.Losses) - 1
+}
+
+func classOf(k probe.Kind) (class Class, ret bool) {
+	switch k {
+	case probe.Begin, probe.End, probe.Self, probe.Test, probe.Bench:
+		return Test, false
+	case probe.Interval, probe.Profile, probe.Software, probe.Hardware, probe.Watchpoint:
+		return Perf, false
+	case probe.Uprobe, probe.USDT:
+		return Uprobe, false
+	case probe.Uretprobe:
+		return Uprobe, true
+	case probe.Tracepoint:
+		return Tracepoint, false
+	case probe.RawTracepoint:
+		return RawTracepoint, false
+	case probe.Kretprobe:
+		return Kprobe, true
+	}
+	return Kprobe, false
+}
+
+// action compiles an action once for each class of its points. Without cookies a program that needs to know its point is
+// compiled for each of them.
+func (c *compiler) action(a *check.Action) {
+	type group struct {
+		class  Class
+		ret    bool
+		points []*probe.Point
+	}
+	var groups []*group
+next:
+	for _, p := range a.Points {
+		class, ret := classOf(p.Kind)
+		for _, g := range groups {
+			if g.class == class && g.ret == ret && class != Tracepoint {
+				g.points = append(g.points, p)
+				continue next
+			}
+		}
+		groups = append(groups, &group{class, ret, []*probe.Point{p}})
+	}
+	for _, g := range groups {
+		first := uint64(len(c.out.Points))
+		prog, knows := c.program(a, g.class, g.ret, g.points, first)
+		if knows && len(g.points) > 1 && !c.cookies(g.class) {
+			for i := range g.points {
+				p, _ := c.program(a, g.class, g.ret, g.points[i:i+1], first+uint64(i))
+				c.add(p)
+			}
+			continue
+		}
+		c.add(prog)
+	}
+}
+
+func (c *compiler) cookies(class Class) bool {
+	switch class {
+	case Uprobe, Kprobe, Tracepoint, Perf:
+		return c.opts.Cookie
+	}
+	return false
+}
+
+func (c *compiler) add(p *Program) {
+	for _, pt := range p.Points {
+		p.Cookies = append(p.Cookies, uint64(len(c.out.Points)))
+		c.out.Points = append(c.out.Points, pt)
+	}
+	c.out.Programs = append(c.out.Programs, p)
+}
+
+// program compiles one program. knows says whether the code asks which of several points was hit.
+func (c *compiler) program(a *check.Action, class Class, ret bool, points []*probe.Point, firstCookie uint64) (*Program, bool) {
+	name := fmt.Sprintf("p%d", len(c.out.Programs))
+	g := &gen{
+		c: c, act: a, class: class, ret: ret, points: points, firstCookie: firstCookie,
+		vars: map[*check.Var]*variable{}, reads: -1,
+	}
+	g.sleepable = class == Uprobe && c.opts.Sleepable
+	g.p, g.main = ir.New(name)
+	g.b = g.main
+	g.body()
+	insns, err := g.p.Assemble()
+	if err != nil {
+		refuse(a.Span, "this action is too big: %v", err)
+	}
+	return &Program{Name: name, Class: class, Return: ret, Sleepable: g.sleepable, Action: a, Insns: insns, IR: g.p, Points: points}, g.knowsPoint
+}
+
+// ownMaps adds the maps that every script or some construct needs.
+func (c *compiler) ownMaps() {
+	add := func(m *ebpf.MapSpec) { c.out.Maps = append(c.out.Maps, m) }
+	add(&ebpf.MapSpec{Name: RingName, Type: ebpf.RingBuf}) // size is the loader's affair
+	add(array(CountersName, 8*len(c.out.Losses)))
+	add(array(ControlName, ControlSize))
+	add(array(ZerosName, (c.zeros+7)&^7))
+	if c.scratch > 0 {
+		n := 8
+		if c.scratch > 8<<10 {
+			n = 4
+		}
+		add(&ebpf.MapSpec{Name: ScratchName, Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: uint32(scratchHeader + (c.scratch+7)&^7), MaxEntries: uint32(n)})
+	}
+	if len(c.strings) > 0 {
+		m := array(StringsName, (len(c.strings)+7)&^7)
+		value := make([]byte, m.ValueSize)
+		copy(value, c.strings)
+		m.Contents = []ebpf.MapKV{{Key: uint32(0), Value: value}}
+		m.Flags = 0
+		add(m)
+	}
+	if c.usesPoints {
+		m := &ebpf.MapSpec{Name: PointsName, Type: ebpf.Array, KeySize: 4, ValueSize: uint32(c.pointSize), MaxEntries: uint32(max(1, len(c.out.Points)))}
+		for i, p := range c.out.Points {
+			value := make([]byte, m.ValueSize)
+			copy(value[:pointNameSize-1], p.Name)
+			copy(value[pointNameSize:2*pointNameSize-1], p.Func)
+			m.Contents = append(m.Contents, ebpf.MapKV{Key: uint32(i), Value: value})
+		}
+		add(m)
+	}
+}
+
+func array(name string, size int) *ebpf.MapSpec {
+	return &ebpf.MapSpec{Name: name, Type: ebpf.Array, KeySize: 4, ValueSize: uint32(size), MaxEntries: 1}
+}
+
+// pointNameSize is the room for the name of a probe where the program needs it as a string.
+const pointNameSize = 256
+
+// text puts bytes into the strings map and returns their offset.
+func (c *compiler) text(s string) int {
+	if at, ok := c.stringAt[s]; ok {
+		return at
+	}
+	at := len(c.strings)
+	c.strings = append(c.strings, s...)
+	for len(c.strings)%8 != 0 {
+		c.strings = append(c.strings, 0)
+	}
+	c.stringAt[s] = at
+	return at
+}
+
+// strftime registers a format and returns its number.
+func (c *compiler) strftime(format string) int {
+	for i, f := range c.out.Formats {
+		if f == format {
+			return i
+		}
+	}
+	c.out.Formats = append(c.out.Formats, format)
+	return len(c.out.Formats) - 1
+}

@@ -1,0 +1,265 @@
+package codegen
+
+import (
+	"encoding/binary"
+	"strings"
+	"unsafe"
+
+	"trocar/internal/binary/types"
+	"trocar/result"
+)
+
+// Resolver gives names to what a record only has as numbers. The run implements it.
+type Resolver interface {
+	UserStack(tgid uint32, caller uint64, frames []uint64, mode types.StackMode) []result.Frame
+	KernelStack(frames []uint64) []result.Frame
+	UserSymbol(tgid uint32, addr uint64, point int) string // point -1: the address decides
+	KernelSymbol(addr uint64) string
+	Username(uid uint64) string
+	CgroupPath(id uint64, filter int) string
+	Time(ns uint64, clock types.Clock, format int) string
+	StackMode(types.StackMode) result.StackMode
+}
+
+// Decoder turns bytes of records and maps into values.
+type Decoder struct {
+	Resolver Resolver
+	Trailer  string // put behind strings that were longer in memory
+}
+
+// text is a string without a copy; it lives as long as the record.
+func text(b []byte) string {
+	if len(b) == 0 {
+		return ""
+	}
+	return unsafe.String(&b[0], len(b))
+}
+
+// Record decodes the arguments of a record, reusing into. It reports false for a record shorter than its layout.
+func (d *Decoder) Record(l *Layout, rec []byte, into []result.Value) ([]result.Value, bool) {
+	if len(rec) < l.Size {
+		return into[:0], false
+	}
+	into = into[:0]
+	tail := l.Size
+	for i := range l.Args {
+		s := &l.Args[i]
+		into = append(into, result.Value{})
+		v := &into[len(into)-1]
+		if !s.Dynamic {
+			d.Value(v, s.Type, rec[s.Offset:s.Offset+s.Type.Size])
+			continue
+		}
+		n := int(binary.LittleEndian.Uint32(rec[s.Offset:]))
+		if uint32(n) == ^uint32(0) { // join: no such element
+			v.Kind = result.None
+			continue
+		}
+		if n < 0 || tail+n > len(rec) {
+			return into, false
+		}
+		d.string(v, rec[tail:tail+n], n >= s.Type.Size)
+		tail += n
+	}
+	return into, true
+}
+
+func uint(b []byte, size int) uint64 {
+	switch size {
+	case 1:
+		return uint64(b[0])
+	case 2:
+		return uint64(binary.LittleEndian.Uint16(b))
+	case 4:
+		return uint64(binary.LittleEndian.Uint32(b))
+	}
+	return binary.LittleEndian.Uint64(b)
+}
+
+// extend sign-extends a number of size bytes.
+func extend(n uint64, size int) uint64 {
+	shift := 64 - 8*size
+	return uint64(int64(n<<shift) >> shift)
+}
+
+// Value decodes one value of type t.
+func (d *Decoder) Value(v *result.Value, t *types.Type, b []byte) {
+	*v = result.Value{Size: t.Size}
+	switch t.Kind {
+	case types.Int:
+		n := uint(b, t.Size)
+		v.Kind = result.Uint
+		if t.Signed {
+			v.Kind, v.Signed, n = result.Int, true, extend(n, t.Size)
+		}
+		v.Num = n
+	case types.Bool:
+		v.Kind = result.Bool
+		if b[0] != 0 {
+			v.Num = 1
+		}
+	case types.Enum:
+		n := uint(b, t.Size)
+		if t.Signed {
+			n = extend(n, t.Size)
+		}
+		v.Kind, v.Num, v.Signed, v.Type = result.Enum, n, t.Signed, t.Name
+		for _, e := range t.Enums {
+			if uint64(e.Value) == n {
+				v.Text = e.Name
+				break
+			}
+		}
+	case types.Pointer:
+		v.Kind, v.Num = result.Pointer, uint(b, 8)
+	case types.String:
+		if n := strings.IndexByte(text(b), 0); n >= 0 {
+			d.string(v, b[:n], false)
+		} else {
+			d.string(v, b, true)
+		}
+	case types.Buffer:
+		n := min(int(binary.LittleEndian.Uint32(b)), len(b)-4)
+		v.Kind, v.Text = result.Buffer, text(b[4:4+n])
+	case types.Array:
+		d.array(v, t, b)
+	case types.Struct, types.Union, types.Tuple, types.Record:
+		d.fields(v, t, b)
+	case types.UStack, types.KStack:
+		d.stack(v, t, b)
+	case types.USym:
+		v.Kind, v.Num = result.Symbol, uint(b, 8)
+		v.Text = d.Resolver.UserSymbol(uint32(uint(b[8:], 4)), v.Num, int(uint(b[12:], 4))-1)
+	case types.KSym:
+		v.Kind, v.Num = result.Symbol, uint(b, 8)
+		v.Text = d.Resolver.KernelSymbol(v.Num)
+	case types.Username:
+		v.Kind, v.Num = result.String, uint(b, 8)
+		v.Text = d.Resolver.Username(v.Num)
+	case types.Inet:
+		v.Kind, v.Text = result.Address, inet(b)
+	case types.MAC:
+		v.Kind, v.Text = result.Address, mac(b)
+	case types.Timestamp:
+		v.Kind, v.Num = result.Timestamp, uint(b, 8)
+		v.Text = d.Resolver.Time(v.Num, t.Clock, int(uint(b[8:], 4)))
+	case types.CgroupPath:
+		v.Kind, v.Num = result.String, uint(b, 8)
+		v.Text = d.Resolver.CgroupPath(v.Num, int(uint(b[8:], 4))-1)
+	case types.Stats:
+		total, n := uint(b, 8), uint(b[8:], 8)
+		d.stats(v, t, total, n)
+	case types.Float:
+		d.float(v, t, b)
+	default:
+		v.Kind, v.Text = result.Unavailable, "a value of type "+t.String()+" can't be shown"
+	}
+}
+
+func (d *Decoder) string(v *result.Value, b []byte, cut bool) {
+	v.Kind, v.Text, v.Cut = result.String, text(b), cut
+	if cut {
+		v.Text += d.Trailer
+	}
+}
+
+func (d *Decoder) array(v *result.Value, t *types.Type, b []byte) {
+	if t.IsText() {
+		n := strings.IndexByte(text(b), 0)
+		if n < 0 {
+			n = len(b)
+		}
+		v.Kind, v.Text = result.String, text(b[:n])
+		return
+	}
+	v.Kind = result.Array
+	v.Elems = make([]result.Value, max(t.Len, 0))
+	for i := range v.Elems {
+		d.Value(&v.Elems[i], t.Elem, b[i*t.Elem.Size:(i+1)*t.Elem.Size])
+	}
+}
+
+func (d *Decoder) fields(v *result.Value, t *types.Type, b []byte) {
+	switch t.Kind {
+	case types.Tuple:
+		v.Kind = result.Tuple
+	case types.Record:
+		v.Kind = result.Record
+	default:
+		v.Kind, v.Type = result.Struct, t.Name
+	}
+	v.Elems = make([]result.Value, len(t.Fields))
+	if t.Kind != types.Tuple {
+		v.Names = make([]string, len(t.Fields))
+	}
+	for i, f := range t.Fields {
+		if v.Names != nil {
+			v.Names[i] = f.Name
+		}
+		switch {
+		case f.BitSize > 0:
+			d.bits(&v.Elems[i], f, b)
+		case f.Offset+f.Type.Size > len(b) || f.Type.Incomplete:
+			v.Elems[i] = result.Value{Kind: result.Unavailable, Text: "its type is not complete"}
+		default:
+			d.Value(&v.Elems[i], f.Type, b[f.Offset:f.Offset+f.Type.Size])
+		}
+	}
+}
+
+func (d *Decoder) bits(v *result.Value, f types.Field, b []byte) {
+	var word [16]byte
+	copy(word[:], b[min(f.Offset, len(b)):])
+	n := binary.LittleEndian.Uint64(word[:]) >> f.BitOffset
+	if f.BitOffset+f.BitSize > 64 {
+		n |= uint64(word[8]) << (64 - f.BitOffset)
+	}
+	n <<= 64 - f.BitSize
+	if f.Type.Signed {
+		n = uint64(int64(n) >> (64 - f.BitSize))
+	} else {
+		n >>= 64 - f.BitSize
+	}
+	var full [8]byte
+	binary.LittleEndian.PutUint64(full[:], n)
+	d.Value(v, f.Type, full[:f.Type.Size])
+}
+
+func (d *Decoder) stack(v *result.Value, t *types.Type, b []byte) {
+	n := min(int(uint(b[4:], 4)), t.Depth)
+	frames := make([]uint64, n)
+	for i := range frames {
+		frames[i] = uint(b[16+8*i:], 8)
+	}
+	v.Kind, v.Mode = result.Stack, d.Resolver.StackMode(t.Mode)
+	if t.Kind == types.KStack {
+		v.Frames = d.Resolver.KernelStack(frames)
+		return
+	}
+	caller := uint(b[8:], 8)
+	v.Frames = d.Resolver.UserStack(uint32(uint(b, 4)), caller, frames, t.Mode)
+	if len(v.Frames) > t.Depth {
+		v.Frames = v.Frames[:t.Depth]
+	}
+}
+
+func (d *Decoder) stats(v *result.Value, t *types.Type, total, n uint64) {
+	avg := uint64(0)
+	if n > 0 {
+		if t.Signed {
+			avg = uint64(int64(total) / int64(n))
+		} else {
+			avg = total / n
+		}
+	}
+	kind := result.Uint
+	if t.Signed {
+		kind = result.Int
+	}
+	v.Kind = result.Stats
+	v.Elems = []result.Value{
+		{Kind: result.Uint, Size: 8, Num: n},
+		{Kind: kind, Size: 8, Num: avg, Signed: t.Signed},
+		{Kind: kind, Size: 8, Num: total, Signed: t.Signed},
+	}
+}

@@ -1,0 +1,152 @@
+package codegen
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"net/netip"
+
+	"trocar/internal/binary/types"
+	"trocar/result"
+)
+
+// inet shows an address: u32 family, 16 bytes.
+func inet(b []byte) string {
+	if binary.LittleEndian.Uint32(b) == afInet6 {
+		return netip.AddrFrom16([16]byte(b[4:20])).String()
+	}
+	return netip.AddrFrom4([4]byte(b[4:8])).String()
+}
+
+func mac(b []byte) string {
+	return fmt.Sprintf("%02X:%02X:%02X:%02X:%02X:%02X", b[0], b[1], b[2], b[3], b[4], b[5])
+}
+
+func (d *Decoder) float(v *result.Value, t *types.Type, b []byte) {
+	v.Kind = result.Float
+	switch t.Size {
+	case 4:
+		v.Num = math.Float64bits(float64(math.Float32frombits(binary.LittleEndian.Uint32(b))))
+	case 8:
+		v.Num = binary.LittleEndian.Uint64(b)
+	case 10, 12, 16:
+		v.Num = math.Float64bits(extended(b))
+	default:
+		v.Kind, v.Text = result.Unavailable, "a floating-point number of this size can't be shown"
+	}
+}
+
+// extended is x87's 80-bit format: 64 bits of significand with its leading one, 15 of exponent, the sign.
+func extended(b []byte) float64 {
+	m := binary.LittleEndian.Uint64(b)
+	se := binary.LittleEndian.Uint16(b[8:])
+	f := math.Ldexp(float64(m), int(se&0x7fff)-16383-63)
+	if se&0x7fff == 0x7fff {
+		f = math.Inf(1)
+		if m<<1 != 0 {
+			f = math.NaN()
+		}
+	}
+	if se&0x8000 != 0 {
+		f = -f
+	}
+	return f
+}
+
+// MapValue decodes a map's value: for per-CPU maps the values of all CPUs. It reports false if there is nothing to show: a
+// scalar map that was never set. A time series comes out with its cells only (see Series).
+func (d *Decoder) MapValue(v *result.Value, s *Storage, cpus [][]byte) bool {
+	t := s.Map.Value
+	if s.Scalar {
+		set := false
+		for i := range cpus {
+			set = set || binary.LittleEndian.Uint64(cpus[i]) != 0
+			cpus[i] = cpus[i][scalarHeader:]
+		}
+		if !set {
+			return false
+		}
+	}
+	if !t.IsAgg() {
+		d.Value(v, t, cpus[0][:t.Size])
+		for _, b := range cpus[1:] {
+			if t.Kind == types.Int {
+				v.Num += uint(b, t.Size)
+			}
+		}
+		return true
+	}
+	*v = result.Value{Size: 8, Kind: result.Uint}
+	if t.Signed {
+		v.Kind, v.Signed = result.Int, true
+	}
+	word := func(b []byte, i int) uint64 { return binary.LittleEndian.Uint64(b[8*i:]) }
+	switch t.Kind {
+	case types.Count, types.Sum:
+		for _, b := range cpus {
+			v.Num += word(b, 0)
+		}
+	case types.Min, types.Max:
+		set := false
+		for _, b := range cpus {
+			if word(b, 1) == 0 {
+				continue
+			}
+			n := word(b, 0)
+			less := n < v.Num
+			if t.Signed {
+				less = int64(n) < int64(v.Num)
+			}
+			if !set || less == (t.Kind == types.Min) {
+				v.Num = n
+			}
+			set = true
+		}
+	case types.Avg, types.Stats:
+		var total, n uint64
+		for _, b := range cpus {
+			total += word(b, 0)
+			n += word(b, 1)
+		}
+		d.stats(v, t, total, n)
+		if t.Kind == types.Avg {
+			*v = v.Elems[1]
+		}
+	case types.Hist:
+		v.Kind, v.Hist = result.Histogram, result.Log2Hist(add(cpus, t.Size/8), t.Bits)
+	case types.LHist:
+		v.Kind, v.Hist = result.Histogram, result.LinearHist(add(cpus, t.Size/8), t.Min, t.Max, t.Step)
+	}
+	return true
+}
+
+// SeriesCells gives the intervals of a time series that were used, over all CPUs, oldest first.
+func SeriesCells(t *types.Type, cpus [][]byte, scalar bool) []result.SeriesCell {
+	var cells []result.SeriesCell
+	for _, b := range cpus {
+		if scalar {
+			b = b[scalarHeader:]
+		}
+		for i := 0; i < t.Series.Count; i++ {
+			c := b[24*i:]
+			if epoch := uint(c, 8); epoch != 0 {
+				cells = append(cells, result.SeriesCell{Interval: epoch - 1, Value: int64(uint(c[8:], 8)), Weight: uint(c[16:], 8)})
+			}
+		}
+	}
+	agg := map[types.Kind]result.SeriesAgg{
+		types.Sum: result.SeriesSum, types.Min: result.SeriesMin, types.Max: result.SeriesMax, types.Avg: result.SeriesAvg,
+	}[t.Series.Agg]
+	return result.MergeSeries(cells, agg, !t.Series.Signed)
+}
+
+// add sums the counters of all CPUs.
+func add(cpus [][]byte, n int) []uint64 {
+	sum := make([]uint64, n)
+	for _, b := range cpus {
+		for i := range sum {
+			sum[i] += binary.LittleEndian.Uint64(b[8*i:])
+		}
+	}
+	return sum
+}

@@ -1,0 +1,413 @@
+package codegen
+
+import (
+	"trocar/internal/binary/types"
+	"trocar/internal/compile/check"
+	"trocar/internal/compile/ir"
+	"trocar/internal/script/diag"
+)
+
+// scalar makes a register with the value of a scalar expression.
+func (g *gen) scalar(e check.Expr) ir.Reg {
+	b := g.b
+	switch e := e.(type) {
+	case *check.Const:
+		return b.Imm(int64(e.Value))
+	case *check.VarRef:
+		v := g.variable(e.Var)
+		if v.mem == nil {
+			// A copy: the variable may change before the value is used, as in $a + $a++.
+			return b.Copy(v.reg)
+		}
+		return g.loadVar(v.mem, e.Var.Type, e.Span)
+	case *check.MapGet:
+		return g.mapScalar(e)
+	case *check.Unary:
+		return g.unary(e)
+	case *check.Binary:
+		return g.binary(e)
+	case *check.Logic:
+		r, end := b.Imm(0), b.Label()
+		g.cond(e, end, false)
+		b.SetImm(r, 1)
+		b.Bind(end)
+		return r
+	case *check.Ternary:
+		r := b.Reg()
+		g.branch(e.Cond, func() { b.Set(r, g.scalar(e.Then)) }, func() { b.Set(r, g.scalar(e.Else)) })
+		return r
+	case *check.Cast:
+		return g.castScalar(e)
+	case *check.IncDec:
+		return g.incDec(e)
+	case *check.Deref:
+		return g.load(pointee(e.X.Type(), g.scalar(e.X)), e.T.Size, e.T.Signed, e.Span)
+	case *check.Member:
+		return g.member(e)
+	case *check.Index:
+		return g.indexScalar(e)
+	case *check.AddrOf:
+		return g.addrOf(e)
+	case *check.BlockExpr:
+		g.block(e.Body)
+		return g.scalar(e.Value)
+	case *check.ArgRef:
+		return g.argScalar(e)
+	case *check.RetvalRef:
+		return g.retvalScalar(e)
+	case *check.Call:
+		return g.callScalar(e)
+	}
+	refuse(e.Pos(), "internal: no code for %T as a scalar", e)
+	return ir.NoReg
+}
+
+// branch makes an if/else.
+func (g *gen) branch(cond check.Expr, then, els func()) {
+	b := g.b
+	otherwise, end := b.Label(), b.Label()
+	g.cond(cond, otherwise, false)
+	then()
+	if els != nil {
+		b.Jump(end)
+	}
+	b.Bind(otherwise)
+	if els != nil {
+		els()
+	}
+	b.Bind(end)
+}
+
+var conds = map[string]struct{ unsigned, signed ir.Cond }{
+	"==": {ir.EQ, ir.EQ}, "!=": {ir.NE, ir.NE},
+	"<": {ir.LT, ir.SLT}, "<=": {ir.LE, ir.SLE}, ">": {ir.GT, ir.SGT}, ">=": {ir.GE, ir.SGE},
+}
+
+// cond goes to l if e is as wanted, else falls through.
+func (g *gen) cond(e check.Expr, l ir.Label, when bool) {
+	b := g.b
+	switch e := e.(type) {
+	case *check.Const:
+		if (e.Value != 0) == when {
+			b.Jump(l)
+		}
+		return
+	case *check.Unary:
+		if e.Op == "!" && e.X.Type().IsScalar() {
+			g.cond(e.X, l, !when)
+			return
+		}
+	case *check.Logic:
+		if (e.Op == "&&") == when { // both must hold, or neither may
+			skip := b.Label()
+			g.cond(e.X, skip, !when)
+			g.cond(e.Y, l, when)
+			b.Bind(skip)
+		} else {
+			g.cond(e.X, l, when)
+			g.cond(e.Y, l, when)
+		}
+		return
+	case *check.Binary:
+		c, ok := conds[e.Op]
+		if !ok || !e.X.Type().IsScalar() {
+			break
+		}
+		cc := c.unsigned
+		if e.X.Type().Signed {
+			cc = c.signed
+		}
+		if !when {
+			cc = cc.Not()
+		}
+		x := g.scalar(e.X)
+		if k, ok := e.Y.(*check.Const); ok {
+			b.IfImm(cc, x, int64(k.Value), l)
+			return
+		}
+		b.If(cc, x, g.scalar(e.Y), l)
+		return
+	}
+	if when {
+		b.IfImm(ir.NE, g.scalar(e), 0, l)
+	} else {
+		b.IfImm(ir.EQ, g.scalar(e), 0, l)
+	}
+}
+
+// variable is the place of a scratch variable.
+func (g *gen) variable(v *check.Var) *variable {
+	if g.vars[v] == nil {
+		g.declare(v)
+	}
+	return g.vars[v]
+}
+
+// loadVar loads a scalar variable that lives in memory: a whole word.
+func (g *gen) loadVar(m *memory, t *types.Type, span diag.Span) ir.Reg {
+	if t.Kind == types.Pointer || t.Size == 8 {
+		base, off := g.ref(*m)
+		return g.b.Load(8, base, off)
+	}
+	return g.load(*m, t.Size, t.Signed, span)
+}
+
+func (g *gen) unary(e *check.Unary) ir.Reg {
+	b := g.b
+	switch e.Op {
+	case "!":
+		r, end := b.Imm(0), b.Label()
+		g.cond(e.X, end, true)
+		b.SetImm(r, 1)
+		b.Bind(end)
+		return r
+	case "-":
+		r := b.Copy(g.scalar(e.X))
+		b.Apply(ir.Neg, r, r)
+		b.Extend(r, e.T.Size, e.T.Signed)
+		return r
+	}
+	r := b.OpImm(ir.Xor, g.scalar(e.X), -1)
+	b.Extend(r, e.T.Size, e.T.Signed)
+	return r
+}
+
+// place is the memory of an expression that is not a scalar, or of a location.
+func (g *gen) place(e check.Expr) memory {
+	switch e := e.(type) {
+	case *check.VarRef:
+		v := g.variable(e.Var)
+		if v.mem != nil {
+			return *v.mem
+		}
+	case *check.MapGet:
+		if !e.T.IsScalar() {
+			return g.mapMemory(e)
+		}
+	case *check.Deref:
+		return pointee(e.X.Type(), g.scalar(e.X))
+	case *check.Member:
+		if t := e.X.Type(); t.Kind == types.Pointer {
+			return pointee(t, g.scalar(e.X)).at(e.Field.Offset)
+		}
+		if r, ok := e.X.(*check.ArgsRef); ok {
+			return g.argsMember(r, e)
+		}
+		return g.place(e.X).at(e.Field.Offset)
+	case *check.Index:
+		return g.indexPlace(e)
+	case *check.ArgRef:
+		return g.argPlace(e)
+	case *check.ArgsRef:
+		return g.argsPlace(e)
+	case *check.RetvalRef:
+		return g.retvalPlace(e)
+	case *check.BlockExpr:
+		g.block(e.Body)
+		return g.place(e.Value)
+	}
+	t := e.Type()
+	tmp := g.temp(t.Size)
+	g.into(tmp, e, t)
+	return tmp
+}
+
+// into evaluates e to memory of our own, as type t (which differs from e's only in capacity).
+func (g *gen) into(dst memory, e check.Expr, t *types.Type) {
+	b := g.b
+	et := e.Type()
+	if et.IsScalar() && t.IsScalar() {
+		if k, ok := e.(*check.Const); ok && (t.Size < 8 || int64(int32(k.Value)) == int64(k.Value)) {
+			base, off := g.ref(dst)
+			b.StoreImm(ir.Size(t.Size), base, off, int64(k.Value))
+			return
+		}
+		g.store(dst, t.Size, g.scalar(e))
+		return
+	}
+	switch e := e.(type) {
+	case *check.StrConst:
+		g.stringConst(dst, e.Value, t.Size)
+		return
+	case *check.TupleLit:
+		g.tuple(dst, e)
+		return
+	case *check.Ternary:
+		g.branch(e.Cond, func() { g.into(dst, e.Then, t) }, func() { g.into(dst, e.Else, t) })
+		return
+	case *check.BlockExpr:
+		g.block(e.Body)
+		g.into(dst, e.Value, t)
+		return
+	case *check.Call:
+		g.callInto(dst, e, t)
+		return
+	case *check.Cast:
+		g.castInto(dst, e)
+		return
+	}
+	g.convert(dst, g.place(e), et, t, e.Pos())
+}
+
+// convert copies a value of type from to dst as type to: the same, or of more capacity.
+func (g *gen) convert(dst, src memory, from, to *types.Type, span diag.Span) {
+	switch {
+	case from.Kind == types.String && to.Kind == types.String && from.Size != to.Size,
+		from.Kind == types.Buffer && to.Kind == types.Buffer && from.Size != to.Size:
+		n := min(from.Size, to.Size)
+		g.fetch(dst, src, n, span)
+		if to.Size > n {
+			g.zero(dst.at(n), to.Size-n)
+		}
+	case (from.Kind == types.Tuple || from.Kind == types.Record) && from.Kind == to.Kind && !from.Equal(to):
+		g.zeroPadding(dst, to)
+		for i, f := range to.Fields {
+			ff := from.Fields[i]
+			if from.Kind == types.Record {
+				ff, _ = from.Field(f.Name)
+			}
+			if f.Type.IsScalar() {
+				r := g.load(src.at(ff.Offset), ff.Type.Size, ff.Type.Signed, span)
+				g.store(dst.at(f.Offset), f.Type.Size, r)
+				continue
+			}
+			g.convert(dst.at(f.Offset), src.at(ff.Offset), ff.Type, f.Type, span)
+		}
+	default:
+		g.fetch(dst, src, to.Size, span)
+	}
+}
+
+// zeroPadding clears the bytes of a tuple or record between its fields, so that equal values are equal bytes.
+func (g *gen) zeroPadding(dst memory, t *types.Type) {
+	at := 0
+	for _, f := range t.Fields {
+		if f.Offset > at {
+			g.zero(dst.at(at), f.Offset-at)
+		}
+		at = f.Offset + f.Type.Size
+	}
+	if t.Size > at {
+		g.zero(dst.at(at), t.Size-at)
+	}
+}
+
+func (g *gen) tuple(dst memory, e *check.TupleLit) {
+	g.zeroPadding(dst, e.T)
+	for i, x := range e.Elems {
+		g.into(dst.at(e.T.Fields[i].Offset), x, e.T.Fields[i].Type)
+	}
+}
+
+// member loads a scalar field, bit-fields included.
+func (g *gen) member(e *check.Member) ir.Reg {
+	b := g.b
+	if r, ok := e.X.(*check.ArgsRef); ok && !g.argsInMemory() {
+		return g.argsMemberScalar(r, e)
+	}
+	m := g.place(e)
+	f := e.Field
+	if f.BitSize == 0 {
+		return g.load(m, e.T.Size, e.T.Signed, e.Span)
+	}
+	n := (f.BitOffset + f.BitSize + 7) / 8
+	tmp := memory{space: onStack, off: b.Slot(8)}
+	b.StoreImm(8, ir.FP, tmp.off, 0)
+	g.fetch(tmp, m, min(n, 8), e.Span)
+	r := b.Load(8, ir.FP, tmp.off)
+	if n > 8 {
+		refuse(e.Span, "the bit-field %q spans nine bytes, which no load can reach", f.Name)
+	}
+	b.ApplyImm(ir.Shl, r, int64(64-f.BitOffset-f.BitSize))
+	if e.T.Signed {
+		b.ApplyImm(ir.Sar, r, int64(64-f.BitSize))
+	} else {
+		b.ApplyImm(ir.Shr, r, int64(64-f.BitSize))
+	}
+	return r
+}
+
+// indexPlace is the memory of an element. Behind a pointer any index is allowed; in an array one beyond the end stays
+// inside (see indexScalar, which gives zero for it).
+func (g *gen) indexPlace(e *check.Index) memory {
+	b := g.b
+	t := e.X.Type()
+	k, fixed := e.I.(*check.Const)
+	if t.Kind == types.Pointer {
+		m := pointee(t, g.scalar(e.X))
+		if fixed {
+			m.base = b.OpImm(ir.Add, m.base, int64(k.Value)*int64(e.T.Size))
+			return m
+		}
+		m.base = b.Op(ir.Add, m.base, b.OpImm(ir.Mul, g.scalar(e.I), int64(e.T.Size)))
+		return m
+	}
+	if fixed {
+		return g.place(e.X).at(int(int64(k.Value)) * e.T.Size)
+	}
+	return g.element(e, g.scalar(e.I))
+}
+
+// element is the memory of an array's element with an index only known at run time.
+func (g *gen) element(e *check.Index, index ir.Reg) memory {
+	b := g.b
+	t, size := e.X.Type(), e.T.Size
+	m := g.place(e.X)
+	i := b.Copy(index)
+	if m.direct() && m.space != inReg && m.space != inScratch {
+		// Addresses in the stack and the context must be constants.
+		tmp := memory{space: inScratch, off: g.reserve(t.Size)}
+		g.fetch(tmp, m, t.Size, e.Span)
+		m = tmp
+	}
+	if t.Len >= 0 {
+		g.bound(i, t.Len)
+	}
+	b.ApplyImm(ir.Mul, i, int64(size))
+	if !m.direct() {
+		m.base = b.Op(ir.Add, m.base, i)
+		return m
+	}
+	base, off := g.ref(m)
+	p := b.Copy(base)
+	b.Apply(ir.Add, p, i)
+	return memory{space: inReg, base: p, off: off}
+}
+
+// bound keeps an index below n: one out of range becomes 0.
+func (g *gen) bound(i ir.Reg, n int) {
+	b := g.b
+	ok := b.Label()
+	b.IfImm(ir.LT, i, int64(max(n, 1)), ok)
+	b.SetImm(i, 0)
+	b.Bind(ok)
+}
+
+// indexScalar loads an element; one out of the array's bounds reads as zero.
+func (g *gen) indexScalar(e *check.Index) ir.Reg {
+	b := g.b
+	t := e.X.Type()
+	if _, fixed := e.I.(*check.Const); fixed || t.Kind == types.Pointer || t.Len < 0 {
+		return g.load(g.indexPlace(e), e.T.Size, e.T.Signed, e.Span)
+	}
+	i := g.scalar(e.I)
+	r, end := b.Imm(0), b.Label()
+	b.IfImm(ir.GE, i, int64(t.Len), end)
+	b.Set(r, g.load(g.element(e, i), e.T.Size, e.T.Signed, e.Span))
+	b.Bind(end)
+	return r
+}
+
+// addrOf makes a pointer to a variable or to a map's entry (0 if there is none).
+func (g *gen) addrOf(e *check.AddrOf) ir.Reg {
+	switch x := e.X.(type) {
+	case *check.VarRef:
+		if v := g.variable(x.Var); v.mem != nil {
+			return g.ptr(*v.mem)
+		}
+	case *check.MapGet:
+		return g.mapEntry(x)
+	}
+	refuse(e.Span, "the address of this can't be taken")
+	return ir.NoReg
+}

@@ -1,0 +1,237 @@
+package codegen
+
+import (
+	"github.com/cilium/ebpf/asm"
+
+	"trocar/internal/compile/check"
+	"trocar/internal/compile/ir"
+	"trocar/internal/process/probe"
+	"trocar/internal/script/diag"
+)
+
+// gen makes one program.
+type gen struct {
+	c           *compiler
+	act         *check.Action
+	class       Class
+	ret         bool
+	sleepable   bool
+	points      []*probe.Point
+	firstCookie uint64
+	knowsPoint  bool
+
+	p    *ir.Program
+	main *ir.Builder
+	b    *ir.Builder // the function being made: main or a callback
+
+	ctx   ir.Reg // the program's context
+	frame ir.Reg // base of main's stack slots: FP in main, a parameter in callbacks
+	buf   ir.Reg // the scratch buffer behind its header
+
+	shared                               bool // variables live in memory, since loop bodies are functions of their own
+	framed                               bool // main has slots for callbacks
+	ctxSlot, bufSlot, leaveSlot, retSlot int
+
+	vars      map[*check.Var]*variable
+	top, most int // bytes of scratch in use, and at most
+	exit      ir.Label
+	loop      *loop
+	reads     int    // index of the counter for failed reads, -1: none yet
+	names     int    // callbacks so far
+	retval    ir.Reg // what return gives, without loops
+}
+
+// loop is what break and continue do.
+type loop struct {
+	next   ir.Label // continue
+	end    ir.Label // break, if the body is part of the function around it
+	inline bool
+}
+
+// variable is where a scratch variable lives.
+type variable struct {
+	reg ir.Reg // scalars of programs without loops
+	mem *memory
+}
+
+// scratchHeader is the part of a scratch buffer in front of the data: u64 busy.
+const scratchHeader = 8
+
+// body makes the whole program: filter, predicate, statements, exit.
+func (g *gen) body() {
+	b := g.b
+	g.frame = ir.FP
+	g.ctx = b.Copy(b.Param(0))
+	g.buf = b.Reg()
+	g.exit = b.Label()
+	g.shared, g.framed = needs(g.act)
+	if g.framed {
+		g.ctxSlot, g.bufSlot = b.Slot(8), b.Slot(8)
+		g.leaveSlot, g.retSlot = b.Slot(8), b.Slot(8)
+		b.Store(8, ir.FP, g.ctxSlot, g.ctx)
+		b.StoreImm(8, ir.FP, g.leaveSlot, 0)
+		b.StoreImm(8, ir.FP, g.retSlot, 0)
+	}
+	quit := b.Label() // leaves without scratch
+	g.filter(quit)
+	start := b.Len()
+	for _, v := range g.act.Vars {
+		g.declare(v)
+	}
+	result := b.Reg()
+	b.SetImm(result, 0)
+	if g.act.Pred != nil {
+		b.Comment("predicate")
+		g.cond(g.act.Pred, g.exit, false)
+	}
+	g.retval = result
+	g.block(g.act.Body)
+	b.Bind(g.exit)
+	if g.most > 0 {
+		b.StoreImm(8, g.buf, -scratchHeader, 0)
+	}
+	if g.framed {
+		b.LoadTo(result, 8, ir.FP, g.retSlot)
+	}
+	if g.class == Test {
+		b.ExitReg(result)
+	} else {
+		b.Exit(0)
+	}
+	// The scratch buffer is taken in front of the statements, but only now is it known whether one is needed.
+	mark := b.Len()
+	if g.most > 0 {
+		g.acquire(quit)
+	}
+	b.Move(mark, start)
+	b.Bind(quit)
+	b.Exit(0)
+	g.c.scratch = max(g.c.scratch, g.most)
+}
+
+// acquire finds a free scratch buffer of this CPU. A program may be preempted or sleep in a page fault while another
+// runs on the same CPU, so a buffer belongs to whoever exchanged its busy word from 0 to 1.
+func (g *gen) acquire(quit ir.Label) {
+	b := g.b
+	key := b.Slot(8)
+	got := b.Label()
+	tries := 8
+	if g.most > 8<<10 {
+		tries = 4
+	}
+	for i := range tries {
+		next := b.Label()
+		b.StoreImm(4, ir.FP, key, int64(i))
+		p := b.Call(asm.FnMapLookupElem, ir.M(ScratchName), ir.A(ir.FP, key))
+		b.IfImm(ir.EQ, p, 0, next)
+		if g.c.opts.AtomicFetch {
+			old := b.Xchg(p, 0, b.Imm(1))
+			b.Set(g.buf, p)
+			b.IfImm(ir.EQ, old, 0, got)
+		} else {
+			// Before 5.12 there are no sleepable uprobes, and perf's run with preemption off.
+			old := b.Load(8, p, 0)
+			b.StoreImm(8, p, 0, 1)
+			b.Set(g.buf, p)
+			b.IfImm(ir.EQ, old, 0, got)
+		}
+		b.Bind(next)
+	}
+	g.count(1) // LostScratch
+	b.Jump(quit)
+	b.Bind(got)
+	b.ApplyImm(ir.Add, g.buf, scratchHeader)
+	if g.framed {
+		b.Store(8, ir.FP, g.bufSlot, g.buf)
+	}
+}
+
+// count adds one to a loss counter.
+func (g *gen) count(index int) {
+	p := g.b.MapValue(CountersName, 8*index)
+	g.b.AtomicAdd(8, p, 0, g.b.Imm(1))
+}
+
+// filter leaves unless the process is the wanted one. Kernels 6.6 to 6.9 compare a multi link's PID with the thread, not
+// the process, and perf events inherit; so the program looks as well.
+func (g *gen) filter(quit ir.Label) {
+	if g.c.opts.PID == 0 || g.class == Test || (g.class == Perf && !g.pidBound()) {
+		return
+	}
+	pid, _ := g.pidTgid()
+	g.b.IfImm(ir.NE, pid, int64(g.c.opts.PID), quit)
+}
+
+// pidBound tells whether perf points are meant for one process.
+func (g *gen) pidBound() bool {
+	for _, p := range g.points {
+		if p.PID == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// pidTgid makes the process and the thread id as seen from our PID namespace.
+func (g *gen) pidTgid() (tgid, tid ir.Reg) {
+	b := g.b
+	if ns := g.c.opts.Namespace; ns != nil {
+		info := b.Slot(8)
+		b.StoreImm(8, ir.FP, info, 0)
+		b.Do(asm.FnGetNsCurrentPidTgid, ir.I(int64(ns.Dev)), ir.I(int64(ns.Ino)), ir.A(ir.FP, info), ir.I(8))
+		return b.Load(4, ir.FP, info+4), b.Load(4, ir.FP, info)
+	}
+	both := b.Call(asm.FnGetCurrentPidTgid)
+	return b.OpImm(ir.Shr, both, 32), b.Low32(both)
+}
+
+// declare gives a variable its place and the value zero.
+func (g *gen) declare(v *check.Var) {
+	if g.vars[v] != nil {
+		return
+	}
+	b := g.b
+	switch {
+	case v.Type.IsScalar() && !g.shared && !v.Addressed:
+		r := b.Reg()
+		b.SetImm(r, 0)
+		g.vars[v] = &variable{reg: r}
+	case v.Type.Size <= 32 && g.main.Frame() < 200:
+		off := g.main.Slot(max(8, v.Type.Size))
+		for i := 0; i < max(8, v.Type.Size); i += 8 {
+			g.main.StoreImm(8, ir.FP, off+i, 0)
+		}
+		g.vars[v] = &variable{reg: ir.NoReg, mem: &memory{space: inFrame, off: off}}
+	default:
+		g.vars[v] = &variable{reg: ir.NoReg, mem: &memory{space: inScratch, off: g.reserve(v.Type.Size)}}
+	}
+}
+
+// reserve takes scratch memory; release gives back all beyond a mark.
+func (g *gen) reserve(size int) int {
+	at := g.top
+	g.top += (size + 7) &^ 7
+	g.most = max(g.most, g.top)
+	if g.most > 32<<10-64 {
+		refuse(g.act.Span, "this action needs more than the %d KiB of memory that a probe may use", 32)
+	}
+	return at
+}
+
+// mark remembers what temporary memory is in use; free gives back what was taken since.
+type mark struct{ top, frame int }
+
+func (g *gen) mark() mark     { return mark{g.top, g.b.Frame()} }
+func (g *gen) free(m mark)    { g.top = m.top; g.b.Release(m.frame) }
+func (g *gen) pos() diag.Span { return g.act.Span }
+
+// temp is memory for a value until the enclosing statement ends.
+func (g *gen) temp(size int) memory {
+	if size <= 64 && g.b.Frame() < 232 && (g.b == g.main || size <= 16) {
+		return memory{space: onStack, off: g.b.Slot(size)}
+	}
+	return memory{space: inScratch, off: g.reserve(size)}
+}
+
+// roundUp rounds a size to whole words.
+func roundUp(n int) int { return (n + 7) &^ 7 }

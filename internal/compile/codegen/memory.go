@@ -1,0 +1,247 @@
+package codegen
+
+import (
+	"github.com/cilium/ebpf/asm"
+
+	"trocar/internal/binary/types"
+	"trocar/internal/compile/ir"
+	"trocar/internal/script/diag"
+)
+
+// space says how memory is reached.
+type space uint8
+
+const (
+	onStack   space = iota // stack of the function being made
+	inFrame                // stack of the main function, also from callbacks
+	inScratch              // the scratch buffer
+	inReg                  // BPF memory at a pointer: a map's value
+	inCtx                  // the program's context
+	inUser                 // the process's memory at an address
+	inKernel               // kernel memory at an address
+	inAny                  // either: the address tells
+	inBPF                  // our own memory at an address that the verifier may not know as a pointer any more
+)
+
+// memory is the place of a value: base (a pointer or address, where the space needs one) plus off.
+type memory struct {
+	space space
+	base  ir.Reg
+	off   int
+	// aligned to 8 only holds for our own memory; map values and frames are, fields of them as their offsets say.
+}
+
+func (m memory) at(off int) memory { m.off += off; return m }
+
+// direct tells whether loads and stores reach the memory without a helper.
+func (m memory) direct() bool { return m.space <= inCtx }
+
+// ref gives base register and offset for instructions.
+func (g *gen) ref(m memory) (ir.Reg, int) {
+	switch m.space {
+	case onStack:
+		return ir.FP, m.off
+	case inFrame:
+		return g.frame, m.off
+	case inScratch:
+		return g.buf, m.off
+	case inCtx:
+		return g.ctx, m.off
+	}
+	return m.base, m.off
+}
+
+// addr passes the memory's address to a helper.
+func (g *gen) addr(m memory) ir.Operand {
+	r, off := g.ref(m)
+	return ir.A(r, off)
+}
+
+// ptr makes a register with the memory's address.
+func (g *gen) ptr(m memory) ir.Reg {
+	r, off := g.ref(m)
+	return g.b.Addr(r, off)
+}
+
+// spaceOf is where a pointer type points.
+func spaceOf(t *types.Type) space {
+	switch t.Space {
+	case types.Kernel:
+		return inKernel
+	case types.BPF:
+		return inBPF
+	case types.AnySpace:
+		return inAny
+	}
+	return inUser
+}
+
+// at8 makes the memory that a value of pointer type p, in register r, points to.
+func pointee(t *types.Type, r ir.Reg) memory { return memory{space: spaceOf(t), base: r} }
+
+// load makes a register with an integer of size bytes.
+func (g *gen) load(m memory, size int, signed bool, span diag.Span) ir.Reg {
+	b := g.b
+	var r ir.Reg
+	if m.direct() && aligned(m, size) {
+		base, off := g.ref(m)
+		r = b.Load(ir.Size(size), base, off)
+	} else {
+		tmp := memory{space: onStack, off: b.Slot(8)}
+		g.fetch(tmp, m, size, span)
+		r = b.Load(ir.Size(size), ir.FP, tmp.off)
+	}
+	b.Extend(r, size, signed)
+	return r
+}
+
+// aligned tells whether an access of size bytes is allowed where the verifier wants it aligned (stack and context).
+func aligned(m memory, size int) bool {
+	return m.space == inScratch || m.space == inReg || m.off%size == 0
+}
+
+// store writes the lower size bytes of r.
+func (g *gen) store(m memory, size int, r ir.Reg) {
+	base, off := g.ref(m)
+	g.b.Store(ir.Size(size), base, off, r)
+}
+
+// zero clears n bytes.
+func (g *gen) zero(m memory, n int) {
+	b := g.b
+	if n > 128 {
+		g.c.zeros = max(g.c.zeros, n)
+		b.Do(asm.FnProbeReadKernel, g.addr(m), ir.I(int64(n)), ir.MV(ZerosName, 0))
+		return
+	}
+	base, off := g.ref(m)
+	for i := 0; i < n; {
+		s := chunk(off+i, n-i)
+		b.StoreImm(ir.Size(s), base, off+i, 0)
+		i += s
+	}
+}
+
+// chunk is the widest access at an offset that stays aligned and inside n bytes.
+func chunk(off, n int) int {
+	for _, s := range []int{8, 4, 2} {
+		if n >= s && off%s == 0 {
+			return s
+		}
+	}
+	return 1
+}
+
+// fetch copies n bytes from src to dst (our own memory). What cannot be read becomes zero and is counted.
+func (g *gen) fetch(dst, src memory, n int, span diag.Span) {
+	if n == 0 {
+		return
+	}
+	b := g.b
+	if src.direct() {
+		g.copy(dst, src, n)
+		return
+	}
+	switch src.space {
+	case inBPF:
+		b.Do(asm.FnProbeReadKernel, g.addr(dst), ir.I(int64(n)), ir.A(src.base, src.off))
+	case inKernel:
+		g.readKernel(dst, src, ir.I(int64(n)), span)
+	case inUser:
+		g.readUser(dst, src, ir.I(int64(n)), span)
+	case inAny:
+		kernel, done := b.Label(), b.Label()
+		b.IfImm(ir.SLT, src.base, 0, kernel)
+		g.readUser(dst, src, ir.I(int64(n)), span)
+		b.Jump(done)
+		b.Bind(kernel)
+		g.readKernel(dst, src, ir.I(int64(n)), span)
+		b.Bind(done)
+	}
+}
+
+// fetchN is fetch with a length in a register whose upper bound the verifier knows.
+func (g *gen) fetchN(dst, src memory, n ir.Reg, span diag.Span) {
+	b := g.b
+	switch {
+	case src.direct():
+		b.Do(asm.FnProbeReadKernel, g.addr(dst), ir.R(n), g.addr(src))
+	case src.space == inUser:
+		g.readUser(dst, src, ir.R(n), span)
+	case src.space == inAny:
+		kernel, done := b.Label(), b.Label()
+		b.IfImm(ir.SLT, src.base, 0, kernel)
+		g.readUser(dst, src, ir.R(n), span)
+		b.Jump(done)
+		b.Bind(kernel)
+		g.readKernel(dst, src, ir.R(n), span)
+		b.Bind(done)
+	default:
+		g.readKernel(dst, src, ir.R(n), span)
+	}
+}
+
+func (g *gen) readKernel(dst, src memory, n ir.Operand, span diag.Span) {
+	b := g.b
+	ok := b.Label()
+	res := b.Call(asm.FnProbeReadKernel, g.addr(dst), n, ir.A(src.base, src.off))
+	b.IfImm(ir.EQ, res, 0, ok)
+	g.failed("probe_read_kernel", res, span)
+	b.Bind(ok)
+}
+
+// readUser reads without faulting first; where the page is not mapped yet and the program may sleep, it is faulted in.
+func (g *gen) readUser(dst, src memory, n ir.Operand, span diag.Span) {
+	b := g.b
+	ok := b.Label()
+	res := b.Call(asm.FnProbeReadUser, g.addr(dst), n, ir.A(src.base, src.off))
+	b.IfImm(ir.EQ, res, 0, ok)
+	if g.sleepable {
+		b.Set(res, b.Call(asm.FnCopyFromUser, g.addr(dst), n, ir.A(src.base, src.off)))
+		b.IfImm(ir.EQ, res, 0, ok)
+	}
+	g.failed("probe_read_user", res, span)
+	b.Bind(ok)
+}
+
+// failed counts a read that did not work and reports it if asked.
+func (g *gen) failed(helper string, res ir.Reg, span diag.Span) {
+	if g.c.opts.HelperErrors {
+		g.count(g.c.loss(Loss{Kind: LostReads, Span: span, Action: g.act.Index, Helper: helper}))
+		g.helperError(helper, res, span)
+		return
+	}
+	if g.reads < 0 {
+		g.reads = g.c.loss(Loss{Kind: LostReads, Span: g.act.Span, Action: g.act.Index, Helper: helper})
+	}
+	g.count(g.reads)
+}
+
+// copy copies n bytes between places of our own memory.
+func (g *gen) copy(dst, src memory, n int) {
+	if dst == src {
+		return
+	}
+	b := g.b
+	if n > 128 || (src.space == inCtx && n > 8) {
+		b.Do(asm.FnProbeReadKernel, g.addr(dst), ir.I(int64(n)), g.addr(src))
+		return
+	}
+	d, doff := g.ref(dst)
+	s, soff := g.ref(src)
+	for i := 0; i < n; {
+		w := min(chunk(doff+i, n-i), chunk(soff+i, n-i))
+		b.Store(ir.Size(w), d, doff+i, b.Load(ir.Size(w), s, soff+i))
+		i += w
+	}
+}
+
+// own makes sure that a value of n bytes is in our own memory.
+func (g *gen) own(m memory, n int, span diag.Span) memory {
+	if m.direct() && m.space != inCtx {
+		return m
+	}
+	tmp := g.temp(n)
+	g.fetch(tmp, m, n, span)
+	return tmp
+}

@@ -1,0 +1,99 @@
+package codegen
+
+import (
+	"syscall"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+
+	"trocar/internal/binary/types"
+	"trocar/internal/compile/check"
+	"trocar/internal/compile/ir"
+)
+
+// nameSize is the room for an error's, signal's or system call's name.
+const nameSize = 64
+
+// nameOf looks a number up in a table of texts that is loaded with the program.
+func (g *gen) nameOf(dst memory, e *check.Call, t *types.Type) {
+	b := g.b
+	table, unknown := names(string(e.Fn.ID))
+	name := "n_" + string(e.Fn.ID)
+	g.c.nameTable(name, table)
+	n := b.Copy(g.scalar(e.Args[0].Expr))
+	if e.Fn.ID == "strerror" {
+		g.magnitude(n)
+	}
+	done := b.Label()
+	g.stringConst(dst, unknown, t.Size)
+	b.IfImm(ir.GE, n, int64(len(table)), done)
+	key := memory{space: onStack, off: b.Slot(8)}
+	g.store(key, 4, n)
+	p := b.Call(asm.FnMapLookupElem, ir.M(name), g.addr(key))
+	b.IfImm(ir.EQ, p, 0, done)
+	b.IfImm(ir.EQ, b.Load(1, p, 0), 0, done)
+	g.copy(dst, memory{space: inReg, base: p}, min(t.Size, nameSize))
+	b.Bind(done)
+}
+
+// names is the table of a builtin, and the text for numbers that are not in it.
+func names(id string) (table []string, unknown string) {
+	switch id {
+	case "strerror":
+		table = make([]string, 134)
+		for i := range table {
+			table[i] = capital(syscall.Errno(i).Error())
+		}
+		table[0] = "Success"
+		return table, "Unknown error"
+	case "signal_name":
+		table = make([]string, 32)
+		for i := 1; i < len(table); i++ {
+			table[i] = capital(syscall.Signal(i).String())
+		}
+		return table, "Unknown signal"
+	}
+	return syscallNames, "unknown"
+}
+
+func capital(s string) string {
+	if s != "" && s[0] >= 'a' && s[0] <= 'z' {
+		return string(s[0]-32) + s[1:]
+	}
+	return s
+}
+
+// nameTable adds the map of a table once.
+func (c *compiler) nameTable(name string, table []string) {
+	for _, m := range c.out.Maps {
+		if m.Name == name {
+			return
+		}
+	}
+	m := &ebpf.MapSpec{Name: name, Type: ebpf.Array, KeySize: 4, ValueSize: nameSize, MaxEntries: uint32(len(table))}
+	for i, s := range table {
+		value := make([]byte, nameSize)
+		copy(value[:nameSize-1], s)
+		m.Contents = append(m.Contents, ebpf.MapKV{Key: uint32(i), Value: value})
+	}
+	c.out.Maps = append(c.out.Maps, m)
+}
+
+// uaddr is the address of a symbol in the traced process: its offset in the file plus where the file is loaded, which the
+// instruction pointer tells.
+func (g *gen) uaddr(e *check.Call) ir.Reg {
+	k, ok := e.Args[0].Expr.(*check.Const)
+	if !ok {
+		refuse(e.Span, "the symbol of uaddr was not resolved")
+	}
+	if g.class != Uprobe || len(g.points) == 0 {
+		refuse(e.Span, "uaddr needs a uprobe or usdt probe: it is relative to the traced file")
+	}
+	addr := g.points[0].Addr
+	for _, p := range g.points {
+		if p.Addr != addr || g.ret {
+			refuse(e.Span, "uaddr needs probes at one place of one file")
+		}
+	}
+	return g.b.OpImm(ir.Add, g.register(g.c.opts.Arch.IP), int64(k.Value)-int64(addr))
+}

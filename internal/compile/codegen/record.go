@@ -1,0 +1,197 @@
+package codegen
+
+import (
+	"github.com/cilium/ebpf/asm"
+
+	"trocar/internal/binary/types"
+	"trocar/internal/compile/check"
+	"trocar/internal/compile/ir"
+	"trocar/internal/script/diag"
+)
+
+// LayoutKind is what user space does with a record.
+type LayoutKind uint8
+
+// Kinds of records.
+const (
+	RecPrintf LayoutKind = iota
+	RecErrorf
+	RecWarnf
+	RecPrint
+	RecPrintMap // arguments: top, div
+	RecClear
+	RecZero
+	RecTime
+	RecJoin
+	RecCat
+	RecSystem
+	RecExit
+	RecHelperError
+	RecUnwatch
+)
+
+// Layout describes the records of one place in the script. A record is: u32 id, u32 0, the fixed parts of the arguments at
+// their offsets, then the texts of the dynamic ones, one after another. The fixed part of a dynamic string is u32: its
+// length in bytes; one that reaches the type's size was longer in memory.
+type Layout struct {
+	ID     int
+	Kind   LayoutKind
+	Format string
+	Args   []Slot
+	Size   int // of the fixed part
+	Map    *check.Map
+	Span   diag.Span
+	Action int
+	Helper string
+	Sep    string // join
+}
+
+// Slot is an argument of a record.
+type Slot struct {
+	Type    *types.Type
+	Offset  int
+	Dynamic bool
+}
+
+const recordHeader = 8
+
+// dynamicFrom is the capacity from which strings are sent with their true length.
+const dynamicFrom = 48
+
+// layout registers a record for arguments of these types.
+func (g *gen) layout(kind LayoutKind, span diag.Span, args ...*types.Type) *Layout {
+	l := &Layout{ID: len(g.c.out.Layouts), Kind: kind, Span: span, Action: g.act.Index, Size: recordHeader}
+	for _, t := range args {
+		s := Slot{Type: t, Dynamic: t.Kind == types.String && t.Size > dynamicFrom}
+		size, align := t.Size, min(max(t.Align, 1), 8)
+		if s.Dynamic {
+			size, align = 4, 4
+		}
+		if !t.IsScalar() && !s.Dynamic {
+			align = 8 // memory is copied in words
+		}
+		l.Size = (l.Size + align - 1) / align * align
+		s.Offset = l.Size
+		l.Size += size
+		l.Args = append(l.Args, s)
+	}
+	l.Size = roundUp(l.Size)
+	g.c.out.Layouts = append(g.c.out.Layouts, l)
+	return l
+}
+
+// send builds the record of a layout from expressions and sends it.
+func (g *gen) send(l *Layout, args []check.Expr) {
+	b := g.b
+	room := l.Size
+	for _, s := range l.Args {
+		if s.Dynamic {
+			room += s.Type.Size + 8
+		}
+	}
+	buf := g.recordBuffer(room)
+	g.header(buf, l)
+	dynamic := false
+	for i, s := range l.Args {
+		if s.Dynamic {
+			dynamic = true
+			continue
+		}
+		g.into(buf.at(s.Offset), args[i], s.Type)
+	}
+	if !dynamic {
+		g.output(buf, ir.I(int64(l.Size)), l.Kind == RecExit)
+		return
+	}
+	end := memory{space: onStack, off: b.Slot(8)}
+	b.StoreImm(8, ir.FP, end.off, int64(l.Size))
+	limit := l.Size
+	for i, s := range l.Args {
+		if !s.Dynamic {
+			continue
+		}
+		pos := b.Load(8, ir.FP, end.off)
+		// The verifier of old kernels forgets the bounds of spilled numbers.
+		inside := b.Label()
+		b.IfImm(ir.LE, pos, int64(limit), inside)
+		b.SetImm(pos, int64(l.Size))
+		b.Bind(inside)
+		base, off := g.ref(buf)
+		n := g.appendString(memory{space: inReg, base: b.Op(ir.Add, base, pos), off: off}, args[i], s.Type)
+		b.Store(4, base, off+s.Offset, n)
+		b.Apply(ir.Add, n, pos)
+		b.Store(8, ir.FP, end.off, n)
+		limit += s.Type.Size
+	}
+	size := b.Load(8, ir.FP, end.off)
+	inside := b.Label()
+	b.IfImm(ir.LE, size, int64(limit), inside)
+	b.SetImm(size, int64(l.Size))
+	b.Bind(inside)
+	g.output(buf, ir.R(size), false)
+}
+
+// recordBuffer is memory for a record: small ones fit the stack.
+func (g *gen) recordBuffer(size int) memory {
+	if size <= 96 && g.b == g.main && g.b.Frame() < 260 {
+		return memory{space: onStack, off: g.b.Slot(size)}
+	}
+	return memory{space: inScratch, off: g.reserve(size)}
+}
+
+func (g *gen) header(buf memory, l *Layout) {
+	base, off := g.ref(buf)
+	g.b.StoreImm(8, base, off, int64(l.ID))
+	// Padding between the arguments would be uninitialised stack.
+	at := recordHeader
+	for _, s := range l.Args {
+		if s.Offset > at {
+			g.zero(buf.at(at), s.Offset-at)
+		}
+		at = s.Offset + s.Type.Size
+		if s.Dynamic {
+			at = s.Offset + 4
+		}
+	}
+	if l.Size > at {
+		g.zero(buf.at(at), l.Size-at)
+	}
+}
+
+// Flags of bpf_ringbuf_output.
+const (
+	noWakeup    = 1
+	forceWakeup = 2
+)
+
+// output sends a record. Waking the reader costs more than everything else together, so it is done only when the reader
+// said that it sleeps for long, and for what can't wait.
+func (g *gen) output(buf memory, size ir.Operand, urgent bool) {
+	b := g.b
+	flags := b.Imm(noWakeup)
+	if urgent {
+		b.SetImm(flags, forceWakeup)
+	} else if g.class != Test {
+		busy := b.Label()
+		control := b.MapValue(ControlName, ControlIdle)
+		b.IfImm(ir.EQ, b.Load(8, control, 0), 0, busy)
+		b.StoreImm(8, control, 0, 0)
+		b.SetImm(flags, forceWakeup)
+		b.Bind(busy)
+	}
+	sent := b.Label()
+	res := b.Call(asm.FnRingbufOutput, ir.M(RingName), g.addr(buf), size, ir.R(flags))
+	b.IfImm(ir.EQ, res, 0, sent)
+	g.count(0) // LostRecords
+	b.Bind(sent)
+}
+
+// helperError reports a failed call of a helper.
+func (g *gen) helperError(helper string, res ir.Reg, span diag.Span) {
+	l := g.layout(RecHelperError, span, types.TInt64)
+	l.Helper = helper
+	buf := g.recordBuffer(l.Size)
+	g.header(buf, l)
+	g.store(buf.at(l.Args[0].Offset), 8, res)
+	g.output(buf, ir.I(int64(l.Size)), false)
+}

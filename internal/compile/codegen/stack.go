@@ -1,0 +1,68 @@
+package codegen
+
+import (
+	"github.com/cilium/ebpf/asm"
+
+	"trocar/internal/binary/types"
+	"trocar/internal/compile/ir"
+	"trocar/internal/process/probe"
+	"trocar/internal/script/diag"
+)
+
+// userStack is BPF_F_USER_STACK.
+const userStack = 1 << 8
+
+// stack takes a stack (types.StackType) into dst.
+func (g *gen) stack(dst memory, t *types.Type, span diag.Span) {
+	b := g.b
+	g.zero(dst, t.Size)
+	flags := int64(0)
+	if t.Kind == types.UStack {
+		flags = userStack
+		tgid := b.OpImm(ir.Shr, b.Call(asm.FnGetCurrentPidTgid), 32)
+		g.store(dst, 4, tgid)
+	}
+	n := b.Call(asm.FnGetStack, ir.R(g.context()), g.addr(dst.at(16)), ir.I(int64(8*t.Depth)), ir.I(flags))
+	ok, end := b.Label(), b.Label()
+	b.IfImm(ir.SGE, n, 0, ok)
+	// A thread of the kernel has no user stack: that is no loss.
+	b.Jump(end)
+	b.Bind(ok)
+	b.ApplyImm(ir.Shr, n, 3)
+	g.store(dst.at(4), 4, n)
+	b.Bind(end)
+	if t.Kind == types.UStack && g.atEntry() {
+		g.caller(dst.at(8), span)
+	}
+}
+
+// atEntry tells whether all points are function entries where the stack walk by frame pointers may miss the caller.
+func (g *gen) atEntry() bool {
+	if g.class != Uprobe || g.ret {
+		return false
+	}
+	for _, p := range g.points {
+		if p.Kind != probe.Uprobe || !p.Entry {
+			return false
+		}
+	}
+	return true
+}
+
+// caller reads the return address of the function that was just entered.
+func (g *gen) caller(dst memory, span diag.Span) {
+	arch := g.c.opts.Arch
+	if !arch.RetOnStack {
+		g.store(dst, 8, g.register(arch.LR))
+		return
+	}
+	g.readUser(dst, memory{space: inUser, base: g.register(arch.SP)}, ir.I(8), span)
+}
+
+// register loads a saved register of the interrupted program.
+func (g *gen) register(offset int) ir.Reg {
+	return g.b.Load(8, g.context(), offset)
+}
+
+// context is the program's context (in callbacks it was fetched from main's frame).
+func (g *gen) context() ir.Reg { return g.ctx }

@@ -1,0 +1,344 @@
+package codegen
+
+import (
+	"encoding/binary"
+
+	"github.com/cilium/ebpf/asm"
+
+	"trocar/internal/binary/types"
+	"trocar/internal/compile/check"
+	"trocar/internal/compile/ir"
+	"trocar/internal/script/diag"
+)
+
+// stringConst writes a literal and pads it with zeros to size.
+func (g *gen) stringConst(dst memory, s string, size int) {
+	b := g.b
+	if len(s) > size {
+		s = s[:size]
+	}
+	if len(s) > 64 {
+		at := g.c.text(s)
+		b.Do(asm.FnProbeReadKernel, g.addr(dst), ir.I(int64(len(s))), ir.MV(StringsName, at))
+		g.zero(dst.at(len(s)), size-len(s))
+		return
+	}
+	base, off := g.ref(dst)
+	bytes := append([]byte(s), make([]byte, 8)...)
+	n := min(roundUp(len(s)+1), size)
+	for i := 0; i < n; {
+		w := chunk(off+i, n-i)
+		var v int64
+		switch w {
+		case 8:
+			v = int64(binary.LittleEndian.Uint64(pad(bytes, i, 8)))
+		case 4:
+			v = int64(int32(binary.LittleEndian.Uint32(pad(bytes, i, 4))))
+		case 2:
+			v = int64(int16(binary.LittleEndian.Uint16(pad(bytes, i, 2))))
+		default:
+			v = int64(int8(pad(bytes, i, 1)[0]))
+		}
+		b.StoreImm(ir.Size(w), base, off+i, v)
+		i += w
+	}
+	if size > n {
+		g.zero(dst.at(n), size-n)
+	}
+}
+
+// pad gives n bytes at i, zeros behind the end.
+func pad(s []byte, i, n int) []byte {
+	out := make([]byte, n)
+	if i < len(s) {
+		copy(out, s[i:])
+	}
+	return out
+}
+
+// textToString copies C text of n bytes (with or without a final NUL) into a string of size bytes.
+func (g *gen) textToString(dst, src memory, n, size int, span diag.Span) {
+	g.zero(dst, size)
+	if size > n {
+		// Room for all and a NUL.
+		tmp := g.own(src, n, span)
+		g.b.Do(asm.FnProbeReadKernelStr, g.addr(dst), ir.I(int64(n+1)), g.addr(g.terminated(tmp, n)))
+		return
+	}
+	tmp := g.own(src, n, span)
+	g.b.Do(asm.FnProbeReadKernelStr, g.addr(dst), ir.I(int64(size)), g.addr(g.terminated(tmp, n)))
+}
+
+// terminated is n bytes of text followed by a NUL.
+func (g *gen) terminated(m memory, n int) memory {
+	tmp := g.temp(n + 1)
+	g.copy(tmp, m, n)
+	g.zero(tmp.at(n), 1)
+	return tmp
+}
+
+// source is the address of a string argument of a helper: pointers to memory of the process or the kernel, or the place
+// of a value.
+func (g *gen) readString(dst memory, size ir.Operand, src memory, span diag.Span) ir.Reg {
+	b := g.b
+	n := b.Reg()
+	read := func(fn asm.BuiltinFunc) { b.Set(n, b.Call(fn, g.addr(dst), size, g.addr(src))) }
+	fine := b.Label()
+	switch src.space {
+	case inUser:
+		g.readUserString(n, dst, size, src, span)
+		return n
+	case inAny:
+		kernel, done := b.Label(), b.Label()
+		b.IfImm(ir.SLT, src.base, 0, kernel)
+		g.readUserString(n, dst, size, src, span)
+		b.Jump(done)
+		b.Bind(kernel)
+		read(asm.FnProbeReadKernelStr)
+		ok := b.Label()
+		b.IfImm(ir.SGE, n, 1, ok)
+		g.failed("probe_read_kernel_str", n, span)
+		b.SetImm(n, 1)
+		b.Bind(ok)
+		b.Bind(done)
+		return n
+	default:
+		read(asm.FnProbeReadKernelStr)
+		b.IfImm(ir.SGE, n, 1, fine)
+		if src.space == inKernel {
+			g.failed("probe_read_kernel_str", n, span)
+		}
+		b.SetImm(n, 1)
+		b.Bind(fine)
+		return n
+	}
+}
+
+// readUserString reads up to a NUL without faulting. Where that fails and the program may sleep, the pages that the string
+// may touch are faulted in by reading a byte of each, and it is tried again.
+func (g *gen) readUserString(n ir.Reg, dst memory, size ir.Operand, src memory, span diag.Span) {
+	b := g.b
+	fine, bad := b.Label(), b.Label()
+	try := func() {
+		b.Set(n, b.Call(asm.FnProbeReadUserStr, g.addr(dst), size, ir.A(src.base, src.off)))
+		b.IfImm(ir.SGE, n, 1, fine)
+	}
+	try()
+	if g.sleepable {
+		byteAt := memory{space: onStack, off: b.Slot(8)}
+		b.StoreImm(8, ir.FP, byteAt.off, 0)
+		b.Set(n, b.Call(asm.FnCopyFromUser, g.addr(byteAt), ir.I(1), ir.A(src.base, src.off)))
+		b.IfImm(ir.NE, n, 0, bad)
+		try()
+		// It goes on in the next page, which is not there yet.
+		next := b.Addr(src.base, src.off)
+		b.ApplyImm(ir.Add, next, 4096)
+		b.ApplyImm(ir.And, next, -4096)
+		b.Set(n, b.Call(asm.FnCopyFromUser, g.addr(byteAt), ir.I(1), ir.R(next)))
+		b.IfImm(ir.NE, n, 0, bad)
+		try()
+	}
+	b.Bind(bad)
+	g.failed("probe_read_user_str", n, span)
+	b.SetImm(n, 1)
+	b.Store(1, first(g, dst), second(g, dst), b.Imm(0))
+	b.Bind(fine)
+}
+
+func first(g *gen, m memory) ir.Reg { r, _ := g.ref(m); return r }
+func second(g *gen, m memory) int   { _, off := g.ref(m); return off }
+
+// stringSource says where a string expression's bytes are read from, and how many at most (0: the type's size).
+type stringSource struct {
+	mem   memory
+	limit ir.Reg // NoReg: none
+}
+
+// strCall takes str(p [, n]) apart.
+func (g *gen) strCall(e *check.Call) (src memory, limit ir.Reg, constant int) {
+	p := e.Args[0].Expr
+	limit = ir.NoReg
+	if len(e.Args) > 1 && e.Args[1].Expr != nil {
+		if k, ok := e.Args[1].Expr.(*check.Const); ok {
+			constant = int(min(k.Value, 1<<20))
+			if constant == 0 {
+				constant = -1
+			}
+		} else {
+			limit = g.b.Copy(g.scalar(e.Args[1].Expr))
+		}
+	}
+	switch t := p.Type(); {
+	case t.Kind == types.Pointer:
+		src = pointee(t, g.scalar(p))
+	case t.Kind == types.Array || t.Kind == types.String:
+		src = g.place(p)
+	default:
+		src = memory{space: g.defaultSpace(), base: g.scalar(p)}
+	}
+	return src, limit, constant
+}
+
+// defaultSpace is where plain integers used as addresses point.
+func (g *gen) defaultSpace() space {
+	switch g.class {
+	case Tracepoint, RawTracepoint, Kprobe:
+		return inAny
+	}
+	return inUser
+}
+
+// strInto is str() to a string of t.Size bytes, padded with zeros. A string that fills all bytes without a NUL was longer.
+func (g *gen) strInto(dst memory, e *check.Call, t *types.Type) {
+	src, limit, constant := g.strCall(e)
+	tmp := memory{space: inScratch, off: g.reserve(t.Size + 1)}
+	g.zero(dst, t.Size)
+	n := g.strRead(tmp, src, limit, constant, t.Size, e)
+	// n bytes with the NUL: copy them without the one that may not fit.
+	b := g.b
+	fits := b.Label()
+	b.IfImm(ir.LE, n, int64(t.Size), fits)
+	b.SetImm(n, int64(t.Size))
+	b.Bind(fits)
+	b.Do(asm.FnProbeReadKernel, g.addr(dst), ir.R(n), g.addr(tmp))
+}
+
+// strRead reads at most size characters and a NUL, and gives the number of bytes with the NUL.
+func (g *gen) strRead(dst, src memory, limit ir.Reg, constant, size int, e *check.Call) ir.Reg {
+	b := g.b
+	most := ir.I(int64(size + 1))
+	switch {
+	case constant < 0:
+		most = ir.I(1)
+	case constant > 0:
+		most = ir.I(int64(min(constant, size) + 1))
+	case limit != ir.NoReg:
+		fits := b.Label()
+		b.IfImm(ir.LE, limit, int64(size), fits)
+		b.SetImm(limit, int64(size))
+		b.Bind(fits)
+		b.ApplyImm(ir.Add, limit, 1)
+		most = ir.R(limit)
+	}
+	if t := e.Args[0].Expr.Type(); t.Kind == types.Array && src.direct() {
+		src = g.terminated(src, t.Size)
+	}
+	return g.readString(dst, most, src, e.Span)
+}
+
+// appendString writes the text of a string expression to dst (of at least t.Size+1 bytes) and gives its length without a NUL.
+func (g *gen) appendString(dst memory, e check.Expr, t *types.Type) ir.Reg {
+	b := g.b
+	if c, ok := e.(*check.Call); ok && c.Fn.ID == "str" {
+		src, limit, constant := g.strCall(c)
+		n := g.strRead(dst, src, limit, constant, t.Size, c)
+		b.ApplyImm(ir.Sub, n, 1)
+		return n
+	}
+	m := g.own(g.place(e), e.Type().Size, e.Pos())
+	size := e.Type().Size
+	n := b.Copy(b.Call(asm.FnProbeReadKernelStr, g.addr(dst), ir.I(int64(size)), g.addr(m)))
+	fine, short := b.Label(), b.Label()
+	b.IfImm(ir.SGE, n, 1, fine)
+	b.SetImm(n, 1)
+	b.Bind(fine)
+	b.ApplyImm(ir.Sub, n, 1)
+	b.IfImm(ir.LT, n, int64(size-1), short)
+	// All bytes are in use: without a NUL in the last one the string was cut when it was read.
+	base, off := g.ref(m)
+	last := b.Load(1, base, off+size-1)
+	b.IfImm(ir.EQ, last, 0, short)
+	d, doff := g.ref(dst)
+	b.Store(1, d, doff+size-1, last)
+	b.SetImm(n, int64(size))
+	b.Bind(short)
+	return n
+}
+
+// compareMemory is == or != of values in memory.
+func (g *gen) compareMemory(e *check.Binary) ir.Reg {
+	b := g.b
+	r := b.Reg()
+	equal, unequal, end := int64(1), b.Label(), b.Label()
+	if e.Op == "!=" {
+		equal = 0
+	}
+	x, y := e.X, e.Y
+	if _, ok := x.(*check.StrConst); ok {
+		x, y = y, x
+	}
+	xt, yt := x.Type(), y.Type()
+	if s, ok := y.(*check.StrConst); ok && xt.Kind == types.String {
+		m := g.own(g.place(x), xt.Size, e.Span)
+		g.equalConst(m, s.Value, xt.Size, unequal)
+	} else {
+		mx := g.own(g.place(x), xt.Size, e.Span)
+		my := g.own(g.place(y), yt.Size, e.Span)
+		g.equal(mx, my, min(xt.Size, yt.Size), unequal)
+		if xt.Kind == types.String && xt.Size != yt.Size {
+			// The longer one must end where the shorter one has no more room.
+			long, at := mx, yt.Size
+			if yt.Size > xt.Size {
+				long, at = my, xt.Size
+			}
+			base, off := g.ref(long)
+			b.IfImm(ir.NE, b.Load(1, base, off+at), 0, unequal)
+		}
+	}
+	b.SetImm(r, equal)
+	b.Jump(end)
+	b.Bind(unequal)
+	b.SetImm(r, 1-equal)
+	b.Bind(end)
+	return r
+}
+
+// equal goes to unequal if n bytes differ.
+func (g *gen) equal(x, y memory, n int, unequal ir.Label) {
+	b := g.b
+	bx, ox := g.ref(x)
+	by, oy := g.ref(y)
+	for i := 0; i < n; {
+		w := ir.Size(min(chunk(ox+i, n-i), chunk(oy+i, n-i)))
+		b.If(ir.NE, b.Load(w, bx, ox+i), b.Load(w, by, oy+i), unequal)
+		i += int(w)
+	}
+}
+
+// equalConst goes to unequal unless the padded string at m, of size bytes, is s.
+func (g *gen) equalConst(m memory, s string, size int, unequal ir.Label) {
+	b := g.b
+	n := len(s) + 1
+	if n > size {
+		if len(s) > size {
+			b.Jump(unequal)
+			b.Bind(b.Label())
+			return
+		}
+		n = size
+	}
+	g.prefixConst(m, s, n, size, unequal)
+}
+
+// prefixConst goes to unequal unless the first n bytes at m are those of s (with zeros behind its end).
+func (g *gen) prefixConst(m memory, s string, n, size int, unequal ir.Label) {
+	b := g.b
+	base, off := g.ref(m)
+	for i := 0; i < n; {
+		w := chunk(off+i, size-i)
+		for w > 1 && w > 2*(n-i)-1 {
+			w /= 2
+		}
+		take := min(w, n-i)
+		word := pad([]byte(s), i, 8)
+		for j := take; j < 8; j++ {
+			word[j] = 0
+		}
+		v := b.Load(ir.Size(w), base, off+i)
+		if take < w {
+			b.ApplyImm(ir.And, v, 1<<(8*take)-1)
+		}
+		b.IfImm(ir.NE, v, int64(binary.LittleEndian.Uint64(word)), unequal)
+		i += w
+	}
+}

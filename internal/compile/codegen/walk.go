@@ -1,0 +1,156 @@
+package codegen
+
+import "trocar/internal/compile/check"
+
+// visitor sees the statements and expressions of a block, also in nested blocks and block expressions.
+type visitor struct {
+	stmt func(check.Stmt)
+	expr func(check.Expr)
+}
+
+func (v visitor) block(b *check.Block) {
+	if b == nil {
+		return
+	}
+	for _, s := range b.Stmts {
+		v.statement(s)
+	}
+}
+
+func (v visitor) statement(s check.Stmt) {
+	if v.stmt != nil {
+		v.stmt(s)
+	}
+	switch s := s.(type) {
+	case *check.Block:
+		v.block(s)
+	case *check.ExprStmt:
+		v.expression(s.X)
+	case *check.SetVar:
+		v.expression(s.Value)
+	case *check.SetMap:
+		v.expression(s.Key)
+		v.expression(s.Value)
+	case *check.Aggregate:
+		v.expression(s.Key)
+		v.expressions(s.Args)
+	case *check.If:
+		v.expression(s.Cond)
+		v.block(s.Then)
+		v.block(s.Else)
+	case *check.While:
+		v.expression(s.Cond)
+		v.block(s.Body)
+	case *check.ForRange:
+		v.expression(s.Start)
+		v.expression(s.End)
+		v.block(s.Body)
+	case *check.ForMap:
+		v.block(s.Body)
+	case *check.Jump:
+		v.expression(s.Value)
+	case *check.Unrolled:
+		for _, b := range s.Bodies {
+			v.block(b)
+		}
+	}
+}
+
+func (v visitor) expressions(list []check.Expr) {
+	for _, e := range list {
+		v.expression(e)
+	}
+}
+
+func (v visitor) expression(e check.Expr) {
+	if e == nil {
+		return
+	}
+	if v.expr != nil {
+		v.expr(e)
+	}
+	switch e := e.(type) {
+	case *check.MapGet:
+		v.expression(e.Key)
+	case *check.Unary:
+		v.expression(e.X)
+	case *check.Binary:
+		v.expression(e.X)
+		v.expression(e.Y)
+	case *check.Logic:
+		v.expression(e.X)
+		v.expression(e.Y)
+	case *check.Ternary:
+		v.expression(e.Cond)
+		v.expression(e.Then)
+		v.expression(e.Else)
+	case *check.Cast:
+		v.expression(e.X)
+	case *check.IncDec:
+		v.expression(e.Target)
+	case *check.Deref:
+		v.expression(e.X)
+	case *check.Member:
+		v.expression(e.X)
+	case *check.Index:
+		v.expression(e.X)
+		v.expression(e.I)
+	case *check.AddrOf:
+		v.expression(e.X)
+	case *check.TupleLit:
+		v.expressions(e.Elems)
+	case *check.BlockExpr:
+		v.block(e.Body)
+		v.expression(e.Value)
+	case *check.Call:
+		for _, a := range e.Args {
+			v.expression(a.Expr)
+		}
+	}
+}
+
+// leaves tells whether running a block may end the program: return and exit().
+func leaves(b *check.Block) bool {
+	found := false
+	visitor{
+		stmt: func(s check.Stmt) {
+			if j, ok := s.(*check.Jump); ok && j.Kind == "return" {
+				found = true
+			}
+		},
+		expr: func(e check.Expr) {
+			if c, ok := e.(*check.Call); ok && c.Fn.ID == "exit" {
+				found = true
+			}
+		},
+	}.block(b)
+	return found
+}
+
+// needs tells whether an action has loops of the script's, whose bodies become functions of their own, and whether code
+// for a builtin makes such functions.
+func needs(a *check.Action) (loops, callbacks bool) {
+	v := visitor{
+		stmt: func(s check.Stmt) {
+			switch s.(type) {
+			case *check.While, *check.ForMap, *check.ForRange:
+				loops = true
+			}
+		},
+		expr: func(e check.Expr) {
+			c, ok := e.(*check.Call)
+			if !ok {
+				return
+			}
+			switch c.Fn.ID {
+			case "strstr", "strcontains":
+				callbacks = true
+			case "len":
+				callbacks = callbacks || c.Args[0].Map != nil
+			}
+		},
+	}
+	v.block(a.Body)
+	v.expression(a.Pred)
+	return loops, callbacks || loops
+}
