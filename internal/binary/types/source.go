@@ -190,3 +190,6 @@ func (t *Type) Complete() *Type {
 	}
 	return t
 }
+
+// HasScopes tells whether names of the language are qualified by namespaces and types ("::").
+func (l Language) HasScopes() bool { return l != C && l != Go }

@@ -233,7 +233,11 @@ func (t *Type) layOut() {
 	t.Size = (off + t.Align - 1) / t.Align * t.Align
 }
 
-// StackType makes a stack type of at most depth frames. Its value is: u32 tgid, u32 number of frames, u64 caller (the
+// StackPointShift parts the word behind the tgid in a stack's value: the number of frames is in the bits below it, the number
+// of the probe point + 1 (0: not known) in those above.
+const StackPointShift = 12
+
+// StackType makes a stack type of at most depth frames. Its value is: u32 tgid, u32 number of frames and point, u64 caller (the
 // return address on top of the stack at a function's entry, which the walk by frame pointers misses; 0: none), then
 // depth u64 addresses (unused ones zero).
 func StackType(kind Kind, depth int, mode StackMode) *Type {

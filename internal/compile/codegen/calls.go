@@ -141,7 +141,7 @@ func (g *gen) nsecs(clock string) ir.Reg {
 	case "monotonic":
 		return b.Call(asm.FnKtimeGetNs)
 	case "tai":
-		if !g.c.opts.KtimeTAI {
+		if !g.c.opts.Features.Has(KtimeTAI) {
 			refuse(g.act.Span, "nsecs(tai) needs bpf_ktime_get_tai_ns (Linux 6.1)")
 		}
 		return b.Call(asm.FnKtimeGetTaiNs)
@@ -412,13 +412,15 @@ func (g *gen) length(e *check.Call) ir.Reg {
 	b := g.b
 	m := e.Args[0].Map
 	if m == nil {
-		return g.load(g.place(e.Args[0].Expr).at(4), 4, false, e.Span)
+		n := g.load(g.place(e.Args[0].Expr).at(4), 4, false, e.Span)
+		b.ApplyImm(ir.And, n, 1<<types.StackPointShift-1)
+		return n
 	}
 	s := g.storage(m)
 	if s.Scalar {
 		refuse(e.Span, "%s has no keys to count", m.Name)
 	}
-	if !g.c.opts.ForEach {
+	if !g.c.opts.Features.Has(ForEach) {
 		refuse(e.Span, "counting a map's entries in a program needs bpf_for_each_map_elem (Linux 5.13)")
 	}
 	// The helper returns the number of entries it went through.

@@ -18,26 +18,40 @@ import (
 	"trocar/internal/script/diag"
 )
 
-// Features is what the kernel offers beyond Linux 5.10.
-type Features struct {
-	Cookie       bool // bpf_get_attach_cookie, 5.15
-	Sleepable    bool // sleepable uprobes with bpf_copy_from_user, 6.0
-	AtomicFetch  bool // atomic exchange, 5.12
-	Loop         bool // bpf_loop, 5.17
-	ForEach      bool // bpf_for_each_map_elem, 5.13
-	PerCPULookup bool // bpf_map_lookup_percpu_elem, 5.19
-	KtimeTAI     bool // bpf_ktime_get_tai_ns, 6.1
-	// TaskOffsets gives offsets in struct task_struct ("real_parent", "group_leader", "tgid", "pid", "comm"); empty if
-	// the kernel's type information can't be had.
-	TaskOffsets map[string]int
-}
+// Feature is something that kernels newer than 5.10 offer.
+type Feature uint8
+
+// Features that code generation makes use of.
+const (
+	Cookie       Feature = iota // bpf_get_attach_cookie, 5.15
+	Sleepable                   // sleepable uprobes with bpf_copy_from_user, 6.0
+	AtomicFetch                 // atomic exchange, 5.12
+	Loop                        // bpf_loop, 5.17
+	ForEach                     // bpf_for_each_map_elem, 5.13
+	PerCPULookup                // bpf_map_lookup_percpu_elem, 5.19
+	KtimeTAI                    // bpf_ktime_get_tai_ns, 6.1
+)
+
+// Features answers what a kernel offers. It is asked only for what a script needs, since each answer may cost a system
+// call.
+type Features interface{ Has(Feature) bool }
+
+// All is a kernel that offers everything, None one that is as old as can be.
+const (
+	All    = fixed(true)
+	Oldest = fixed(false)
+)
+
+type fixed bool
+
+func (f fixed) Has(Feature) bool { return bool(f) }
 
 // Namespace identifies a PID namespace (bpf_get_ns_current_pid_tgid).
 type Namespace struct{ Dev, Ino uint64 }
 
 // Options of code generation.
 type Options struct {
-	Features
+	Features     Features
 	Arch         *types.Arch
 	PID          int        // only this process; 0: all
 	Namespace    *Namespace // ours, if it is not the initial one
@@ -249,7 +263,7 @@ next:
 func (c *compiler) cookies(class Class) bool {
 	switch class {
 	case Uprobe, Kprobe, Tracepoint, Perf:
-		return c.opts.Cookie
+		return c.opts.Features.Has(Cookie)
 	}
 	return false
 }
@@ -269,7 +283,7 @@ func (c *compiler) program(a *check.Action, class Class, ret bool, points []*pro
 		c: c, act: a, class: class, ret: ret, points: points, firstCookie: firstCookie,
 		vars: map[*check.Var]*variable{}, reads: -1,
 	}
-	g.sleepable = class == Uprobe && c.opts.Sleepable
+	g.sleepable = class == Uprobe && c.opts.Features.Has(Sleepable)
 	g.p, g.main = ir.New(name)
 	g.b = g.main
 	g.body()

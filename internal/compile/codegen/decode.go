@@ -11,7 +11,7 @@ import (
 
 // Resolver gives names to what a record only has as numbers. The run implements it.
 type Resolver interface {
-	UserStack(tgid uint32, caller uint64, frames []uint64, mode types.StackMode) []result.Frame
+	UserStack(tgid uint32, point int, caller uint64, frames []uint64, mode types.StackMode) []result.Frame // point -1: not known
 	KernelStack(frames []uint64) []result.Frame
 	UserSymbol(tgid uint32, addr uint64, point int) string // point -1: the address decides
 	KernelSymbol(addr uint64) string
@@ -226,7 +226,8 @@ func (d *Decoder) bits(v *result.Value, f types.Field, b []byte) {
 }
 
 func (d *Decoder) stack(v *result.Value, t *types.Type, b []byte) {
-	n := min(int(uint(b[4:], 4)), t.Depth)
+	count := uint(b[4:], 4)
+	n := min(int(count&(1<<types.StackPointShift-1)), t.Depth)
 	frames := make([]uint64, n)
 	for i := range frames {
 		frames[i] = uint(b[16+8*i:], 8)
@@ -237,7 +238,7 @@ func (d *Decoder) stack(v *result.Value, t *types.Type, b []byte) {
 		return
 	}
 	caller := uint(b[8:], 8)
-	v.Frames = d.Resolver.UserStack(uint32(uint(b, 4)), caller, frames, t.Mode)
+	v.Frames = d.Resolver.UserStack(uint32(uint(b, 4)), int(count>>types.StackPointShift)-1, caller, frames, t.Mode)
 	if len(v.Frames) > t.Depth {
 		v.Frames = v.Frames[:t.Depth]
 	}

@@ -124,7 +124,7 @@ func (g *gen) acquire(quit ir.Label) {
 		b.StoreImm(4, ir.FP, key, int64(i))
 		p := b.Call(asm.FnMapLookupElem, ir.M(ScratchName), ir.A(ir.FP, key))
 		b.IfImm(ir.EQ, p, 0, next)
-		if g.c.opts.AtomicFetch {
+		if g.c.opts.Features.Has(AtomicFetch) {
 			old := b.Xchg(p, 0, b.Imm(1))
 			b.Set(g.buf, p)
 			b.IfImm(ir.EQ, old, 0, got)

@@ -457,7 +457,7 @@ func (g *gen) series(p, n ir.Reg, t *types.Type) {
 // eachCPU makes a loop over the CPUs' copies of an entry; body gets a pointer that is not 0.
 func (g *gen) eachCPU(m *check.Map, key memory, body func(p ir.Reg)) {
 	b := g.b
-	if !g.c.opts.PerCPULookup {
+	if !g.c.opts.Features.Has(PerCPULookup) {
 		refuse(m.Span, "%s is kept per CPU, and reading all CPUs' values in a program needs bpf_map_lookup_percpu_elem (Linux 5.19)", m.Name)
 	}
 	s := g.storage(m)

@@ -29,6 +29,13 @@ func (g *gen) stack(dst memory, t *types.Type, span diag.Span) {
 	b.Jump(end)
 	b.Bind(ok)
 	b.ApplyImm(ir.Shr, n, 3)
+	if t.Kind == types.UStack && g.class == Uprobe && !g.ret && (len(g.points) == 1 || g.c.cookies(g.class)) {
+		// Which point was hit tells where its file is loaded, also when the process is gone before anybody looks.
+		point := b.Copy(g.point())
+		b.ApplyImm(ir.Add, point, 1)
+		b.ApplyImm(ir.Shl, point, types.StackPointShift)
+		b.Apply(ir.Or, n, point)
+	}
 	g.store(dst.at(4), 4, n)
 	b.Bind(end)
 	if t.Kind == types.UStack && g.atEntry() {

@@ -202,7 +202,7 @@ func (g *gen) limit(at check.Stmt) {
 
 func (g *gen) while(s *check.While) {
 	b := g.b
-	if !g.c.opts.Loop {
+	if !g.c.opts.Features.Has(Loop) {
 		g.inlineLoop(s, func(end ir.Label) { g.cond(s.Cond, end, false) }, s.Body)
 		return
 	}
@@ -234,7 +234,7 @@ func (g *gen) forRange(s *check.ForRange) {
 	b.Apply(ir.Sub, n, start)
 	first := memory{space: inFrame, off: g.main.Slot(8)}
 	g.store(first, 8, start)
-	if !g.c.opts.Loop {
+	if !g.c.opts.Features.Has(Loop) {
 		last := memory{space: inFrame, off: g.main.Slot(8)}
 		g.store(last, 8, b.Op(ir.Add, start, n))
 		g.inlineLoop(s, func(stop ir.Label) {
@@ -282,7 +282,7 @@ func (g *gen) inlineLoop(at check.Stmt, head func(end ir.Label), body *check.Blo
 // forMap runs the body for each entry with the variable as (key, value).
 func (g *gen) forMap(s *check.ForMap) {
 	b := g.b
-	if !g.c.opts.ForEach {
+	if !g.c.opts.Features.Has(ForEach) {
 		refuse(s.Span, "going through a map in a program needs bpf_for_each_map_elem (Linux 5.13)")
 	}
 	st := g.storage(s.Map)
