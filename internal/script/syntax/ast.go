@@ -409,6 +409,9 @@ type CField struct {
 	Name string // empty: unnamed struct, union or padding bit-field
 	Type CType
 	Bits int // width of a bit-field; -1: not one
+
+	Align  int  // __attribute__((aligned(N))) of the member, 0: natural
+	Packed bool // __attribute__((packed)) of the member: aligned to 1
 }
 
 // CType is a C type as written.
@@ -416,8 +419,10 @@ type CType struct {
 	Base       string   // "int", "unsigned long", "struct foo", "enum e", "u64", "void", …
 	Inline     *CStruct // a struct or union defined in place
 	InlineEnum *CEnum
-	Mods       []TypeMod // outermost last: `int *a[4]` is [pointer, array 4]
-	Func       bool      // a function pointer
+	// Mods are outermost last (`int *a[4]` is [pointer, array 4], `int (*p)[4]` is [array 4, pointer]), except that
+	// dimensions that follow each other are in the order of the text (`int a[2][3]` is [array 2, array 3]).
+	Mods []TypeMod
+	Func bool // a function pointer
 }
 
 // CEnum is an enum definition.

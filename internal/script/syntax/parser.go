@@ -28,6 +28,11 @@ func Parse(src *diag.Source, opts ParseOptions, diags *diag.List) *File {
 	p := newParser(src, opts, diags)
 	p.file = file
 	p.program()
+	if len(p.cText) > 0 || len(opts.Include.Files) > 0 {
+		u := newCUnit(opts.Include, diags)
+		u.readC(src, p.cText)
+		file.CDefs = u.finish()
+	}
 	return file
 }
 
@@ -67,6 +72,7 @@ type parser struct {
 	depth   int
 	inPred  bool // in a predicate, where '/' before '{' ends it
 	chained int  // length of the current chain of else-ifs
+	cText   []cSegment
 }
 
 func newParser(src *diag.Source, opts ParseOptions, diags *diag.List) *parser {
