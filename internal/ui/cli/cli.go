@@ -60,6 +60,7 @@ type named struct {
 func commands() []named {
 	return []named{
 		{"demo", newDemo},
+		{"doctor", newDoctor},
 		{"version", newVersion},
 	}
 }

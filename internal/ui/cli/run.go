@@ -55,6 +55,9 @@ func (a *app) run(cmd *cobra.Command, s *settings, args []string) error {
 	case s.version:
 		a.version(a.out)
 		return nil
+	case s.info:
+		a.info(a.out)
+		return nil
 	case cmd.Flags().NFlag() == 0 && len(args) == 0:
 		a.usage(a.err)
 		return &statusError{status: exitUsage}
