@@ -509,14 +509,21 @@ func (p *printer) typ(t *TypeExpr) {
 		p.typeOrExpr(t.OfType, t.Of)
 		p.text(")")
 	}
-	for _, m := range t.Mods {
+	p.text(modsText(t.Mods))
+}
+
+// modsText writes the suffixes of a type.
+func modsText(mods []TypeMod) string {
+	var b strings.Builder
+	for _, m := range mods {
 		switch {
 		case m.Pointer:
-			p.text("*")
+			b.WriteByte('*')
 		case m.NoLen:
-			p.text("[]")
+			b.WriteString("[]")
 		default:
-			p.text("[" + strconv.Itoa(m.Len) + "]")
+			b.WriteString("[" + strconv.Itoa(m.Len) + "]")
 		}
 	}
+	return b.String()
 }

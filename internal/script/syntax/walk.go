@@ -14,6 +14,21 @@ func (m *Macro) Pos() diag.Span { return m.Span }
 // Pos returns the place of `fn name`.
 func (f *Func) Pos() diag.Span { return f.Span }
 
+// defSpan is the place of a C definition.
+func defSpan(d CDef) diag.Span {
+	switch d := d.(type) {
+	case *CStruct:
+		return d.Span
+	case *CEnum:
+		return d.Span
+	case *CTypedef:
+		return d.Span
+	case *CDefine:
+		return d.Span
+	}
+	return diag.Span{}
+}
+
 // Inspect calls f for a node and, if f returns true, for each node below it, in the order of the text.
 func Inspect(n Node, f func(Node) bool) {
 	if f(n) {
