@@ -404,3 +404,9 @@ func (b *Builder) ExitReg(r Reg) { b.add(inst{kind: kExit, a: r}) }
 func (b *Builder) Comment(format string, args ...any) {
 	b.add(inst{kind: kComment, name: fmt.Sprintf(format, args...)})
 }
+
+// Move takes the instructions from mark to the end and puts them in front of the one at position to.
+func (b *Builder) Move(mark, to int) {
+	tail := append([]inst(nil), b.ins[mark:]...)
+	b.ins = append(b.ins[:to:to], append(tail, b.ins[to:mark]...)...)
+}
