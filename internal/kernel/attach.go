@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"runtime"
 	"sync"
 
@@ -119,7 +118,8 @@ func (a *attacher) outcome(p *loadedProgram, point *probe.Point, err error) erro
 	if err == nil {
 		return nil
 	}
-	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) || errors.Is(err, unix.EMFILE) {
+	var known *PermissionError // of this point alone
+	if !errors.As(err, &known) && (errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) || errors.Is(err, unix.EMFILE)) {
 		return explain("attach "+point.Name, err)
 	}
 	a.mu.Lock()
@@ -199,9 +199,6 @@ func target(p *probe.Point) string {
 func (a *attacher) setBPF(event, prog int, cookie uint64) error {
 	defer runtime.KeepAlive(a.Loaded)
 	if cookie != 0 {
-		if err := a.features.Need(AttachCookie, ""); err != nil {
-			return err
-		}
 		link, err := bpf(cmdLinkCreate, &attrLinkPerf{
 			progFD: uint32(prog), targetFD: uint32(event), attachType: attachPerfEvent, cookie: cookie,
 		})
@@ -251,10 +248,4 @@ func raiseFiles() bool {
 	}
 	want = unix.Rlimit{Cur: l.Max, Max: l.Max}
 	return l.Cur < l.Max && unix.Setrlimit(unix.RLIMIT_NOFILE, &want) == nil
-}
-
-// processGone tells whether pid has ended.
-func processGone(pid int) bool {
-	_, err := os.Stat(fmt.Sprintf("/proc/%d", pid))
-	return errors.Is(err, os.ErrNotExist)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
 	"trocar/internal/process/probe"
@@ -468,5 +469,106 @@ func TestIterate(t *testing.T) {
 	// The program runs once more at the end, without a task.
 	if n := len(drain(t, l)); n < 2 || n > len(threads)+4 {
 		t.Errorf("%d of %d threads", n, len(threads))
+	}
+}
+
+// TestKernelFunctions: kprobes and the like where the kernel has them, else an error that names what is missing.
+func TestKernelFunctions(t *testing.T) {
+	needRoot(t)
+	path := build(t, "target", targetSource)
+	c := start(t, path)
+	const function = "wake_up_new_task"
+	for _, p := range []*Program{
+		{Name: "kprobe", Type: Kprobe, Insns: sender(1, -1, true), Cookies: []uint64{5}},
+		{Name: "kretprobe", Type: Kprobe, Return: true, Insns: sender(1, -1, false)},
+		{Name: "fentry", Type: Fentry, Insns: sender(1, -1, false)},
+		{Name: "fexit", Type: Fexit, Insns: sender(1, -1, false)},
+	} {
+		t.Run(p.Name, func(t *testing.T) {
+			p.Points = []*probe.Point{{Kind: probe.Kprobe, Name: p.Name + ":" + function, Event: function}}
+			l, err := Load(&Object{Maps: []*ebpf.MapSpec{ringSpec()}, Programs: []*Program{p}}, Options{})
+			if err == nil {
+				defer l.Close()
+				var failed []AttachError
+				failed, err = l.Attach(t.Context(), nil)
+				if len(failed) > 0 {
+					err = &failed[0]
+				}
+			}
+			if err != nil {
+				t.Log(err)
+				if !Unavailable(err) {
+					t.Errorf("%v is not said to be for want of a feature", err)
+				}
+				return
+			}
+			for range 23 {
+				c.ask("thread 1")
+			}
+			n := 0
+			for _, e := range drain(t, l) {
+				if int(e.tgid) == c.pid() {
+					n++
+				}
+			}
+			if n != 23 {
+				t.Errorf("%d events, want 23", n)
+			}
+		})
+	}
+}
+
+// TestScratchIsShared shows why per-CPU memory must be taken by a program before it works in it: a timer's program runs in
+// the midst of a uprobe's.
+func TestScratchIsShared(t *testing.T) {
+	needRoot(t)
+	path := build(t, "target", targetSource)
+	syms := symbols(t, path)
+	element := func(out string) asm.Instructions {
+		return asm.Instructions{
+			asm.StoreImm(asm.RFP, -4, 0, asm.Word),
+			asm.LoadMapPtr(asm.R1, 0).WithReference("scratch"),
+			asm.Mov.Reg(asm.R2, asm.RFP),
+			asm.Add.Imm(asm.R2, -4),
+			asm.FnMapLookupElem.Call(),
+			asm.JEq.Imm(asm.R0, 0, out),
+			asm.Mov.Reg(asm.R6, asm.R0),
+		}
+	}
+	end := asm.Instructions{asm.Mov.Imm(asm.R0, 0).WithSymbol("out"), asm.Return()}
+	timer := append(element("out"),
+		asm.Mov.Imm(asm.R1, 77),
+		asm.StoreMem(asm.R6, 0, asm.R1, asm.DWord))
+	slow := append(element("out"),
+		asm.Mov.Imm(asm.R1, 1),
+		asm.StoreMem(asm.R6, 0, asm.R1, asm.DWord),
+		asm.Mov.Imm(asm.R8, 0),
+		asm.Add.Imm(asm.R8, 1).WithSymbol("loop"),
+		asm.FnKtimeGetNs.Call(),
+		asm.JLT.Imm(asm.R8, 300, "loop"),
+		asm.LoadMem(asm.R1, asm.R6, 0, asm.DWord),
+		asm.JEq.Imm(asm.R1, 1, "out"),
+		asm.LoadMem(asm.R1, asm.R6, 8, asm.DWord),
+		asm.Add.Imm(asm.R1, 1),
+		asm.StoreMem(asm.R6, 8, asm.R1, asm.DWord))
+	l, err := Load(&Object{
+		Maps: []*ebpf.MapSpec{{Name: "scratch", Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: 16, MaxEntries: 1}},
+		Programs: []*Program{
+			{Name: "slow", Type: Uprobe, Insns: append(slow, end...), Points: []*probe.Point{point(path, syms["work"], 0)}},
+			{Name: "timer", Type: PerfEvent, Insns: append(timer, end...), Points: []*probe.Point{{Kind: probe.Profile, Name: "profile:us:100", Period: 100_000}}},
+		},
+	}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	attachAll(t, l)
+	c := start(t, path)
+	if !within(5*time.Second, func() bool {
+		c.ask("call 10000")
+		n, _ := l.Map("scratch").Sum(0, 8)
+		return n > 0
+	}) {
+		t.Error("the memory never changed: is it safe now?")
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"os"
+	"runtime"
 	"sync"
 
 	"github.com/cilium/ebpf/asm"
@@ -46,6 +47,7 @@ const (
 	MapLookupPercpu
 	CopyFromUserTask
 	ProbeWriteUser
+	Nop5Call
 	KernelBTF
 	numFeatures
 )
@@ -183,6 +185,9 @@ func (x Feature) Info() FeatureInfo {
 		}}
 	case ProbeWriteUser:
 		return helper("writing to user memory (bpf_probe_write_user)", "4.8", asm.FnProbeWriteUser)
+	case Nop5Call:
+		// The first version of it overwrites the red zone when the nop is not at the function's entry.
+		return FeatureInfo{"uprobes on 5-byte nops by a call", "6.18", func(*Features) bool { return haveUprobeCall() }}
 	case KernelBTF:
 		return FeatureInfo{"its own type information (BTF)", "4.18", func(*Features) bool {
 			_, err := os.Stat(kernelBTF)
@@ -277,6 +282,16 @@ func loadRaw(progType, attachType, flags uint32, insns asm.Instructions) (int, e
 		expectedType: attachType,
 	}
 	return bpf(cmdProgLoad, &attr)
+}
+
+// haveUprobeCall: the system call that such probes make answers ENXIO when anybody else makes it.
+func haveUprobeCall() bool {
+	const number = 336
+	if runtime.GOARCH != "amd64" {
+		return false
+	}
+	_, _, errno := unix.Syscall(number, 0, 0, 0)
+	return errno == unix.ENXIO
 }
 
 func haveRingBuf() bool {

@@ -198,9 +198,16 @@ func (l *Loaded) loadProgram(p *loadedProgram, opts Options) error {
 		case l.features.Has(UprobeMulti):
 			p.multi = true
 			spec.AttachType = attachUprobeMulti
+		default:
+			if err := l.needCookies(p); err != nil {
+				return err
+			}
 		}
 	case Kprobe:
 		spec.Type = ebpf.Kprobe
+		if err := l.needCookies(p); err != nil {
+			return err
+		}
 	case PerfEvent:
 		spec.Type = ebpf.PerfEvent
 	case Tracepoint:
@@ -236,6 +243,16 @@ func (l *Loaded) loadProgram(p *loadedProgram, opts Options) error {
 	var err error
 	p.prog, err = loadSpec(spec, p.Name, opts)
 	return err
+}
+
+// needCookies: perf events carry cookies from 5.15 on.
+func (l *Loaded) needCookies(p *loadedProgram) error {
+	for _, c := range p.Cookies {
+		if c != 0 {
+			return l.features.Need(AttachCookie, "")
+		}
+	}
+	return nil
 }
 
 func loadSpec(spec *ebpf.ProgramSpec, name string, opts Options) (*ebpf.Program, error) {

@@ -23,9 +23,10 @@ import (
 //
 // One goroutine reads. Wake may be called from any.
 type Ring struct {
+	m        *ebpf.Map
 	mem      ringMemory
 	consumer []byte // mapping: the consumer's position
-	producer []byte // mapping: the producer's position, then the data twice
+	producer []byte // mapping: the producer's position
 	epoll    int
 	wake     int // eventfd
 	stats    RingStats
@@ -83,7 +84,7 @@ func nearestPower(n uint64) uint64 {
 func openRing(m *ebpf.Map) (*Ring, error) {
 	size := int(m.MaxEntries())
 	page := os.Getpagesize()
-	r := &Ring{epoll: -1, wake: -1}
+	r := &Ring{m: m, epoll: -1, wake: -1}
 	r.stats.Size = size
 	var err error
 	defer func() {
@@ -92,18 +93,18 @@ func openRing(m *ebpf.Map) (*Ring, error) {
 		}
 	}()
 	// Documentation/bpf/ringbuf.rst: a page that we may write (our position), a page that we may only read (the
-	// producer's), then the data mapped twice in a row, so that a record at the end continues behind it.
+	// producer's), then the data twice in a row, so that a record at the end continues behind it.
 	if r.consumer, err = unix.Mmap(m.FD(), 0, page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED); err != nil {
 		return nil, err
 	}
-	if r.producer, err = unix.Mmap(m.FD(), int64(page), page+2*size, unix.PROT_READ, unix.MAP_SHARED); err != nil {
+	if r.producer, err = unix.Mmap(m.FD(), int64(page), page, unix.PROT_READ, unix.MAP_SHARED); err != nil {
 		return nil, err
 	}
 	r.mem = ringMemory{
 		consumer: (*uint64)(unsafe.Pointer(&r.consumer[0])),
 		producer: (*uint64)(unsafe.Pointer(&r.producer[0])),
-		data:     r.producer[page:],
 		mask:     uint64(size - 1),
+		slide:    r.slide,
 	}
 	if r.wake, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
 		return nil, err
@@ -128,14 +129,38 @@ func (r *Ring) close() {
 		}
 	}
 	r.epoll, r.wake = -1, -1
+	for _, mapping := range [][]byte{r.mem.window, r.producer, r.consumer} {
+		if mapping != nil {
+			unix.Munmap(mapping)
+		}
+	}
 	r.mem = ringMemory{}
-	if r.producer != nil {
-		unix.Munmap(r.producer)
-	}
-	if r.consumer != nil {
-		unix.Munmap(r.consumer)
-	}
 	r.producer, r.consumer = nil, nil
+}
+
+// ringWindow is how much of the data is mapped at once. All of it, twice, would be shown as 32 MB of memory in use by this
+// process for a ring of 16 MB; a window that moves along costs a nanosecond a record.
+const ringWindow = 1 << 20
+
+// slide maps the data from offset at on, at least need bytes.
+func (r *Ring) slide(at, need uint64) ([]byte, uint64, error) {
+	page := uint64(os.Getpagesize())
+	size := r.mem.mask + 1
+	base, length := at&^(page-1), uint64(ringWindow)
+	if 2*size <= 4*ringWindow {
+		base, length = 0, 2*size // small: all of it, once and for all
+	}
+	length = max(length, (at-base+need+page-1)&^(page-1))
+	length = min(length, 2*size-base)
+	if r.mem.window != nil {
+		unix.Munmap(r.mem.window)
+		r.mem.window = nil
+	}
+	window, err := unix.Mmap(r.m.FD(), int64(2*page+base), int(length), unix.PROT_READ, unix.MAP_SHARED)
+	if err != nil {
+		return nil, 0, fmt.Errorf("cannot map the ring buffer: %w", err)
+	}
+	return window, base, nil
 }
 
 // Read calls fn for each record at hand and returns how many there were; it does not wait. The record is the ring's own
@@ -210,8 +235,26 @@ func (r *Ring) Stats() RingStats { return r.stats }
 // ringMemory is the shared memory of a ring buffer, and how it is read.
 type ringMemory struct {
 	consumer, producer *uint64
-	data               []byte // twice
-	mask               uint64
+	mask               uint64 // size of the data - 1
+	// window is the part of the data, counted as twice in a row, that begins at base; slide moves it.
+	window []byte
+	base   uint64
+	slide  func(at, need uint64) (window []byte, base uint64, err error)
+}
+
+// bytes gives n bytes of the data at the offset at, below the size; at+n may be beyond it.
+func (m *ringMemory) bytes(at, n uint64) ([]byte, error) {
+	if at < m.base || at+n > m.base+uint64(len(m.window)) {
+		var err error
+		if m.window, m.base, err = m.slide(at, n); err != nil {
+			return nil, err
+		}
+		if at < m.base || at+n > m.base+uint64(len(m.window)) {
+			return nil, errRing
+		}
+	}
+	at -= m.base
+	return m.window[at : at+n : at+n], nil
 }
 
 const (
@@ -241,9 +284,12 @@ func (m *ringMemory) read(fn func([]byte) error, stats *RingStats) (n int, err e
 		}
 		for position < end && err == nil {
 			at := position & m.mask
-			header := atomic.LoadUint32((*uint32)(unsafe.Pointer(&m.data[at])))
+			var head, record []byte
+			if head, err = m.bytes(at, ringHeader); err != nil {
+				break
+			}
+			header := atomic.LoadUint32((*uint32)(unsafe.Pointer(&head[0])))
 			if header&ringBusy != 0 {
-				end = position
 				err = errBusy
 				break
 			}
@@ -256,10 +302,13 @@ func (m *ringMemory) read(fn func([]byte) error, stats *RingStats) (n int, err e
 			if header&ringDiscard != 0 {
 				stats.Discarded++
 			} else {
+				if record, err = m.bytes(at, ringHeader+size); err != nil {
+					break
+				}
 				stats.Records++
 				stats.Bytes += size
 				n++
-				err = fn(m.data[at+ringHeader : at+ringHeader+size : at+ringHeader+size])
+				err = fn(record[ringHeader:])
 			}
 			position = next
 			if position-told >= batch {

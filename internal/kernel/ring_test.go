@@ -17,7 +17,9 @@ import (
 // fakeRing is ring memory as a kernel would leave it, made of ordinary memory.
 type fakeRing struct {
 	ringMemory
+	data                   []byte // twice
 	consumerAt, producerAt uint64
+	slides                 int
 }
 
 func newFakeRing(size int, data []byte, consumer, producer uint64) *fakeRing {
@@ -26,7 +28,14 @@ func newFakeRing(size int, data []byte, consumer, producer uint64) *fakeRing {
 	mem := unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), 2*size)
 	copy(mem[:size], data)
 	copy(mem[size:], mem[:size])
-	r.ringMemory = ringMemory{consumer: &r.consumerAt, producer: &r.producerAt, data: mem, mask: uint64(size - 1)}
+	r.data = mem
+	r.ringMemory = ringMemory{consumer: &r.consumerAt, producer: &r.producerAt, mask: uint64(size - 1)}
+	// Windows as small as can be, so that they move all the time.
+	r.slide = func(at, need uint64) ([]byte, uint64, error) {
+		r.slides++
+		base := at &^ 15
+		return mem[base:min(base+max(32, at-base+need), uint64(2*size))], base, nil
+	}
 	return r
 }
 
@@ -259,6 +268,7 @@ func BenchmarkRing(b *testing.B) {
 	for r.producerAt+40 <= 1<<20 {
 		r.put(0, "a record of thirty-two bytes ...")
 	}
+	r.slide = func(_, _ uint64) ([]byte, uint64, error) { return r.data, 0, nil }
 	end := r.producerAt
 	var stats RingStats
 	sum := 0

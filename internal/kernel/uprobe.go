@@ -94,7 +94,7 @@ func (a *attacher) multi(p *loadedProgram, g *group) error {
 	}
 	if !onePointsFault(err) || len(g.sites) == 1 {
 		for _, s := range g.sites {
-			if err := a.outcome(p, s.point, explainUprobe(g, s.point, err)); err != nil {
+			if err := a.outcome(p, s.point, explainLink(g, s.point, err)); err != nil {
 				return err
 			}
 		}
@@ -164,7 +164,7 @@ func (a *attacher) sift(p *loadedProgram, g *group) ([]site, error) {
 	for i, s := range g.sites {
 		if bad[i] == nil {
 			good = append(good, s)
-		} else if err := a.outcome(p, s.point, explainUprobe(g, s.point, bad[i])); err != nil {
+		} else if err := a.outcome(p, s.point, explainLink(g, s.point, bad[i])); err != nil {
 			return nil, err
 		}
 	}
@@ -285,6 +285,19 @@ func (a *attacher) pmuType(name string) (uint32, error) {
 
 // enotsupp is a kernel-internal number that reaches user space: the instruction is one that uprobes cannot step over.
 const enotsupp = unix.Errno(524)
+
+// explainLink is explainUprobe for links. They need no more rights than the program did that was loaded already, so what is
+// not permitted is to open the file.
+func explainLink(g *group, point *probe.Point, err error) error {
+	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) {
+		p := &PermissionError{What: "open " + g.path, Err: err}
+		if strings.HasPrefix(g.path, "/proc/") {
+			p.Cause, p.Way = "files of another user's process", "run trocar as root, or with cap_sys_ptrace and cap_checkpoint_restore as well"
+		}
+		return p
+	}
+	return explainUprobe(g, point, err)
+}
 
 // explainUprobe says in words what the kernel's number means for a uprobe.
 func explainUprobe(g *group, point *probe.Point, err error) error {

@@ -1,0 +1,135 @@
+package kernel
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Report is what this machine offers, for people: what trocar --info and trocar doctor show.
+type Report struct {
+	Release, Version, Arch string
+
+	MissingCaps   []string // capabilities that tracing needs and this process lacks
+	UserNamespace bool     // whose root has no rights in the kernel
+	Seccomp       bool
+	Lockdown      string // none, integrity, confidentiality; "" : not built in
+
+	Sysctls []Sysctl
+
+	OnlineCPUs, PossibleCPUs int
+	RingSize                 uint32 // default of the ring buffer
+
+	// Tracefs is where tracefs is mounted; "" with TracefsOK: nowhere, but it can be mounted privately.
+	Tracefs   string
+	TracefsOK bool
+
+	Sources  []Source
+	Features []FeatureState
+}
+
+// Sysctl is a setting of the kernel.
+type Sysctl struct{ Name, Value string }
+
+// Source is one of perf's event sources.
+type Source struct {
+	Name string
+	OK   bool
+	Use  string // what needs it
+}
+
+// FeatureState is a feature and whether it is there.
+type FeatureState struct {
+	Feature Feature
+	FeatureInfo
+	OK bool
+}
+
+// Inspect asks for everything, which takes some tens of milliseconds.
+func Inspect(f *Features) *Report {
+	r := &Report{Arch: runtime.GOARCH, RingSize: DefaultRingSize(0), PossibleCPUs: possibleCPUs()}
+	var u unix.Utsname
+	if unix.Uname(&u) == nil {
+		r.Release, r.Version = unix.ByteSliceToString(u.Release[:]), unix.ByteSliceToString(u.Version[:])
+	}
+	mine := readRights()
+	r.MissingCaps, r.UserNamespace, r.Seccomp, r.Lockdown = mine.Missing, mine.UserNS, mine.Seccomp, mine.Lockdown
+	for _, name := range []string{
+		"kernel.unprivileged_bpf_disabled", "kernel.perf_event_paranoid", "kernel.perf_event_max_sample_rate",
+		"kernel.kptr_restrict", "kernel.yama.ptrace_scope", "net.core.bpf_jit_enable",
+	} {
+		text, err := os.ReadFile("/proc/sys/" + strings.ReplaceAll(name, ".", "/"))
+		if err == nil {
+			r.Sysctls = append(r.Sysctls, Sysctl{name, strings.TrimSpace(string(text))})
+		}
+	}
+	if cpus, err := onlineCPUs(); err == nil {
+		r.OnlineCPUs = len(cpus)
+	}
+	if t, err := openTracefs(); err == nil {
+		r.TracefsOK = true
+		if t.fd < 0 {
+			r.Tracefs = t.dir
+		}
+		t.close()
+	}
+	for _, s := range []Source{
+		{Name: "uprobe", Use: "uprobes before 6.6"},
+		{Name: "kprobe", Use: "kprobe, kretprobe"},
+		{Name: "breakpoint", Use: "watchpoint"},
+		{Name: "tracepoint", Use: "tracepoint"},
+		{Name: "software", Use: "interval, profile, software"},
+		{Name: "cpu", Use: "hardware"},
+	} {
+		_, err := os.Stat(filepath.Join("/sys/bus/event_source/devices", s.Name))
+		s.OK = err == nil
+		r.Sources = append(r.Sources, s)
+	}
+	for _, x := range AllFeatures() {
+		r.Features = append(r.Features, FeatureState{x, x.Info(), f.Has(x)})
+	}
+	return r
+}
+
+// Text is the report for reading.
+func (r *Report) Text() string {
+	var b strings.Builder
+	line := func(name, value string) {
+		b.WriteString("  " + name + ": " + value + "\n")
+	}
+	b.WriteString("System\n")
+	line("kernel", r.Release)
+	line("build", r.Version)
+	line("architecture", r.Arch)
+	line("CPUs", strconv.Itoa(r.OnlineCPUs)+" online, "+strconv.Itoa(r.PossibleCPUs)+" possible")
+	for _, s := range r.Sysctls {
+		line(s.Name, s.Value)
+	}
+	b.WriteString("\nRights\n")
+	line("capabilities", either(len(r.MissingCaps) == 0, "all that are needed", "missing "+strings.Join(r.MissingCaps, ", ")))
+	line("user namespace", either(r.UserNamespace, "yes: no rights in the kernel", "no"))
+	line("seccomp", either(r.Seccomp, "a filter is on", "off"))
+	line("lockdown", either(r.Lockdown == "", "not built in", r.Lockdown))
+	b.WriteString("\nKernel features\n")
+	for _, f := range r.Features {
+		line(f.Name, either(f.OK, "yes", "no (Linux "+f.Since+")"))
+	}
+	b.WriteString("\nEvent sources\n")
+	for _, s := range r.Sources {
+		line(s.Name, either(s.OK, "yes", "no (for "+s.Use+")"))
+	}
+	line("tracefs", either(r.Tracefs != "", r.Tracefs, either(r.TracefsOK, "not mounted; will be, privately", "no")))
+	line("ring buffer", strconv.Itoa(int(r.RingSize>>10))+" KB")
+	return b.String()
+}
+
+func either(yes bool, a, b string) string {
+	if yes {
+		return a
+	}
+	return b
+}
