@@ -149,14 +149,13 @@ func (t *Type) Quals() Qualifiers {
 	return t.Source.Quals
 }
 
-// Derive copies a type with a changed Source, for a typedef of it or a qualified form.
-func (t *Type) Derive(change func(*Source)) *Type {
+// Derive copies a type and changes the copy, for a typedef of it or a qualified form. The copy's Source is its own.
+func (t *Type) Derive(change func(*Type)) *Type {
 	d, s := *t, Source{}
 	if t.Source != nil {
 		s = *t.Source
 	}
 	d.Source = &s
-	change(&s)
 	if s.complete != nil {
 		s.complete = func() *Type {
 			full := t.Complete()
@@ -166,6 +165,7 @@ func (t *Type) Derive(change func(*Source)) *Type {
 			return full.Derive(change)
 		}
 	}
+	change(&d)
 	return &d
 }
 

@@ -1,0 +1,111 @@
+package debuginfo
+
+import (
+	"hash/maphash"
+	"runtime"
+	"sync"
+
+	"trocar/internal/binary/objfile"
+)
+
+// scanner goes through units one after another with memory of its own, for work that several do at once.
+type scanner struct {
+	in    *Info
+	table abbrevTable
+	unit  *unit // being gone through
+	last  *unit // whose abbreviations are in table
+	die   die
+	aux   die
+}
+
+// abbrevs reads the unit's abbreviations into the scanner's memory.
+func (s *scanner) abbrevs(u *unit) (*abbrevTable, error) {
+	s.unit = u
+	section, off := u.abbrevs()
+	if l := s.last; l != nil && l.f == u.f && l.format == u.format {
+		if _, lastOff := l.abbrevs(); lastOff == off {
+			return &s.table, nil
+		}
+	}
+	s.last = nil
+	if err := s.table.parse(section, off, u.format, 0); err != nil {
+		return nil, err
+	}
+	s.last = u
+	return &s.table, nil
+}
+
+// follow reads the entry a reference leads to into s.aux if it is in the same unit, else with memory of its own.
+func (s *scanner) follow(u *unit, v value) (*die, bool) {
+	switch v.form {
+	case formRef1, formRef2, formRef4, formRef8, formRefUdata:
+		if u == s.unit && v.u < uint64(u.end) {
+			return &s.aux, s.aux.read(u, &s.table, int(v.u))
+		}
+	}
+	return u.ref(v)
+}
+
+// everyUnit calls visit for each unit of the program with code or types, several at once. in.mu is held. What visit
+// returns false for ends the scan early.
+func (in *Info) everyUnit(visit func(s *scanner, u *unit) bool) error {
+	list := in.main.unitList()
+	if in.main.alt != nil {
+		list = append(list[:len(list):len(list)], in.main.alt.unitList()...)
+	}
+	workers := max(1, min(runtime.GOMAXPROCS(0), 8, len(list)))
+	units := make(chan *unit)
+	stop := make(chan struct{})
+	var once sync.Once
+	errs := make([]error, workers)
+	var wg sync.WaitGroup
+	for n := range workers {
+		wg.Go(func() {
+			defer objfile.Guard(&errs[n])()
+			s := scanner{in: in}
+			for u := range units {
+				if !visit(&s, u) {
+					once.Do(func() { close(stop) })
+				}
+			}
+		})
+	}
+	var err error
+	func() {
+		defer close(units)
+		defer objfile.Guard(&err)()
+		for _, u := range list {
+			if u.typeOff == 0 {
+				full, splitErr := u.full(in) // may open files: not by the workers
+				if splitErr == nil {
+					u = full
+				} else if u.load().err == nil {
+					in.main.mu.Lock()
+					in.main.note(splitErr)
+					in.main.mu.Unlock()
+				}
+			} else {
+				u.load()
+			}
+			select {
+			case units <- u:
+			case <-stop:
+				return
+			}
+		}
+	}()
+	wg.Wait()
+	for _, e := range errs {
+		if e != nil && err == nil {
+			err = e
+		}
+	}
+	return err
+}
+
+// nameHash hashes names for the indexes.
+type nameHash struct{ seed maphash.Seed }
+
+func (h nameHash) of(name []byte) uint64 { return maphash.Bytes(h.seed, name) }
+
+func newNameHash() nameHash { return nameHash{maphash.MakeSeed()} }

@@ -1,0 +1,181 @@
+package debuginfo
+
+import (
+	"errors"
+	"fmt"
+	"sort"
+	"sync"
+	"sync/atomic"
+
+	"trocar/internal/binary/objfile"
+)
+
+// Sections gives the sections of an object file. *objfile.File does.
+type Sections interface {
+	// Data returns a section's content, decompressed; objfile.ErrNoSection if there is none.
+	Data(name string) ([]byte, error)
+	// Section returns a section's header.
+	Section(name string) (objfile.Section, bool)
+}
+
+// sectionID names a DWARF section.
+type sectionID uint8
+
+const (
+	secInfo sectionID = iota
+	secTypes
+	secAbbrev
+	secStr
+	secLineStr
+	secStrOffsets
+	secAddr
+	secRanges
+	secRnglists
+	secLoc
+	secLoclists
+	secLine
+	secAranges
+	secCUIndex
+	secTUIndex
+	numSections
+)
+
+var sectionNames = [numSections]string{
+	"info", "types", "abbrev", "str", "line_str", "str_offsets", "addr", "ranges", "rnglists", "loc", "loclists", "line",
+	"aranges", "cu_index", "tu_index",
+}
+
+// file is one file with DWARF: the program's or its separate debug file, a .dwo or .dwp, or dwz's common file.
+type file struct {
+	info *Info
+	name string
+	sec  Sections
+	dwo  bool // sections are named .debug_*.dwo
+	alt  *file
+	id   int // among the files of an Info
+
+	mu   sync.Mutex
+	data [numSections]atomic.Pointer[[]byte]
+	err  error // the first damage found; what could be read before it counts
+
+	abbrevs abbrevCache
+
+	unitsOnce sync.Once
+	units     []*unit // of .debug_info, by offset
+	typeUnits []*unit // of .debug_types (DWARF 4), by offset
+	sigsOnce  sync.Once
+	sigs      map[uint64]*unit // type units by signature
+
+	pkgOnce sync.Once
+	pkg     *dwp
+}
+
+// section returns the content of a DWARF section, nil if there is none.
+func (f *file) section(id sectionID) []byte {
+	if b := f.data[id].Load(); b != nil {
+		return *b
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if b := f.data[id].Load(); b != nil {
+		return *b
+	}
+	name := ".debug_" + sectionNames[id]
+	if f.dwo && id < secAranges {
+		name += ".dwo"
+	}
+	b, err := f.sec.Data(name)
+	if err != nil {
+		if !errors.Is(err, objfile.ErrNoSection) {
+			f.note(fmt.Errorf("%s: %s: %w", f.name, name, err))
+		}
+		b = nil
+	}
+	f.data[id].Store(&b)
+	return b
+}
+
+// note keeps the first damage found. f.mu is held, or the file is only known here.
+func (f *file) note(err error) {
+	if f.err == nil {
+		f.err = err
+	}
+}
+
+func (f *file) damage() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.err
+}
+
+// maxUnits bounds the units of a file. Browsers with all type units have some hundred thousand.
+const maxUnits = 1 << 20
+
+// unitList returns the units of .debug_info. Only their headers are read.
+func (f *file) unitList() []*unit {
+	f.unitsOnce.Do(func() {
+		var err error
+		f.units, err = f.scanUnits(secInfo)
+		if err == nil {
+			f.typeUnits, err = f.scanUnits(secTypes)
+		}
+		if err != nil {
+			f.mu.Lock()
+			f.note(fmt.Errorf("%s: %w", f.name, err))
+			f.mu.Unlock()
+		}
+	})
+	return f.units
+}
+
+func (f *file) scanUnits(id sectionID) ([]*unit, error) {
+	b := f.section(id)
+	var units []*unit
+	for off := 0; off < len(b); {
+		u, err := f.parseUnit(id, b, off)
+		if err != nil {
+			return units, err
+		}
+		if u != nil {
+			units = append(units, u)
+			if len(units) > maxUnits {
+				return units, errors.New("too many units")
+			}
+			off = u.end
+			continue
+		}
+		off += 4 // a padding of zeros
+	}
+	return units, nil
+}
+
+// unitAt returns the unit of .debug_info (or .debug_types) that an offset lies in.
+func (f *file) unitAt(id sectionID, off uint64) *unit {
+	units := f.unitList()
+	if id == secTypes {
+		units = f.typeUnits
+	}
+	i := sort.Search(len(units), func(i int) bool { return uint64(units[i].end) > off })
+	if i < len(units) && uint64(units[i].off) <= off {
+		return units[i]
+	}
+	return nil
+}
+
+// typeUnit returns the unit that describes the type of a signature.
+func (f *file) typeUnit(sig uint64) *unit {
+	f.sigsOnce.Do(func() {
+		f.sigs = make(map[uint64]*unit)
+		f.unitList()
+		for _, list := range [][]*unit{f.typeUnits, f.units} {
+			for _, u := range list {
+				if u.typeOff != 0 {
+					if _, ok := f.sigs[u.sig]; !ok {
+						f.sigs[u.sig] = u
+					}
+				}
+			}
+		}
+	})
+	return f.sigs[sig]
+}

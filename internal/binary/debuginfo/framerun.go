@@ -1,0 +1,247 @@
+package debuginfo
+
+import (
+	"errors"
+	"fmt"
+
+	"trocar/internal/binary/objfile"
+)
+
+// Instructions of call frame programs (DWARF 5, 6.4.2 and 7.24; GNU and AArch64 additions).
+const (
+	cfaAdvance            = 0x40 // in the upper two bits
+	cfaOffset             = 0x80
+	cfaRestore            = 0xc0
+	cfaNop                = 0x00
+	cfaSetLoc             = 0x01
+	cfaAdvance1           = 0x02
+	cfaAdvance2           = 0x03
+	cfaAdvance4           = 0x04
+	cfaOffsetExtended     = 0x05
+	cfaRestoreExtended    = 0x06
+	cfaUndefined          = 0x07
+	cfaSameValue          = 0x08
+	cfaRegister           = 0x09
+	cfaRememberState      = 0x0a
+	cfaRestoreState       = 0x0b
+	cfaDefCFA             = 0x0c
+	cfaDefCFARegister     = 0x0d
+	cfaDefCFAOffset       = 0x0e
+	cfaDefCFAExpression   = 0x0f
+	cfaExpression         = 0x10
+	cfaOffsetExtendedSF   = 0x11
+	cfaDefCFASF           = 0x12
+	cfaDefCFAOffsetSF     = 0x13
+	cfaValOffset          = 0x14
+	cfaValOffsetSF        = 0x15
+	cfaValExpression      = 0x16
+	cfaNegateRAState      = 0x2d // AArch64; DW_CFA_GNU_window_save elsewhere
+	cfaGNUArgsSize        = 0x2e
+	cfaGNUNegOffsetExtend = 0x2f
+)
+
+const (
+	maxFrameRegs  = 64 // rules of higher numbers (vector registers) are of no use here
+	maxRemembered = 64
+)
+
+// frameState is the row being built.
+type frameState struct {
+	cfa    CFARule
+	rules  [maxFrameRegs]RegRule
+	signed bool
+}
+
+// frameMachine runs the instructions of one entry.
+type frameMachine struct {
+	c          *cie
+	machine    objfile.Machine
+	loc        uint64
+	st         frameState
+	initial    frameState
+	remembered []frameState
+}
+
+// run returns the row at pc, or calls yield with each row if that isn't nil.
+func (e *fde) run(machine objfile.Machine, pc uint64, yield func(Row) bool) (row Row, found bool, err error) {
+	m := frameMachine{c: e.cie, machine: machine, loc: e.Low}
+	m.st.cfa.Reg = -1
+	m.defaults()
+	if _, err := m.step(e.cie.initial, nil); err != nil {
+		return Row{}, false, err
+	}
+	m.loc = e.Low
+	m.initial = m.st
+	high := e.High
+	stopped, err := m.step(e.ins, func(next uint64) bool {
+		if yield == nil {
+			if next > pc {
+				high = min(high, next)
+			}
+			return next <= pc
+		}
+		return next <= m.loc || yield(m.row(Range{m.loc, min(next, e.High)}))
+	})
+	if err != nil {
+		return Row{}, false, err
+	}
+	if yield != nil {
+		if !stopped && m.loc < e.High {
+			yield(m.row(Range{m.loc, e.High}))
+		}
+		return Row{}, false, nil
+	}
+	if m.st.cfa.Expr == nil && m.st.cfa.Reg < 0 {
+		return Row{}, false, errors.New("call frame information without a frame address")
+	}
+	return m.row(Range{m.loc, high}), true, nil
+}
+
+// defaults marks all registers as not mentioned.
+func (m *frameMachine) defaults() {
+	for i := range m.st.rules {
+		m.st.rules[i] = RegRule{Reg: i, Kind: architectural}
+	}
+}
+
+func (m *frameMachine) row(r Range) Row {
+	row := Row{Range: r, CFA: m.st.cfa, Return: m.c.ret, Signal: m.c.signal, SignedAddr: m.st.signed}
+	for _, rule := range m.st.rules {
+		if rule.Kind != architectural {
+			row.Saved = append(row.Saved, rule)
+		}
+	}
+	return row
+}
+
+// step runs instructions. Before each move to a new address it calls advance with it, and stops if that is false; the
+// row found so far then ends at that address.
+func (m *frameMachine) step(ins []byte, advance func(next uint64) bool) (stopped bool, err error) {
+	r := reader{b: ins}
+	set := func(reg uint64, rule RegRule) {
+		if reg < maxFrameRegs {
+			rule.Reg = int(reg)
+			m.st.rules[reg] = rule
+		}
+	}
+	restore := func(reg uint64) {
+		if reg < maxFrameRegs {
+			m.st.rules[reg] = m.initial.rules[reg]
+		}
+	}
+	for r.pos < len(r.b) {
+		op := r.u8()
+		next, moves := m.loc, true
+		switch op & 0xc0 {
+		case cfaAdvance:
+			next += uint64(op&0x3f) * m.c.codeAlign
+		case cfaOffset:
+			set(uint64(op&0x3f), RegRule{Kind: AtOffset, Offset: int64(r.uleb()) * m.c.dataAlign})
+			moves = false
+		case cfaRestore:
+			restore(uint64(op & 0x3f))
+			moves = false
+		default:
+			switch op {
+			case cfaSetLoc:
+				next = r.uint(m.c.addrSize)
+			case cfaAdvance1:
+				next += uint64(r.u8()) * m.c.codeAlign
+			case cfaAdvance2:
+				next += uint64(r.u16()) * m.c.codeAlign
+			case cfaAdvance4:
+				next += uint64(r.u32()) * m.c.codeAlign
+			default:
+				moves = false
+				if err := m.rule(op, &r, set, restore); err != nil {
+					return false, err
+				}
+			}
+		}
+		if r.bad {
+			return false, errShort
+		}
+		if moves {
+			if next < m.loc {
+				return false, errors.New("call frame information goes backwards")
+			}
+			if advance != nil && !advance(next) {
+				return true, nil
+			}
+			m.loc = next
+		}
+	}
+	return false, nil
+}
+
+// rule runs an instruction that changes the row.
+func (m *frameMachine) rule(op uint8, r *reader, set func(uint64, RegRule), restore func(uint64)) error {
+	st, align := &m.st, m.c.dataAlign
+	switch op {
+	case cfaNop:
+	case cfaOffsetExtended:
+		reg := r.uleb()
+		set(reg, RegRule{Kind: AtOffset, Offset: int64(r.uleb()) * align})
+	case cfaOffsetExtendedSF:
+		reg := r.uleb()
+		set(reg, RegRule{Kind: AtOffset, Offset: r.sleb() * align})
+	case cfaGNUNegOffsetExtend:
+		reg := r.uleb()
+		set(reg, RegRule{Kind: AtOffset, Offset: -int64(r.uleb()) * align})
+	case cfaValOffset:
+		reg := r.uleb()
+		set(reg, RegRule{Kind: ValueOffset, Offset: int64(r.uleb()) * align})
+	case cfaValOffsetSF:
+		reg := r.uleb()
+		set(reg, RegRule{Kind: ValueOffset, Offset: r.sleb() * align})
+	case cfaRestoreExtended:
+		restore(r.uleb())
+	case cfaUndefined:
+		set(r.uleb(), RegRule{Kind: Undefined})
+	case cfaSameValue:
+		set(r.uleb(), RegRule{Kind: SameValue})
+	case cfaRegister:
+		reg := r.uleb()
+		set(reg, RegRule{Kind: InOther, Offset: int64(r.uleb())})
+	case cfaExpression:
+		reg := r.uleb()
+		set(reg, RegRule{Kind: AtExpr, Expr: r.bytes(r.uleb())})
+	case cfaValExpression:
+		reg := r.uleb()
+		set(reg, RegRule{Kind: ValueExpr, Expr: r.bytes(r.uleb())})
+	case cfaRememberState:
+		if len(m.remembered) >= maxRemembered {
+			return errors.New("call frame information remembers too much")
+		}
+		m.remembered = append(m.remembered, *st)
+	case cfaRestoreState:
+		n := len(m.remembered)
+		if n == 0 {
+			return errors.New("call frame information restores what it has not remembered")
+		}
+		*st = m.remembered[n-1]
+		m.remembered = m.remembered[:n-1]
+	case cfaDefCFA:
+		st.cfa = CFARule{Reg: int(r.uleb() & 0xffff), Offset: int64(r.uleb())}
+	case cfaDefCFASF:
+		st.cfa = CFARule{Reg: int(r.uleb() & 0xffff), Offset: r.sleb() * align}
+	case cfaDefCFARegister:
+		st.cfa.Reg, st.cfa.Expr = int(r.uleb()&0xffff), nil
+	case cfaDefCFAOffset:
+		st.cfa.Offset = int64(r.uleb())
+	case cfaDefCFAOffsetSF:
+		st.cfa.Offset = r.sleb() * align
+	case cfaDefCFAExpression:
+		st.cfa = CFARule{Reg: -1, Expr: r.bytes(r.uleb())}
+	case cfaNegateRAState:
+		if m.machine != objfile.AArch64 {
+			return errors.New("call frame information with register windows")
+		}
+		st.signed = !st.signed
+	case cfaGNUArgsSize:
+		r.uleb()
+	default:
+		return fmt.Errorf("unknown call frame instruction %#x", op)
+	}
+	return nil
+}

@@ -1,0 +1,219 @@
+package debuginfo
+
+import (
+	"sort"
+	"sync"
+
+	"trocar/internal/binary/objfile"
+	"trocar/internal/binary/types"
+)
+
+// nameIndex finds the entries of functions by name: those with code, and those that were inlined.
+type nameIndex struct {
+	nameHash
+	entries []named // by hash
+	far     []*unit // units with inlined copies of functions of other units
+}
+
+type named struct {
+	hash uint64
+	u    *unit
+	off  int
+}
+
+// functionNames makes the index. Every function is in it under its name without template arguments, and under its
+// linkage name.
+func (in *Info) functionNames() (*nameIndex, error) {
+	if in.names != nil {
+		return in.names, nil
+	}
+	x := &nameIndex{nameHash: in.hash}
+	var mu sync.Mutex
+	err := in.everyUnit(func(s *scanner, u *unit) bool {
+		found, far := x.scan(s, u)
+		mu.Lock()
+		x.entries = append(x.entries, found...)
+		if far {
+			x.far = append(x.far, u)
+		}
+		mu.Unlock()
+		return true
+	})
+	if err != nil {
+		return nil, err
+	}
+	sort.Slice(x.entries, func(i, j int) bool {
+		a, b := &x.entries[i], &x.entries[j]
+		if a.hash != b.hash {
+			return a.hash < b.hash
+		}
+		if a.u != b.u {
+			return a.u.f.id < b.u.f.id || a.u.f == b.u.f && a.u.off < b.u.off
+		}
+		return a.off < b.off
+	})
+	in.names = x
+	return x, nil
+}
+
+func (x *nameIndex) scan(s *scanner, u *unit) (found []named, far bool) {
+	if u.typeOff != 0 || u.load().err != nil {
+		return nil, false
+	}
+	t, err := s.abbrevs(u)
+	if err != nil {
+		return nil, false
+	}
+	for i := range t.list {
+		if t.list[i].tag == tagInlinedSubroutine && t.list[i].has&hasFarOrigin != 0 {
+			far = true
+		}
+	}
+	inTypes := u.root.lang == types.Rust || u.root.lang == types.OtherLanguage
+	w := walker{u: u, t: t, pos: u.first}
+	for {
+		ab := w.next()
+		if w.bad {
+			return found, far
+		}
+		if ab == nil {
+			continue
+		}
+		if ab.tag == tagSubprogram && ab.has&(hasPC|hasInline) != 0 {
+			found = x.add(s, u, t, w.off, found)
+		}
+		if ab.children && w.sibling != 0 && (isType(ab.tag) && !inTypes || ab.tag == tagSubprogram && !u.root.nests()) {
+			w.pos = w.sibling
+		}
+	}
+}
+
+// nests tells whether functions may be entries within other functions.
+func (ro *root) nests() bool { return ro.lang == types.C || ro.lang == types.OtherLanguage }
+
+func (x *nameIndex) add(s *scanner, u *unit, t *abbrevTable, off int, found []named) []named {
+	d := &s.die
+	if !d.read(u, t, off) {
+		return found
+	}
+	if _, ok := d.get(atInline); !ok && len(d.pcRanges(1)) == 0 {
+		return found
+	}
+	var name, linkage []byte
+	for at, n := d, 0; n < maxOrigins; n++ {
+		if v, ok := at.get(atName); ok && name == nil {
+			name = at.u.strBytes(v)
+		}
+		for _, attr := range []uint16{atLinkageName, atMIPSLinkageName} {
+			if v, ok := at.get(attr); ok && linkage == nil {
+				linkage = at.u.strBytes(v)
+			}
+		}
+		v, ok := at.get(atAbstractOrigin)
+		if !ok {
+			if v, ok = at.get(atSpecification); !ok {
+				break
+			}
+		}
+		if at, ok = s.follow(at.u, v); !ok {
+			break
+		}
+	}
+	if len(name) > 0 {
+		found = append(found, named{x.of(plain(name)), u, off})
+	}
+	if len(linkage) > 0 {
+		found = append(found, named{x.of(linkage), u, off})
+	}
+	return found
+}
+
+// find returns the entries under a hash.
+func (x *nameIndex) find(name string) []named {
+	h := x.of([]byte(name))
+	i := sort.Search(len(x.entries), func(i int) bool { return x.entries[i].hash >= h })
+	j := i
+	for j < len(x.entries) && x.entries[j].hash == h {
+		j++
+	}
+	return x.entries[i:j]
+}
+
+// maxNamed bounds the functions of one name that are looked at: a template or inline function has one in each unit.
+const maxNamed = 1 << 18
+
+// FunctionsNamed returns the functions of a name: a linkage name, a name with all its namespaces and classes, or one
+// with only the inner ones; template arguments at the end may be left out. Functions that were inlined everywhere are
+// among them, with Entry 0. There is no error if there is none.
+func (in *Info) FunctionsNamed(name string) (fns []*Function, err error) {
+	defer objfile.Guard(&err)()
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	x, err := in.functionNames()
+	if err != nil {
+		return nil, err
+	}
+	seen := make(map[entryKey]bool)
+	bodies := make(map[uint64]bool)        // entries
+	abstract := make(map[string]*Function) // by identity, if no code has been found
+	own := make(map[string]bool)
+	var order []string
+	for _, key := range []string{name, string(plain([]byte(lastPart(name))))} {
+		entries := x.find(key)
+		for _, e := range entries[:min(len(entries), maxNamed)] {
+			d, ok := e.u.at(uint64(e.off))
+			if !ok || seen[d.key()] {
+				continue
+			}
+			seen[d.key()] = true
+			fn := in.function(d)
+			if !fn.Is(name) {
+				continue
+			}
+			id := fn.identity()
+			if fn.Entry != 0 {
+				if !bodies[fn.Entry] {
+					bodies[fn.Entry] = true
+					fns = append(fns, fn)
+				}
+				own[id] = true
+			} else if abstract[id] == nil {
+				abstract[id] = fn
+				order = append(order, id)
+			}
+		}
+	}
+	for _, id := range order {
+		if !own[id] {
+			fns = append(fns, abstract[id])
+		}
+	}
+	return fns, nil
+}
+
+// Is tells whether a name means the function: see FunctionsNamed.
+func (fn *Function) Is(name string) bool {
+	if fn.Linkage == name || fn.Name == name {
+		return true
+	}
+	for _, full := range []string{fn.Qualified, string(plain([]byte(fn.Qualified)))} {
+		if full == name {
+			return true
+		}
+		if fn.Lang.HasScopes() && len(full) > len(name)+2 && full[len(full)-len(name):] == name && full[len(full)-len(name)-2:len(full)-len(name)] == "::" {
+			return true
+		}
+	}
+	return false
+}
+
+// identity is the same for all entries that describe one function, in whatever unit.
+func (fn *Function) identity() string {
+	switch {
+	case fn.Linkage != "":
+		return fn.Linkage
+	case fn.Lang == types.Go:
+		return fn.Name
+	}
+	return fn.Qualified + "\x00" + fn.File + "\x00" + itoa(fn.Line)
+}

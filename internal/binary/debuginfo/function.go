@@ -1,0 +1,300 @@
+package debuginfo
+
+import (
+	"fmt"
+
+	"trocar/internal/binary/objfile"
+	"trocar/internal/binary/types"
+)
+
+// Function is a function of the program.
+type Function struct {
+	Name      string // without namespaces and classes; in Go the whole name
+	Qualified string // "ns::Class::name"
+	Linkage   string // the mangled name, or ""
+	File      string // where it is declared
+	Line      int
+	Lang      types.Language
+
+	Entry  uint64  // of the code that is its own; 0: it was inlined everywhere, or is declared only
+	Ranges []Range // all of it: hot, cold and other parts
+
+	External   bool // visible outside of its unit
+	Artificial bool // made by the compiler
+	NoReturn   bool
+	Prototyped bool
+	// Inlined tells that it was inlined somewhere, or was declared inline.
+	Inlined bool
+	// NoCall tells that the compiler changed how it is called (DW_CC_nocall): no ABI tells where its arguments are.
+	NoCall bool
+	// Optimized tells that its unit was compiled with optimization; known for GCC only, else true.
+	Optimized bool
+
+	u      *unit
+	off    int
+	origin entryKey // the abstract or declared entry: the same for all copies in a unit
+}
+
+// entryKey names an entry among all files.
+type entryKey struct {
+	file int
+	sec  sectionID
+	off  int
+}
+
+func (d *die) key() entryKey { return entryKey{d.u.f.id, d.u.sec, d.off} }
+
+// Instance is one piece of code that came from a function: its own code, or a copy that was inlined.
+type Instance struct {
+	Func   *Function
+	Entry  uint64
+	Ranges []Range
+
+	// The rest is for inlined copies.
+	Parent                       *Instance // whose code it was put into
+	CallFile                     string
+	CallLine, CallColumn, callNo int
+
+	u   *unit
+	off int
+}
+
+// IsInlined tells an inlined copy from a function's own code.
+func (i *Instance) IsInlined() bool { return i.Parent != nil }
+
+// Outer is the function's own code that the instance is part of.
+func (i *Instance) Outer() *Instance {
+	for i.Parent != nil {
+		i = i.Parent
+	}
+	return i
+}
+
+// Own is the instance that is the function's own code; nil if there is none.
+func (fn *Function) Own() *Instance {
+	if fn.Entry == 0 {
+		return nil
+	}
+	return &Instance{Func: fn, Entry: fn.Entry, Ranges: fn.Ranges, u: fn.u, off: fn.off}
+}
+
+// FunctionAt returns the function whose own code an address is in; ErrNotFound (wrapped) if there is none.
+func (in *Info) FunctionAt(addr uint64) (fn *Function, err error) {
+	defer objfile.Guard(&err)()
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	d, err := in.subprogramAt(addr)
+	if err != nil {
+		return nil, err
+	}
+	return in.function(d), nil
+}
+
+// subprogramAt returns the entry of the function at an address.
+func (in *Info) subprogramAt(addr uint64) (*die, error) {
+	var first error
+	for _, u := range in.unitsAt(addr) {
+		full, err := u.full(in)
+		if err != nil {
+			if first == nil {
+				first = err
+			}
+			continue
+		}
+		off, err := full.functionAt(addr)
+		if err != nil && first == nil {
+			first = err
+		}
+		if off != 0 {
+			if d, ok := full.at(uint64(off)); ok {
+				return d, nil
+			}
+		}
+	}
+	if first == nil {
+		first = fmt.Errorf("a function at %#x of %s: %w", addr, in.src.Path, ErrNotFound)
+	}
+	return nil, first
+}
+
+// function reads a function's entry.
+func (in *Info) function(d *die) *Function {
+	fn := &Function{u: d.u, off: d.off, Lang: d.u.load().lang}
+	fn.Ranges = d.pcRanges(maxRanges)
+	fn.Entry = d.entryPC(fn.Ranges)
+	fn.Name = d.fullName()
+	fn.Qualified = d.qualified()
+	for _, at := range []uint16{atLinkageName, atMIPSLinkageName} {
+		if v, o, ok := d.inherited(at); ok && fn.Linkage == "" {
+			fn.Linkage = o.u.str(v)
+		}
+	}
+	fn.File, fn.Line = d.declaredAt()
+	fn.External = d.inheritedFlag(atExternal)
+	fn.Artificial = d.inheritedFlag(atArtificial)
+	fn.NoReturn = d.inheritedFlag(atNoreturn)
+	fn.Prototyped = d.inheritedFlag(atPrototyped) || fn.Lang != types.C
+	if v, _, ok := d.inherited(atInline); ok && !v.isBlock() {
+		fn.Inlined = v.u != 0
+	}
+	if v, _, ok := d.inherited(atCallingConvention); ok && v.u == 3 { // DW_CC_nocall
+		fn.NoCall = true
+	}
+	yes, known := d.u.optimized()
+	fn.Optimized = yes || !known
+	fn.origin = d.abstract().key()
+	return fn
+}
+
+// abstract is the entry that all copies of a function refer to: the end of the chain of DW_AT_abstract_origin.
+func (d *die) abstract() *die {
+	for range maxOrigins {
+		o, ok := d.refOf(atAbstractOrigin)
+		if !ok {
+			break
+		}
+		d = o
+	}
+	return d
+}
+
+func (d *die) inheritedFlag(attr uint16) bool {
+	v, _, ok := d.inherited(attr)
+	return ok && !v.isBlock() && v.u != 0
+}
+
+// declaredAt is where the entry is declared in the source.
+func (d *die) declaredAt() (file string, line int) {
+	if v, o, ok := d.inherited(atDeclFile); ok && !v.isBlock() {
+		if lt, err := o.u.lineHeader(); err == nil && lt != nil {
+			file = lt.path(v.u)
+		}
+	}
+	if v, _, ok := d.inherited(atDeclLine); ok && !v.isBlock() {
+		line = int(min(v.u, 1<<31-1))
+	}
+	return file, line
+}
+
+// InstancesAt returns what the code at an address came from: the inlined copies, innermost first, and last the
+// function whose own code it is.
+func (in *Info) InstancesAt(addr uint64) (chain []*Instance, err error) {
+	defer objfile.Guard(&err)()
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.instancesAt(addr)
+}
+
+func (in *Info) instancesAt(addr uint64) ([]*Instance, error) {
+	d, err := in.subprogramAt(addr)
+	if err != nil {
+		return nil, err
+	}
+	inst := in.function(d).Own()
+	if inst == nil {
+		return nil, fmt.Errorf("a function at %#x of %s: %w", addr, in.src.Path, ErrNotFound)
+	}
+	chain := []*Instance{inst}
+	in.descend(d, func(c *die) bool {
+		ranges := c.pcRanges(maxRanges)
+		if !contains(ranges, addr) {
+			return len(ranges) == 0 && c.tag == tagLexicalBlock // a block without addresses is as large as what is around
+		}
+		if c.tag == tagInlinedSubroutine && len(chain) < maxInlineDepth {
+			if i := in.inlined(c, ranges, inst); i != nil {
+				inst = i
+				chain = append([]*Instance{i}, chain...)
+			}
+		}
+		return true
+	})
+	return chain, nil
+}
+
+// maxInlineDepth bounds the nesting of inlined copies that is followed.
+const maxInlineDepth = 256
+
+// inlined makes the instance of a DW_TAG_inlined_subroutine.
+func (in *Info) inlined(c *die, ranges []Range, parent *Instance) *Instance {
+	o, ok := c.refOf(atAbstractOrigin)
+	if !ok {
+		return nil
+	}
+	i := &Instance{Parent: parent, u: c.u, off: c.off, Ranges: ranges, Entry: c.entryPC(ranges)}
+	i.Func = in.function(o)
+	if f, ok := c.num(atCallFile); ok {
+		if lt, err := c.u.lineHeader(); err == nil && lt != nil {
+			i.CallFile = lt.path(f)
+		}
+	}
+	line, _ := c.num(atCallLine)
+	col, _ := c.num(atCallColumn)
+	i.CallLine, i.CallColumn = int(min(line, 1<<31-1)), int(min(col, 1<<31-1))
+	return i
+}
+
+// descend goes through the code within a function: visit is called for each lexical block and inlined copy, and tells
+// whether to go into it. The die is only valid during the call.
+func (in *Info) descend(d *die, visit func(*die) bool) {
+	if !d.children {
+		return
+	}
+	var c die
+	depth := 1
+	for pos := d.next; depth > 0; {
+		if !c.read(d.u, d.table, pos) {
+			if c.next <= pos {
+				return // damaged
+			}
+			depth--
+			pos = c.next
+			continue
+		}
+		pos = c.next
+		if !c.children {
+			if c.tag == tagInlinedSubroutine {
+				visit(&c)
+			}
+			continue
+		}
+		into := false
+		if c.tag == tagLexicalBlock || c.tag == tagInlinedSubroutine {
+			into = visit(&c)
+		}
+		if into {
+			depth++
+			continue
+		}
+		end := c.end()
+		if end <= c.off {
+			return
+		}
+		pos = end
+	}
+}
+
+// Body is the address at which a function's statements begin: from there on, unoptimized code has its parameters where
+// its debug info says. A loop that begins there comes back to it.
+func (in *Info) Body(fn *Function) (addr uint64, ok bool) {
+	var err error
+	defer objfile.Guard(&err)()
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.body(fn)
+}
+
+func (in *Info) body(fn *Function) (uint64, bool) {
+	if fn.Entry == 0 {
+		return 0, false
+	}
+	lt, err := fn.u.lineHeader()
+	if err != nil || lt == nil {
+		return 0, false
+	}
+	for _, r := range fn.Ranges {
+		if r.Contains(fn.Entry) {
+			return lt.body(Range{fn.Entry, r.High})
+		}
+	}
+	return 0, false
+}

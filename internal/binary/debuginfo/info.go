@@ -1,0 +1,135 @@
+package debuginfo
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"trocar/internal/binary/objfile"
+	"trocar/internal/binary/types"
+)
+
+// ErrNone is returned for a file without DWARF.
+var ErrNone = errors.New("no debug info")
+
+// ErrNotFound is returned for a function, type or line that the debug info doesn't have.
+var ErrNotFound = errors.New("not in the debug info")
+
+// Source tells where the parts of a program's debug info are.
+type Source struct {
+	Path    string          // of the program: for messages, and where .dwo and .dwp files are looked for
+	Code    Sections        // the program as it is loaded: .eh_frame
+	Debug   Sections        // the file with the DWARF; nil: Code
+	DebugAt string          // its path
+	Machine objfile.Machine // tells the names and meaning of registers
+	// Open opens the other files that debug info names: .dwo, .dwp and the common file of dwz. Nil: they are not read.
+	Open func(path string) (Sections, error)
+	// Roots are put before the paths that debug info names ("/proc/PID/root"), and tried in order; none: as they are.
+	Roots []string
+}
+
+// Info is the debug info of one program or library. It may be used by several goroutines.
+type Info struct {
+	src    Source
+	main   *file
+	frames *Frames
+
+	mu    sync.Mutex // held while reading: unit data are made once, caches are shared
+	files []*file    // by id
+	split splitFiles
+
+	kept     []*unit // units with heavy data, oldest first
+	keptSize int
+
+	hash    nameHash
+	lookups int
+	addrs   *addrIndex
+	names   *nameIndex
+	inlines *inlineIndex
+	typeIdx *typeIndex
+	conv    converter
+}
+
+// New reads the DWARF of a program. It returns ErrNone (wrapped) if there is none.
+func New(src Source) (in *Info, err error) {
+	defer objfile.Guard(&err)()
+	if src.Debug == nil {
+		src.Debug, src.DebugAt = src.Code, src.Path
+	}
+	in = &Info{src: src, hash: newNameHash()}
+	in.main = in.newFile(src.DebugAt, src.Debug)
+	in.conv.init(in)
+	if !hasDWARF(src.Debug) {
+		return nil, fmt.Errorf("%s: %w", src.Path, ErrNone)
+	}
+	in.frames = NewFrames(src.Code, src.Debug, src.Machine)
+	if err := in.openAlt(); err != nil {
+		in.main.note(err)
+	}
+	return in, nil
+}
+
+func (in *Info) newFile(name string, sec Sections) *file {
+	f := &file{info: in, name: name, sec: sec, id: len(in.files)}
+	in.files = append(in.files, f)
+	return f
+}
+
+// Frames gives the call frame information.
+func (in *Info) Frames() *Frames { return in.frames }
+
+// Damage is the first thing that could not be read, nil if all went well. What could be read before it counts.
+func (in *Info) Damage() error {
+	for _, f := range in.files {
+		if err := f.damage(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Languages lists the languages of the units, each once, with the producer of the first.
+func (in *Info) Languages() (langs []Compiler, err error) {
+	defer objfile.Guard(&err)()
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	seen := make(map[types.Language]bool)
+	for _, u := range in.main.unitList() {
+		ro := u.load()
+		if ro.err != nil || ro.lang == types.UnknownLanguage || seen[ro.lang] {
+			continue
+		}
+		seen[ro.lang] = true
+		langs = append(langs, Compiler{ro.lang, ro.producer, int(u.version)})
+	}
+	return langs, nil
+}
+
+// Compiler tells what wrote the debug info of a language.
+type Compiler struct {
+	Language types.Language
+	Producer string
+	DWARF    int // version
+}
+
+// keptLimit bounds the memory of what has been read of whole units.
+const keptLimit = 48 << 20
+
+// keep counts data of a unit, and gives up that of the units read longest ago if it is too much.
+func (in *Info) keep(u *unit, size int) {
+	u.root.size += size
+	in.keptSize += size
+	for i, k := range in.kept {
+		if k == u {
+			in.kept = append(in.kept[:i], in.kept[i+1:]...)
+			break
+		}
+	}
+	in.kept = append(in.kept, u)
+	for in.keptSize > keptLimit && len(in.kept) > 1 {
+		old := in.kept[0]
+		in.kept = append(in.kept[:0], in.kept[1:]...)
+		in.keptSize -= old.root.size
+		old.root.heavy = heavy{}
+	}
+}

@@ -1,0 +1,204 @@
+package debuginfo
+
+import (
+	"sort"
+	"strconv"
+	"sync"
+
+	"trocar/internal/binary/objfile"
+)
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// maxCopies bounds the inlined copies of one function.
+const maxCopies = 1 << 20
+
+// Copies returns the places where a function was inlined, by address.
+func (in *Info) Copies(fn *Function) (copies []*Instance, err error) {
+	defer objfile.Guard(&err)()
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	x, err := in.functionNames()
+	if err != nil {
+		return nil, err
+	}
+	id := fn.identity()
+	name := fn.Linkage
+	if name == "" {
+		name = string(plain([]byte(fn.Name)))
+	}
+	origins := make(map[entryKey]bool)
+	units := make(map[*unit]bool)
+	entries := x.find(name)
+	for _, e := range entries[:min(len(entries), maxNamed)] {
+		d, ok := e.u.at(uint64(e.off))
+		if !ok {
+			continue
+		}
+		if in.function(d).identity() != id {
+			continue
+		}
+		origins[d.abstract().key()] = true
+		units[e.u] = true
+	}
+	for _, u := range x.far {
+		units[u] = true
+	}
+	var mu sync.Mutex
+	type found struct {
+		u     *unit
+		off   int
+		entry uint64
+	}
+	var all []found
+	err = in.everyUnit(func(s *scanner, u *unit) bool {
+		if !units[u] {
+			return true
+		}
+		s.eachInlined(u, func(d *die, origin entryKey) {
+			if !origins[origin] {
+				return
+			}
+			if ranges := d.pcRanges(maxRanges); len(ranges) > 0 {
+				mu.Lock()
+				if len(all) < maxCopies {
+					all = append(all, found{u, d.off, d.entryPC(ranges)})
+				}
+				mu.Unlock()
+			}
+		})
+		return true
+	})
+	if err != nil {
+		return nil, err
+	}
+	sort.Slice(all, func(i, j int) bool {
+		if all[i].entry != all[j].entry {
+			return all[i].entry < all[j].entry
+		}
+		return all[i].off < all[j].off
+	})
+	for _, f := range all {
+		chain, err := in.instancesAt(f.entry)
+		if err != nil {
+			continue
+		}
+		for _, i := range chain {
+			if i.off == f.off && i.u == f.u {
+				copies = append(copies, i)
+			}
+		}
+	}
+	return copies, nil
+}
+
+// eachInlined calls yield with each inlined copy in a unit and what it is a copy of.
+func (s *scanner) eachInlined(u *unit, yield func(d *die, origin entryKey)) {
+	if u.typeOff != 0 || u.load().err != nil {
+		return
+	}
+	t, err := s.abbrevs(u)
+	if err != nil {
+		return
+	}
+	w := walker{u: u, t: t, pos: u.first}
+	for {
+		ab := w.next()
+		if w.bad {
+			return
+		}
+		if ab == nil {
+			continue
+		}
+		if ab.tag == tagInlinedSubroutine && ab.has&hasPC != 0 && s.die.read(u, t, w.off) {
+			if v, ok := s.die.get(atAbstractOrigin); ok {
+				if origin, ok := s.origin(u, v); ok {
+					yield(&s.die, origin)
+				}
+			}
+		}
+		if ab.children && w.sibling != 0 && isType(ab.tag) {
+			w.pos = w.sibling
+		}
+	}
+}
+
+// origin follows a DW_AT_abstract_origin to its end.
+func (s *scanner) origin(u *unit, v value) (entryKey, bool) {
+	d, ok := s.follow(u, v)
+	if !ok {
+		return entryKey{}, false
+	}
+	for range maxOrigins {
+		next, ok := d.get(atAbstractOrigin)
+		if !ok {
+			break
+		}
+		o, ok := s.follow(d.u, next)
+		if !ok {
+			break
+		}
+		d = o
+	}
+	return d.key(), true
+}
+
+// inlineIndex counts the inlined copies of functions by identity.
+type inlineIndex struct{ count map[string]int }
+
+// inlineCounts counts the copies of all functions.
+func (in *Info) inlineCounts() (*inlineIndex, error) {
+	if in.inlines != nil {
+		return in.inlines, nil
+	}
+	type origin struct {
+		key   entryKey
+		u     *unit
+		count int
+	}
+	var mu sync.Mutex
+	total := make(map[entryKey]int)
+	err := in.everyUnit(func(s *scanner, u *unit) bool {
+		local := make(map[entryKey]int)
+		s.eachInlined(u, func(d *die, key entryKey) {
+			if len(d.pcRanges(1)) > 0 {
+				local[key]++
+			}
+		})
+		mu.Lock()
+		for k, n := range local {
+			total[k] += n
+		}
+		mu.Unlock()
+		return true
+	})
+	if err != nil {
+		return nil, err
+	}
+	x := &inlineIndex{count: make(map[string]int)}
+	for key, n := range total {
+		if d, ok := in.entry(key); ok {
+			x.count[in.function(d).identity()] += n
+		}
+	}
+	in.inlines = x
+	return x, nil
+}
+
+// entry reads the entry of a key.
+func (in *Info) entry(key entryKey) (*die, bool) {
+	f := in.files[key.file]
+	if f.pkg != nil {
+		for _, u := range f.pkg.units {
+			if u.sec == key.sec && u.off <= key.off && key.off < u.end {
+				return u.at(uint64(key.off))
+			}
+		}
+		return nil, false
+	}
+	u := f.unitAt(key.sec, uint64(key.off))
+	if u == nil {
+		return nil, false
+	}
+	return u.at(uint64(key.off))
+}

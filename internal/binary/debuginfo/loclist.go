@@ -1,0 +1,181 @@
+package debuginfo
+
+// maxLocations bounds the entries of one list. GCC writes some hundreds for a variable of a large function.
+const maxLocations = 1 << 14
+
+// located is what a location attribute says for one address.
+type located struct {
+	expr  []byte
+	found bool // there is an expression for the address; it may be empty: no location
+	plain bool // it holds wherever the variable is visible, not from a list
+	other bool // the list has an expression for other addresses
+}
+
+// locationAt finds the expression that holds at an address (DWARF 5, 2.6).
+func (u *unit) locationAt(v value, pc uint64) located {
+	if v.isBlock() {
+		return located{expr: v.block, found: true, plain: true}
+	}
+	switch v.form {
+	case formSecOffset, formLoclistx, formData4, formData8:
+	default:
+		return located{}
+	}
+	ro := u.load()
+	l := locReader{u: u, pc: pc, base: ro.low}
+	if u.version >= 5 {
+		section, off := u.f.section(secLoclists), v.u
+		if v.form == formLoclistx {
+			var ok bool
+			if off, ok = u.listOffset(section, secLoclists, ro.locBase, v.u); !ok {
+				return located{}
+			}
+		}
+		l.readV5(readerAt(section, off))
+		return l.out
+	}
+	off := v.u
+	if u.pkg != nil {
+		off += u.pkg.off[secLoc]
+	}
+	r := readerAt(u.f.section(secLoc), off)
+	if ro.skeleton != nil {
+		l.readSplitV4(r)
+	} else {
+		l.readV4(r)
+	}
+	return l.out
+}
+
+type locReader struct {
+	u    *unit
+	pc   uint64
+	base uint64
+	out  located
+	// fallback is the entry that holds where no other does.
+	fallback    []byte
+	hasFallback bool
+}
+
+// add takes an entry, and tells whether it is the one.
+func (l *locReader) add(low, high uint64, expr []byte) bool {
+	if low >= high || l.u.gone(low) {
+		return false
+	}
+	l.out.other = true
+	if low <= l.pc && l.pc < high {
+		l.out.expr, l.out.found = expr, true
+		return true
+	}
+	return false
+}
+
+// readV4 reads .debug_loc (DWARF 4, 2.6.2).
+func (l *locReader) readV4(r reader) {
+	size := int(l.u.addrSize)
+	top := ^uint64(0)
+	if size == 4 {
+		top = 0xffffffff
+	}
+	for range maxLocations {
+		low, high := r.uint(size), r.uint(size)
+		switch {
+		case r.bad || low == 0 && high == 0:
+			return
+		case low == top:
+			l.base = high
+			continue
+		}
+		expr := r.bytes(uint64(r.u16()))
+		if r.bad || low < top-1 && l.base < top-1 && l.add(l.base+low, l.base+high, expr) {
+			return
+		}
+	}
+}
+
+// readSplitV4 reads .debug_loc.dwo as GCC and clang write it for split DWARF 4.
+func (l *locReader) readSplitV4(r reader) {
+	for range maxLocations {
+		var low, high uint64
+		ok := true
+		switch r.u8() {
+		case 1: // base address selection
+			l.base, ok = l.u.indexedAddr(r.uleb())
+			if !ok {
+				return
+			}
+			continue
+		case 2: // start and end
+			low, ok = l.u.indexedAddr(r.uleb())
+			if ok {
+				high, ok = l.u.indexedAddr(r.uleb())
+			}
+		case 3: // start and length
+			low, ok = l.u.indexedAddr(r.uleb())
+			high = low + uint64(r.u32())
+		default:
+			return
+		}
+		expr := r.bytes(uint64(r.u16()))
+		if r.bad || ok && l.add(low, high, expr) {
+			return
+		}
+	}
+}
+
+// readV5 reads .debug_loclists (DWARF 5, 2.6.2).
+func (l *locReader) readV5(r reader) {
+	defer func() {
+		if !l.out.found && l.hasFallback && !r.bad {
+			l.out.expr, l.out.found = l.fallback, true
+		}
+	}()
+	u := l.u
+	size := int(u.addrSize)
+	for range maxLocations {
+		var low, high uint64
+		ok := true
+		switch r.u8() {
+		case lleBaseAddressx:
+			l.base, ok = u.indexedAddr(r.uleb())
+			if !ok {
+				return
+			}
+			continue
+		case lleStartxEndx:
+			a, b := r.uleb(), r.uleb()
+			low, ok = u.indexedAddr(a)
+			if ok {
+				high, ok = u.indexedAddr(b)
+			}
+		case lleStartxLength:
+			low, ok = u.indexedAddr(r.uleb())
+			high = low + r.uleb()
+		case lleOffsetPair:
+			low, high = r.uleb(), r.uleb()
+			ok = l.base < ^uint64(1)
+			low, high = l.base+low, l.base+high
+		case lleDefaultLocation:
+			l.fallback, l.hasFallback = r.bytes(r.uleb()), true
+			continue
+		case lleBaseAddress:
+			l.base = r.uint(size)
+			continue
+		case lleStartEnd:
+			low, high = r.uint(size), r.uint(size)
+		case lleStartLength:
+			low = r.uint(size)
+			high = low + r.uleb()
+		case lleGNUViewPair: // views within one address say nothing about registers between instructions
+			r.uleb()
+			r.uleb()
+			continue
+		default:
+			return
+		}
+		expr := r.bytes(r.uleb())
+		if r.bad || ok && l.add(low, high, expr) {
+			return
+		}
+	}
+}

@@ -1,0 +1,218 @@
+package debuginfo
+
+import "trocar/internal/binary/types"
+
+// members reads the members of a struct or union into t.
+func (c *converter) members(t *types.Type, d *die, depth int) {
+	d.eachChild(func(m *die) bool {
+		switch m.tag {
+		case tagMember:
+			if m.flag(atExternal) || m.flag(atDeclaration) { // static
+				break
+			}
+			t.Fields = append(t.Fields, c.member(t, m, depth))
+		case tagInheritance:
+			c.base(t, m, depth)
+		case tagVariantPart:
+			if t.Source.Variants == nil {
+				t.Source.Variants = c.variants(m, depth)
+				t.Source.Form = types.RustEnumForm
+			}
+		}
+		return len(t.Fields) < maxMembers
+	})
+	c.align(t, d)
+}
+
+// align works out the alignment, which debug info gives only where the source does.
+func (c *converter) align(t *types.Type, d *die) {
+	if a, ok := d.num(atAlignment); ok && a > 0 && a <= 1<<16 {
+		t.Align = int(a)
+		return
+	}
+	align := 1
+	use := func(f types.Field) {
+		if f.Type != nil && f.BitSize == 0 && f.Type.Align > 1 && f.Offset%f.Type.Align == 0 {
+			align = max(align, f.Type.Align)
+		} else if f.BitSize > 0 && f.Type != nil {
+			align = max(align, f.Type.Align)
+		}
+	}
+	for _, f := range t.Fields {
+		use(f)
+	}
+	if v := t.Source.Variants; v != nil {
+		use(v.Discr)
+		for _, one := range v.List {
+			use(types.Field{Type: one.Type, Offset: one.Offset})
+		}
+	}
+	for align > 1 && t.Size%align != 0 { // packed
+		align /= 2
+	}
+	t.Align = align
+}
+
+func (c *converter) member(t *types.Type, m *die, depth int) types.Field {
+	f := types.Field{Name: m.name(), Artificial: m.flag(atArtificial), Embedded: m.flag(atGoEmbeddedField)}
+	f.Type = c.elem(m, true, depth)
+	place, ok := m.memberOffset()
+	if !ok {
+		f.Type = &types.Type{Kind: types.Void, Name: f.Type.Name, Incomplete: true}
+		return f
+	}
+	f.Offset = place
+	bits, isBits := m.num(atBitSize)
+	if !isBits || bits == 0 || bits > 1<<10 {
+		return f
+	}
+	at, ok := m.bitPosition(place, int(bits), f.Type.Size)
+	if !ok {
+		f.Type = &types.Type{Kind: types.Void, Name: f.Type.Name, Incomplete: true}
+		return f
+	}
+	f.BitSize = int(bits)
+	// Within an aligned unit of the declared type if possible, so that reading it touches nothing else.
+	unit := max(f.Type.Size, 1)
+	f.Offset = at / 8 / unit * unit
+	if at-8*f.Offset+f.BitSize > 8*unit || t.Size > 0 && f.Offset+unit > t.Size {
+		f.Offset = at / 8
+	}
+	f.BitOffset = at - 8*f.Offset
+	return f
+}
+
+// memberOffset is where a member begins; members of unions have none.
+func (m *die) memberOffset() (int, bool) {
+	v, ok := m.get(atDataMemberLoc)
+	if !ok {
+		return 0, true
+	}
+	if v.isBlock() { // DWARF 2: DW_OP_plus_uconst N
+		r := reader{b: v.block}
+		var n uint64
+		switch r.u8() {
+		case opPlusUconst, opConstu:
+			n = r.uleb()
+		case opConst1u:
+			n = uint64(r.u8())
+		case opConst2u:
+			n = uint64(r.u16())
+		default:
+			return 0, false
+		}
+		if r.bad || n > maxTypeSize || r.left() > 0 && r.u8() != opPlus {
+			return 0, false
+		}
+		return int(n), true
+	}
+	switch v.form {
+	case formSecOffset, formLoclistx:
+		return 0, false
+	}
+	if v.u > maxTypeSize {
+		return 0, false
+	}
+	return int(v.u), true
+}
+
+// bitPosition is the position of a bit-field's lowest bit, from the lowest bit of the struct (DWARF 5, 5.7.6, and for
+// DW_AT_bit_offset DWARF 3, 5.5.6: counted from the highest bit of a unit of storage).
+func (m *die) bitPosition(place, bits, typeSize int) (int, bool) {
+	if v, ok := m.num(atDataBitOffset); ok {
+		return int(v), v < maxTypeSize
+	}
+	v, ok := m.get(atBitOffset)
+	if !ok || v.isBlock() {
+		return 8 * place, true // at the beginning
+	}
+	storage := typeSize
+	if n := m.size(); n > 0 {
+		storage = n
+	}
+	off := int64(v.u) // may be negative, in DW_FORM_sdata
+	at := int64(8*place) + int64(8*storage) - off - int64(bits)
+	return int(at), at >= 0 && at < maxTypeSize
+}
+
+// base adds a base class: an unnamed member. Where a virtual one lies depends on the object.
+func (c *converter) base(t *types.Type, m *die, depth int) {
+	typ := c.elem(m, true, depth)
+	if virt, ok := m.num(atVirtuality); ok && virt != 0 {
+		t.Source.VBases = append(t.Source.VBases, typ)
+		return
+	}
+	off, ok := m.memberOffset()
+	if !ok {
+		t.Source.VBases = append(t.Source.VBases, typ)
+		return
+	}
+	t.Fields = append(t.Fields, types.Field{Type: typ, Offset: off, Base: true})
+}
+
+// maxVariants bounds the variants of one enum.
+const maxVariants = 1 << 14
+
+// variants reads a DW_TAG_variant_part (DWARF 5, 5.7.10), which rustc writes for enums with data.
+func (c *converter) variants(part *die, depth int) *types.Variants {
+	vs := new(types.Variants)
+	if d, ok := part.refOf(atDiscr); ok && d.tag == tagMember {
+		off, known := d.memberOffset()
+		if known {
+			vs.Discr = types.Field{Name: d.name(), Type: c.elem(d, true, depth), Offset: off, Artificial: true}
+		}
+	}
+	part.eachChild(func(v *die) bool {
+		if v.tag != tagVariant {
+			return true
+		}
+		one := types.Variant{}
+		if val, ok := v.get(atDiscrValue); ok && !val.isBlock() {
+			one.Discrs = append(one.Discrs, types.VariantRange{Low: val.u, High: val.u})
+		} else if list, ok := v.get(atDiscrList); ok && list.isBlock() {
+			one.Discrs = discrList(list.block, vs.Discr.Type != nil && vs.Discr.Type.Signed)
+		}
+		one.Default = len(one.Discrs) == 0
+		v.eachChild(func(m *die) bool {
+			if m.tag != tagMember {
+				return true
+			}
+			off, ok := m.memberOffset()
+			if !ok {
+				return false
+			}
+			one.Name, one.Offset, one.Type = m.name(), off, c.elem(m, true, depth)
+			return false
+		})
+		if one.Type != nil {
+			vs.List = append(vs.List, one)
+		}
+		return len(vs.List) < maxVariants
+	})
+	return vs
+}
+
+// discrList reads a DW_AT_discr_list (DWARF 5, 7.5.6 and 5.7.10).
+func discrList(b []byte, signed bool) []types.VariantRange {
+	r := reader{b: b}
+	num := func() uint64 {
+		if signed {
+			return uint64(r.sleb())
+		}
+		return r.uleb()
+	}
+	var out []types.VariantRange
+	for r.left() > 0 && !r.bad && len(out) < maxVariants {
+		switch r.u8() {
+		case 0: // DW_DSC_label
+			v := num()
+			out = append(out, types.VariantRange{Low: v, High: v})
+		case 1: // DW_DSC_range
+			low := num()
+			out = append(out, types.VariantRange{Low: low, High: num()})
+		default:
+			return out
+		}
+	}
+	return out
+}

@@ -1,0 +1,220 @@
+package debuginfo
+
+import "sort"
+
+// Range is a range of addresses, Low included and High not.
+type Range struct{ Low, High uint64 }
+
+// Contains tells whether an address lies in the range.
+func (r Range) Contains(addr uint64) bool { return r.Low <= addr && addr < r.High }
+
+func contains(ranges []Range, addr uint64) bool {
+	for _, r := range ranges {
+		if r.Contains(addr) {
+			return true
+		}
+	}
+	return false
+}
+
+// Bounds on the length of a list: cold parts and inlining split a function into some hundred ranges at most, a unit has one
+// for each function.
+const (
+	maxRanges     = 1 << 12
+	maxUnitRanges = 1 << 20
+)
+
+// gone tells whether an address stands for code that the linker removed: GNU ld leaves 0 (1 in .debug_ranges), lld -1
+// (-2 in .debug_ranges and .debug_loc).
+func (f format) gone(addr uint64) bool {
+	if f.addrSize == 4 {
+		return addr == 0 || addr >= 0xfffffffe
+	}
+	return addr == 0 || addr >= ^uint64(1)
+}
+
+// pcRanges returns the code of an entry: DW_AT_ranges, or DW_AT_low_pc to DW_AT_high_pc. What the linker removed is left
+// out.
+func (d *die) pcRanges(limit int) []Range {
+	if v, ok := d.get(atRanges); ok {
+		return d.u.rangeList(v, limit)
+	}
+	lowAttr, ok := d.get(atLowPC)
+	if !ok {
+		return nil
+	}
+	low, ok := d.u.address(lowAttr)
+	if !ok || d.u.gone(low) {
+		return nil
+	}
+	highAttr, ok := d.get(atHighPC)
+	if !ok {
+		return nil
+	}
+	high, isAddr := d.u.address(highAttr)
+	if !isAddr {
+		if highAttr.isBlock() {
+			return nil
+		}
+		high = low + highAttr.u
+	}
+	if high <= low {
+		return nil
+	}
+	return []Range{{low, high}}
+}
+
+// entryPC is the address at which the code of an entry begins to run (DWARF 5, 2.18).
+func (d *die) entryPC(ranges []Range) uint64 {
+	if len(ranges) == 0 {
+		return 0
+	}
+	low := ranges[0].Low
+	if d.tag == tagInlinedSubroutine {
+		for _, r := range ranges {
+			low = min(low, r.Low)
+		}
+	}
+	v, ok := d.get(atEntryPC)
+	if !ok {
+		if v, ok := d.get(atLowPC); ok {
+			if a, ok := d.u.address(v); ok && contains(ranges, a) {
+				return a
+			}
+		}
+		return low
+	}
+	pc, isAddr := d.u.address(v)
+	if !isAddr { // an offset from the entry's base address
+		base := ranges[0].Low
+		if lv, ok := d.get(atLowPC); ok {
+			base, _ = d.u.address(lv)
+		}
+		pc = base + v.u
+	}
+	if !contains(ranges, pc) {
+		return low
+	}
+	return pc
+}
+
+// rangeList reads the list that DW_AT_ranges names.
+func (u *unit) rangeList(v value, limit int) []Range {
+	ro := u.load()
+	list := rangeReader{u: u, limit: limit, base: ro.low}
+	if u.version < 5 {
+		f, off := u.f, v.u
+		if ro.skeleton != nil { // GNU's split DWARF 4 keeps all ranges in the program
+			f = ro.skeleton.f
+			off += ro.gnuRanges
+		}
+		list.readV4(readerAt(f.section(secRanges), off))
+		return list.out
+	}
+	section, off := u.f.section(secRnglists), v.u
+	if v.form == formRnglistx {
+		var ok bool
+		if off, ok = u.listOffset(section, secRnglists, ro.rngBase, v.u); !ok {
+			return nil
+		}
+	}
+	list.readV5(readerAt(section, off))
+	return list.out
+}
+
+// listOffset looks up an index in the offset table of .debug_rnglists or .debug_loclists (DWARF 5, 7.28 and 7.29).
+func (u *unit) listOffset(section []byte, id sectionID, base, index uint64) (uint64, bool) {
+	if u.pkg != nil {
+		base += u.pkg.off[id]
+	}
+	if index > 1<<40 {
+		return 0, false
+	}
+	r := readerAt(section, base+index*uint64(u.offSize()))
+	off := r.offset(u.off64)
+	return base + off, !r.bad
+}
+
+type rangeReader struct {
+	u     *unit
+	base  uint64
+	limit int
+	out   []Range
+}
+
+func (l *rangeReader) add(low, high uint64) {
+	if low < high && !l.u.gone(low) {
+		l.out = append(l.out, Range{low, high})
+	}
+}
+
+// readV4 reads .debug_ranges (DWARF 4, 2.17.3).
+func (l *rangeReader) readV4(r reader) {
+	size := int(l.u.addrSize)
+	top := ^uint64(0)
+	if size == 4 {
+		top = 0xffffffff
+	}
+	for n := 0; n < l.limit; n++ {
+		low, high := r.uint(size), r.uint(size)
+		switch {
+		case r.bad || low == 0 && high == 0:
+			return
+		case low == top:
+			l.base = high
+		case low >= top-1 || l.base >= top-1:
+			// removed
+		default:
+			l.add(l.base+low, l.base+high)
+		}
+	}
+}
+
+// readV5 reads .debug_rnglists (DWARF 5, 2.17.3).
+func (l *rangeReader) readV5(r reader) {
+	u := l.u
+	size := int(u.addrSize)
+	for n := 0; n < l.limit; n++ {
+		var low, high uint64
+		ok := true
+		switch r.u8() {
+		case rleBaseAddressx:
+			l.base, ok = u.indexedAddr(r.uleb())
+			if !ok {
+				return
+			}
+			continue
+		case rleStartxEndx:
+			low, ok = u.indexedAddr(r.uleb())
+			if ok {
+				high, ok = u.indexedAddr(r.uleb())
+			}
+		case rleStartxLength:
+			low, ok = u.indexedAddr(r.uleb())
+			high = low + r.uleb()
+		case rleOffsetPair:
+			low, high = r.uleb(), r.uleb()
+			if l.base >= ^uint64(1) {
+				continue
+			}
+			low, high = l.base+low, l.base+high
+		case rleBaseAddress:
+			l.base = r.uint(size)
+			continue
+		case rleStartEnd:
+			low, high = r.uint(size), r.uint(size)
+		case rleStartLength:
+			low = r.uint(size)
+			high = low + r.uleb()
+		default:
+			return
+		}
+		if !ok || r.bad {
+			return
+		}
+		l.add(low, high)
+	}
+}
+
+// sortRanges puts ranges in order of address.
+func sortRanges(r []Range) { sort.Slice(r, func(i, j int) bool { return r[i].Low < r[j].Low }) }

@@ -1,0 +1,341 @@
+package debuginfo
+
+import (
+	"fmt"
+	"hash/maphash"
+	"sort"
+	"strings"
+	"sync"
+
+	"trocar/internal/binary/objfile"
+	"trocar/internal/binary/types"
+)
+
+// typeIndex finds the definitions of types by their qualified names.
+type typeIndex struct {
+	entries []typeEntry // by hash
+}
+
+type typeEntry struct {
+	hash uint64
+	size uint64
+	u    *unit
+	off  int
+	tag  uint16
+}
+
+// maxSame bounds the definitions of one name that are kept: programs have different types of one name in different units.
+const maxSame = 8
+
+// typeNames makes the index.
+func (in *Info) typeNames() (*typeIndex, error) {
+	if in.typeIdx != nil {
+		return in.typeIdx, nil
+	}
+	type same struct {
+		hash, size uint64
+		tag        uint16
+	}
+	x := new(typeIndex)
+	var mu sync.Mutex
+	seen := make(map[same]bool)
+	count := make(map[uint64]int)
+	err := in.everyUnit(func(s *scanner, u *unit) bool {
+		var found []typeEntry
+		local := make(map[same]bool)
+		s.eachType(u, func(e typeEntry) {
+			if k := (same{e.hash, e.size, e.tag}); !local[k] {
+				local[k] = true
+				found = append(found, e)
+			}
+		})
+		mu.Lock()
+		defer mu.Unlock()
+		for _, e := range found {
+			if k := (same{e.hash, e.size, e.tag}); !seen[k] && count[e.hash] < maxSame {
+				seen[k] = true
+				count[e.hash]++
+				x.entries = append(x.entries, e)
+			}
+		}
+		return true
+	})
+	if err != nil {
+		return nil, err
+	}
+	sort.Slice(x.entries, func(i, j int) bool {
+		a, b := &x.entries[i], &x.entries[j]
+		if a.hash != b.hash {
+			return a.hash < b.hash
+		}
+		if a.u != b.u {
+			return a.u.f.id < b.u.f.id || a.u.f == b.u.f && a.u.off < b.u.off
+		}
+		return a.off < b.off
+	})
+	in.typeIdx = x
+	return x, nil
+}
+
+// hasher hashes qualified names part by part. Blanks don't count: compilers and people set them differently.
+type hasher struct{ h maphash.Hash }
+
+func (h *hasher) add(b []byte) {
+	for len(b) > 0 {
+		i := 0
+		for i < len(b) && b[i] != ' ' {
+			i++
+		}
+		h.h.Write(b[:i])
+		for i < len(b) && b[i] == ' ' {
+			i++
+		}
+		b = b[i:]
+	}
+}
+
+// hashOf hashes a whole qualified name.
+func (n nameHash) hashOf(name string) uint64 {
+	var h hasher
+	h.h.SetSeed(n.seed)
+	h.add([]byte(name))
+	return h.h.Sum64()
+}
+
+// typeScope is a namespace or type on the way to an entry.
+type typeScope struct {
+	name  []byte
+	depth int
+	skip  bool // unnamed or inline namespaces are found with and without their name
+}
+
+// eachType calls yield for each named, complete type of a unit that is not local to a function.
+func (s *scanner) eachType(u *unit, yield func(typeEntry)) {
+	if u.load().err != nil {
+		return
+	}
+	t, err := s.abbrevs(u)
+	if err != nil {
+		return
+	}
+	hasScopes := u.root.lang.HasScopes()
+	var scopes []typeScope
+	var h hasher
+	emit := func(name []byte, e typeEntry, all bool) {
+		h.h.SetSeed(s.in.hash.seed)
+		for _, sc := range scopes {
+			if all || !sc.skip {
+				h.add(sc.name)
+				h.add([]byte("::"))
+			}
+		}
+		h.add(name)
+		e.hash = h.h.Sum64()
+		yield(e)
+	}
+	w := walker{u: u, t: t, pos: u.first}
+	depth, inFunc := 0, -1
+	for depth < maxDepth {
+		ab := w.next()
+		if w.bad {
+			return
+		}
+		if ab == nil {
+			depth--
+			if n := len(scopes); n > 0 && scopes[n-1].depth == depth {
+				scopes = scopes[:n-1]
+			}
+			if depth == inFunc {
+				inFunc = -1
+			}
+			continue
+		}
+		off, next, sibling := w.off, w.pos, w.sibling
+		d := &s.die
+		switch ab.tag {
+		case tagStructureType, tagClassType, tagUnionType, tagInterfaceType, tagEnumerationType, tagTypedef, tagBaseType:
+			if inFunc >= 0 || ab.has&hasName == 0 || ab.has&hasDeclaration != 0 && ab.tag == tagTypedef {
+				break
+			}
+			if !d.read(u, t, off) {
+				return
+			}
+			v, _ := d.get(atName)
+			name := u.strBytes(v)
+			if !d.flag(atDeclaration) && len(name) > 0 && len(name) < maxQualified {
+				size, _ := d.num(atByteSize)
+				e := typeEntry{u: u, off: off, tag: ab.tag, size: size}
+				emit(name, e, true)
+				for _, sc := range scopes {
+					if sc.skip {
+						emit(name, e, false)
+						break
+					}
+				}
+			}
+			if ab.children && hasScopes && ab.tag != tagEnumerationType {
+				scopes = append(scopes, typeScope{name: name, depth: depth})
+			}
+		case tagNamespace:
+			if ab.children && inFunc < 0 && d.read(u, t, off) {
+				name := []byte(d.scopeName())
+				scopes = append(scopes, typeScope{name, depth, d.flag(atExportSymbols) || name[0] == '('})
+			}
+		case tagSubprogram:
+			if ab.children && inFunc < 0 {
+				if sibling != 0 {
+					w.pos = sibling
+					continue
+				}
+				inFunc = depth
+			}
+		}
+		if w.pos = next; ab.children {
+			if !hasScopes && sibling != 0 && isType(ab.tag) {
+				w.pos = sibling
+				continue
+			}
+			depth++
+		}
+	}
+}
+
+// wanted is a type's name as a script writes it.
+type wanted struct {
+	name string
+	word string // "struct", "union", "enum", "class", or ""
+}
+
+func parseTypeName(name string) wanted {
+	name = strings.TrimSpace(name)
+	for _, word := range []string{"struct", "union", "enum", "class"} {
+		if rest, ok := strings.CutPrefix(name, word+" "); ok {
+			return wanted{strings.TrimSpace(rest), word}
+		}
+	}
+	return wanted{name, ""}
+}
+
+// fits tells whether an entry of a unit's language is what the word asks for. In C the names of structs, unions and
+// enums are apart from those of typedefs; a struct may still be asked for by its name alone.
+func (w wanted) fits(tag uint16) bool {
+	switch w.word {
+	case "struct", "class":
+		return tag == tagStructureType || tag == tagClassType || tag == tagInterfaceType
+	case "union":
+		return tag == tagUnionType
+	case "enum":
+		return tag == tagEnumerationType
+	}
+	return true
+}
+
+// rank orders definitions of one name: without a word, a typedef or basic type hides a struct's tag in C.
+func (w wanted) rank(e typeEntry) int {
+	switch {
+	case e.tag == tagTypedef && e.u.root.lang == types.Go:
+		return 2
+	case e.tag == tagTypedef, e.tag == tagBaseType:
+		return 0
+	}
+	return 1
+}
+
+// TypeNamed returns the type of a name: "struct foo", "foo_t", "ns::Class", Go's "main.T", Rust's path. Where units have
+// different types of that name, the one of near's unit counts (near may be nil). ErrNotFound (wrapped) if there is none.
+func (in *Info) TypeNamed(name string, near *Function) (t *types.Type, err error) {
+	defer objfile.Guard(&err)()
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	w := parseTypeName(name)
+	d, err := in.typeNamed(w, near)
+	if err != nil {
+		return nil, err
+	}
+	if d == nil {
+		return nil, fmt.Errorf("type %q: %w", name, ErrNotFound)
+	}
+	return in.conv.get(d, true, 0), nil
+}
+
+func (in *Info) typeNamed(w wanted, near *Function) (*die, error) {
+	hash := in.hash.hashOf(w.name)
+	pick := func(list []typeEntry) *die {
+		best := -1
+		for i, e := range list {
+			if !w.fits(e.tag) || best >= 0 && w.rank(list[best]) <= w.rank(e) {
+				continue
+			}
+			best = i
+		}
+		if best < 0 {
+			return nil
+		}
+		d, _ := list[best].u.at(uint64(list[best].off))
+		return d
+	}
+	if near != nil {
+		s := scanner{in: in}
+		var list []typeEntry
+		s.eachType(near.u, func(e typeEntry) {
+			if e.hash == hash && len(list) < maxSame {
+				list = append(list, e)
+			}
+		})
+		if d := pick(list); d != nil {
+			return d, nil
+		}
+	}
+	x, err := in.typeNames()
+	if err != nil {
+		return nil, err
+	}
+	return pick(x.find(hash)), nil
+}
+
+func (x *typeIndex) find(hash uint64) []typeEntry {
+	i := sort.Search(len(x.entries), func(i int) bool { return x.entries[i].hash >= hash })
+	j := i
+	for j < len(x.entries) && x.entries[j].hash == hash {
+		j++
+	}
+	return x.entries[i:j]
+}
+
+// definition returns the definition of a type that is only declared where it is used.
+func (in *Info) definition(d *die) *die {
+	name := d.qualified()
+	if name == "" {
+		return nil
+	}
+	w := wanted{name, structWord(d.tag)}
+	if d.tag == tagEnumerationType {
+		w.word = "enum"
+	}
+	def, err := in.typeNamed(w, nil)
+	if err != nil || def == nil || def.u.root.lang.HasScopes() != d.u.root.lang.HasScopes() {
+		return nil
+	}
+	return def
+}
+
+// TypesNamed returns all different types of a name.
+func (in *Info) TypesNamed(name string) (list []*types.Type, err error) {
+	defer objfile.Guard(&err)()
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	w := parseTypeName(name)
+	x, err := in.typeNames()
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range x.find(in.hash.hashOf(w.name)) {
+		if !w.fits(e.tag) || w.rank(e) == 2 {
+			continue
+		}
+		if d, ok := e.u.at(uint64(e.off)); ok {
+			list = append(list, in.conv.get(d, true, 0))
+		}
+	}
+	return list, nil
+}

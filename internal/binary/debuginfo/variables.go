@@ -1,0 +1,254 @@
+package debuginfo
+
+import (
+	"trocar/internal/binary/objfile"
+	"trocar/internal/binary/types"
+)
+
+// Var is a parameter or variable at an address.
+type Var struct {
+	Name  string
+	Type  *types.Type
+	Place types.Place
+
+	Artificial bool // made by the compiler: this
+	Result     bool // Go: a result
+	// Late tells that the place is unavailable only because the address is before Body: the function's prologue has not
+	// stored it yet.
+	Late bool
+	// ClosureOffset is 1 + the offset in the closure of a variable that a Go closure captured, 0 for other variables.
+	ClosureOffset int
+	File          string
+	Line          int
+}
+
+// Params returns the parameters of an instance and where they are at an address of it. Parameters that the compiler
+// removed are there too, unavailable.
+func (in *Info) Params(i *Instance, pc uint64) (vars []Var, err error) {
+	defer objfile.Guard(&err)()
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	d, ok := i.u.at(uint64(i.off))
+	if !ok {
+		return nil, ErrNotFound
+	}
+	e := in.env(i, pc)
+	// The order is that of the declaration: a copy may lack entries of parameters it doesn't need.
+	concrete := make(map[entryKey]*die)
+	var own []*die
+	d.eachParam(func(c *die) { own = append(own, c.clone()) })
+	listed := own
+	if o := d.abstract(); o.key() != d.key() {
+		listed = nil
+		for _, c := range own {
+			if a := c.abstract(); a.key() != c.key() {
+				concrete[a.key()] = c
+			} else {
+				listed = append(listed, c) // only in this copy
+			}
+		}
+		var declared []*die
+		o.eachParam(func(c *die) { declared = append(declared, c.clone()) })
+		listed = append(declared, listed...)
+	}
+	for _, p := range listed {
+		at := p
+		if c, ok := concrete[p.key()]; ok {
+			at = c
+		}
+		if p.u != i.u && at == p { // a declaration of another unit has no place here
+			at = nil
+		}
+		vars = append(vars, in.variable(e, p, at))
+	}
+	return vars, nil
+}
+
+// maxParams bounds the parameters and variables of one function that are listed.
+const maxParams = 1 << 12
+
+// eachParam calls yield with the parameters of a function, those of C++ parameter packs among them.
+func (d *die) eachParam(yield func(*die)) {
+	n := 0
+	d.eachChild(func(c *die) bool {
+		switch c.tag {
+		case tagFormalParameter:
+			yield(c)
+			n++
+		case tagGNUFormalParameterPack:
+			c.eachChild(func(p *die) bool {
+				if p.tag == tagFormalParameter {
+					yield(p)
+					n++
+				}
+				return n < maxParams
+			})
+		}
+		return n < maxParams
+	})
+}
+
+// clone copies an entry that is read in a loop.
+func (d *die) clone() *die {
+	c := *d
+	c.vals = append([]value(nil), d.vals...)
+	return &c
+}
+
+// Locals returns the variables of an instance that are visible at an address, inner ones first, and where they are.
+// Those of an inner block hide outer ones of the same name.
+func (in *Info) Locals(i *Instance, pc uint64) (vars []Var, err error) {
+	defer objfile.Guard(&err)()
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	d, ok := i.u.at(uint64(i.off))
+	if !ok {
+		return nil, ErrNotFound
+	}
+	e := in.env(i, pc)
+	var blocks [][]Var
+	for d != nil {
+		var inner *die
+		var here []Var
+		d.eachChild(func(c *die) bool {
+			switch c.tag {
+			case tagVariable:
+				v := in.variable(e, c.abstract(), c)
+				if v.Name != "" {
+					here = append(here, v)
+				}
+			case tagLexicalBlock:
+				if ranges := c.pcRanges(maxRanges); contains(ranges, pc) {
+					inner = c.clone()
+				}
+			}
+			return len(here) < maxParams
+		})
+		blocks = append(blocks, here)
+		if len(blocks) > maxInlineDepth {
+			break
+		}
+		d = inner
+	}
+	for n := len(blocks) - 1; n >= 0; n-- {
+		vars = append(vars, blocks[n]...)
+	}
+	return vars, nil
+}
+
+// env prepares the compilation of places at an address of an instance.
+func (in *Info) env(i *Instance, pc uint64) *exprEnv {
+	outer := i.Outer()
+	e := &exprEnv{in: in, u: i.u, pc: pc, entry: pc == outer.Entry}
+	d, ok := outer.u.at(uint64(outer.off))
+	if !ok {
+		return e
+	}
+	bodyAt, _ := in.body(outer.Func)
+	e.prologue = pc < bodyAt && pc >= outer.Entry
+	if v, _, ok := d.inherited(atFrameBase); ok {
+		e.base = func() (sym, string) {
+			l := outer.u.locationAt(v, pc)
+			if !l.found {
+				return sym{}, "its function has no frame base at this address"
+			}
+			inner := &exprEnv{in: in, u: outer.u, pc: pc, entry: e.entry, depth: e.depth + 1}
+			if inner.depth > maxExprDepth {
+				return sym{}, "its location is damaged"
+			}
+			base, why := inner.value(l.expr)
+			if why == "" && l.plain && l.expr[0] != opCallFrameCFA {
+				return inner.steadyBase(base, bodyAt)
+			}
+			return base, why
+		}
+	}
+	return e
+}
+
+// steadyBase is the frame base where it is a register (clang, rustc) that has its value in the function's body only. The
+// call frame information of the body tells how far the register is from the CFA, and that of the address where the
+// CFA is.
+func (e *exprEnv) steadyBase(base sym, body uint64) (sym, string) {
+	const why = "its frame is not set up at this address"
+	row, err := e.in.frames.At(body)
+	if body == 0 || err != nil || row.CFA.Expr != nil || base.ops != nil || len(base.derefs) > 0 || row.CFA.Reg != base.reg {
+		if e.entry || e.pc < body {
+			return sym{}, why
+		}
+		return base, ""
+	}
+	cfa, bad := e.cfa()
+	if bad != "" {
+		return sym{}, bad
+	}
+	return cfa.plus(base.off - row.CFA.Offset), ""
+}
+
+// variable makes a Var: p is the entry with the name and type, at the one with the place.
+func (in *Info) variable(e *exprEnv, p, at *die) Var {
+	v := Var{Name: p.fullName(), Artificial: p.inheritedFlag(atArtificial), Result: p.inheritedFlag(atVariableParameter)}
+	v.File, v.Line = p.declaredAt()
+	if t, o, ok := p.inherited(atType); ok {
+		v.Type = in.conv.of(o.u, t)
+	}
+	for _, d := range []*die{at, p} {
+		if d == nil {
+			continue
+		}
+		if off, ok := d.num(atGoClosureOffset); ok && off < 1<<31 {
+			v.ClosureOffset = int(off) + 1
+		}
+	}
+	switch {
+	case at == nil:
+		v.Place = unavailable(optimizedOut)
+	default:
+		v.Place, v.Late = e.ready(at)
+	}
+	if v.Result && v.Place.Kind == types.Unavailable && v.Place.Why == optimizedOut {
+		v.Place.Why = "a result: it is there when the function returns"
+	}
+	return v
+}
+
+// ready compiles the place of a variable. A slot of the frame that holds for the whole function says nothing about the
+// time before the function has stored something in it: late tells that this is the reason.
+func (e *exprEnv) ready(d *die) (p types.Place, late bool) {
+	p = e.variable(d)
+	v, ok := d.get(atLocation)
+	if !ok || !v.isBlock() || !e.prologue && !e.entry {
+		return p, false
+	}
+	if e.ownFrame(v.block) {
+		return unavailable("stored in the frame only by the function's first instructions"), true
+	}
+	return p, false
+}
+
+// ownFrame tells whether an expression is a slot in the frame that the function itself makes: below the CFA. What the
+// caller passed on the stack is above.
+func (e *exprEnv) ownFrame(expr []byte) bool {
+	if len(expr) == 0 {
+		return false
+	}
+	r := reader{b: expr, pos: 1}
+	switch op := expr[0]; {
+	case op == opFbreg:
+		if e.base == nil {
+			return true
+		}
+		off := r.sleb()
+		base, why := e.base()
+		cfa, why2 := e.cfa()
+		if why != "" || why2 != "" || base.ops != nil || cfa.ops != nil || base.reg != cfa.reg || len(base.derefs)+len(cfa.derefs) > 0 {
+			return true
+		}
+		return base.off+off < cfa.off
+	case op >= opBreg0 && op <= opBreg31, op == opBregx:
+		return true
+	case op == opCallFrameCFA:
+		return false
+	}
+	return false
+}
