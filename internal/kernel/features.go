@@ -238,10 +238,13 @@ func returnZero() asm.Instructions {
 
 // fetchAdd uses an atomic operation on the stack that gives the old value.
 func fetchAdd() asm.Instructions {
+	// cilium/ebpf 0.22 encodes the constant before it computes it, which would make this a plain add, known to every kernel.
+	exchange := asm.FetchAdd.Mem(asm.RFP, asm.R1, asm.DWord, -8)
+	exchange.Constant = int64(asm.FetchAdd >> 8)
 	return asm.Instructions{
 		asm.Mov.Imm(asm.R1, 1),
 		asm.StoreMem(asm.RFP, -8, asm.R1, asm.DWord),
-		asm.FetchAdd.Mem(asm.RFP, asm.R1, asm.DWord, -8),
+		exchange,
 		asm.Mov.Imm(asm.R0, 0),
 		asm.Return(),
 	}

@@ -292,6 +292,7 @@ func (g *gen) point() ir.Reg {
 		// The program is compiled again for each point (see compiler.action).
 		return g.b.Imm(int64(g.firstCookie))
 	}
+	g.asksCookie = true
 	return g.b.Call(asm.FnGetAttachCookie, ir.R(g.context()))
 }
 

@@ -83,6 +83,7 @@ type Program struct {
 	IR        *ir.Program
 	Points    []*probe.Point
 	Cookies   []uint64 // beside Points
+	Cookied   bool     // the code asks for the cookie
 }
 
 // Output is the compiled script.
@@ -291,7 +292,7 @@ func (c *compiler) program(a *check.Action, class Class, ret bool, points []*pro
 	if err != nil {
 		refuse(a.Span, "this action is too big: %v", err)
 	}
-	return &Program{Name: name, Class: class, Return: ret, Sleepable: g.sleepable, Action: a, Insns: insns, IR: g.p, Points: points}, g.knowsPoint
+	return &Program{Name: name, Class: class, Return: ret, Sleepable: g.sleepable, Action: a, Insns: insns, IR: g.p, Points: points, Cookied: g.asksCookie}, g.knowsPoint
 }
 
 // ownMaps adds the maps that every script or some construct needs.
@@ -302,11 +303,7 @@ func (c *compiler) ownMaps() {
 	add(array(ControlName, ControlSize))
 	add(array(ZerosName, (c.zeros+7)&^7))
 	if c.scratch > 0 {
-		n := 8
-		if c.scratch > 8<<10 {
-			n = 4
-		}
-		add(&ebpf.MapSpec{Name: ScratchName, Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: uint32(scratchHeader + (c.scratch+7)&^7), MaxEntries: uint32(n)})
+		add(&ebpf.MapSpec{Name: ScratchName, Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: uint32(scratchHeader + (c.scratch+7)&^7), MaxEntries: scratchBuffers})
 	}
 	if len(c.strings) > 0 {
 		m := array(StringsName, (len(c.strings)+7)&^7)

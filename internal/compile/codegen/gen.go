@@ -18,7 +18,8 @@ type gen struct {
 	sleepable   bool
 	points      []*probe.Point
 	firstCookie uint64
-	knowsPoint  bool
+	knowsPoint  bool // the code differs by the point that is hit
+	asksCookie  bool // and asks the kernel for it
 
 	p    *ir.Program
 	main *ir.Builder
@@ -53,6 +54,9 @@ type variable struct {
 	reg ir.Reg // scalars of programs without loops
 	mem *memory
 }
+
+// scratchBuffers is how many probe programs may be under way on one CPU: nested, preempted or asleep in a page fault.
+const scratchBuffers = 8
 
 // scratchHeader is the part of a scratch buffer in front of the data: u64 busy.
 const scratchHeader = 8
@@ -114,29 +118,26 @@ func (g *gen) body() {
 func (g *gen) acquire(quit ir.Label) {
 	b := g.b
 	key := b.Slot(8)
-	got := b.Label()
-	tries := 8
-	if g.most > 8<<10 {
-		tries = 4
+	b.StoreImm(8, ir.FP, key, 0)
+	top, next, got := b.Label(), b.Label(), b.Label()
+	i := b.Imm(0)
+	b.Bind(top)
+	b.Store(4, ir.FP, key, i)
+	p := b.Call(asm.FnMapLookupElem, ir.M(ScratchName), ir.A(ir.FP, key))
+	b.IfImm(ir.EQ, p, 0, next)
+	var old ir.Reg
+	if g.c.opts.Features.Has(AtomicFetch) {
+		old = b.Xchg(p, 0, b.Imm(1))
+	} else {
+		// Before 5.12 there are no sleepable uprobes, and perf's run with preemption off.
+		old = b.Load(8, p, 0)
+		b.StoreImm(8, p, 0, 1)
 	}
-	for i := range tries {
-		next := b.Label()
-		b.StoreImm(4, ir.FP, key, int64(i))
-		p := b.Call(asm.FnMapLookupElem, ir.M(ScratchName), ir.A(ir.FP, key))
-		b.IfImm(ir.EQ, p, 0, next)
-		if g.c.opts.Features.Has(AtomicFetch) {
-			old := b.Xchg(p, 0, b.Imm(1))
-			b.Set(g.buf, p)
-			b.IfImm(ir.EQ, old, 0, got)
-		} else {
-			// Before 5.12 there are no sleepable uprobes, and perf's run with preemption off.
-			old := b.Load(8, p, 0)
-			b.StoreImm(8, p, 0, 1)
-			b.Set(g.buf, p)
-			b.IfImm(ir.EQ, old, 0, got)
-		}
-		b.Bind(next)
-	}
+	b.Set(g.buf, p)
+	b.IfImm(ir.EQ, old, 0, got)
+	b.Bind(next)
+	b.ApplyImm(ir.Add, i, 1)
+	b.IfImm(ir.LT, i, scratchBuffers, top)
 	g.count(1) // LostScratch
 	b.Jump(quit)
 	b.Bind(got)

@@ -236,7 +236,9 @@ func (e *emitter) emit(i *inst) error {
 		e.add(asm.AddAtomic.Mem(base, e.read(i.b, scratch1), asmSize(i.size), int16(i.off)))
 	case kXchg:
 		d := e.read(i.dst, scratch0)
-		e.add(asm.Xchg.Mem(e.read(i.a, scratch1), d, asmSize(i.size), int16(i.off)))
+		x := asm.Xchg.Mem(e.read(i.a, scratch1), d, asmSize(i.size), int16(i.off))
+		x.Constant = int64(asm.Xchg >> 8) // cilium/ebpf 0.22 encodes the constant before it computes it, so fetching atomics become plain adds
+		e.add(x)
 		e.done(i.dst)
 	case kMapPtr:
 		e.add(asm.LoadMapPtr(e.target(i.dst), 0).WithReference(i.name))
