@@ -57,19 +57,36 @@ func (g *gen) apply(op ir.Op, x ir.Reg, y check.Expr) {
 	g.b.Apply(op, x, g.scalar(y))
 }
 
+// divideByZero is what a script is told; the result is then 1, as bpftrace has it.
+const divideByZero = "Divide or modulo by 0 detected. This can lead to unexpected results. 1 is being used as the result."
+
 // divide makes x /= y or x %= y. BPF divides unsigned only before ISA v4; a signed division works on magnitudes and
-// puts the sign back, rounding towards zero as C does. Division by zero gives 0, the remainder x (as BPF defines it).
+// puts the sign back, rounding towards zero as C does.
 func (g *gen) divide(e *check.Binary, x ir.Reg, t *types.Type) {
 	b := g.b
 	op := ir.Div
 	if e.Op == "%" {
 		op = ir.Mod
 	}
-	if !t.Signed {
-		g.apply(op, x, e.Y)
+	k, constant := e.Y.(*check.Const)
+	if constant && !t.Signed {
+		b.ApplyImm(op, x, int64(k.Value))
 		return
 	}
-	y := b.Copy(g.scalar(e.Y))
+	y, end := b.Copy(g.scalar(e.Y)), b.Label()
+	if !constant {
+		fine := b.Label()
+		b.IfImm(ir.NE, y, 0, fine)
+		g.runtimeError(divideByZero, e.Span)
+		b.SetImm(x, 1)
+		b.Jump(end)
+		b.Bind(fine)
+	}
+	if !t.Signed {
+		b.Apply(op, x, y)
+		b.Bind(end)
+		return
+	}
 	sign := b.Copy(x)
 	if op == ir.Div {
 		b.Apply(ir.Xor, sign, y)
@@ -77,7 +94,6 @@ func (g *gen) divide(e *check.Binary, x ir.Reg, t *types.Type) {
 	g.magnitude(x)
 	g.magnitude(y)
 	b.Apply(op, x, y)
-	end := b.Label()
 	b.IfImm(ir.SGE, sign, 0, end)
 	b.Apply(ir.Neg, x, x)
 	b.Bind(end)

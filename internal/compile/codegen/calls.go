@@ -60,6 +60,9 @@ func (g *gen) callScalar(e *check.Call) ir.Reg {
 		if !ok || !g.hasRegisters() {
 			refuse(e.Span, "there is no register %q here", e.Format)
 		}
+		if off == g.c.opts.Arch.IP {
+			return g.instruction()
+		}
 		return g.register(off)
 	case "ctx":
 		return b.Copy(g.context())

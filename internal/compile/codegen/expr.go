@@ -391,8 +391,11 @@ func (g *gen) indexScalar(e *check.Index) ir.Reg {
 		return g.load(g.indexPlace(e), e.T.Size, e.T.Signed, e.Span)
 	}
 	i := g.scalar(e.I)
-	r, end := b.Imm(0), b.Label()
-	b.IfImm(ir.GE, i, int64(t.Len), end)
+	r, inside, end := b.Imm(0), b.Label(), b.Label()
+	b.IfImm(ir.LT, i, int64(t.Len), inside)
+	g.runtimeError("Array access out of bounds. This can lead to unexpected results.", e.Span)
+	b.Jump(end)
+	b.Bind(inside)
 	b.Set(r, g.load(g.element(e, i), e.T.Size, e.T.Signed, e.Span))
 	b.Bind(end)
 	return r

@@ -195,3 +195,13 @@ func (g *gen) helperError(helper string, res ir.Reg, span diag.Span) {
 	g.store(buf.at(l.Args[0].Offset), 8, res)
 	g.output(buf, ir.I(int64(l.Size)), false)
 }
+
+// runtimeError reports something that is wrong in the script as it runs.
+func (g *gen) runtimeError(text string, span diag.Span) {
+	l := g.layout(RecHelperError, span, types.TInt64)
+	l.Format = text
+	buf := g.recordBuffer(l.Size)
+	g.header(buf, l)
+	g.store(buf.at(l.Args[0].Offset), 8, g.b.Imm(0))
+	g.output(buf, ir.I(int64(l.Size)), false)
+}

@@ -71,5 +71,17 @@ func (g *gen) register(offset int) ir.Reg {
 	return g.b.Load(8, g.context(), offset)
 }
 
+// instruction is the address of the probed place: the probe may sit on an equivalent instruction a few bytes behind it.
+func (g *gen) instruction() ir.Reg {
+	r := g.b.Copy(g.register(g.c.opts.Arch.IP))
+	for _, p := range g.points {
+		if p.Skip != g.points[0].Skip {
+			return r // not known here which
+		}
+	}
+	g.b.ApplyImm(ir.Sub, r, int64(g.points[0].Skip))
+	return r
+}
+
 // context is the program's context (in callbacks it was fetched from main's frame).
 func (g *gen) context() ir.Reg { return g.ctx }

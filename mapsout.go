@@ -1,0 +1,161 @@
+package trocar
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"trocar/internal/binary/types"
+	"trocar/internal/compile/codegen"
+	"trocar/internal/kernel"
+	"trocar/result"
+)
+
+// printMaps shows all maps that have something in them, by name.
+func (r *run) printMaps() error {
+	for _, s := range byName(r.code.Storage) {
+		if err := r.printMap(s, 0, 0, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// printMap shows a map. One that is empty is shown only when asked for.
+func (r *run) printMap(s codegen.Storage, top int, div uint64, asked bool) error {
+	m, err := r.content(&s)
+	if err != nil {
+		return err
+	}
+	if len(m.Entries) == 0 && (!asked || !m.Keyed) {
+		if !asked {
+			return nil
+		}
+	}
+	m.Top(top)
+	m.Divide(div)
+	return r.emit(&result.Event{Kind: result.EvMap, Map: m})
+}
+
+// content reads a map.
+func (r *run) content(s *codegen.Storage) (*result.Map, error) {
+	t := s.Map.Value
+	m := &result.Map{Name: s.Map.Name, Keyed: !s.Scalar, Kind: mapKind(t)}
+	km := r.loaded.Map(s.Name)
+	var last uint64
+	var cells [][]result.SeriesCell
+	err := km.Each(func(key, value []byte) error {
+		var e result.Entry
+		value = append([]byte(nil), value...)
+		var cpus [][]byte
+		for at := 0; at < len(value); at += km.Stride() {
+			cpus = append(cpus, value[at:min(at+km.ValueSize(), len(value))])
+		}
+		if t.Kind == types.TSeries {
+			c := codegen.SeriesCells(t, cpus, s.Scalar)
+			if n := len(c); n > 0 {
+				last = max(last, c[n-1].Interval)
+			}
+			cells = append(cells, c)
+		}
+		if !r.decoder.MapValue(&e.Value, s, cpus) {
+			return nil
+		}
+		if !s.Scalar {
+			e.Key = &result.Value{}
+			r.decoder.Value(e.Key, s.Map.Key, append([]byte(nil), key...))
+		}
+		m.Entries = append(m.Entries, e)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading the map %s: %w", s.Map.Name, err)
+	}
+	if t.Kind == types.TSeries {
+		// All keys end at the same interval, the newest of the map.
+		for i := range m.Entries {
+			m.Entries[i].Value = result.Value{Kind: result.Series, Series: result.NewSeries(
+				cells[i], duration(t.Series.IntervalNS), t.Series.Count, last, !t.Series.Signed, r.wall.Time)}
+		}
+	}
+	return m, nil
+}
+
+func mapKind(t *types.Type) result.MapKind {
+	switch t.Kind {
+	case types.Hist:
+		return result.HistMap
+	case types.LHist:
+		return result.LHistMap
+	case types.Stats:
+		return result.StatsMap
+	case types.TSeries:
+		return result.SeriesMap
+	}
+	return result.PlainMap
+}
+
+// zero sets all values to zero; a scalar map stays set if it was.
+func (r *run) zero(s codegen.Storage) error {
+	m := r.loaded.Map(s.Name)
+	if !s.Scalar {
+		return m.Zero()
+	}
+	return m.Each(func(key, value []byte) error {
+		for at := 0; at < len(value); at += m.Stride() {
+			set := binary.NativeEndian.Uint64(value[at:])
+			clear(value[at:min(at+m.Stride(), len(value))])
+			binary.NativeEndian.PutUint64(value[at:], set)
+		}
+		return m.Put(key, value)
+	})
+}
+
+// losses reports what the programs counted, once.
+func (r *run) losses() error {
+	value := make([]byte, 8*len(r.code.Losses))
+	if err := r.loaded.Map(codegen.CountersName).Get(make([]byte, 4), value); err != nil {
+		if errors.Is(err, kernel.ErrNoEntry) {
+			return nil
+		}
+		return err
+	}
+	if r.told == nil {
+		r.told = make([]uint64, len(r.code.Losses))
+	}
+	for i, l := range r.code.Losses {
+		total := binary.NativeEndian.Uint64(value[8*i:])
+		n := total - r.told[i]
+		if n == 0 {
+			continue
+		}
+		r.told[i] = total
+		if err := r.emit(r.loss(&l, n)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// loss is the event for a counter.
+func (r *run) loss(l *codegen.Loss, n uint64) *result.Event {
+	e := &result.Event{Kind: result.EvNotice, Level: result.Warning, N: n, Action: l.Action}
+	place(e, l.Span)
+	switch l.Kind {
+	case codegen.LostRecords:
+		return &result.Event{Kind: result.EvLost, N: n, Cause: "events"}
+	case codegen.LostScratch:
+		return &result.Event{Kind: result.EvLost, N: n, Cause: "events (no scratch memory was free)"}
+	case codegen.LostUpdates:
+		e.Text = fmt.Sprintf("Map full; can't update element of %s (%d times)", l.Map.Name, n)
+		e.Hints = []string{fmt.Sprintf("Try increasing max_map_keys config (now %d) or manually setting the max entries in a map declaration e.g. `let %s = hash(%d)`", l.Map.Max, l.Map.Name, 4*l.Map.Max)}
+	case codegen.LostReads:
+		e.Text = fmt.Sprintf("%d reads of memory failed; their values were taken as 0 or empty", n)
+		e.Hints = []string{"-k shows each with its place"}
+	case codegen.LostStacks:
+		e.Text = fmt.Sprintf("%d stacks could not be taken", n)
+	case codegen.LostLoops:
+		e.Text = fmt.Sprintf("a loop was ended %d times at the kernel's limit of iterations", n)
+	}
+	return e
+}

@@ -1,0 +1,177 @@
+package trocar
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"trocar/internal/binary/types"
+	"trocar/internal/compile/codegen"
+	"trocar/internal/process/probe"
+	"trocar/internal/process/symbolize"
+	"trocar/internal/process/target"
+	"trocar/result"
+)
+
+func duration(ns uint64) time.Duration { return time.Duration(ns) }
+
+func byName(all []codegen.Storage) []codegen.Storage {
+	sorted := slices.Clone(all)
+	slices.SortStableFunc(sorted, func(a, b codegen.Storage) int { return cmp.Compare(a.Map.Name, b.Map.Name) })
+	return sorted
+}
+
+// names gives names to the numbers in records (codegen.Resolver).
+type names struct {
+	r       *run
+	symbols *symbolize.Symbolizer
+	users   target.Users
+	cgroups target.Cgroups
+	files   map[string]*symbolize.File // probed ones
+	start   uint64                     // boot clock when the run began
+	tai     uint64                     // TAI minus the boot clock
+}
+
+func newNames(r *run) *names {
+	n := &names{r: r, files: map[string]*symbolize.File{}}
+	n.symbols = symbolize.New(symbolize.Options{Mangled: !r.typed.Config.CPPDemangle})
+	boot, tai := clock(unix.CLOCK_BOOTTIME), clock(unix.CLOCK_TAI)
+	n.start, n.tai = uint64(boot), uint64(tai-boot)
+	return n
+}
+
+func clock(id int32) int64 {
+	var ts unix.Timespec
+	if err := unix.ClockGettime(id, &ts); err != nil {
+		return 0
+	}
+	return ts.Nano()
+}
+
+func (n *names) close() { n.symbols.Close() }
+
+// hit says where a point was hit, so that the file is found also in a process that has ended.
+func (n *names) hit(tgid uint32, point int, ip uint64) symbolize.Hit {
+	h := symbolize.Hit{PID: int(tgid)}
+	if point < 0 || point >= len(n.r.code.Points) {
+		return h
+	}
+	p := n.r.code.Points[point]
+	if p.Kind != probe.Uprobe && p.Kind != probe.USDT {
+		return h
+	}
+	f := n.files[p.Path]
+	if f == nil {
+		f = n.symbols.Probed(p.Path)
+		n.files[p.Path] = f
+	}
+	h.File, h.Offset, h.IP = f, p.Offset, ip
+	return h
+}
+
+// UserStack names a stack, with the caller put in where the walk by frame pointers missed it.
+func (n *names) UserStack(tgid uint32, point int, caller uint64, addrs []uint64, mode types.StackMode) []result.Frame {
+	if len(addrs) == 0 {
+		return nil
+	}
+	h := n.hit(tgid, point, addrs[0])
+	if caller != 0 && (len(addrs) < 2 || addrs[1] != caller) {
+		addrs = slices.Insert(addrs, 1, caller)
+	}
+	if point >= 0 && point < len(n.r.code.Points) {
+		// The instruction that is probed may lie a few bytes behind the function's first.
+		addrs[0] -= uint64(n.r.code.Points[point].Skip)
+		h.IP = addrs[0] + uint64(n.r.code.Points[point].Skip)
+	}
+	return n.symbols.Stack(nil, h, addrs)
+}
+
+// KernelStack names kernel frames.
+func (n *names) KernelStack(addrs []uint64) []result.Frame { return n.symbols.KernelStack(nil, addrs) }
+
+// UserSymbol names a function by its address, or by the point that was hit.
+func (n *names) UserSymbol(tgid uint32, addr uint64, point int) string {
+	if point >= 0 && point < len(n.r.code.Points) {
+		if f := n.r.code.Points[point].Func; f != "" {
+			return f
+		}
+	}
+	f := n.symbols.Symbol(symbolize.Hit{PID: int(tgid)}, addr)
+	if f.Symbol == "" {
+		return "0x" + strconv.FormatUint(addr, 16)
+	}
+	return f.Symbol
+}
+
+// KernelSymbol names a kernel address.
+func (n *names) KernelSymbol(addr uint64) string {
+	f := n.symbols.KernelSymbol(addr)
+	if f.Symbol == "" {
+		return "0x" + strconv.FormatUint(addr, 16)
+	}
+	return f.Symbol
+}
+
+// Username is a user's name, or the number.
+func (n *names) Username(uid uint64) string {
+	if name, ok := n.users.Name(uint32(uid)); ok {
+		return name
+	}
+	return strconv.FormatUint(uid, 10)
+}
+
+// CgroupPath is the path of a cgroup; filter numbers a glob on the hierarchy's name, -1: none.
+func (n *names) CgroupPath(id uint64, filter int) string {
+	glob := ""
+	if filter >= 0 && filter < len(n.r.code.Formats) {
+		glob = n.r.code.Formats[filter]
+	}
+	text, err := n.cgroups.Text(id, glob)
+	if err != nil {
+		return fmt.Sprintf("[cgroup %d: %v]", id, err)
+	}
+	return text
+}
+
+// Time formats a kernel time.
+func (n *names) Time(ns uint64, of types.Clock, format int) string {
+	f := ""
+	if format >= 0 && format < len(n.r.code.Formats) {
+		f = n.r.code.Formats[format]
+	}
+	var t time.Time
+	switch of {
+	case types.ClockTAI, types.ClockSwTAI:
+		// TAI runs ahead of UTC by the leap seconds.
+		t = time.Unix(0, int64(ns)).Add(-leapSeconds())
+	case types.ClockMonotonic:
+		t = n.r.wall.Time(ns + uint64(clock(unix.CLOCK_BOOTTIME)-clock(unix.CLOCK_MONOTONIC)))
+	default:
+		t = n.r.wall.Time(ns)
+	}
+	return string(result.AppendStrftime(nil, f, t))
+}
+
+func leapSeconds() time.Duration {
+	return time.Duration(clock(unix.CLOCK_TAI) - clock(unix.CLOCK_REALTIME)).Round(time.Second)
+}
+
+// StackMode is how a stack is shown: as said at the place, else as configured.
+func (n *names) StackMode(m types.StackMode) result.StackMode {
+	if m == types.StackDefault {
+		m = n.r.typed.Config.StackMode
+	}
+	switch m {
+	case types.StackPerf:
+		return result.ModePerf
+	case types.StackRaw:
+		return result.ModeRaw
+	case types.StackBuildID:
+		return result.ModeBuildID
+	}
+	return result.ModeBpftrace
+}

@@ -1,0 +1,153 @@
+package trocar
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+	"unsafe"
+
+	"trocar/internal/compile/codegen"
+	"trocar/internal/script/diag"
+	"trocar/result"
+)
+
+// record handles one record of the ring.
+func (r *run) record(rec []byte) error {
+	r.records++
+	if len(rec) < 8 {
+		return fmt.Errorf("a record of %d bytes came from the ring buffer", len(rec))
+	}
+	id := int(binary.NativeEndian.Uint32(rec))
+	if id >= len(r.code.Layouts) {
+		return fmt.Errorf("a record of unknown kind %d came from the ring buffer", id)
+	}
+	l := r.code.Layouts[id]
+	var ok bool
+	if r.values, ok = r.decoder.Record(l, rec, r.values); !ok {
+		return fmt.Errorf("a record of %d bytes is shorter than its layout says (%d)", len(rec), l.Size)
+	}
+	if l.Kind == codegen.RecPrintf {
+		r.text = r.formats[id].Append(r.text[:0], r.values)
+		r.event = result.Event{Kind: result.EvPrintf, Text: view(r.text), Action: l.Action}
+		return r.sink.Event(&r.event)
+	}
+	return r.other(l, id)
+}
+
+// view is a string on bytes that are reused: sinks copy what they keep.
+func view(b []byte) string {
+	if len(b) == 0 {
+		return ""
+	}
+	return unsafe.String(&b[0], len(b))
+}
+
+func (r *run) other(l *codegen.Layout, id int) error {
+	switch l.Kind {
+	case codegen.RecPrint:
+		return r.emit(&result.Event{Kind: result.EvPrint, Value: &r.values[0], Action: l.Action})
+	case codegen.RecErrorf, codegen.RecWarnf:
+		e := &result.Event{Kind: result.EvPrintf, Level: result.Error, Action: l.Action}
+		if l.Kind == codegen.RecWarnf {
+			e.Level = result.Warning
+		}
+		e.Text = string(r.formats[id].Append(nil, r.values))
+		place(e, l.Span)
+		return r.emit(e)
+	case codegen.RecPrintMap:
+		top, div := uint64(0), uint64(0)
+		if len(r.values) > 0 {
+			top = r.values[0].Num
+		}
+		if len(r.values) > 1 {
+			div = r.values[1].Num
+		}
+		return r.printMap(r.code.Storage[l.Map.ID], int(min(top, 1<<31)), div, true)
+	case codegen.RecClear:
+		return r.loaded.Map(r.code.Storage[l.Map.ID].Name).Clear()
+	case codegen.RecZero:
+		return r.zero(r.code.Storage[l.Map.ID])
+	case codegen.RecTime:
+		now := time.Now()
+		return r.emit(&result.Event{Kind: result.EvTime, Time: now, Text: string(result.AppendTime(nil, l.Format, now)), Action: l.Action})
+	case codegen.RecJoin:
+		var parts []string
+		for i := range r.values {
+			if r.values[i].Kind != result.None {
+				parts = append(parts, r.values[i].Text)
+			}
+		}
+		return r.emit(&result.Event{Kind: result.EvJoin, Text: strings.Join(parts, l.Sep), Action: l.Action})
+	case codegen.RecCat:
+		return r.cat(l, string(r.formats[id].Append(nil, r.values)))
+	case codegen.RecSystem:
+		return r.system(l, string(r.formats[id].Append(nil, r.values)))
+	case codegen.RecExit:
+		if len(r.values) > 0 {
+			r.exit.Code = int(uint8(r.values[0].Num))
+		}
+		r.exiting = true
+		return errExit
+	case codegen.RecHelperError:
+		e := &result.Event{Kind: result.EvHelperError, Cause: l.Helper, Code: int64(r.values[0].Num), Action: l.Action, Text: l.Format}
+		place(e, l.Span)
+		return r.emit(e)
+	}
+	return nil
+}
+
+// place fills in where in the script an event comes from.
+func place(e *result.Event, span diag.Span) {
+	if span.Source == nil {
+		return
+	}
+	e.Place, e.Source = span.String(), span.Quote()
+	e.File = span.Source.Name
+	e.Line, e.Col = span.Source.Pos(span.Start)
+	for from := span.Source.From; from != nil; from = from.Source.From {
+		e.Expanded = append(e.Expanded, result.Place{Span: from.String(), Source: from.Quote()})
+		if from.Source == nil {
+			break
+		}
+	}
+}
+
+// cat shows the beginning of a file.
+func (r *run) cat(l *codegen.Layout, name string) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return r.emit(&result.Event{Kind: result.EvNotice, Level: result.Error, Text: fmt.Sprintf("failed to open file '%s': %v", name, cause(err))})
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, int64(r.typed.Config.MaxCatBytes)))
+	if err != nil {
+		return r.emit(&result.Event{Kind: result.EvNotice, Level: result.Error, Text: fmt.Sprintf("failed to read file '%s': %v", name, cause(err))})
+	}
+	return r.emit(&result.Event{Kind: result.EvCat, Text: string(text), Action: l.Action})
+}
+
+// cause is an error without the path that the message has already.
+func cause(err error) error {
+	if p, ok := err.(*os.PathError); ok {
+		return p.Err
+	}
+	return err
+}
+
+// system runs a command and shows what it prints.
+func (r *run) system(l *codegen.Layout, command string) error {
+	var out bytes.Buffer
+	cmd := exec.Command("/bin/sh", "-c", command)
+	cmd.Stdout, cmd.Stderr = &out, os.Stderr
+	if err := cmd.Run(); err != nil {
+		if _, ended := err.(*exec.ExitError); !ended {
+			return r.emit(&result.Event{Kind: result.EvNotice, Level: result.Error, Text: fmt.Sprintf("system(): %v", err)})
+		}
+	}
+	return r.emit(&result.Event{Kind: result.EvSystem, Text: out.String(), Action: l.Action})
+}

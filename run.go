@@ -1,0 +1,355 @@
+package trocar
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/cilium/ebpf"
+	"golang.org/x/sys/unix"
+
+	"trocar/internal/compile/codegen"
+	"trocar/internal/kernel"
+	"trocar/internal/process/probe"
+	"trocar/internal/process/target"
+	"trocar/result"
+)
+
+// Exit is how a run ended.
+type Exit struct {
+	Code  int          // of exit(), or the status of the command
+	Child *target.Exit // of the command, nil: none, or it was still running
+}
+
+// RunOptions say how a compiled script is run.
+type RunOptions struct {
+	DryRun bool // attach, then end
+	// Progress is told how many points of all are attached.
+	Progress func(done, total int)
+	// VerifierLog is given what the verifier says; nil: nothing.
+	VerifierLog func(program, text string)
+	// Resolved is given once the points are attached, before anything is told to the sink.
+	Attached func()
+}
+
+// run is a run under way.
+type run struct {
+	*Program
+	opts    RunOptions
+	sink    result.Sink
+	loaded  *kernel.Loaded
+	names   *names
+	decoder codegen.Decoder
+	wall    result.Wall
+
+	formats []*result.Format // by layout
+	values  []result.Value
+	text    []byte
+	event   result.Event
+
+	exit    Exit
+	exiting bool
+	quiet   int      // empty looks at the ring in a row
+	records int      // since the last look
+	told    []uint64 // losses already reported, by counter
+}
+
+// errExit ends reading when a script has called exit().
+var errExit = errors.New("exit")
+
+// Run loads, attaches and reads until the script exits, the process or command ends, or ctx is done; then it detaches,
+// runs the end probes, and gives the maps to the sink. It may be called once.
+func (p *Program) Run(ctx context.Context, sink result.Sink, o RunOptions) (Exit, error) {
+	r := &run{Program: p, opts: o, sink: sink, formats: make([]*result.Format, len(p.code.Layouts))}
+	defer p.Close()
+	var err error
+	if r.wall, err = result.NewWall(); err != nil {
+		return r.exit, err
+	}
+	r.names = newNames(r)
+	defer r.names.close()
+	r.decoder = codegen.Decoder{Resolver: r.names, Trailer: p.typed.Config.StrTruncTrailer}
+	if err := r.prepare(); err != nil {
+		return r.exit, err
+	}
+	obj := r.object()
+	if r.loaded, err = kernel.Load(obj, kernel.Options{Features: p.features, Log: o.VerifierLog, LogLevel: logLevel(o), RingMap: codegen.RingName}); err != nil {
+		return r.exit, err
+	}
+	defer r.loaded.Close()
+	if err := r.control(true); err != nil {
+		return r.exit, err
+	}
+	err = r.trace(ctx)
+	return r.exit, err
+}
+
+func logLevel(o RunOptions) uint32 {
+	if o.VerifierLog != nil {
+		return 1
+	}
+	return 0
+}
+
+// prepare parses formats and looks at the processes that will surely be asked for.
+func (r *run) prepare() error {
+	for i, l := range r.code.Layouts {
+		switch l.Kind {
+		case codegen.RecPrintf, codegen.RecErrorf, codegen.RecWarnf, codegen.RecSystem, codegen.RecCat:
+			f, err := result.ParseFormat(l.Format)
+			if err != nil {
+				return fmt.Errorf("%v: %w", l.Span, err)
+			}
+			r.formats[i] = f
+		}
+	}
+	return nil
+}
+
+// object is the compiled script in the loader's terms.
+func (r *run) object() *kernel.Object {
+	obj := &kernel.Object{Maps: r.code.Maps}
+	for _, m := range obj.Maps {
+		if m.Type == ebpf.RingBuf {
+			m.MaxEntries = kernel.DefaultRingSize(uint64(r.typed.Config.PerfRBPages))
+		}
+	}
+	for _, p := range r.code.Programs {
+		k := &kernel.Program{
+			Name: p.Name, Type: programType(p), Insns: p.Insns, Sleepable: p.Sleepable, Return: p.Return, Points: p.Points,
+			License: r.typed.Config.License,
+		}
+		if p.Cookied && p.Class != codegen.Test {
+			k.Cookies = p.Cookies
+		}
+		obj.Programs = append(obj.Programs, k)
+	}
+	return obj
+}
+
+func programType(p *codegen.Program) kernel.ProgramType {
+	switch p.Class {
+	case codegen.Test:
+		return kernel.Run
+	case codegen.Perf:
+		return kernel.PerfEvent
+	case codegen.Tracepoint:
+		return kernel.Tracepoint
+	case codegen.RawTracepoint:
+		return kernel.RawTracepoint
+	case codegen.Kprobe:
+		return kernel.Kprobe
+	}
+	return kernel.Uprobe
+}
+
+// control writes the control map: the clocks when it is the first time, and whether the reader sleeps for long.
+func (r *run) control(idle bool) error {
+	var value [codegen.ControlSize]byte
+	if idle {
+		value[codegen.ControlIdle] = 1
+	}
+	binary.NativeEndian.PutUint64(value[codegen.ControlStart:], r.names.start)
+	binary.NativeEndian.PutUint64(value[codegen.ControlTAI:], r.names.tai)
+	return r.loaded.Map(codegen.ControlName).Put(make([]byte, 4), value[:])
+}
+
+// trace is the life of a loaded script.
+func (r *run) trace(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if err := r.special(probe.Begin); err != nil {
+		return err
+	}
+	failed, err := r.loaded.Attach(ctx, r.opts.Progress)
+	if err != nil {
+		return err
+	}
+	if err := r.unattached(failed); err != nil {
+		return err
+	}
+	if r.opts.Attached != nil {
+		r.opts.Attached()
+	}
+	n := r.Probes() - len(failed)
+	if err := r.emit(&result.Event{Kind: result.EvAttached, N: uint64(n)}); err != nil {
+		return err
+	}
+	if err := r.read(); err != nil {
+		return err
+	}
+	if r.child != nil && !r.opts.DryRun {
+		r.names.symbols.Snapshot(int(r.child.PID()))
+		if err := r.child.Release(); err != nil {
+			return err
+		}
+	}
+	if !r.exiting && !r.opts.DryRun && r.waits() {
+		r.watch(ctx, cancel)
+		err := r.loaded.Ring().Run(ctx, r.record, r.idle)
+		if err != nil && !errors.Is(err, errExit) {
+			return err
+		}
+	}
+	return r.finish()
+}
+
+// finish takes the probes away, runs the end probes and shows the maps.
+func (r *run) finish() error {
+	r.loaded.Detach()
+	if err := r.drain(); err != nil {
+		return err
+	}
+	if r.child != nil {
+		select {
+		case <-r.child.Done():
+			e := r.child.Exit()
+			r.exit.Child = &e
+		default:
+			r.child.Kill(time.Second)
+		}
+		r.child = nil
+	}
+	if err := r.special(probe.End); err != nil {
+		return err
+	}
+	if err := r.drain(); err != nil {
+		return err
+	}
+	if err := r.emit(&result.Event{Kind: result.EvEnd}); err != nil {
+		return err
+	}
+	if r.typed.Config.PrintMapsOnExit && !r.opts.DryRun {
+		if err := r.printMaps(); err != nil {
+			return err
+		}
+	}
+	if err := r.losses(); err != nil {
+		return err
+	}
+	return r.sink.Flush()
+}
+
+// drain reads what is left in the ring; exit() in it changes nothing any more.
+func (r *run) drain() error {
+	for {
+		_, err := r.loaded.Ring().Read(r.record)
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, errExit) {
+			return err
+		}
+	}
+}
+
+// read handles the records at hand.
+func (r *run) read() error {
+	_, err := r.loaded.Ring().Read(r.record)
+	if err != nil && !errors.Is(err, errExit) {
+		return err
+	}
+	return r.sink.Flush()
+}
+
+// special runs the begin or end probes, in the order of the script.
+func (r *run) special(kind probe.Kind) error {
+	for _, p := range r.code.Programs {
+		if p.Class != codegen.Test || p.Points[0].Kind != kind {
+			continue
+		}
+		if _, err := r.loaded.Run(p.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// waits tells whether anything can still happen: a script with nothing but begin and end ends by itself.
+func (r *run) waits() bool {
+	for _, p := range r.code.Points {
+		if p.Kind != probe.Begin && p.Kind != probe.End {
+			return true
+		}
+	}
+	return false
+}
+
+// watch ends the run with the command or the process.
+func (r *run) watch(ctx context.Context, cancel func()) {
+	if r.child != nil {
+		done := r.child.Done()
+		go func() {
+			select {
+			case <-done:
+				cancel()
+			case <-ctx.Done():
+			}
+		}()
+	}
+	if r.Program.opts.PID != 0 {
+		go func() {
+			waitProcess(ctx, r.Program.opts.PID)
+			cancel()
+		}()
+	}
+}
+
+// waitProcess returns when a process has ended or ctx is done. Without pidfds (before Linux 5.3) it looks twice a second.
+func waitProcess(ctx context.Context, pid int) {
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err == nil {
+		defer unix.Close(fd)
+	}
+	for ctx.Err() == nil && target.PID(pid).Exists() {
+		if err != nil {
+			select {
+			case <-ctx.Done():
+			case <-time.After(500 * time.Millisecond):
+			}
+			continue
+		}
+		poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+		if n, _ := unix.Poll(poll, 500); n > 0 {
+			return
+		}
+	}
+}
+
+// idleLooks is how many empty looks at the ring in a row make the reader idle: the next record then wakes it.
+const idleLooks = 5
+
+// idle is called after each look at the ring.
+func (r *run) idle() error {
+	if r.records == 0 {
+		r.quiet++
+		if r.quiet == idleLooks {
+			if err := r.control(true); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	r.quiet, r.records = 0, 0
+	return r.sink.Flush()
+}
+
+// unattached reports points that could not be attached, as the script's setting says.
+func (r *run) unattached(failed []kernel.AttachError) error {
+	if len(failed) == 0 || r.typed.Config.MissingProbes == "ignore" {
+		return nil
+	}
+	if r.typed.Config.MissingProbes == "error" || len(failed) == r.Probes() {
+		return &failed[0]
+	}
+	for i := range failed {
+		if err := r.emit(&result.Event{Kind: result.EvNotice, Level: result.Warning, Text: failed[i].Error()}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *run) emit(e *result.Event) error { return r.sink.Event(e) }

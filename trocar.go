@@ -1,0 +1,259 @@
+// Package trocar traces running programs: it compiles scripts in the bpftrace language to BPF programs, attaches them to
+// functions of user-space programs, and hands what they tell to a sink.
+//
+// This package is the only one that knows all stages; the command line is one of its clients. Compile changes nothing in
+// the kernel; Program.Run does, and takes it all back.
+package trocar
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+
+	"trocar/internal/binary/types"
+	"trocar/internal/compile/builtin"
+	"trocar/internal/compile/check"
+	"trocar/internal/compile/codegen"
+	"trocar/internal/kernel"
+	"trocar/internal/process/probe"
+	"trocar/internal/process/target"
+	"trocar/internal/script/diag"
+	"trocar/internal/script/syntax"
+)
+
+// Options say what to trace and how.
+type Options struct {
+	Script     string   // the text
+	ScriptName string   // as shown in messages: a path, or "stdin"
+	Params     []string // positional parameters: $1 …
+	Named      []string // named parameters, "name" or "name=value"
+
+	PID     int    // only this process; the run ends with it
+	Command string // a command to start, held until all is attached; the run ends with it
+
+	Unsafe       bool
+	HelperErrors bool // tell of each failed read of memory
+	IncludeDirs  []string
+	Includes     []string                    // headers to read first
+	Env          func(string) (string, bool) // settings (BPFTRACE_…); nil: none
+	// Mode "": all probes; "test" or "bench": only the test or bench probes.
+	Mode string
+	// Disable names kernel features to do without (as in KernelFeatures), to see what older kernels would do.
+	Disable []string
+	// Warn is given warnings about the script; nil: they are dropped.
+	Warn func(*diag.Diagnostic)
+}
+
+// Program is a compiled script, not yet in the kernel.
+type Program struct {
+	opts     Options
+	file     *syntax.File
+	typed    *check.Program
+	code     *codegen.Output
+	features *kernel.Features
+	child    *target.Child
+	ns       *codegen.Namespace
+}
+
+// CompileError holds what is wrong with a script.
+type CompileError struct {
+	Diags []*diag.Diagnostic
+	// NoMatch: the script is fine, but nothing was found to attach to.
+	NoMatch bool
+}
+
+func (e *CompileError) Error() string {
+	var lines []string
+	for _, d := range e.Diags {
+		if d.Severity == diag.Error {
+			lines = append(lines, d.Text)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Format writes the errors with their places, as they are shown to people.
+func (e *CompileError) Format(w io.Writer, color bool) {
+	for _, d := range e.Diags {
+		if d.Severity == diag.Error {
+			d.Format(w, color)
+		}
+	}
+}
+
+// Compile makes a program of a script. With a command it is started, held at its first instruction; Close ends it if the
+// program is never run. Errors are *CompileError, *target.LaunchError, or say what the kernel refuses.
+func Compile(ctx context.Context, o Options) (p *Program, err error) {
+	p = &Program{opts: o, features: kernel.NewFeatures()}
+	defer func() {
+		if err != nil {
+			p.Close()
+			p = nil
+		}
+	}()
+	if err := p.disable(o.Disable); err != nil {
+		return p, err
+	}
+	var diags diag.List
+	file, err := p.parse(&diags)
+	if err != nil {
+		return p, err
+	}
+	p.file = file
+	if ns, err := target.OwnPIDNamespace(); err == nil && !ns.Initial {
+		p.ns = &codegen.Namespace{Dev: ns.Dev, Ino: ns.Inode}
+	}
+	if o.PID != 0 && !target.PID(o.PID).Exists() {
+		return p, fmt.Errorf("process %d: %w", o.PID, target.ErrGone)
+	}
+	childPID := 0
+	if o.Command != "" {
+		if p.child, err = target.Launch(target.SplitCommand(o.Command)); err != nil {
+			return p, err
+		}
+		childPID = int(p.child.PID())
+	}
+	matched := probe.Match(file.Probes, probe.Options{
+		PID: o.PID, ChildPID: childPID, Unsafe: o.Unsafe, Missing: p.setting("missing_probes"), MaxProbes: p.limit("max_probes"),
+	})
+	noMatch := diags.Errors() == 0 && matched.Diags.Errors() > 0
+	diags.Join(&matched.Diags)
+	if err := p.failed(&diags, noMatch); err != nil {
+		return p, err
+	}
+	p.typed = check.Check(file, matched.Matches, p.input(childPID), &diags)
+	if err := p.failed(&diags, false); err != nil {
+		return p, err
+	}
+	pid := o.PID
+	if childPID != 0 {
+		pid = childPID
+	}
+	p.code = codegen.Compile(p.typed, codegen.Options{
+		Features: kernelFeatures{p.features}, Arch: arch(), PID: pid, Namespace: p.ns, CPUs: kernel.PossibleCPUs(), HelperErrors: o.HelperErrors,
+	}, &diags)
+	if err := p.failed(&diags, false); err != nil {
+		return p, err
+	}
+	if p.opts.Warn != nil {
+		for _, d := range diags.All {
+			p.opts.Warn(d)
+		}
+	}
+	return p, nil
+}
+
+// parse reads the script and its imports and expands macros.
+func (p *Program) parse(diags *diag.List) (*syntax.File, error) {
+	src := &diag.Source{Name: p.opts.ScriptName, Text: p.opts.Script}
+	file := syntax.Load(src, syntax.ParseOptions{
+		Params:  p.opts.Params,
+		Include: syntax.IncludeOptions{Dirs: p.opts.IncludeDirs},
+	}, diags)
+	if err := p.failed(diags, false); err != nil {
+		return nil, err
+	}
+	file = syntax.Expand(file, func(name string) bool { return builtin.Lookup(name) != nil }, diags)
+	if err := p.failed(diags, false); err != nil {
+		return nil, err
+	}
+	return file, nil
+}
+
+// failed turns errors in the list into one error.
+func (p *Program) failed(diags *diag.List, noMatch bool) error {
+	if diags.Errors() == 0 {
+		return nil
+	}
+	if p.opts.Warn != nil {
+		for _, d := range diags.All {
+			if d.Severity != diag.Error {
+				p.opts.Warn(d)
+			}
+		}
+	}
+	return &CompileError{Diags: diags.All, NoMatch: noMatch}
+}
+
+// setting looks up a setting that matching needs before the script is checked.
+func (p *Program) setting(name string) string {
+	if p.opts.Env != nil {
+		if v, ok := p.opts.Env("BPFTRACE_" + strings.ToUpper(name)); ok {
+			return v
+		}
+	}
+	for _, c := range p.file.Config {
+		if c.Name == name {
+			return strings.ToLower(c.Value)
+		}
+	}
+	return ""
+}
+
+func (p *Program) limit(name string) int {
+	n := 0
+	if _, err := fmt.Sscan(p.setting(name), &n); err != nil {
+		return 0
+	}
+	return n
+}
+
+// input is what the meaning of the script depends on besides its text.
+func (p *Program) input(childPID int) check.Input {
+	in := check.Input{
+		Params: p.opts.Params, Env: p.opts.Env, Unsafe: p.opts.Unsafe, ChildPID: childPID, PID: p.opts.PID,
+		NCPU: kernel.PossibleCPUs(), Arch: runtime.GOARCH, Lookup: p.lookup(),
+	}
+	in.Features.TAIClock = p.features.Has(kernel.KtimeTAI)
+	for _, n := range p.opts.Named {
+		name, value, has := strings.Cut(n, "=")
+		in.Options = append(in.Options, check.Option{Name: name, Value: value, HasValue: has})
+	}
+	return in
+}
+
+func arch() *types.Arch {
+	if runtime.GOARCH == "arm64" {
+		return types.ARM64
+	}
+	return types.AMD64
+}
+
+// Close ends a command that was started and never released.
+func (p *Program) Close() {
+	if p.child != nil {
+		p.child.Kill(0)
+		p.child = nil
+	}
+}
+
+// Probes is the number of points that the program attaches to.
+func (p *Program) Probes() int { return len(p.code.Points) }
+
+// ErrUnknownStage says that Dump doesn't know a stage.
+var ErrUnknownStage = errors.New("unknown stage")
+
+// Dump shows a stage of the compilation: ast, types, ir or bytecode.
+func (p *Program) Dump(stage string, w io.Writer) error {
+	switch stage {
+	case "ast":
+		_, err := io.WriteString(w, syntax.Print(p.file))
+		return err
+	case "types":
+		check.Dump(w, p.typed)
+	case "ir":
+		for _, prog := range p.code.Programs {
+			prog.IR.Dump(w)
+		}
+	case "bytecode":
+		for _, prog := range p.code.Programs {
+			fmt.Fprintf(w, "%s: %d instructions\n%v\n", prog.Name, len(prog.Insns), prog.Insns)
+		}
+	default:
+		return fmt.Errorf("%w %q", ErrUnknownStage, stage)
+	}
+	return nil
+}
