@@ -98,6 +98,9 @@ type Field struct {
 	// BitSize is the width of a bit-field (0: none), BitOffset its lowest bit, counted from the lowest bit of the
 	// byte at Offset.
 	BitSize, BitOffset int
+	// DataLoc marks a field of a tracepoint record (__data_loc): at Offset are 32 bits, the lower 16 of which say where
+	// in the record the value lies. The field's value is the address of that, and Type a pointer.
+	DataLoc bool
 
 	Base       bool // a base class: unnamed, its members are promoted
 	Artificial bool // made by the compiler: a virtual table's pointer
