@@ -9,6 +9,9 @@ import (
 	"github.com/cilium/ebpf"
 )
 
+// PossibleCPUs is how many CPUs the machine may have while it runs: the number of values of a per-CPU map.
+func PossibleCPUs() int { return possibleCPUs() }
+
 // possibleCPUs is how many values an entry of a per-CPU map has.
 func possibleCPUs() int {
 	n, err := ebpf.PossibleCPU()

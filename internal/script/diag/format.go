@@ -88,6 +88,18 @@ func header(b *strings.Builder, sev Severity, span Span, text string, color bool
 	}
 	paint(b, sev.color(), sev.String()+":", color)
 	b.WriteString(" " + text + "\n")
+	lines(b, sev, span, color)
+}
+
+// Quote is the source line of the place with `~~~` below it, or its lines if it spans several, without colours.
+func (s Span) Quote() string {
+	var b strings.Builder
+	lines(&b, Error, s, false)
+	return b.String()
+}
+
+// lines writes the source lines of a place.
+func lines(b *strings.Builder, sev Severity, span Span, color bool) {
 	if span.Source == nil {
 		return
 	}
