@@ -32,16 +32,26 @@ func demangled(name string, bare bool) string {
 		opts = append(opts, demangle.NoParams)
 	}
 	// A GCC or LLVM clone carries a suffix (".isra.0", ".llvm.123"); it stays visible, since it is another function.
-	s, err := demangle.ToString(name, opts...)
+	suffix := cloneSuffix(name)
+	s, err := demangle.ToString(name[:len(name)-len(suffix)], opts...)
 	if err != nil {
-		base, suffix, ok := strings.Cut(name, ".")
-		if !ok {
-			return name
-		}
-		if s, err = demangle.ToString(base, opts...); err != nil {
-			return name
-		}
-		s += " [." + suffix + "]"
+		return name
+	}
+	if suffix != "" && !strings.HasPrefix(suffix, ".llvm.") {
+		s += " [" + suffix + "]"
 	}
 	return s
+}
+
+// cloneSuffix is what a compiler put behind a mangled name to name a copy or a part of the function: ".isra.0", ".cold".
+// In Rust's older mangling dots also stand for "::".
+func cloneSuffix(name string) string {
+	i := strings.IndexByte(name, '.')
+	if i < 0 {
+		return ""
+	}
+	if j := strings.LastIndex(name, "17h"); j > 0 && strings.HasPrefix(name, "_ZN") && len(name) >= j+20 && name[j+19] == 'E' {
+		return name[j+20:]
+	}
+	return name[i:]
 }

@@ -200,6 +200,9 @@ func (f *File) AttachPath() string {
 	return f.path
 }
 
+// Base is the offset of the ELF image in AttachPath: not 0 for a member of an archive.
+func (f *File) Base() uint64 { return f.base }
+
 // Machine is the CPU the file is for.
 func (f *File) Machine() Machine { return f.machine }
 

@@ -110,3 +110,14 @@ func (f *File) functionAt(a uint64) bool {
 	}
 	return a%16 == 0
 }
+
+// CodeSize is the distance from an address to the next symbol or the end of the code there, for functions whose symbols
+// don't tell their size.
+func (f *File) CodeSize(addr uint64) (size uint64) {
+	var err error
+	defer Guard(&err)()
+	if !f.Executable(addr) {
+		return 0
+	}
+	return f.untilNext(addr)
+}

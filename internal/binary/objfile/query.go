@@ -67,7 +67,7 @@ func (q *Query) matchReadable(name string) bool {
 		return false
 	}
 	// A clone that the compiler made ("_Z3addii.cold") is not the function of that name.
-	if strings.IndexByte(name, '.') > 0 && !strings.Contains(q.Pattern, ".") {
+	if cloneSuffix(name) != "" && !strings.Contains(q.Pattern, ".") {
 		return false
 	}
 	full := demangled(name, false)

@@ -98,7 +98,7 @@ type Options struct {
 	Missing   string // config missing_probes: error, warn, ignore
 	MaxProbes int
 	Demangle  bool
-	NeedArgs  func(*syntax.AttachPoint) bool // whether types of arguments are asked for
+	NeedArgs  func(*syntax.AttachPoint) bool // whether types of arguments are asked for; nil: always
 }
 
 // Result of matching all probes of a script: one entry for each syntax.Probe, in order.

@@ -1,0 +1,394 @@
+package probe
+
+import (
+	"os"
+	"slices"
+	"strings"
+
+	"trocar/internal/binary/objfile"
+	"trocar/internal/binary/types"
+	"trocar/internal/script/diag"
+	"trocar/internal/script/syntax"
+)
+
+// listing is one probe of a list.
+type listing struct {
+	name   string // behind the kind's name and a colon
+	params func() []string
+}
+
+// Entry is one probe as `-l` shows it: in a form that can be put into a script.
+type Entry struct {
+	Name   string
+	Params []string // with -lv: the arguments, "int fd"
+}
+
+// List gives the probes that a pattern of `-l` fits; "" is every probe there is, of the kernel or, with a process, of
+// what it has mapped. It can be a kind ("uprobe:libc:*malloc*"), a pattern for kinds ("*:./prog:*") or a word that is looked for in
+// all names ("*sleep*").
+func List(pattern string, verbose bool, opts Options) ([]Entry, diag.List) {
+	var diags diag.List
+	m := newMatcher(opts, &diags)
+	m.listing = true
+	defer m.files.close()
+	if !m.checkProcess() {
+		return nil, diags
+	}
+	if pattern == "" {
+		pattern = "*"
+	}
+	ap := splitPattern(pattern)
+	if len(ap.Parts) == 0 && findKind(m.kinds, ap.Kind) == nil {
+		return m.search(ap, verbose), diags
+	}
+	var specs []*spec
+	switch {
+	case hasWildcard(ap.Kind):
+		specs = m.listSpecs(ap)
+	default:
+		if k := findKind(m.kinds, ap.Kind); k != nil && len(ap.Parts) == 0 {
+			// A kind alone: all of it, as far as that needs no file.
+			if k.userList || k.kind == Uretprobe {
+				if m.pid() == 0 {
+					diags.Errorf(diag.Span{}, "%s probes are in files: name one", k.name).Hint("trocar list '%s:FILE:*', or -p PID", k.name)
+					return nil, diags
+				}
+			}
+			ap.Parts, ap.Quoted = []string{"*"}, []bool{false}
+		}
+		specs = m.specs(ap)
+	}
+	return m.list(specs, verbose), diags
+}
+
+// ListScript lists the probes of a script instead of running it.
+func ListScript(probes []*syntax.Probe, verbose bool, opts Options) ([]Entry, diag.List) {
+	var diags diag.List
+	m := newMatcher(opts, &diags)
+	defer m.files.close()
+	if !m.checkProcess() {
+		return nil, diags
+	}
+	var out []Entry
+	for _, p := range probes {
+		for _, ap := range p.Points {
+			for _, s := range m.specs(ap) {
+				if s.kind.list == nil {
+					continue
+				}
+				if s.kind.parse(m, s) {
+					out = append(out, m.entries(s, verbose)...)
+				}
+			}
+		}
+	}
+	return out, diags
+}
+
+// listSpecs expands a pattern for kinds.
+func (m *matcher) listSpecs(ap *syntax.AttachPoint) []*spec {
+	user := m.pid() != 0
+	if len(ap.Parts) > 0 && !user {
+		// A file that is there asks for programs' probes, too.
+		if _, err := os.Stat(ap.Parts[0]); err == nil || strings.Contains(ap.Parts[0], "/") {
+			user = true
+		}
+	}
+	var out []*spec
+	for i := range m.kinds {
+		k := &m.kinds[i]
+		if (k.kernelList || user && k.userList) && matchGlob(ap.Kind, k.name) {
+			out = append(out, &spec{ap: ap, kind: k, skip: true, parts: slices.Clone(ap.Parts), quoted: ap.Quoted})
+		}
+	}
+	return out
+}
+
+// search looks for a word in the names of all kinds.
+func (m *matcher) search(ap *syntax.AttachPoint, verbose bool) []Entry {
+	if !hasWildcard(ap.Kind) {
+		d := m.diags.Errorf(diag.Span{}, "Invalid probe type: %s", ap.Kind)
+		if n := nearKinds(m.kinds, ap.Kind); len(n) > 0 {
+			d.Hint("did you mean %s?", orList(n))
+		}
+		return nil
+	}
+	pattern := ap.Kind
+	all := &syntax.AttachPoint{Kind: "*", Text: ap.Text}
+	var out []Entry
+	for _, s := range m.listSpecs(all) {
+		// All of a kind whose name fits ("*ware"), or what fits of any.
+		word := pattern
+		if matchGlob(pattern, s.kind.name) {
+			word = "*"
+		}
+		s.parts, s.quoted = []string{word}, []bool{false}
+		if s.kind.parse(m, s) {
+			out = append(out, m.entries(s, verbose)...)
+		}
+	}
+	return out
+}
+
+func (m *matcher) list(specs []*spec, verbose bool) []Entry {
+	var out []Entry
+	for _, s := range specs {
+		if s.kind.list != nil && s.kind.parse(m, s) {
+			out = append(out, m.entries(s, verbose)...)
+		}
+	}
+	return out
+}
+
+func (m *matcher) entries(s *spec, verbose bool) (out []Entry) {
+	for _, l := range s.kind.list(m, s) {
+		e := Entry{Name: s.kind.name + ":" + l.name}
+		if verbose && l.params != nil {
+			e.Params = l.params()
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+// splitPattern takes a pattern apart as the parser does an attach point. Without quotes "::" does not separate, so that
+// readable names can be searched.
+func splitPattern(pattern string) *syntax.AttachPoint {
+	ap := &syntax.AttachPoint{Text: pattern}
+	var parts []string
+	var quoted []bool
+	var part strings.Builder
+	inQuotes, wasQuoted := false, false
+	end := func() {
+		parts, quoted = append(parts, part.String()), append(quoted, wasQuoted)
+		part.Reset()
+		wasQuoted = false
+	}
+	for i := 0; i < len(pattern); i++ {
+		switch c := pattern[i]; {
+		case c == '"':
+			inQuotes = !inQuotes
+			wasQuoted = true
+		case inQuotes && c == '\\' && i+1 < len(pattern):
+			i++
+			part.WriteByte(pattern[i])
+		case c == ':' && !inQuotes && part.Len() > 0 && len(parts) > 1 && i+1 < len(pattern) && pattern[i+1] == ':':
+			part.WriteString("::")
+			i++
+		case c == ':' && !inQuotes:
+			end()
+		default:
+			part.WriteByte(c)
+		}
+	}
+	end()
+	ap.Kind, ap.Parts, ap.Quoted = parts[0], parts[1:], quoted[1:]
+	return ap
+}
+
+func listSelf(m *matcher, s *spec) (out []listing) {
+	for _, name := range signals {
+		out = append(out, listing{name: "signal:" + name})
+	}
+	return out
+}
+
+func listUnits(m *matcher, s *spec) (out []listing) {
+	for _, u := range units {
+		if matchGlob(s.target, u.name) {
+			out = append(out, listing{name: u.name + ":"})
+		}
+	}
+	return out
+}
+
+func listEvents(m *matcher, s *spec) (out []listing) {
+	for _, e := range perfEvents(s.kind.kind) {
+		for _, n := range []string{e.name, e.alias} {
+			if n != "" && (matchGlob(s.target, n) || matchGlob(s.target, n+":")) {
+				out = append(out, listing{name: n + ":"})
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b listing) int { return strings.Compare(a.name, b.name) })
+	return out
+}
+
+func listTracepoints(m *matcher, s *spec) (out []listing) {
+	found, err := tracepoints(s)
+	if err != nil {
+		m.noTracefs(s, err)
+		return nil
+	}
+	for _, e := range found {
+		out = append(out, listing{e.category + ":" + e.name, func() []string { return eventParams(e) }})
+	}
+	return out
+}
+
+// eventParams are an event's own fields as declarations.
+func eventParams(e event) (out []string) {
+	common := true
+	eachLine(tracefs("events/"+e.category+"/"+e.name+"/format"), func(line string) bool {
+		field, ok := strings.CutPrefix(line, "\tfield:")
+		if ok && !common {
+			decl, _, _ := strings.Cut(field, ";")
+			out = append(out, decl)
+		}
+		if line == "" {
+			common = false // the fields that all events have come first
+		}
+		return true
+	})
+	return out
+}
+
+func listKprobes(m *matcher, s *spec) (out []listing) {
+	k := m.kernelFunctionList()
+	for i, f := range k.find(s.target, s.fn) {
+		name := f.name
+		if s.target != "" {
+			name = f.module + ":" + name
+		}
+		if i == 0 || len(out) == 0 || out[len(out)-1].name != name {
+			out = append(out, listing{name: name})
+		}
+	}
+	return out
+}
+
+func listFentry(m *matcher, s *spec) (out []listing) {
+	for _, f := range m.kernelFunctionList().find(s.target, s.fn) {
+		out = append(out, listing{name: f.module + ":" + f.name})
+	}
+	return out
+}
+
+func listRawTracepoints(m *matcher, s *spec) (out []listing) {
+	names, err := rawTracepoints()
+	if err != nil {
+		m.noTracefs(s, err)
+		return nil
+	}
+	for _, n := range names {
+		if matchGlob(s.fn, n) {
+			out = append(out, listing{name: "vmlinux:" + n})
+		}
+	}
+	return out
+}
+
+func listIters(m *matcher, s *spec) (out []listing) {
+	for _, n := range iterators {
+		if matchGlob(s.fn, n) {
+			out = append(out, listing{name: n})
+		}
+	}
+	return out
+}
+
+// listUprobes lists functions, each name once, sorted.
+func listUprobes(m *matcher, s *spec) (out []listing) {
+	files, err := m.target(s)
+	if err != nil {
+		m.badTarget(s, err)
+		return nil
+	}
+	if s.isAddr || s.file != "" {
+		return []listing{{name: files[0].name + ":"}}
+	}
+	q := objfile.NewQuery(s.fn, s.lang)
+	for _, b := range files {
+		funcs, err := b.obj.Match(q)
+		if err != nil {
+			m.diags.Warnf(s.ap.Span, "%s", err)
+			continue
+		}
+		names := make([]string, 0, len(funcs))
+		byName := map[string]*objfile.Func{}
+		for i := range funcs {
+			fn := &funcs[i]
+			for _, n := range append([]string{fn.Name}, fn.Aliases...) {
+				shown := m.listed(s, n)
+				if byName[shown] == nil {
+					byName[shown] = fn
+					names = append(names, shown)
+				}
+			}
+		}
+		slices.Sort(names)
+		for _, n := range names {
+			fn := byName[n]
+			l := listing{name: b.name + ":" + n}
+			l.params = func() []string { return m.funcParams(b, fn) }
+			out = append(out, l)
+		}
+	}
+	if len(out) == 0 && !hasWildcard(s.fn) {
+		m.noFunction(s, files, nil)
+	}
+	return out
+}
+
+// listed is a function's name as a script can have it: readable if it is mangled, and in quotes where needed.
+func (m *matcher) listed(s *spec, name string) string {
+	readable := m.display(name)
+	if s.lang != "" {
+		return s.lang + ":" + quote(readable)
+	}
+	if strings.ContainsAny(readable, ": \t,{\"$(") {
+		return quote(readable)
+	}
+	return readable
+}
+
+func quote(s string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
+}
+
+func listUSDT(m *matcher, s *spec) (out []listing) {
+	files, err := m.target(s)
+	if err != nil {
+		m.badTarget(s, err)
+		return nil
+	}
+	for _, b := range files {
+		probes, err := b.obj.USDTs()
+		if err != nil {
+			m.diags.Warnf(s.ap.Span, "%s: %s", b.name, err)
+			continue
+		}
+		seen := map[string]bool{}
+		var names []listing
+		for i := range probes {
+			u := &probes[i]
+			n := b.name + ":" + u.Provider + ":" + u.Name
+			if !usdtMatches(s, u) || seen[n] {
+				continue
+			}
+			seen[n] = true
+			names = append(names, listing{n, func() []string {
+				o := operands{obj: b.obj, site: u.Addr, bits32: !b.obj.Is64(), arm: b.obj.Machine() == objfile.AArch64}
+				return usdtParams(o.scope(u.Args))
+			}})
+		}
+		slices.SortFunc(names, func(a, b listing) int { return strings.Compare(a.name, b.name) })
+		out = append(out, names...)
+	}
+	if len(out) == 0 && !hasWildcard(s.fn) {
+		m.noUSDT(s, files)
+	}
+	return out
+}
+
+// usdtParams shows the arguments of a probe, with the reason for those that cannot be read.
+func usdtParams(sc *Scope) (out []string) {
+	for i, t := range sc.ArgNTypes {
+		line := t.String() + " arg" + uintText(uint64(i))
+		if p := sc.ArgN[i]; p.Kind == types.Unavailable {
+			line += " (" + p.Why + ")"
+		}
+		out = append(out, line)
+	}
+	return out
+}

@@ -1,0 +1,197 @@
+package probe
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"trocar/internal/process/target"
+	"trocar/internal/script/diag"
+	"trocar/internal/script/syntax"
+)
+
+// matcher holds what one run of MatchAll or List needs.
+type matcher struct {
+	opts    Options
+	diags   *diag.List
+	kinds   []kind
+	named   map[string]diag.Span // test and bench probes by name
+	files   *files
+	count   int
+	listing bool // for -l: patterns stay patterns
+	iters   int  // iter attach points of the probe
+
+	kernelFuncs *kernelFunctions
+}
+
+func newMatcher(opts Options, diags *diag.List) *matcher {
+	return &matcher{opts: opts, diags: diags, kinds: kinds(), named: map[string]diag.Span{}, files: newFiles(opts)}
+}
+
+// pid is the process that is traced: -p or the child of -c; 0: all.
+func (m *matcher) pid() int {
+	if m.opts.ChildPID != 0 {
+		return m.opts.ChildPID
+	}
+	return m.opts.PID
+}
+
+// MatchAll finds the points of all probes of a script. There is an entry of Result.Matches for each probe, with one Match for
+// each attach point, more if a pattern for the kind was expanded. Errors are in Result.Diags; their texts are bpftrace's
+// where it has one, since scripts' tests look for them.
+func MatchAll(probes []*syntax.Probe, opts Options) *Result {
+	r := &Result{Matches: make([][]Match, len(probes))}
+	m := newMatcher(opts, &r.Diags)
+	defer m.files.close()
+	if !m.checkProcess() {
+		return r
+	}
+	for i, p := range probes {
+		r.Matches[i] = m.probe(p)
+	}
+	if m.opts.MaxProbes > 0 && m.count > m.opts.MaxProbes && r.Diags.Errors() == 0 {
+		r.Diags.Errorf(diag.Span{}, "Can't attach to %d probes because it exceeds the current limit of %d probes.", m.count, m.opts.MaxProbes).
+			Hint("You can increase the limit through the BPFTRACE_MAX_PROBES environment variable or `config = { max_probes = %d }`", m.count)
+	}
+	return r
+}
+
+// Count is the number of probes as users count them: one for each name at each attach point, however many places it has.
+func (r *Result) Count() int {
+	n := 0
+	for _, ms := range r.Matches {
+		for _, m := range ms {
+			n += countNames(m.Points)
+		}
+	}
+	return n
+}
+
+func countNames(points []*Point) int {
+	if len(points) < 2 {
+		return len(points)
+	}
+	names := make(map[string]bool, len(points))
+	for _, p := range points {
+		names[p.Name] = true
+	}
+	return len(names)
+}
+
+// checkProcess reports a process that is not there.
+func (m *matcher) checkProcess() bool {
+	if m.opts.PID == 0 {
+		return true
+	}
+	pid := target.PID(m.opts.PID)
+	if !pid.Exists() {
+		m.diags.Errorf(diag.Span{}, "no process %d", m.opts.PID).
+			Hint("look it up with `pgrep NAME`; the pid must be that of this PID namespace")
+		return false
+	}
+	if st, err := pid.Stat(); err == nil && st.Dead() {
+		m.diags.Errorf(diag.Span{}, "process %d has exited (it waits for its parent to take notice)", m.opts.PID)
+		return false
+	}
+	return true
+}
+
+func (m *matcher) probe(p *syntax.Probe) []Match {
+	var matches []Match
+	m.iters = 0
+	failed := m.diags.Errors()
+	points := 0
+	for i, ap := range p.Points {
+		if ap.Kind == "" && len(ap.Parts) == 0 {
+			continue // behind a trailing comma
+		}
+		for _, s := range m.specs(ap) {
+			got := m.spec(s)
+			if i == 0 && p.Name != "" {
+				for _, pt := range got {
+					pt.Name = p.Name
+				}
+			}
+			points += len(got)
+			m.count += countNames(got)
+			matches = append(matches, Match{Spec: ap, Points: got})
+		}
+	}
+	if points == 0 && m.diags.Errors() == failed {
+		m.noPoints(p)
+	}
+	return matches
+}
+
+// noPoints reports a probe that nothing was found for.
+func (m *matcher) noPoints(p *syntax.Probe) {
+	span := p.Span
+	if len(p.Points) > 0 {
+		span = p.Points[0].Span
+	}
+	switch m.opts.Missing {
+	case "warn":
+		m.diags.Warnf(span, "Probe has no valid attach points. It is being removed which may cause issues with program behavior.")
+	case "ignore":
+	default:
+		m.diags.Errorf(span, "Probe has no valid attach points. If this is expected, set the 'missing_probes' config variable to 'warn'.")
+	}
+}
+
+// missing reports an attach point without match, as the config says, and gives the diagnostic for notes and hints; nil
+// if it is to be ignored.
+func (m *matcher) missing(s *spec, format string, args ...any) *diag.Diagnostic {
+	text := fmt.Sprintf(format, args...)
+	switch m.opts.Missing {
+	case "ignore":
+		return nil
+	case "warn":
+		return m.diags.Warnf(s.ap.Span, "%s. Skipping.", text)
+	}
+	return m.diags.Errorf(s.ap.Span, "%s.", text)
+}
+
+// specs gives the kinds that an attach point means: one, or all that a pattern fits.
+func (m *matcher) specs(ap *syntax.AttachPoint) []*spec {
+	make := func(k *kind, skip bool) *spec {
+		return &spec{ap: ap, kind: k, skip: skip, parts: slices.Clone(ap.Parts), quoted: ap.Quoted}
+	}
+	if !hasWildcard(ap.Kind) {
+		k := findKind(m.kinds, ap.Kind)
+		if k == nil {
+			d := m.diags.Errorf(ap.Span, "Invalid probe type: %s", ap.Kind)
+			if n := nearKinds(m.kinds, ap.Kind); len(n) > 0 {
+				d.Hint("did you mean %s?", orList(n))
+			}
+			return nil
+		}
+		return []*spec{make(k, false)}
+	}
+	// A path or a process asks for probes of programs, everything else for the kernel's.
+	user := m.pid() != 0 || len(ap.Parts) > 0 && strings.Contains(ap.Parts[0], "/")
+	pattern := ap.Kind
+	if len(ap.Parts) == 0 {
+		pattern = "*"
+	}
+	var out []*spec
+	for i := range m.kinds {
+		k := &m.kinds[i]
+		if (user && k.userList || !user && k.kernelList) && matchGlob(pattern, k.name) {
+			out = append(out, make(k, true))
+		}
+	}
+	if len(out) == 0 {
+		m.diags.Errorf(ap.Span, "No probe type matched for %s", ap.Kind)
+	}
+	return out
+}
+
+func (m *matcher) spec(s *spec) []*Point {
+	if !s.kind.parse(m, s) {
+		return nil
+	}
+	return s.kind.match(m, s)
+}
+
+func uintText(n uint64) string { return strconv.FormatUint(n, 10) }
