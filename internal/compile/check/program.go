@@ -93,7 +93,7 @@ type (
 		E
 		Value uint64
 	}
-	// StrConst is a string literal; its type's size is len+1.
+	// StrConst is a string literal; its type's size is len+1. Of an array type (pton): its bytes.
 	StrConst struct {
 		E
 		Value string
@@ -166,8 +166,8 @@ type (
 		Field types.Field
 		Index int // tuple and record: number of the element
 	}
-	// Index is X[I] of an array value or location; bounds are known to hold if I is constant, else a read beyond gives
-	// zero.
+	// Index is X[I] of an array value or location, or a byte (int8) of a string. Bounds are known to hold if I is constant,
+	// else a read beyond gives zero; flexible arrays (Len below 1) have none. I is a uint64.
 	Index struct {
 		E
 		X, I Expr
@@ -182,7 +182,7 @@ type (
 		E
 		Elems []Expr
 	}
-	// BlockExpr runs Body, then has the value of Value.
+	// BlockExpr runs Body, then has the value of Value (nil: none, T is None).
 	BlockExpr struct {
 		E
 		Body  *Block
@@ -205,7 +205,15 @@ type (
 		Args []Arg
 		// Format is the literal first argument of printf, errorf, warnf, system, cat, time, strftime, debugf (which is then
 		// not in Args), the separator of join, the register of reg, the clock of nsecs ("boot", "monotonic", "tai",
-		// "sw_tai"), and "init" for pid(init) and tid(init).
+		// "sw_tai"), and "init" for pid(init) and tid(init); the filter of cgroup_path, the path of skboutput, the symbol of
+		// uaddr and percpu_kaddr.
+		//
+		// What else is in Args: str: a pointer to int8 or a string, then the length or nothing; buf: a pointer, an array or a
+		// string, then the length; ntop: the family (0: by the type) and the address (an integer, or an array of 4 or 16
+		// bytes); macaddr: an integer, a pointer or an array; uaddr: the address in the file and whether it is absolute;
+		// percpu_kaddr: the offset, then the CPU or nothing; delete, has_key: the map and the key (delete: none for a map
+		// without keys); find: the map, the key, the variable; strcontains, strstr, str_concat, strncmp, strlen: strings;
+		// write_user: a uint64, then a pointer or the value itself, then the length.
 		Format string
 		// N is the number of argN.
 		N int
@@ -296,7 +304,7 @@ type (
 		Value Expr // of return, or nil: an int64 (the result of a test probe)
 	}
 	// Unrolled is a loop's bodies one after another (the same *Block several times); break and continue inside belong to
-	// the loop around it.
+	// the loop around it. (Hist and LHist count a uint64 argument as it is, an int64 below 0 in the first bucket.)
 	Unrolled struct {
 		S
 		Bodies []*Block
@@ -321,7 +329,8 @@ type Config struct {
 	CPPDemangle      bool
 	LazySymbols      bool
 	ShowDebugInfo    bool
+	UseBlazesym      bool // accepted, without effect
 	CacheUserSymbols string
 	// Unstable features: error, warn, enable.
-	UnstableTSeries, UnstableDwUstack string
+	UnstableTSeries, UnstableDwUstack, UnstableTypeinfo, UnstableImport string
 }

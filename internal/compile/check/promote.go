@@ -8,9 +8,6 @@ import "trocar/internal/binary/types"
 // ty is a type while it is inferred. The zero value means "not known yet".
 type ty struct {
 	t *types.Type
-	// flex marks the type of a literal that is not negative: it is signed by default but takes the sign of whatever it
-	// meets.
-	flex bool
 	// space is where the value came from, for values that are no pointers (pointers carry it in their type): an integer
 	// read in a user-space probe, cast to a pointer, points to user space. AnySpace: not known.
 	space types.Space
@@ -19,9 +16,34 @@ type ty struct {
 
 func known(t *types.Type) ty                     { return ty{t: t, space: types.AnySpace} }
 func in(t *types.Type, s types.Space) ty         { return ty{t: t}.at(s) }
-func literal(t *types.Type) ty                   { return ty{t: t, flex: true, space: types.AnySpace} }
 func pointer(elem *types.Type, s types.Space) ty { return known(types.PointerTo(elem, s)) }
 
+// flexible are the types of literals that are not negative. They are signed by default but take the sign of whatever they
+// meet. They are types of their own, so that they can be elements of tuples; final makes ordinary ones of them.
+var flexible = [...]*types.Type{
+	{Kind: types.Int, Name: "int8", Size: 1, Align: 1, Signed: true},
+	{Kind: types.Int, Name: "int16", Size: 2, Align: 2, Signed: true},
+	{Kind: types.Int, Name: "int32", Size: 4, Align: 4, Signed: true},
+	{Kind: types.Int, Name: "int64", Size: 8, Align: 8, Signed: true},
+}
+
+func isFlexible(t *types.Type) bool {
+	return t == flexible[0] || t == flexible[1] || t == flexible[2] || t == flexible[3]
+}
+
+func flexibleOf(size int) *types.Type {
+	switch size {
+	case 1:
+		return flexible[0]
+	case 2:
+		return flexible[1]
+	case 4:
+		return flexible[2]
+	}
+	return flexible[3]
+}
+
+func (x ty) flex() bool { return isFlexible(x.t) }
 func (x ty) none() bool { return x.t == nil }
 
 // is tells whether the type is of one of the kinds.
@@ -164,7 +186,7 @@ func fits(a ty, b *types.Type) bool {
 	case a.isStr():
 		return a.t.Size <= b.Size
 	case a.isInt():
-		if a.signed() == b.Signed || a.flex {
+		if a.signed() == b.Signed || a.flex() {
 			return a.t.Size <= b.Size
 		}
 		return !a.signed() && a.t.Size < b.Size
@@ -189,17 +211,19 @@ func fits(a ty, b *types.Type) bool {
 // promoteInt is the smallest integer type for both; where signs differ and nothing holds both it is int64.
 func promoteInt(cur, next ty) ty {
 	size := max(intSize(cur.t), intSize(next.t))
-	res := known(nil)
-	res.flex = cur.flex && next.flex
+	var res ty
 	switch {
 	case cur.signed() == next.signed():
 		res.t = types.IntOf(size, cur.signed())
-	case cur.flex || next.flex:
-		res.t = types.IntOf(size, !cur.flex && cur.signed() || !next.flex && next.signed())
+		if cur.flex() && next.flex() {
+			res.t = flexibleOf(size)
+		}
+	case cur.flex() || next.flex():
+		res.t = types.IntOf(size, !cur.flex() && cur.signed() || !next.flex() && next.signed())
 	case cur.signed() && intSize(cur.t) > intSize(next.t), next.signed() && intSize(next.t) > intSize(cur.t):
-		res.t, res.flex = types.IntOf(size, true), false
+		res.t = types.IntOf(size, true)
 	default:
-		res.t, res.flex = types.IntOf(min(2*size, 8), true), false
+		res.t = types.IntOf(min(2*size, 8), true)
 	}
 	return res.at(joinSpace(cur.where(), next.where()))
 }
@@ -245,7 +269,6 @@ func promote(cur, next ty) (res ty, ok bool) {
 	}
 	if same(cur.t, next.t) {
 		res = next.at(joinSpace(cur.where(), next.where()))
-		res.flex = cur.flex && next.flex
 		if next.is(types.Tuple, types.Record, types.Pointer, types.Array) {
 			res.t = joinSpaces(cur.t, next.t)
 		}
@@ -360,13 +383,13 @@ func literalType(v uint64, negative bool) ty {
 	}
 	switch {
 	case v <= 1<<7-1:
-		return literal(types.TInt8)
+		return known(flexible[0])
 	case v <= 1<<15-1:
-		return literal(types.TInt16)
+		return known(flexible[1])
 	case v <= 1<<31-1:
-		return literal(types.TInt32)
+		return known(flexible[2])
 	case v <= 1<<63-1:
-		return literal(types.TInt64)
+		return known(flexible[3])
 	}
 	return known(types.TUint64)
 }

@@ -1,0 +1,135 @@
+package check
+
+import (
+	"fmt"
+
+	"trocar/internal/binary/types"
+	"trocar/internal/compile/builtin"
+	"trocar/internal/process/probe"
+	"trocar/internal/script/diag"
+	"trocar/internal/script/syntax"
+)
+
+// checker is the state of one Check.
+type checker struct {
+	in    *Input
+	file  *syntax.File
+	diags *diag.List
+	said  map[string]bool // messages already given: an action that is split is looked at several times
+	cfg   Config
+	defs  *definitions
+
+	actions  []*action
+	maps     map[string]*mapState
+	mapOrder []*mapState
+	getopts  []*getopt
+	argTypes map[*probe.Scope]*types.Type // types of whole args
+	unstable map[string]bool              // unstable features already warned about
+}
+
+// action is a script probe's body for a group of its points, while it is checked.
+type action struct {
+	index  int
+	probe  *syntax.Probe
+	points []*probe.Point
+	kind   probe.Kind
+	body   *node // opBlock
+	pred   *node
+	vars   []*variable
+}
+
+// Check makes the typed program of a script. matches holds, for each of the file's probes, what its attach points matched
+// (see probe.Result). The file's macros are expanded already (syntax.Expand). After an error the program is nil.
+func Check(file *syntax.File, matches [][]probe.Match, in Input, diags *diag.List) *Program {
+	c := &checker{
+		in: &in, file: file, diags: diags, said: map[string]bool{}, maps: map[string]*mapState{},
+		unstable: map[string]bool{}, argTypes: map[*probe.Scope]*types.Type{},
+	}
+	before := diags.Errors()
+	failed := func() bool { return diags.Errors() != before }
+
+	c.cfg = c.readConfig()
+	c.defs = c.define(file.CDefs)
+	if failed() {
+		return nil
+	}
+	for i, p := range file.Probes {
+		if len(file.Probes) != len(matches) {
+			panic(fmt.Sprintf("%d probes but %d matches", len(file.Probes), len(matches)))
+		}
+		c.addActions(i, p, matches[i])
+	}
+	steps := []func(){c.foldParams, c.resolveMaps, c.readOptions, c.resolveNames, c.infer}
+	for _, step := range steps {
+		step()
+		if failed() {
+			return nil
+		}
+	}
+	prog := c.build()
+	c.checkOptions()
+	if failed() {
+		return nil
+	}
+	return prog
+}
+
+// addActions lowers a script probe, once for each group of points for which its code may differ.
+func (c *checker) addActions(index int, p *syntax.Probe, matches []probe.Match) {
+	var points []*probe.Point
+	for _, m := range matches {
+		points = append(points, m.Points...)
+	}
+	if len(points) == 0 {
+		return
+	}
+	first := c.lower(index, p, points)
+	groups := c.group(first, points)
+	if len(groups) == 1 {
+		c.actions = append(c.actions, first)
+		return
+	}
+	for _, g := range groups {
+		c.actions = append(c.actions, c.lower(index, p, g))
+	}
+}
+
+// errorf adds an error once.
+func (c *checker) errorf(span diag.Span, format string, args ...any) *diag.Diagnostic {
+	return c.say(diag.Error, span, format, args...)
+}
+
+// warnf adds a warning once.
+func (c *checker) warnf(span diag.Span, format string, args ...any) *diag.Diagnostic {
+	return c.say(diag.Warning, span, format, args...)
+}
+
+func (c *checker) say(sev diag.Severity, span diag.Span, format string, args ...any) *diag.Diagnostic {
+	text := fmt.Sprintf(format, args...)
+	key := fmt.Sprintf("%d %p %d %d %s", sev, span.Source, span.Start, span.End, text)
+	if c.said[key] {
+		return &diag.Diagnostic{} // notes and hints were given the first time
+	}
+	c.said[key] = true
+	return c.diags.Add(sev, span, "%s", text)
+}
+
+// macOf returns the name under which messages speak of a builtin as it was called.
+func callName(n *node) string {
+	if n.str != "" {
+		return n.str
+	}
+	return string(n.fn.ID)
+}
+
+func is(n *node, ids ...builtin.ID) bool {
+	if n.op != opCall || n.fn == nil {
+		return false
+	}
+	for _, id := range ids {
+		if n.fn.ID == id {
+			return true
+		}
+	}
+	return false
+}

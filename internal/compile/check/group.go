@@ -1,0 +1,241 @@
+package check
+
+import (
+	"fmt"
+	"strings"
+
+	"trocar/internal/binary/types"
+	"trocar/internal/process/probe"
+)
+
+// Points of one script probe share an action unless its code differs between them. What it may differ by is told by what
+// the body uses; the points are grouped by exactly that.
+
+// uses is what an action's body depends on at its points.
+type uses struct {
+	args      map[string]bool // arguments used by name
+	allArgs   bool            // args as a whole
+	argN      map[int]bool
+	retval    bool
+	file      bool // the traced file (uaddr, types from its debug information)
+	probeName bool // the probe's name, when compiling
+}
+
+func usesOf(act *action) uses {
+	u := uses{args: map[string]bool{}, argN: map[int]bool{}}
+	comptime := 0
+	var visit func(n *node)
+	visit = func(n *node) {
+		if n == nil {
+			return
+		}
+		switch {
+		case n.op == opField && n.kids[0].op == opArgs:
+			u.args[n.str] = true
+			return
+		case n.op == opField && n.kids[0].op == opUnary && n.kids[0].str == "*" && n.kids[0].kids[0].op == opArgs:
+			u.args[n.str] = true // (*args).x
+			return
+		case n.op == opArgs:
+			u.allArgs = true
+		case n.op == opRetval:
+			u.retval = true
+		case is(n, "argN"):
+			if i, ok := argNumber(n.str); ok {
+				u.argN[i] = true
+			}
+		case is(n, "uaddr"):
+			u.file = true
+		case n.op == opType && n.expr != nil && n.expr.Base != "" && !basicName(n.expr.Base):
+			u.file = true
+		case is(n, "probe") && comptime > 0:
+			u.probeName = true
+		}
+		inner := n.op == opComptime
+		if n.op == opIf && n.flag {
+			comptime++
+			visit(n.kids[0])
+			comptime--
+			visit(n.kids[1])
+			visit(n.kids[2])
+			return
+		}
+		if inner {
+			comptime++
+		}
+		for _, k := range n.kids {
+			visit(k)
+		}
+		visit(n.value)
+		if inner {
+			comptime--
+		}
+	}
+	visit(act.pred)
+	visit(act.body)
+	return u
+}
+
+// group splits points by what the action depends on, in the order of their first members.
+func (c *checker) group(act *action, points []*probe.Point) [][]*probe.Point {
+	u := usesOf(act)
+	keys := map[*probe.Scope]string{} // points of one function or one file often share a scope
+	index := map[string]int{}
+	var groups [][]*probe.Point
+	for _, p := range points {
+		scope, ok := keys[p.Scope]
+		if !ok {
+			scope = u.key(p.Scope)
+			keys[p.Scope] = scope
+		}
+		key := string(rune(p.Kind)) + scope
+		if u.file && c.in.Lookup.UserType != nil || u.file && c.in.Lookup.UserSymbol != nil {
+			key += "\x00" + p.Path
+		}
+		if u.probeName {
+			key += "\x00" + p.Name
+		}
+		i, ok := index[key]
+		if !ok {
+			i = len(groups)
+			index[key] = i
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], p)
+	}
+	return groups
+}
+
+// key tells scopes apart as far as the body can see.
+func (u *uses) key(s *probe.Scope) string {
+	if s == nil {
+		return ""
+	}
+	var b strings.Builder
+	if u.allArgs || len(u.args) > 0 {
+		for i, a := range s.Args {
+			if u.allArgs || u.args[a.Name] {
+				fmt.Fprintf(&b, "%d %s %s %v;", i, a.Name, typeKey(a.Type), a.Place)
+			}
+		}
+		if s.ArgsType != nil {
+			for _, f := range s.ArgsType.Fields {
+				if u.allArgs || u.args[f.Name] {
+					fmt.Fprintf(&b, "%d %s %s;", f.Offset, f.Name, typeKey(f.Type))
+				}
+			}
+			if u.allArgs {
+				fmt.Fprintf(&b, "%d;", s.ArgsType.Size)
+			}
+		}
+	}
+	for i := range s.ArgN {
+		if u.argN[i] {
+			fmt.Fprintf(&b, "arg%d %v", i, s.ArgN[i])
+			if i < len(s.ArgNTypes) {
+				b.WriteString(typeKey(s.ArgNTypes[i]))
+			}
+		}
+	}
+	if len(u.argN) > 0 {
+		fmt.Fprintf(&b, "%d", len(s.ArgN))
+	}
+	if u.retval && s.Retval != nil {
+		fmt.Fprintf(&b, "ret %s %v", typeKey(s.Retval.Type), s.Retval.Place)
+	}
+	return b.String()
+}
+
+// typeKey names a type such that different types of one program have different names: named structures of different files
+// may differ, so they count as one only if they are one.
+func typeKey(t *types.Type) string {
+	if t == nil {
+		return "?"
+	}
+	switch t.Kind {
+	case types.Pointer:
+		return typeKey(t.Elem) + "*" + fmt.Sprint(t.Space)
+	case types.Array:
+		return typeKey(t.Elem) + fmt.Sprintf("[%d]", t.Len)
+	case types.Struct, types.Union, types.Enum:
+		return fmt.Sprintf("%s %p", t.Name, t)
+	}
+	return fmt.Sprintf("%s %d %d %v", t.Name, t.Kind, t.Size, t.Signed)
+}
+
+// probeTypeName is what probetype says of a kind.
+func probeTypeName(k probe.Kind) string {
+	switch k {
+	case probe.Begin, probe.End, probe.Self:
+		return "special"
+	case probe.Test:
+		return "test"
+	case probe.Bench:
+		return "bench"
+	case probe.Interval:
+		return "interval"
+	case probe.Profile:
+		return "profile"
+	case probe.Software:
+		return "software"
+	case probe.Hardware:
+		return "hardware"
+	case probe.Uprobe:
+		return "uprobe"
+	case probe.Uretprobe:
+		return "uretprobe"
+	case probe.USDT:
+		return "usdt"
+	case probe.Watchpoint:
+		return "watchpoint"
+	case probe.Tracepoint:
+		return "tracepoint"
+	case probe.RawTracepoint:
+		return "rawtracepoint"
+	case probe.Kprobe:
+		return "kprobe"
+	case probe.Kretprobe:
+		return "kretprobe"
+	case probe.Fentry:
+		return "fentry"
+	case probe.Fexit:
+		return "fexit"
+	case probe.Iter:
+		return "iter"
+	}
+	return "invalid"
+}
+
+// providerName is the name that messages use for a kind: as in the script.
+func providerName(act *action) string {
+	switch act.kind {
+	case probe.Begin:
+		return "begin"
+	case probe.End:
+		return "end"
+	case probe.Self:
+		return "self"
+	}
+	return probeTypeName(act.kind)
+}
+
+// hasRegisters tells whether a probe of the kind sees the CPU's registers.
+func hasRegisters(k probe.Kind) bool {
+	switch k {
+	case probe.Kprobe, probe.Kretprobe, probe.Uprobe, probe.Uretprobe, probe.USDT, probe.Profile, probe.Interval,
+		probe.Software, probe.Hardware, probe.Watchpoint:
+		return true
+	}
+	return false
+}
+
+// spaceOf is the memory that a bare address means at a kind of probe.
+func spaceOf(k probe.Kind) types.Space {
+	switch k {
+	case probe.Kprobe, probe.Kretprobe, probe.Fentry, probe.Fexit, probe.Tracepoint, probe.Iter, probe.RawTracepoint:
+		return types.Kernel
+	case probe.Uprobe, probe.Uretprobe, probe.USDT:
+		return types.User
+	}
+	return types.AnySpace
+}

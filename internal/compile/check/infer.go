@@ -1,0 +1,729 @@
+package check
+
+import (
+	"trocar/internal/binary/types"
+)
+
+// Inference gives every expression, variable and map its type, over the whole script. One round walks all actions, collects
+// rules and solves them. `if comptime` on types (typeinfo, is_str, sizeof …) is decided after a round; what it lets in is
+// walked in the next. A type that was asked for is final: code that would change it later is refused.
+
+type inferrer struct {
+	*checker
+	act      *action
+	solver   solver
+	meta     int         // inside sizeof and its kind
+	pending  []*node     // comptime conditions that are not decided yet
+	maps     []*mapState // used in this round, in order
+	call     *node       // the call whose arguments are walked
+	lockVars map[*variable]bool
+	lockMaps map[*mapState]bool
+}
+
+// maxRounds bounds comptime conditions that depend on each other.
+const maxRounds = 50
+
+func (c *checker) infer() {
+	var before []*node
+	for round := 1; ; round++ {
+		if round > maxRounds {
+			c.errorf(noSpan, "Type resolution exceeded maximum iterations (%d); possible infinite loop in comptime expressions", maxRounds)
+			return
+		}
+		errors := c.diags.Errors()
+		inf := &inferrer{checker: c, lockVars: map[*variable]bool{}, lockMaps: map[*mapState]bool{}}
+		inf.round()
+		if c.diags.Errors() != errors {
+			return
+		}
+		changed := inf.transformAll()
+		for _, act := range c.actions {
+			c.foldAction(act)
+		}
+		if c.diags.Errors() != errors {
+			return
+		}
+		if len(inf.pending) == 0 && !changed {
+			c.mapOrder = inf.maps
+			return
+		}
+		if !changed && sameNodes(before, inf.pending) {
+			for _, n := range inf.pending {
+				c.errorf(n.span, "Unable to resolve comptime expression")
+			}
+			return
+		}
+		before = inf.pending
+		inf.lock()
+	}
+}
+
+func sameNodes(a, b []*node) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return len(a) > 0
+}
+
+func (inf *inferrer) round() {
+	for _, m := range inf.checker.maps {
+		m.key, m.val, m.aggArg, m.used = slot{}, slot{}, ty{}, false
+	}
+	for _, act := range inf.actions {
+		for _, v := range act.vars {
+			v.slot, v.sized = slot{}, false
+		}
+	}
+	for _, act := range inf.actions {
+		inf.act = act
+		if act.pred != nil {
+			inf.visit(act.pred)
+		}
+		inf.visit(act.body)
+	}
+	for {
+		if !inf.solver.solve() {
+			inf.errorf(noSpan, "the script's types depend on each other in too many ways")
+			return
+		}
+		// Maps that only ever change themselves (@x++) hold numbers, from 0.
+		again := false
+		for _, m := range inf.maps {
+			if m.val.ty.none() && m.valued {
+				inf.solver.set(&m.val, known(types.TInt8))
+				again = true
+			}
+		}
+		if !again {
+			return
+		}
+	}
+}
+
+// lock makes the types that were asked for final.
+func (inf *inferrer) lock() {
+	for v := range inf.lockVars {
+		if !v.ty.none() && v.locked == nil {
+			v.locked = v.ty.t
+		}
+	}
+	for m := range inf.lockMaps {
+		if !m.key.ty.none() && m.lockedKey == nil {
+			m.lockedKey = m.key.ty.t
+		}
+		if !m.val.ty.none() && m.lockedVal == nil {
+			m.lockedVal = m.val.ty.t
+		}
+	}
+}
+
+func (inf *inferrer) useMap(m *mapState) {
+	if !m.used {
+		m.used = true
+		inf.maps = append(inf.maps, m)
+	}
+	if inf.meta > 0 {
+		inf.lockMaps[m] = true
+	}
+}
+
+func (inf *inferrer) visitAll(ns []*node) {
+	for _, n := range ns {
+		inf.visit(n)
+	}
+}
+
+// visit collects the rules of a node and what is below it. The order is bpftrace's: see solver.
+func (inf *inferrer) visit(n *node) {
+	s := &inf.solver
+	n.slot = slot{}
+	switch n.op {
+	case opNone:
+	case opInt:
+		s.set(&n.slot, literalType(n.num, n.neg))
+	case opStr:
+		s.set(&n.slot, in(types.StringOf(len(n.str)+1), types.Kernel))
+		inf.checkLength(n)
+	case opBool:
+		s.set(&n.slot, known(types.TBool))
+	case opEnum:
+		s.set(&n.slot, known(n.typ))
+	case opIdent:
+		inf.visitIdent(n)
+	case opTuple:
+		inf.visitTuple(n)
+	case opVar:
+		s.pass(&n.v.slot, &n.slot)
+		if inf.meta > 0 {
+			inf.lockVars[n.v] = true
+		}
+	case opMap:
+		inf.useMap(n.m)
+	case opMapGet:
+		inf.visitKey(n.m, n.kids[0], n)
+		s.pass(&n.m.val, &n.slot)
+		n.m.valued = true
+	case opCall:
+		inf.visitCall(n)
+	case opAggregate:
+		inf.visitAggregate(n)
+	case opArgs, opRetval, opArg:
+		inf.visitArgs(n)
+	case opUnary:
+		inf.visit(n.kids[0])
+		s.rule(&n.slot, func(in []ty) ty { return inf.unaryType(n, in[0]) }, &n.kids[0].slot)
+	case opBinary:
+		inf.visitAll(n.kids)
+		s.rule(&n.slot, func(in []ty) ty { return inf.binaryType(n, in[0], in[1]) }, &n.kids[0].slot, &n.kids[1].slot)
+	case opIf:
+		inf.visitIf(n)
+	case opIncDec:
+		inf.visitIncDec(n)
+	case opCast:
+		inf.visitCast(n)
+	case opField:
+		inf.visit(n.kids[0])
+		s.rule(&n.slot, func(in []ty) ty { return inf.fieldType(n, in[0]) }, &n.kids[0].slot)
+	case opTupleField:
+		inf.visit(n.kids[0])
+		s.rule(&n.slot, func(in []ty) ty { return tupleElem(in[0], n.num) }, &n.kids[0].slot)
+	case opIndex:
+		inf.visitAll(n.kids)
+		s.rule(&n.slot, func(in []ty) ty { return inf.indexType(n, in[0]) }, &n.kids[0].slot)
+	case opSizeof, opOffsetof, opTypeinfo:
+		inf.visitMeta(n)
+	case opType:
+		inf.visitType(n)
+	case opComptime:
+		inf.visit(n.kids[0])
+		inf.pending = append(inf.pending, n)
+	case opBlock:
+		inf.visitAll(n.kids)
+		if n.value != nil {
+			inf.visit(n.value)
+			s.pass(&n.value.slot, &n.slot)
+		}
+	case opAddr:
+		inf.visitAddr(n)
+	case opExpr, opDiscard, opJump, opWhile, opUnroll:
+		if n.op == opUnroll {
+			inf.checkUnroll(n)
+		}
+		inf.visitAll(n.kids)
+	case opSetVar:
+		inf.visitSetVar(n)
+	case opSetMap:
+		inf.visitSetMap(n)
+	case opDecl:
+		inf.visitDecl(n)
+	case opForMap, opForRange:
+		inf.visitFor(n)
+	}
+}
+
+func (inf *inferrer) visitIdent(n *node) {
+	if inf.call != nil {
+		switch {
+		case is(inf.call, "nsecs"):
+			if clock, ok := clockNamed(n.str); ok {
+				t := known(types.TNone)
+				t.clock = clock
+				inf.solver.set(&n.slot, t)
+				return
+			}
+			inf.errorf(n.span, "Invalid timestamp mode: %s", n.str).Hint("valid modes are boot, monotonic, tai and sw_tai")
+			return
+		case is(inf.call, "pid", "tid"):
+			if n.str != "curr_ns" && n.str != "init" {
+				inf.errorf(n.span, "Invalid PID namespace mode: %s (expects: curr_ns or init)", n.str)
+			}
+			return
+		case is(inf.call, "ustack", "kstack", "dw_ustack"):
+			return // looked at with the call
+		}
+	}
+	if t := inf.typeNamed(n.str); t != nil && inf.meta > 0 {
+		inf.solver.set(&n.slot, known(t))
+		return
+	}
+	d := inf.errorf(n.span, "Unknown identifier: '%s'", n.str)
+	hintNear(d, n.str, inf.valueNames())
+}
+
+func clockNamed(name string) (types.Clock, bool) {
+	switch name {
+	case "boot":
+		return types.ClockBoot, true
+	case "monotonic":
+		return types.ClockMonotonic, true
+	case "tai":
+		return types.ClockTAI, true
+	case "sw_tai":
+		return types.ClockSwTAI, true
+	}
+	return 0, false
+}
+
+func (inf *inferrer) visitTuple(n *node) {
+	if len(n.kids) == 0 {
+		inf.solver.set(&n.slot, known(types.TupleOf()))
+		return
+	}
+	slots := make([]*slot, len(n.kids))
+	for i, k := range n.kids {
+		inf.visit(k)
+		slots[i] = &k.slot
+	}
+	inf.solver.rule(&n.slot, func(in []ty) ty {
+		elems := make([]*types.Type, len(in))
+		for i, t := range in {
+			elems[i] = t.t
+			switch {
+			case t.castable():
+				elems[i] = aggInt(t.t)
+			case multiKey(t.t):
+				what := "tuple"
+				if n.names != nil {
+					what = "record"
+				}
+				inf.errorf(n.kids[i].span, "Map type %s cannot exist inside a %s.", typestr(t.t), what)
+				return ty{}
+			}
+		}
+		if n.names != nil {
+			return known(types.RecordOf(n.names, elems))
+		}
+		return known(types.TupleOf(elems...))
+	}, slots...)
+}
+
+// visitKey collects the rules of a map access; at is where errors are shown.
+func (inf *inferrer) visitKey(m *mapState, key, at *node) {
+	inf.useMap(m)
+	if key.op == opNone {
+		return
+	}
+	inf.visit(key)
+	inf.keyRule(m, key, at)
+}
+
+func (inf *inferrer) keyRule(m *mapState, key, at *node) {
+	inf.solver.rule(&m.key, func(in []ty) ty {
+		t := in[0]
+		if !assignable(t, m.key.ty, false) {
+			inf.errorf(at.span, "Value '%s' cannot be used as a map key.", typestr(t.t))
+			return ty{}
+		}
+		if m.lockedKey != nil {
+			return inf.locked(m.lockedKey, t, at, m.name)
+		}
+		p, ok := promote(m.key.ty, t)
+		if !ok {
+			inf.errorf(at.span, "Argument mismatch for %s: trying to access with arguments: '%s' when map expects arguments: '%s'",
+				m.name, typestr(t.t), typestr(m.key.ty.t))
+		}
+		return p
+	}, &key.slot)
+}
+
+// locked checks a type against one that is final.
+func (inf *inferrer) locked(final *types.Type, t ty, at *node, name string) ty {
+	if p, ok := promote(known(final), t); !ok || !same(p.t, final) {
+		inf.errorf(at.span, "Type mismatch for %s: this type has been locked because it was used in another part of the type graph "+
+			"that was already resolved (e.g. `sizeof`, `typeinfo`, etc.). The new type '%s' doesn't fit into the locked type '%s'",
+			name, typestr(t.t), typestr(final))
+	}
+	return known(final)
+}
+
+// assignable tells whether a value of type t may be assigned to what has type cur. Aggregations may only be made by their
+// functions; those that are numbers may go where a number is.
+func assignable(t, cur ty, toMap bool) bool {
+	switch {
+	case t.is(types.None, types.Void):
+		return false
+	case needsPerCPU(t.t) && !t.castable():
+		return false
+	case !cur.isInt() && t.castable():
+		return !toMap && cur.none()
+	}
+	return true
+}
+
+func (inf *inferrer) visitSetVar(n *node) {
+	inf.visit(n.kids[0])
+	if len(n.kids) > 2 {
+		inf.visit(n.kids[2])
+	} else {
+		inf.visit(n.kids[1])
+	}
+	v := n.v
+	if v.sized {
+		return // the declaration says it all; whether the value fits is seen when it is built
+	}
+	inf.solver.rule(&v.slot, func(in []ty) ty {
+		if !assignable(in[0], v.ty, false) {
+			inf.errorf(n.span, "Value '%s' cannot be assigned to a scratch variable.", typestr(in[0].t))
+			return ty{}
+		}
+		return inf.assignVar(v, in[0], n)
+	}, &n.kids[0].slot)
+}
+
+func (inf *inferrer) assignVar(v *variable, t ty, at *node) ty {
+	if v.locked != nil {
+		return inf.locked(v.locked, t, at, v.name)
+	}
+	p, ok := promote(v.ty, t)
+	if !ok {
+		inf.errorf(at.span, "Type mismatch for %s: trying to assign value of type '%s' when variable already has a type '%s'",
+			v.name, typestr(t.t), typestr(v.ty.t))
+	}
+	return p
+}
+
+func (inf *inferrer) visitDecl(n *node) {
+	v := n.v
+	if len(n.kids) > 1 {
+		t := n.kids[1]
+		inf.visit(t)
+		inf.checkDecl(n)
+		if t.written() {
+			if !t.ty.none() {
+				inf.solver.set(&v.slot, t.ty)
+				v.sized = t.ty.t.Size != 0 // a "string" without a size gets it from what is assigned
+			}
+		} else {
+			v.sized = true
+			inf.solver.pass(&t.slot, &v.slot)
+		}
+	}
+	inf.visit(n.kids[0])
+}
+
+func (inf *inferrer) visitSetMap(n *node) {
+	m := n.m
+	inf.visitKey(m, n.kids[0], n)
+	m.valued = true
+	rhs := n.kids[1]
+	inf.visit(rhs)
+	inf.solver.rule(&m.val, func(in []ty) ty {
+		t := in[0]
+		if !assignable(t, m.val.ty, true) {
+			inf.refuseAggregate(n, t)
+			return ty{}
+		}
+		return inf.assignMap(m, t, n)
+	}, &rhs.slot)
+}
+
+// refuseAggregate explains that an aggregation cannot be copied.
+func (inf *inferrer) refuseAggregate(n *node, t ty) {
+	if !t.t.IsAgg() {
+		inf.errorf(n.span, "Value '%s' cannot be assigned to a map.", typestr(t.t))
+		return
+	}
+	example := map[types.Kind]string{
+		types.Count: "count()", types.Sum: "sum(retval)", types.Min: "min(retval)", types.Max: "max(retval)", types.Avg: "avg(retval)",
+		types.Hist: "hist(retval)", types.LHist: "lhist(rand %10, 0, 10, 1)", types.TSeries: "tseries(rand %10, 10s, 1)",
+		types.Stats: "stats(arg2)",
+	}[t.t.Kind]
+	d := inf.errorf(n.span, "Map value '%s' cannot be assigned from one map to another. The function that returns this type must be "+
+		"called directly e.g. `%s = %s;`.", typestr(t.t), n.m.name, example)
+	if rhs := n.kids[1]; rhs.op == opMapGet && t.castable() {
+		d.Hint("Add a cast to integer if you want the value of the aggregate, e.g. `%s = (int64)%s;`.", n.m.name, rhs.m.name)
+	}
+}
+
+func (inf *inferrer) assignMap(m *mapState, t ty, at *node) ty {
+	if m.lockedVal != nil {
+		return inf.locked(m.lockedVal, t, at, m.name)
+	}
+	p, ok := promote(m.val.ty, t)
+	if m.val.ty.castable() || !ok {
+		inf.errorf(at.span, "Type mismatch for %s: trying to assign value of type '%s' when map already has a type '%s'",
+			m.name, typestr(t.t), typestr(m.val.ty.t))
+		return ty{}
+	}
+	return p
+}
+
+func (inf *inferrer) visitAggregate(n *node) {
+	m, s := n.m, &inf.solver
+	inf.useMap(m)
+	m.valued = true
+	inf.checkArgs(n)
+	saved := inf.call
+	inf.call = n
+	key := n.kids[0]
+	if key.op != opNone {
+		inf.visit(key)
+	}
+	inf.visitAll(n.kids[1:])
+	inf.call = saved
+	set := func(agg *types.Type) ty {
+		if m.lockedVal != nil {
+			return inf.locked(m.lockedVal, known(agg), n, m.name)
+		}
+		cur := m.val.ty
+		if cur.none() {
+			return known(agg)
+		}
+		if cur.t.Kind == agg.Kind {
+			if p, ok := promote(cur, known(agg)); ok {
+				inf.checkParams(n, cur.t, agg)
+				return p
+			}
+		}
+		inf.errorf(n.span, "Type mismatch for %s: trying to assign value of type '%s' when map already has a type '%s'",
+			m.name, typestr(agg), typestr(cur.t))
+		return ty{}
+	}
+	switch n.fn.ID {
+	case "count", "hist", "lhist", "tseries":
+		if agg := inf.fixedAgg(n); agg != nil {
+			// In bpftrace's order: as if it followed from the call's own type.
+			s.rule(&m.val, func([]ty) ty { return set(agg) }, &n.slot)
+		}
+	default:
+		if len(n.kids) < 2 {
+			return
+		}
+		s.rule(&m.val, func(in []ty) ty {
+			t := in[0]
+			if !t.isInt() {
+				inf.errorf(n.span, "%s() only supports integer arguments (%s provided)", n.fn.ID, typestr(t.t))
+				return ty{}
+			}
+			if p, ok := promote(m.aggArg, t); ok {
+				m.aggArg = p
+			}
+			return set(types.AggOf(aggKind(n), t.signed()))
+		}, &n.kids[1].slot)
+	}
+	if key.op != opNone {
+		inf.keyRule(m, key, n)
+	}
+	s.set(&n.slot, known(types.TNone))
+}
+
+func aggKind(n *node) types.Kind {
+	switch n.fn.ID {
+	case "sum":
+		return types.Sum
+	case "min":
+		return types.Min
+	case "max":
+		return types.Max
+	case "avg":
+		return types.Avg
+	case "stats":
+		return types.Stats
+	}
+	return types.Count
+}
+
+func (inf *inferrer) visitIf(n *node) {
+	if n.flag {
+		inf.visit(n.kids[0])
+		inf.pending = append(inf.pending, n.kids[0])
+		return
+	}
+	inf.visitAll(n.kids)
+	for i := 1; i <= 2; i++ {
+		inf.solver.rule(&n.slot, func(in []ty) ty {
+			p, ok := promote(n.ty, in[0])
+			if !ok {
+				left, right := typestr(in[0].t), typestr(n.ty.t)
+				if i == 2 {
+					left, right = right, left
+				}
+				inf.errorf(n.span, "Branches must return the same type or compatible types: have '%s' and '%s'", left, right)
+			}
+			return p
+		}, &n.kids[i].slot)
+	}
+}
+
+func (inf *inferrer) visitIncDec(n *node) {
+	k, s := n.kids[0], &inf.solver
+	inf.visit(k)
+	dec := n.str == "--"
+	counted := func(t ty) ty {
+		if t.signed() || dec {
+			return known(types.TInt64)
+		}
+		return known(types.TUint64)
+	}
+	switch k.op {
+	case opMapGet:
+		m := k.m
+		s.rule(&m.val, func(in []ty) ty {
+			if m.val.ty.isPtr() {
+				return m.val.ty
+			}
+			return inf.assignMap(m, in[0], n)
+		}, &n.slot)
+		s.rule(&n.slot, func(in []ty) ty {
+			if in[0].isPtr() {
+				return in[0]
+			}
+			return counted(in[0])
+		}, &k.slot)
+	case opVar:
+		v := k.v
+		s.rule(&v.slot, func(in []ty) ty {
+			if v.sized {
+				return ty{}
+			}
+			if v.ty.isPtr() {
+				return v.ty
+			}
+			return inf.assignVar(v, in[0], n)
+		}, &n.slot)
+		s.rule(&n.slot, func(in []ty) ty {
+			if v.sized || v.ty.isPtr() {
+				return v.ty
+			}
+			return counted(in[0])
+		}, &k.slot)
+	default:
+		inf.errorf(n.span, "The %s operator must be applied to a map or variable", n.str)
+	}
+}
+
+func (inf *inferrer) visitCast(n *node) {
+	t, x, s := n.kids[0], n.kids[1], &inf.solver
+	inf.visit(x)
+	s.rule(&n.slot, func(in []ty) ty { return inf.castType(t.ty, in[0]) }, &x.slot)
+	inf.visit(t)
+	if t.written() {
+		s.set(&n.slot, inf.castType(t.ty, x.ty))
+		return
+	}
+	s.rule(&n.slot, func(in []ty) ty { return inf.castType(in[0], x.ty) }, &t.slot)
+}
+
+// castType is the type of a cast: an array without a size gets it from the value.
+func (inf *inferrer) castType(to, from ty) ty {
+	if to.none() || from.none() {
+		return to
+	}
+	if to.is(types.Array) && to.t.Len < 0 && to.t.Elem.Size != 0 {
+		if size := from.t.Size; size%to.t.Elem.Size == 0 {
+			to.t = types.ArrayOf(to.t.Elem, size/to.t.Elem.Size)
+		}
+	}
+	space := from.where()
+	if space == types.AnySpace {
+		space = spaceOf(inf.act.kind)
+	}
+	return to.at(space)
+}
+
+func (inf *inferrer) visitAddr(n *node) {
+	k := n.kids[0]
+	switch {
+	case k.op == opVar:
+		inf.visit(k)
+		inf.solver.rule(&n.slot, func(in []ty) ty { return pointer(in[0].t, types.BPF) }, &k.slot)
+	case k.op == opMapGet:
+		inf.visit(k)
+		inf.solver.rule(&n.slot, func(in []ty) ty { return pointer(in[0].t, types.BPF) }, &k.m.val)
+	default:
+		inf.errorf(n.span, "the address-of operator (&) can only be used on variables and maps")
+	}
+}
+
+func (inf *inferrer) visitMeta(n *node) {
+	t, s := n.kids[0], &inf.solver
+	if n.op == opTypeinfo {
+		inf.checkTypeinfo(n)
+		inf.meta++
+	}
+	inf.noMapWrites(n)
+	inf.visit(t)
+	if n.op == opTypeinfo {
+		inf.meta--
+	}
+	switch n.op {
+	case opTypeinfo:
+		s.rule(&n.slot, func(in []ty) ty {
+			base, full := kindstr(in[0].t), typestr(in[0].t)
+			return known(types.RecordOf([]string{"btf_id", "base_type", "full_type"},
+				[]*types.Type{types.TUint64, types.StringOf(len(base) + 1), types.StringOf(len(full) + 1)}))
+		}, &t.slot)
+	case opSizeof:
+		s.rule(&n.slot, func([]ty) ty { return known(types.TUint8) }, &t.slot)
+	case opOffsetof:
+		s.rule(&n.slot, func(in []ty) ty {
+			if _, ok := inf.offsetOf(n, in[0].t); !ok {
+				return ty{}
+			}
+			return known(types.TUint8)
+		}, &t.slot)
+	}
+}
+
+// noMapWrites refuses assignments to maps where nothing is evaluated.
+func (inf *inferrer) noMapWrites(n *node) {
+	what := map[op]string{opSizeof: "sizeof", opOffsetof: "offsetof"}[n.op]
+	if what == "" {
+		what = "typeof or typeinfo"
+	}
+	for _, k := range n.kids {
+		k.walk(func(k *node) bool {
+			if k.op == opSetMap || k.op == opAggregate {
+				inf.errorf(k.span, "Map assignments not allowed inside of %s", what)
+			}
+			return true
+		})
+	}
+}
+
+func (inf *inferrer) visitFor(n *node) {
+	v, s := n.v, &inf.solver
+	inf.visit(n.kids[0])
+	if n.op == opForMap {
+		m, ref := n.m, n.kids[1]
+		inf.visit(ref)
+		m.valued = true
+		s.rule(&v.slot, func(in []ty) ty {
+			val := in[1]
+			if needsPerCPU(val.t) && !val.castable() {
+				inf.errorf(ref.span, "Loop expression does not support type: %s", typestr(val.t))
+				return ty{}
+			}
+			if val.castable() {
+				val.t = aggInt(val.t)
+			}
+			return known(types.TupleOf(in[0].t, val.t))
+		}, &m.key, &m.val)
+		inf.visit(n.kids[2])
+		return
+	}
+	start, end := n.kids[1], n.kids[2]
+	inf.visit(start)
+	inf.visit(end)
+	s.rule(&v.slot, func(in []ty) ty {
+		if !in[0].isInt() {
+			inf.errorf(start.span.To(end.span), "Loop range requires an integer for the start value")
+			return ty{}
+		}
+		if !in[1].isInt() {
+			inf.errorf(start.span.To(end.span), "Loop range requires an integer for the end value")
+			return ty{}
+		}
+		if in[0].t.Size != in[1].t.Size {
+			p, _ := promote(in[0], in[1])
+			return p
+		}
+		return in[0]
+	}, &start.slot, &end.slot)
+	inf.visit(n.kids[3])
+}

@@ -1,0 +1,66 @@
+package check
+
+import (
+	"trocar/internal/binary/types"
+	"trocar/internal/process/probe"
+)
+
+// Input is all that the meaning of a script depends on besides its text and its probe points.
+type Input struct {
+	Params  []string // positional parameters: $1 …
+	Options []Option // named parameters, for getopt
+	// Env looks up a variable of the environment (BPFTRACE_MAX_STRLEN …); nil: there are none.
+	Env      func(name string) (string, bool)
+	Unsafe   bool
+	ChildPID int    // -c: the held process; 0: none
+	PID      int    // -p
+	NCPU     int    // for ncpus
+	Arch     string // "amd64" or "arm64"; empty: amd64
+	Features Features
+	Lookup   Lookup
+}
+
+// Option is one named parameter of the command line, --name or --name=value.
+type Option struct {
+	Name, Value string
+	HasValue    bool
+}
+
+// Features are abilities of the kernel that decide whether a script can mean what it says.
+type Features struct {
+	TAIClock bool                   // bpf_ktime_get_tai_ns, Linux 6.1
+	DPath    bool                   // bpf_d_path
+	TaskComm bool                   // the kfunc bpf_task_from_pid, Linux 6.2, for comm(pid)
+	KFunc    func(name string) bool // nil: none
+	KFuncIn  func(name string, kind probe.Kind) bool
+}
+
+// Lookup finds what a script names outside itself. Each function may be nil: then nothing is found.
+type Lookup struct {
+	// UserSymbol finds a variable or function of the file that a point lies in.
+	UserSymbol func(p *probe.Point, name string) (Symbol, error)
+	// KernelSymbol is the address of a kernel symbol.
+	KernelSymbol func(name string) (uint64, error)
+	// PerCPUSymbol is the offset of a per-CPU variable of the kernel.
+	PerCPUSymbol func(name string) (uint64, error)
+	// CgroupID is the id of a cgroup directory.
+	CgroupID func(path string) (uint64, error)
+	// UserType finds a type by name ("struct foo", "enum e", "size_t") in the debug information of the file that a point lies in.
+	UserType func(p *probe.Point, name string) *types.Type
+	// KernelType finds a type by name in the kernel's type information.
+	KernelType func(name string) *types.Type
+}
+
+// Symbol is a symbol of a file.
+type Symbol struct {
+	Addr     uint64 // virtual address in the file
+	Size     uint64
+	Absolute bool // the file is loaded where it says (not position independent)
+}
+
+func (l *Lookup) kernelType(name string) *types.Type {
+	if l.KernelType == nil {
+		return nil
+	}
+	return l.KernelType(name)
+}

@@ -1,0 +1,242 @@
+package check
+
+import (
+	"trocar/internal/binary/types"
+	"trocar/internal/process/probe"
+)
+
+// scriptTypes are the names of the script's own types besides the integers.
+var scriptTypes = map[string]*types.Type{
+	"void": types.TVoid, "bool": types.TBool,
+	"int8": types.TInt8, "int16": types.TInt16, "int32": types.TInt32, "int64": types.TInt64,
+	"uint8": types.TUint8, "uint16": types.TUint16, "uint32": types.TUint32, "uint64": types.TUint64,
+	"count_t": types.AggOf(types.Count, false),
+	"min_t":   types.AggOf(types.Min, true), "umin_t": types.AggOf(types.Min, false),
+	"max_t": types.AggOf(types.Max, true), "umax_t": types.AggOf(types.Max, false),
+	"sum_t": types.AggOf(types.Sum, true), "usum_t": types.AggOf(types.Sum, false),
+	"avg_t": types.AggOf(types.Avg, true), "uavg_t": types.AggOf(types.Avg, false),
+	"stats_t": types.AggOf(types.Stats, true), "ustats_t": types.AggOf(types.Stats, false),
+	"timestamp": types.TimestampOf(types.ClockBoot), "macaddr_t": types.TMAC, "cgroup_path_t": types.TCgroupPath,
+	"username_t": types.TUsername, "usym_t": types.TUSym, "ksym_t": types.TKSym,
+	// These take their size from a dimension behind them.
+	"string": types.StringOf(0), "buffer": types.BufferOf(0), "inet": types.TInet,
+}
+
+// written tells whether the type is spelled out (not typeof an expression).
+func (n *node) written() bool { return n.typ != nil || len(n.kids) == 0 }
+
+func (inf *inferrer) visitType(n *node) {
+	s := &inf.solver
+	switch {
+	case n.typ != nil:
+		s.set(&n.slot, known(n.typ))
+		return
+	case len(n.kids) > 0:
+		inf.visitTypeof(n)
+		return
+	}
+	e := n.expr
+	base := inf.typeNamed(e.Base)
+	if base == nil {
+		if n.str != "" && inf.valueNamed(n) {
+			return
+		}
+		d := inf.errorf(n.span, "Cannot resolve unknown type \"%s\"", e.Base)
+		hintNear(d, e.Base, append(inf.defs.names(), scriptTypeNames()...))
+		return
+	}
+	if t := inf.modify(n, base); t != nil {
+		s.set(&n.slot, known(t))
+	}
+}
+
+// valueNamed treats a name in sizeof and its kind that is no type as the value it may be.
+func (inf *inferrer) valueNamed(n *node) bool {
+	l := &lowerer{inf.checker, inf.act}
+	v := l.name(n.span, n.str)
+	if v.op == opIdent {
+		return false
+	}
+	n.kids, n.str = []*node{v}, ""
+	inf.visitTypeof(n)
+	return true
+}
+
+func (inf *inferrer) visitTypeof(n *node) {
+	k, s := n.kids[0], &inf.solver
+	inf.noMapWrites(n)
+	inf.meta++
+	inf.visit(k)
+	inf.meta--
+	apply := func(in []ty) ty {
+		if n.expr == nil || len(n.expr.Mods) == 0 {
+			return in[0]
+		}
+		if t := inf.modify(n, in[0].t); t != nil {
+			return known(t)
+		}
+		return ty{}
+	}
+	if k.op == opMap {
+		// The type of a map with keys is that of its keys.
+		from := &k.m.key
+		if k.m.isScalar() {
+			from = &k.m.val
+		}
+		s.rule(&n.slot, apply, from)
+		return
+	}
+	s.rule(&n.slot, apply, &k.slot)
+}
+
+// modify applies the suffixes of a type, from left to right.
+func (inf *inferrer) modify(n *node, t *types.Type) *types.Type {
+	for i, m := range n.expr.Mods {
+		switch {
+		case m.Pointer:
+			t = types.PointerTo(t, types.AnySpace)
+		case i == 0 && t.Kind == types.String && t.Size == 0 && !m.NoLen:
+			t = types.StringOf(m.Len)
+		case i == 0 && t.Kind == types.Buffer && t.Size == 4 && !m.NoLen:
+			t = types.BufferOf(m.Len)
+		case i == 0 && t.Kind == types.Inet:
+		case m.NoLen:
+			t = types.ArrayOf(t, -1)
+		case m.Len > 0 && t.Size > maxTypeSize/m.Len:
+			inf.errorf(n.span, "the type is too large: more than %d bytes", maxTypeSize)
+			return nil
+		default:
+			t = types.ArrayOf(t, m.Len)
+		}
+	}
+	return t
+}
+
+// typeNamed finds a type by the name a script uses: its own, the script's, the traced program's, the kernel's.
+func (inf *inferrer) typeNamed(name string) *types.Type {
+	if t := scriptTypes[name]; t != nil {
+		return t
+	}
+	t := inf.defs.types[name]
+	if t == nil {
+		t = cNames[name]
+	}
+	if (t == nil || t.Incomplete) && inf.in.Lookup.UserType != nil && inf.act != nil {
+		if u := inf.in.Lookup.UserType(inf.act.points[0], name); u != nil {
+			t = u
+		}
+	}
+	if t == nil || t.Incomplete {
+		if k := inf.in.Lookup.kernelType(name); k != nil {
+			t = k
+		}
+	}
+	if t == nil && isTag(name) {
+		// Only the name is known, which is enough for a pointer.
+		t = inf.defs.incomplete(name)
+	}
+	if t != nil && t.Kind == types.Enum {
+		t = wideEnum(t)
+	}
+	return t
+}
+
+func scriptTypeNames() []string {
+	var names []string
+	for n := range scriptTypes {
+		names = append(names, n)
+	}
+	return sorted(names)
+}
+
+// visitArgs gives args and the typed result their types.
+func (inf *inferrer) visitArgs(n *node) {
+	scope := inf.act.points[0].Scope
+	switch {
+	case n.op == opRetval:
+		if inf.refuseInLoop(n, "retval") {
+			return
+		}
+		inf.solver.set(&n.slot, known(elemType(scope.Retval.Type)).at(spaceOf(inf.act.kind)))
+		return
+	case inf.act.kind != probe.Uprobe && inf.act.kind != probe.Tracepoint && inf.act.kind != probe.RawTracepoint &&
+		inf.act.kind != probe.Fentry && inf.act.kind != probe.Fexit && (scope == nil || len(scope.Args) == 0 && scope.ArgsType == nil):
+		inf.errorf(n.span, "The args builtin can only be used with tracepoint, rawtracepoint, fentry/fexit, and uprobe probes "+
+			"(%s used here)", probeTypeName(inf.act.kind))
+		return
+	}
+	if inf.refuseInLoop(n, "args") {
+		return
+	}
+	if t := inf.argsType(); t != nil {
+		inf.solver.set(&n.slot, in(t, inf.argsSpace()))
+		return
+	}
+	d := inf.errorf(n.span, "Cannot read function parameters")
+	if inf.act.kind == probe.Uprobe {
+		d.Hint("%s has no debug information that tells the parameters; arg0, arg1 … are there without it", inf.act.points[0].Path)
+	}
+}
+
+// argsType is the type of the whole args: a struct in the order of the parameters.
+func (inf *inferrer) argsType() *types.Type {
+	scope := inf.act.points[0].Scope
+	if scope == nil {
+		return nil
+	}
+	if scope.ArgsType != nil {
+		return scope.ArgsType
+	}
+	if len(scope.Args) == 0 {
+		return nil
+	}
+	if t := inf.argTypes[scope]; t != nil {
+		return t
+	}
+	t := &types.Type{Kind: types.Struct, Name: "struct " + inf.act.points[0].Name + "_args", Align: 1}
+	off := 0
+	for _, a := range scope.Args {
+		if a.Type == nil || a.Type.Incomplete {
+			continue
+		}
+		align := max(a.Type.Align, 1)
+		off = roundUp(off, align)
+		t.Fields = append(t.Fields, types.Field{Name: a.Name, Type: a.Type, Offset: off})
+		off += a.Type.Size
+		t.Align = max(t.Align, align)
+	}
+	t.Size = roundUp(off, t.Align)
+	inf.argTypes[scope] = t
+	return t
+}
+
+// argsSpace is the memory that pointers among the arguments point to.
+func (inf *inferrer) argsSpace() types.Space {
+	p := inf.act.points[0]
+	if p.Kind == probe.Tracepoint && p.Category == "syscalls" {
+		return types.User
+	}
+	return spaceOf(p.Kind)
+}
+
+// argType is the type of args.name.
+func (inf *inferrer) argType(n *node, args *types.Type) ty {
+	scope := inf.act.points[0].Scope
+	if f, ok := args.Field(n.str); ok {
+		if inf.act.kind == probe.Tracepoint && f.Offset < 8 && scope.ArgsType != nil {
+			inf.errorf(n.span, "BPF does not support accessing common tracepoint fields")
+			return ty{}
+		}
+		if f.Type.Kind == types.Float {
+			inf.errorf(n.span, "argument '%s' is a floating-point number, which BPF cannot compute with", n.str)
+			return ty{}
+		}
+		return known(elemType(f.Type)).at(inf.argsSpace())
+	}
+	if scope.ArgsType != nil {
+		hintNear(inf.errorf(n.span, "Struct/union of type '%s' does not contain a field named '%s'", typestr(args), n.str), n.str, fieldNames(args))
+	} else {
+		hintNear(inf.errorf(n.span, "Can't find function parameter %s", n.str), n.str, fieldNames(args))
+	}
+	return ty{}
+}
