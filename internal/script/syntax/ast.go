@@ -447,6 +447,7 @@ type CDefine struct {
 	Body string
 
 	value func() (int64, bool) // the value of a body that only C understands
+	calls bool                 // the body uses macros with arguments
 }
 
 func (*CStruct) cdef()  {}

@@ -71,6 +71,24 @@ func (p *cParser) fail(format string, args ...any) {
 	}
 }
 
+// failFrom reports an error about the tokens from start to here.
+func (p *cParser) failFrom(start int, format string, args ...any) {
+	if p.failed {
+		return
+	}
+	end := p.pos
+	p.pos = min(start, len(p.toks)-1)
+	t := p.peek()
+	p.failed, p.pos = true, len(p.toks)
+	if !p.quiet && !t.sys {
+		span := t.span()
+		if end > start {
+			span = span.To(p.toks[end-1].span())
+		}
+		p.u.diags.Errorf(span, "syntax: "+format, args...)
+	}
+}
+
 // spanFrom is the place from a token to the one before the current.
 func (p *cParser) spanFrom(start int) diag.Span {
 	s := p.toks[start].span()
@@ -222,38 +240,49 @@ func cArithmetic(words []string) string {
 	for _, w := range words {
 		count[w]++
 	}
-	longs := count["long"]
-	base := ""
-	switch {
-	case count["_Complex"] > 0 || count["signed"] > 0 && count["unsigned"] > 0 || longs > 2:
+	longs, unsigned := count["long"], count["unsigned"] > 0
+	sign := count["signed"] + count["unsigned"]
+	delete(count, "signed")
+	delete(count, "unsigned")
+	if sign > 1 {
 		return ""
-	case count["void"] > 0:
-		base = "void"
-	case count["bool"] > 0:
-		base = "bool"
-	case count["float"] > 0:
-		base = "float"
-	case count["double"] > 0 && longs > 0:
-		return "long double"
-	case count["double"] > 0:
-		base = "double"
-	case count["char"] > 0:
-		base = "char"
-		if count["signed"] > 0 {
-			return "signed char"
-		}
-	case count["short"] > 0:
-		base = "short"
-	case count["__int128"] > 0:
-		base = "__int128"
-	case longs == 2:
-		base = "long long"
-	case longs == 1:
-		base = "long"
-	default:
-		base = "int"
 	}
-	if count["unsigned"] > 0 {
+	base := ""
+	for _, w := range []string{"void", "bool", "float", "double", "char", "short", "__int128"} {
+		if count[w] == 1 {
+			base = w
+			delete(count, w)
+			break
+		}
+	}
+	switch base {
+	case "void", "bool", "float":
+		if sign > 0 {
+			return ""
+		}
+	case "double":
+		if sign > 0 || longs > 1 {
+			return ""
+		}
+		if longs == 1 {
+			delete(count, "long")
+			base = "long double"
+		}
+	case "char":
+		if sign > 0 && !unsigned {
+			base = "signed char"
+		}
+	case "short":
+		delete(count, "int")
+	case "":
+		base = [...]string{"int", "long", "long long", ""}[min(longs, 3)]
+		delete(count, "int")
+		delete(count, "long")
+	}
+	if len(count) > 0 || base == "" {
+		return ""
+	}
+	if unsigned {
 		base = "unsigned " + base
 	}
 	return base
@@ -320,9 +349,10 @@ func (p *cParser) attribute(a *cattrs) {
 
 // alignArg reads the argument of aligned or _Alignas.
 func (p *cParser) alignArg(a *cattrs) {
+	at := p.pos
 	v, ok := p.u.constant(p.skipGroup())
 	if !ok || v < 1 || v > 1<<20 || v&(v-1) != 0 {
-		p.fail("the alignment is not a power of two")
+		p.failFrom(at, "the alignment is not a power of two")
 		return
 	}
 	a.align = max(a.align, int(v))
@@ -424,9 +454,10 @@ func (p *cParser) member(s *CStruct) {
 			f.Type = d.typ
 		}
 		if p.got(":") {
+			at := p.pos
 			v, ok := p.u.constant(p.until(",", ";", "}"))
 			if !ok || v < 0 || v > 64 {
-				p.fail("invalid width of a bit-field")
+				p.failFrom(at, "invalid width of a bit-field")
 				return
 			}
 			f.Bits = int(v)
@@ -512,9 +543,10 @@ func (p *cParser) enumSpec(d *cspecs) {
 			p.attribute(&attrs)
 		}
 		if p.got("=") {
+			at := p.pos
 			v, ok := p.u.constant(p.until(",", "}"))
 			if !ok {
-				p.fail("the value of %s is not an integer constant", name.text)
+				p.failFrom(at, "the value of %s is not an integer constant", name.text)
 				return
 			}
 			next = v
@@ -611,17 +643,18 @@ func (p *cParser) direct(f *CField, outer *[]TypeMod) {
 	for !p.failed {
 		switch {
 		case p.got("["):
+			at := p.pos
 			size := p.until("]")
-			p.want("]")
 			m := TypeMod{NoLen: len(size) == 0}
 			if !m.NoLen {
 				v, ok := p.u.constant(size)
 				if !ok || v < 0 || v > math.MaxInt32 {
-					p.fail("the size of the array is not an integer constant")
+					p.failFrom(at, "the size of the array is not an integer constant")
 					return
 				}
 				m.Len = int(v)
 			}
+			p.want("]")
 			*outer = append(*outer, m)
 		case p.peek().is("("):
 			p.skipGroup()

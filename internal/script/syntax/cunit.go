@@ -154,6 +154,11 @@ func (u *cUnit) finish() []CDef {
 			continue
 		}
 		d := &CDefine{Span: m.at, Name: m.name, Body: tokensText(m.body)}
+		for i, t := range m.body {
+			if fn := u.pp.macros[t.text]; fn != nil && fn.fn && i+1 < len(m.body) && m.body[i+1].is("(") {
+				d.calls = true
+			}
+		}
 		d.value = func() (int64, bool) { return u.constant(u.pp.expandList(m.body)) }
 		u.defs = append(u.defs, d)
 	}

@@ -22,7 +22,8 @@ const (
 // `{ $x }`, so that it can't be changed. Variables that a body assigns are its own and get a new name ($$macro_1_$x) in
 // each expansion. Places in an expansion know the call (see diag.Source.From).
 func Expand(f *File, builtin func(name string) bool, diags *diag.List) *File {
-	e := &expander{diags: diags, builtin: builtin, macros: registry{}, defines: map[string]*CDefine{}, left: maxExpanded}
+	e := &expander{diags: diags, builtin: builtin, macros: registry{}, defines: map[string]*CDefine{},
+		bodies: map[*CDefine]Expr{}, left: maxExpanded}
 	for _, d := range f.CDefs {
 		if d, ok := d.(*CDefine); ok {
 			e.defines[d.Name] = d
@@ -61,6 +62,7 @@ type expander struct {
 	builtin func(string) bool
 	macros  registry
 	defines map[string]*CDefine
+	bodies  map[*CDefine]Expr
 	active  []string // names of the #defines being replaced
 	count   int      // expansions so far
 	left    int      // nodes that may still be made
@@ -222,14 +224,12 @@ func (e *expander) define(at diag.Span, d *CDefine) Expr {
 			return &IntLit{Place: Place{at}}
 		}
 	}
-	var quiet diag.List
-	x := ParseExpr(&diag.Source{Name: d.Name, Text: d.Body}, &quiet)
+	x, ok := e.bodies[d]
+	if !ok {
+		x = defineBody(d)
+		e.bodies[d] = x
+	}
 	if x == nil {
-		if d.value != nil {
-			if v, ok := d.value(); ok {
-				return constant(at, v)
-			}
-		}
 		e.diags.Errorf(at, "unable to expand macro as an expression: %s", d.Body)
 		return &IntLit{Place: Place{at}}
 	}
@@ -241,12 +241,25 @@ func (e *expander) define(at diag.Span, d *CDefine) Expr {
 	return c.expr(x)
 }
 
-// constant is a number as an expression.
-func constant(at diag.Span, v int64) Expr {
-	if v < 0 {
-		return &Unary{Place{at}, "-", &IntLit{Place{at}, uint64(-v), "", v == -v}}
+// defineBody reads what a #define stands for: an expression of the script, or of C if only C can read it; else nil.
+func defineBody(d *CDefine) Expr {
+	if !d.calls {
+		var quiet diag.List
+		if x := ParseExpr(&diag.Source{Name: d.Name, Text: d.Body}, &quiet); x != nil {
+			return x
+		}
 	}
-	return &IntLit{Place{at}, uint64(v), "", false}
+	if d.value == nil {
+		return nil
+	}
+	v, ok := d.value()
+	switch {
+	case !ok:
+		return nil
+	case v < 0:
+		return &Unary{Op: "-", X: &IntLit{Value: uint64(-v), Unsigned: v == -v}}
+	}
+	return &IntLit{Value: uint64(v)}
 }
 
 // findLocals finds the variables that the body assigns.

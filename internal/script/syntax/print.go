@@ -492,8 +492,14 @@ func (p *printer) typeOrExpr(t *TypeExpr, x Expr) {
 		p.typ(t)
 		return
 	}
-	switch x.(type) {
-	case *Ident, *Index:
+	switch x := x.(type) {
+	case *Ident:
+		if isBuiltin(x.Name) {
+			break
+		}
+		p.text("(")
+		defer p.text(")")
+	case *Index:
 		p.text("(")
 		defer p.text(")")
 	}
