@@ -1,6 +1,7 @@
 package symbolize
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"errors"
@@ -10,17 +11,18 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"sync"
 
 	"trocar/result"
 )
 
 // kernel are the kernel's own symbols, read at the first address that is asked for.
 type kernel struct {
-	read  bool
+	once  sync.Once
 	err   error
 	addrs []uint64 // ascending, each once
 	names []uint32 // beside addrs: where in text its name begins
-	text  []byte   // "NAME\tMODULE" or "NAME", each followed by a newline
+	text  string   // "NAME\t[MODULE]" or "NAME", each followed by a newline
 }
 
 // ErrHidden says that the kernel shows no addresses of its symbols to us.
@@ -36,10 +38,8 @@ const maxKallsyms = 256 << 20
 const maxKernelSymbol = 1 << 20
 
 // KernelStack names the frames of a kernel stack, innermost first, and appends them to dst. Without a right to the kernel's
-// symbols they have no names; KernelErr tells.
+// symbols they have no names; LoadKernel tells.
 func (s *Symbolizer) KernelStack(dst []result.Frame, addrs []uint64) []result.Frame {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	for i, addr := range addrs {
 		dst = append(dst, s.kernel.frame(addr, i == 0))
 	}
@@ -48,23 +48,18 @@ func (s *Symbolizer) KernelStack(dst []result.Frame, addrs []uint64) []result.Fr
 
 // KernelSymbol names an address of the kernel: the builtin `ksym`.
 func (s *Symbolizer) KernelSymbol(addr uint64) result.Frame {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	return s.kernel.frame(addr, true)
 }
 
-// KernelErr tells why kernel addresses have no names: nil if none was asked for yet.
-func (s *Symbolizer) KernelErr() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// LoadKernel reads the kernel's symbols if that has not been done, which takes 0.2 s: to be called on the side when a script
+// is going to need them. The error tells why kernel addresses will have no names; it wraps ErrHidden if the kernel hides them.
+func (s *Symbolizer) LoadKernel() error {
+	s.kernel.once.Do(s.kernel.load)
 	return s.kernel.err
 }
 
 func (k *kernel) frame(addr uint64, exact bool) result.Frame {
-	if !k.read {
-		k.read = true
-		k.load()
-	}
+	k.once.Do(k.load)
 	f := result.Frame{Addr: addr}
 	at := addr
 	if !exact && at != 0 {
@@ -75,9 +70,9 @@ func (k *kernel) frame(addr uint64, exact bool) result.Frame {
 		return f
 	}
 	line := k.text[k.names[i]:]
-	line = line[:bytes.IndexByte(line, '\n')]
-	name, module, _ := bytes.Cut(line, []byte{'\t'})
-	f.Symbol, f.Module, f.Offset = string(name), string(module), addr-k.addrs[i]
+	line = line[:strings.IndexByte(line, '\n')]
+	f.Symbol, f.Module, _ = strings.Cut(line, "\t")
+	f.Offset = addr - k.addrs[i]
 	return f
 }
 
@@ -85,12 +80,8 @@ func (k *kernel) load() {
 	f, err := os.Open(kallsyms)
 	if err == nil {
 		defer f.Close()
-		var text []byte
-		if text, err = io.ReadAll(io.LimitReader(f, maxKallsyms)); err == nil {
-			k.parse(text)
-			if len(k.addrs) == 0 {
-				err = ErrHidden
-			}
+		if err = k.parse(f); err == nil && len(k.addrs) == 0 {
+			err = ErrHidden
 		}
 	}
 	if err != nil {
@@ -100,46 +91,59 @@ func (k *kernel) load() {
 
 // parse reads lines of "ADDRESS TYPE NAME" or "ADDRESS TYPE NAME\t[MODULE]". Of several names of an address the one that a
 // reader would use is kept: a global one without underscores in front.
-func (k *kernel) parse(text []byte) {
+func (k *kernel) parse(r io.Reader) error {
 	type entry struct {
 		addr uint64
 		name uint32
 		rank uint8
 	}
-	entries := make([]entry, 0, len(text)/64)
-	k.text = make([]byte, 0, len(text)/2)
-	for line := range bytes.Lines(text) {
+	var entries []entry
+	var names strings.Builder
+	in := bufio.NewReaderSize(io.LimitReader(r, maxKallsyms), 1<<16)
+	for {
+		line, err := in.ReadSlice('\n')
+		if err == io.EOF && len(line) == 0 {
+			break
+		}
+		if err != nil && err != io.EOF && err != bufio.ErrBufferFull {
+			return err
+		}
 		addr, rest, ok := hexField(line)
 		if !ok || addr == 0 || len(rest) < 3 || rest[1] != ' ' {
 			continue
 		}
 		// Text only, weak or not. 'A', 'a': addresses of per-CPU data, which count from zero.
-		typ := rest[0]
-		if !strings.ContainsRune("tTwW", rune(typ)) {
+		rank := uint8(4)
+		switch rest[0] {
+		case 'T':
+			rank = 0
+		case 't', 'w', 'W':
+		default:
 			continue
 		}
-		name, module, _ := bytes.Cut(bytes.TrimRight(rest[2:], "\r\n"), []byte{'\t'})
-		if len(name) == 0 || len(k.text) > 1<<31 {
+		name := bytes.TrimRight(rest[2:], "\r\n")
+		if len(name) == 0 || name[0] == '\t' {
 			continue
 		}
-		rank := uint8(min(2, len(name)-len(bytes.TrimLeft(name, "_"))))
-		if typ != 'T' {
-			rank += 4
+		rank += uint8(min(2, len(name)-len(bytes.TrimLeft(name, "_"))))
+		if entries == nil {
+			entries = make([]entry, 0, 1<<17)
+			names.Grow(3 << 20)
 		}
-		entries = append(entries, entry{addr, uint32(len(k.text)), rank})
-		k.text = append(k.text, name...)
-		if len(module) > 0 {
-			k.text = append(append(k.text, '\t'), module...)
-		}
-		k.text = append(k.text, '\n')
+		entries = append(entries, entry{addr, uint32(names.Len()), rank})
+		names.Write(name)
+		names.WriteByte('\n')
 	}
-	slices.SortStableFunc(entries, func(a, b entry) int {
-		return cmp.Or(cmp.Compare(a.addr, b.addr), cmp.Compare(a.rank, b.rank))
-	})
+	byAddr := func(a, b entry) int {
+		return cmp.Or(cmp.Compare(a.addr, b.addr), cmp.Compare(a.rank, b.rank), cmp.Compare(a.name, b.name))
+	}
+	slices.SortFunc(entries, byAddr)
+	k.text = names.String()
 	k.addrs, k.names = make([]uint64, 0, len(entries)), make([]uint32, 0, len(entries))
 	for _, e := range entries {
 		if n := len(k.addrs); n == 0 || k.addrs[n-1] != e.addr {
 			k.addrs, k.names = append(k.addrs, e.addr), append(k.names, e.name)
 		}
 	}
+	return nil
 }

@@ -64,6 +64,19 @@ func (sp *space) find(addr uint64) *mapping {
 	return nil
 }
 
+// covers tells whether all addresses of a stack are mapped. The address 0 ends some stacks.
+func (sp *space) covers(addrs []uint64) bool {
+	for i, a := range addrs {
+		if i > 0 && a != 0 {
+			a-- // a return address
+		}
+		if a != 0 && sp.find(a) == nil {
+			return false
+		}
+	}
+	return true
+}
+
 // holds tells whether the probed instruction is mapped where the hit was.
 func (sp *space) holds(h *Hit) bool {
 	m := sp.find(h.IP)

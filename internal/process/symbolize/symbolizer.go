@@ -57,8 +57,9 @@ type process struct {
 	err     error    // of the last look at it
 	checked time.Time
 	used    uint64
-	futile  time.Time // of a look that did not help
-	missed  bool      // counted in Stats.Processes
+	next    time.Time // no further look before
+	wait    time.Duration
+	missed  bool // counted in Stats.Processes
 }
 
 // maxGenerations bounds the programs one after another of which we keep the mappings for one process id.
@@ -67,6 +68,9 @@ const maxGenerations = 4
 // recheck is how long we trust that a process still runs the same program, and that an address without mapping hasn't got
 // one meanwhile. Anchors show a change at once.
 const recheck = 250 * time.Millisecond
+
+// maxWait is how long looks in vain may hold off the next.
+const maxWait = 8 * time.Second
 
 var errRestless = errors.New("it executes one program after another")
 
@@ -236,25 +240,33 @@ func (s *Symbolizer) space(h *Hit, first uint64) *space {
 	if sp := p.fitting(h, anchored, first); sp != nil && (anchored || time.Since(p.checked) < recheck) {
 		return sp
 	}
-	// It runs another program now, or has mapped more. To look costs something: not again and again in vain.
+	// It runs another program now, or has mapped more.
+	s.reconsider(pid, p, func() bool { return p.fitting(h, anchored, first) != nil })
+	return p.fitting(h, anchored, first)
+}
+
+// reconsider looks at a process again if that may help: if it runs another program than we know, or if what we know does
+// not fit. A look costs up to milliseconds, so after one in vain the next has to wait, longer each time.
+func (s *Symbolizer) reconsider(pid target.PID, p *process, fits func() bool) {
 	now := time.Now()
-	if now.Sub(p.futile) < recheck {
-		return p.fitting(h, anchored, first)
+	if now.Before(p.next) {
+		return
 	}
 	stat, err := pid.Stat()
 	switch {
 	case err != nil || stat.Dead():
 		p.err, p.checked = fmt.Errorf("process %d: %w", pid, target.ErrGone), now
-	case p.fitting(h, anchored, first) == nil || !sameRun(stat, p.spaces[0].stat):
+	case !fits() || len(p.spaces) == 0 || !sameRun(stat, p.spaces[0].stat):
 		s.look(pid, p)
 	default:
 		p.err, p.checked = nil, now
 	}
-	sp := p.fitting(h, anchored, first)
-	if sp == nil {
-		p.futile = now
+	if fits() {
+		p.wait = 0
+		return
 	}
-	return sp
+	p.wait = min(max(2*p.wait, recheck), maxWait)
+	p.next = now.Add(p.wait)
 }
 
 // fitting is the newest generation that a hit can have been in.
@@ -276,6 +288,11 @@ func (s *Symbolizer) Stack(dst []result.Frame, h Hit, addrs []uint64) []result.F
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	sp := s.space(&h, addrs[0])
+	if p := s.procs[target.PID(h.PID)]; sp != nil && sp == p.spaces[0] && !sp.covers(addrs) {
+		// Perhaps a library was loaded since, or code was made.
+		s.reconsider(target.PID(h.PID), p, func() bool { return p.spaces[0].covers(addrs) })
+		sp = s.space(&h, addrs[0])
+	}
 	exact, gone := true, false
 	for _, addr := range addrs {
 		var f result.Frame
@@ -298,7 +315,12 @@ func (s *Symbolizer) Symbol(h Hit, addr uint64) result.Frame {
 	if h.IP != 0 {
 		first = h.IP
 	}
-	f, _, gone := s.frame(s.space(&h, first), &h, addr, true)
+	sp := s.space(&h, first)
+	if p := s.procs[target.PID(h.PID)]; sp != nil && sp == p.spaces[0] && sp.find(addr) == nil {
+		s.reconsider(target.PID(h.PID), p, func() bool { return p.spaces[0].find(addr) != nil })
+		sp = s.space(&h, first)
+	}
+	f, _, gone := s.frame(sp, &h, addr, true)
 	if gone {
 		s.countGone(h.PID)
 	}
