@@ -27,9 +27,13 @@ func (r *run) printMap(s codegen.Storage, top int, div uint64, asked bool) error
 	if err != nil {
 		return err
 	}
-	if len(m.Entries) == 0 && (!asked || !m.Keyed) {
+	if len(m.Entries) == 0 {
 		if !asked {
 			return nil
+		}
+		if t := s.Map.Value; s.Scalar && t.Kind != types.Hist && t.Kind != types.LHist && t.Kind != types.TSeries {
+			// Asked for before it was set: it reads as zero.
+			m.Entries = append(m.Entries, r.zeroEntry(&s))
 		}
 	}
 	m.Top(top)
@@ -37,48 +41,107 @@ func (r *run) printMap(s codegen.Storage, top int, div uint64, asked bool) error
 	return r.emit(&result.Event{Kind: result.EvMap, Map: m})
 }
 
+// row is an entry as it is read: the values of all CPUs, and of all entries that are shown as one.
+type row struct {
+	key  *result.Value
+	cpus [][]byte
+}
+
 // content reads a map.
 func (r *run) content(s *codegen.Storage) (*result.Map, error) {
 	t := s.Map.Value
 	m := &result.Map{Name: s.Map.Name, Keyed: !s.Scalar, Kind: mapKind(t)}
+	rows, err := r.rows(s)
+	if err != nil {
+		return nil, fmt.Errorf("reading the map %s: %w", s.Map.Name, err)
+	}
+	if t.Kind == types.TSeries {
+		r.series(m, s, rows)
+		return m, nil
+	}
+	for _, row := range rows {
+		e := result.Entry{Key: row.key}
+		if r.decoder.MapValue(&e.Value, s, row.cpus) {
+			m.Entries = append(m.Entries, e)
+		}
+	}
+	return m, nil
+}
+
+// rows reads the entries. Stacks of several processes that run the same code are one key to the reader, so aggregations
+// under such keys are put together.
+func (r *run) rows(s *codegen.Storage) ([]row, error) {
 	km := r.loaded.Map(s.Name)
-	var last uint64
-	var cells [][]result.SeriesCell
+	merge := s.Map.Value.IsAgg() && !s.Scalar && hasStack(s.Map.Key)
+	var rows []row
+	seen := map[string]int{}
+	var text []byte
 	err := km.Each(func(key, value []byte) error {
-		var e result.Entry
 		value = append([]byte(nil), value...)
 		var cpus [][]byte
 		for at := 0; at < len(value); at += km.Stride() {
 			cpus = append(cpus, value[at:min(at+km.ValueSize(), len(value))])
 		}
-		if t.Kind == types.TSeries {
-			c := codegen.SeriesCells(t, cpus, s.Scalar)
-			if n := len(c); n > 0 {
-				last = max(last, c[n-1].Interval)
-			}
-			cells = append(cells, c)
-		}
-		if !r.decoder.MapValue(&e.Value, s, cpus) {
+		if s.Scalar {
+			rows = append(rows, row{nil, cpus})
 			return nil
 		}
-		if !s.Scalar {
-			e.Key = &result.Value{}
-			r.decoder.Value(e.Key, s.Map.Key, append([]byte(nil), key...))
+		k := &result.Value{}
+		r.decoder.Value(k, s.Map.Key, append([]byte(nil), key...))
+		if merge {
+			text = k.AppendKey(text[:0])
+			if i, ok := seen[string(text)]; ok {
+				rows[i].cpus = append(rows[i].cpus, cpus...)
+				return nil
+			}
+			seen[string(text)] = len(rows)
 		}
-		m.Entries = append(m.Entries, e)
+		rows = append(rows, row{k, cpus})
 		return nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("reading the map %s: %w", s.Map.Name, err)
+	return rows, err
+}
+
+// hasStack tells whether a key is or holds a user stack.
+func hasStack(t *types.Type) bool {
+	if t.Kind == types.UStack {
+		return true
 	}
-	if t.Kind == types.TSeries {
-		// All keys end at the same interval, the newest of the map.
-		for i := range m.Entries {
-			m.Entries[i].Value = result.Value{Kind: result.Series, Series: result.NewSeries(
-				cells[i], duration(t.Series.IntervalNS), t.Series.Count, last, !t.Series.Signed, r.wall.Time)}
+	for _, f := range t.Fields {
+		if (t.Kind == types.Tuple || t.Kind == types.Record) && hasStack(f.Type) {
+			return true
 		}
 	}
-	return m, nil
+	return false
+}
+
+// series fills in time series: all keys end at the same interval, the newest of the map.
+func (r *run) series(m *result.Map, s *codegen.Storage, rows []row) {
+	t := s.Map.Value
+	var last uint64
+	cells := make([][]result.SeriesCell, len(rows))
+	for i, row := range rows {
+		cells[i] = codegen.SeriesCells(t, row.cpus, s.Scalar)
+		if n := len(cells[i]); n > 0 {
+			last = max(last, cells[i][n-1].Interval)
+		}
+	}
+	for i, row := range rows {
+		if len(cells[i]) == 0 && s.Scalar {
+			continue
+		}
+		m.Entries = append(m.Entries, result.Entry{Key: row.key, Value: result.Value{Kind: result.Series, Series: result.NewSeries(
+			cells[i], duration(t.Series.IntervalNS), t.Series.Count, last, !t.Series.Signed, r.wall.Time)}})
+	}
+}
+
+// zeroEntry is what a scalar map reads as before it is set.
+func (r *run) zeroEntry(s *codegen.Storage) result.Entry {
+	var e result.Entry
+	value := make([]byte, 8+s.ValueSize+8)
+	value[0] = 1 // set
+	r.decoder.MapValue(&e.Value, s, [][]byte{value})
+	return e
 }
 
 func mapKind(t *types.Type) result.MapKind {

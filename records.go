@@ -109,11 +109,8 @@ func place(e *result.Event, span diag.Span) {
 	e.Place, e.Source = span.String(), span.Quote()
 	e.File = span.Source.Name
 	e.Line, e.Col = span.Source.Pos(span.Start)
-	for from := span.Source.From; from != nil; from = from.Source.From {
+	for _, from := range span.Expansions() {
 		e.Expanded = append(e.Expanded, result.Place{Span: from.String(), Source: from.Quote()})
-		if from.Source == nil {
-			break
-		}
 	}
 }
 

@@ -116,11 +116,11 @@ func Compile(ctx context.Context, o Options) (p *Program, err error) {
 		}
 		childPID = int(p.child.PID())
 	}
-	matched := probe.Match(file.Probes, probe.Options{
+	matched := probe.MatchAll(file.Probes, probe.Options{
 		PID: o.PID, ChildPID: childPID, Unsafe: o.Unsafe, Missing: p.setting("missing_probes"), MaxProbes: p.limit("max_probes"),
 	})
 	noMatch := diags.Errors() == 0 && matched.Diags.Errors() > 0
-	diags.Join(&matched.Diags)
+	diags.Append(&matched.Diags)
 	if err := p.failed(&diags, noMatch); err != nil {
 		return p, err
 	}
