@@ -40,7 +40,6 @@ type emitter struct {
 	prefix  string
 	symbol  string           // label of the next instruction
 	aliases map[Label]string // labels bound to one place
-	source  string
 }
 
 func (b *Builder) assemble(number int, meta bool) (asm.Instructions, error) {
@@ -118,10 +117,6 @@ func (e *emitter) add(ins asm.Instruction) {
 		ins = ins.WithSymbol(e.symbol)
 		e.symbol = ""
 	}
-	if e.source != "" {
-		ins = ins.WithSource(asm.Comment(e.source))
-		e.source = ""
-	}
 	e.out = append(e.out, ins)
 }
 
@@ -179,7 +174,7 @@ func (e *emitter) emit(i *inst) error {
 	}
 	switch i.kind {
 	case kComment:
-		e.source = i.name
+		// The library would turn a comment into line information, which the kernel wants for all functions or none.
 	case kLabel:
 		e.symbol = e.aliases[i.label]
 	case kMovImm:
