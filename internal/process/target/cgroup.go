@@ -74,7 +74,10 @@ func (c *Cgroups) Paths(id uint64, filter string) ([]CgroupPath, error) {
 			}
 		}
 		if p, ok := c.lookup(i, id); ok {
-			found = append(found, CgroupPath{m.name, p})
+			// The same hierarchy may be mounted twice.
+			if at := (CgroupPath{m.name, p}); !slices.Contains(found, at) {
+				found = append(found, at)
+			}
 		}
 	}
 	return found, nil

@@ -105,8 +105,15 @@ func libraryDirs() []string {
 // "libc.so" and "libc"; "libc-2.31.so" for "libc".
 func IsLibrary(file, name string) bool {
 	rest, ok := strings.CutPrefix(file, name)
-	return ok && (rest == "" || rest == ".so" || strings.HasPrefix(rest, ".so.") ||
-		len(rest) > 1 && rest[0] == '-' && rest[1] >= '0' && rest[1] <= '9' && strings.Contains(rest, ".so"))
+	switch {
+	case !ok:
+		return false
+	case rest == "" || rest == ".so" || strings.HasPrefix(rest, ".so."):
+		return true
+	case rest[0] == '.':
+		return strings.HasSuffix(name, ".so") || strings.Contains(name, ".so.")
+	}
+	return len(rest) > 1 && rest[0] == '-' && rest[1] >= '0' && rest[1] <= '9' && strings.Contains(rest, ".so")
 }
 
 // FindLibrary finds shared libraries by name: "libc.so.6" the file of that name; "libc" every libc.so…. The paths are
