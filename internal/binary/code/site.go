@@ -69,26 +69,29 @@ func Before(arch Arch, fn []byte, off uint64) (start uint64, ok bool) {
 // entryWindow is how many instructions are looked at for an entry site.
 const entryWindow = 8
 
+// EntryWindow is how much of a function's code Entry and GoEntry look at, at most.
+const EntryWindow = (entryWindow + 4) * maxX86
+
 // Entry gives the offset of the instruction near a C function's start where a probe means the same as at the start and is
 // cheapest: the kernel emulates some instructions and single-steps a copy of the others, which takes up to 15 times as
-// long. Between start and site lie only instructions that change nothing a script may look at, in one straight line that
-// nothing in the function jumps into. fn is the function's code as far as its size is known.
-func Entry(arch Arch, fn []byte) int {
+// long. Between start and site lie only instructions that change nothing a script may look at, in one straight line. That
+// nothing jumps in between is for the caller to find out (see Targets and FarTargets): other functions may, in assembly.
+//
+// landing is the length of the landing instruction (endbr64) in front; compilers never make a jump behind it.
+func Entry(arch Arch, fn []byte) (site, landing int) {
 	if arch != AMD64 {
-		return 0
+		return 0, 0
 	}
-	var at, best, nop5 int
+	at, nop5 := 0, 0
 	for range entryWindow {
 		in, ok := Decode(arch, fn[at:])
 		if !ok {
 			break
 		}
 		if in.emulated {
-			best = at
-			break
+			return at, landing
 		}
 		if !in.quiet {
-			best = nop5
 			break
 		}
 		// Kernels from 6.18 replace this one by a call, the cheapest of all; earlier ones single-step it like the others.
@@ -96,33 +99,42 @@ func Entry(arch Arch, fn []byte) int {
 			nop5 = at
 		}
 		at += in.Len
-	}
-	if best > 0 && jumpsInto(fn, best) {
-		return 0
-	}
-	return best
-}
-
-// jumpsInto tells whether something in fn may jump behind its first instruction up to offset end, that is, whether the
-// bytes anywhere in it, taken as a jump, lead there. It may say yes wrongly, never no: no instruction has to be decoded.
-func jumpsInto(fn []byte, end int) bool {
-	if len(fn) > MaxFunction {
-		return true
-	}
-	inside := func(target int) bool { return target > 0 && target <= end }
-	for i := 0; i+1 < len(fn); i++ {
-		switch c := fn[i]; {
-		case c == 0xeb, c >= 0x70 && c <= 0x7f, c >= 0xe0 && c <= 0xe3:
-			if inside(i + 2 + int(int8(fn[i+1]))) {
-				return true
-			}
-		case c == 0xe9, c >= 0x80 && c <= 0x8f && i > 0 && fn[i-1] == 0x0f:
-			if i+5 <= len(fn) && inside(i+5+int(int32(binary.LittleEndian.Uint32(fn[i+1:])))) {
-				return true
-			}
+		if in.Op == Landing {
+			landing = at
 		}
 	}
-	return false
+	return nop5, landing
+}
+
+// Targets calls hit with the targets of the direct jumps and calls in code at addr, decoding from its start; where that
+// fails it stops.
+func Targets(arch Arch, body []byte, addr uint64, hit func(uint64)) {
+	for at := 0; at < len(body); {
+		in, ok := Decode(arch, body[at:])
+		if !ok {
+			return
+		}
+		if in.Direct || in.Op == CondJump {
+			hit(addr + uint64(at) + uint64(in.Target))
+		}
+		at += in.Len
+	}
+}
+
+// FarTargets calls hit with everything from low to high in which the bytes of code at addr, taken as a jump or call with a
+// distance of 32 bits, may lead. It knows nothing of where instructions begin: it names targets that are none, but misses
+// none.
+func FarTargets(text []byte, addr, low, high uint64, hit func(uint64)) {
+	span := high - low
+	next := addr + 5 - low // the end of the instruction, seen from low
+	for i := 0; i+5 <= len(text); i++ {
+		if c := text[i]; c&^1 != 0xe8 && (c&0xf0 != 0x80 || i == 0 || text[i-1] != 0x0f) {
+			continue
+		}
+		if t := next + uint64(i) + uint64(int64(int32(binary.LittleEndian.Uint32(text[i+1:])))); t <= span {
+			hit(low + t)
+		}
+	}
 }
 
 // GoEntry gives the offset of the site that stands for a Go function's entry: behind the check whether the stack is large

@@ -37,8 +37,8 @@ func (f *File) Match(q *Query) (funcs []Func, err error) {
 func (f *File) match(q *Query) (funcs []Func, err error) {
 	defer Guard(&err)()
 	add := func(s *Symbol) bool {
-		// Labels only by their full name: most are not functions.
-		if !q.Match(s) || s.NoType && q.Wildcard() {
+		// Labels, and the parts of functions that are rarely used, only by their full name: they are not called.
+		if !q.Match(s) || q.Wildcard() && (s.NoType || strings.Contains(s.Name, ".cold") && !strings.Contains(q.Pattern, ".cold")) {
 			return true
 		}
 		fn := Func{Symbol: *s}

@@ -99,6 +99,9 @@ type Options struct {
 	MaxProbes int
 	Demangle  bool
 	NeedArgs  func(*syntax.AttachPoint) bool // whether types of arguments are asked for; nil: always
+	// Names tells whether the names of an attach point's points are seen (by the builtins probe and func); nil: always.
+	// Where not, names that a pattern found stay mangled.
+	Names func(*syntax.AttachPoint) bool
 }
 
 // Result of matching all probes of a script: one entry for each syntax.Probe, in order.

@@ -238,14 +238,40 @@ func (m *matcher) functions(s *spec, b *binary, q *objfile.Query) ([]*Point, err
 	if err != nil {
 		return nil, err
 	}
-	var points []*Point
+	// An indirect function stands for its implementations, which keep its name.
+	names := make([]string, 0, len(funcs))
+	all := make([]objfile.Func, 0, len(funcs))
 	for i := range funcs {
-		fn := &funcs[i]
-		if fn.IFunc {
-			points = append(points, m.indirect(s, b, q, fn)...)
-			continue
+		impls := funcs[i : i+1]
+		if funcs[i].IFunc {
+			impls = m.indirect(s, b, q, &funcs[i])
 		}
-		if p := m.function(s, b, q, fn); p != nil {
+		for j := range impls {
+			all, names = append(all, impls[j]), append(names, funcs[i].Name)
+		}
+	}
+	sites, err := entrySites(b.obj, all)
+	if err != nil {
+		return nil, err
+	}
+	points := make([]*Point, 0, len(all))
+	scope := cdeclScope(b.obj)
+	display := m.display
+	if q.Wildcard() && m.opts.Names != nil && !m.opts.Names(s.ap) {
+		display = func(name string) string { return name } // nobody sees them: demangling is most of the work
+	}
+	for i := range all {
+		fn := &all[i]
+		shown := display(fn.Name)
+		name := shown
+		if names[i] != fn.Name {
+			name = display(names[i])
+		}
+		if !q.Wildcard() && s.lang == "" {
+			name = s.fn // as it was asked for
+		}
+		if p := m.function(s, b, q, fn, uprobeName(s, b, name), shown, sites[i]); p != nil {
+			p.Scope = scope
 			points = append(points, p)
 		}
 	}
@@ -268,17 +294,14 @@ func onePerSite(points []*Point) []*Point {
 }
 
 // function makes the point of a function, nil if it cannot be probed; that is reported unless it came by a wildcard.
-func (m *matcher) function(s *spec, b *binary, q *objfile.Query, fn *objfile.Func) *Point {
+func (m *matcher) function(s *spec, b *binary, q *objfile.Query, fn *objfile.Func, name, shown string, site int) *Point {
 	refuse := func(format string, args ...any) *diag.Diagnostic {
 		if q.Wildcard() {
 			return &diag.Diagnostic{} // one of many: left out
 		}
 		return m.diags.Errorf(s.ap.Span, format, args...)
 	}
-	p := &Point{Kind: s.kind.kind, Path: b.path, PID: m.pid(), Scope: cdeclScope(b.obj)}
-	p.Func = m.display(fn.Name)
-	p.Name = m.uprobeName(s, b, q, fn)
-
+	p := &Point{Kind: s.kind.kind, Path: b.path, PID: m.pid(), Name: name, Func: shown}
 	if s.kind.kind == Uretprobe {
 		if why := noReturn(b.obj, fn); why != "" {
 			refuse("uretprobe on %s is not possible: %s", p.Func, why).Hint("%s", returnHint(b.obj))
@@ -292,15 +315,14 @@ func (m *matcher) function(s *spec, b *binary, q *objfile.Query, fn *objfile.Fun
 	if s.hasOff && s.offset > 0 {
 		return m.inside(s, b, fn, p, refuse)
 	}
-	site, entry, err := entrySite(b.obj, fn)
-	if err != nil {
-		refuse("%s cannot be probed: %s", p.Func, err)
+	if site < 0 {
+		refuse("%s cannot be probed: at %#x are %s", p.Func, fn.Addr, code.ErrUndecodable)
 		return nil
 	}
 	if s.hasOff {
 		site = 0 // "func+0" is the first instruction, and nothing else
 	}
-	p.Entry, p.Skip = entry, site
+	p.Entry, p.Skip = true, site
 	return m.place(p, b, fn.Addr+uint64(site))
 }
 
@@ -312,25 +334,6 @@ func (m *matcher) place(p *Point, b *binary, addr uint64) *Point {
 	}
 	p.Addr, p.Offset = addr, off
 	return p
-}
-
-// entrySite chooses the instruction that stands for a function's entry: its distance, and whether the return address is
-// still on top of the stack there.
-func entrySite(obj *objfile.File, fn *objfile.Func) (site int, entry bool, err error) {
-	defer objfile.Guard(&err)()
-	body := obj.Code(fn.Addr, fn.Size)
-	if obj.Arch() == code.Unknown {
-		return 0, true, nil
-	}
-	if obj.IsGo() {
-		site = code.GoEntry(obj.Arch(), body)
-	} else {
-		site = code.Entry(obj.Arch(), body)
-	}
-	if _, ok := code.Decode(obj.Arch(), body[min(site, len(body)):]); !ok {
-		return 0, false, fmt.Errorf("at %#x are %w", fn.Addr, code.ErrUndecodable)
-	}
-	return site, true, nil
 }
 
 // inside makes the point of func+offset.
@@ -469,40 +472,30 @@ func (m *matcher) flatFile(s *spec) *Point {
 		Name: s.kind.name + ":" + s.target + ":" + uintText(s.addr)}
 }
 
-// indirect makes the points of an indirect function: one for each implementation.
-func (m *matcher) indirect(s *spec, b *binary, q *objfile.Query, fn *objfile.Func) []*Point {
+// indirect gives the implementations of an indirect function, and says so.
+func (m *matcher) indirect(s *spec, b *binary, q *objfile.Query, fn *objfile.Func) []objfile.Func {
 	impls, err := b.obj.Implementations(fn)
-	quiet := q.Wildcard()
-	if err != nil || len(impls) == 0 || s.hasOff {
-		if !quiet {
-			d := m.diags.Errorf(s.ap.Span, "%s is an indirect function (IFUNC): its symbol is the resolver, which runs once, "+
-				"when the program is loaded, and chooses the function that is called", fn.Name)
-			switch {
-			case s.hasOff:
-				d.Hint("probe one of the implementations: %s", strings.Join(implNames(impls), ", "))
-			case err != nil:
-				d.Note(diag.Span{}, "%s", err)
-			default:
-				d.Note(diag.Span{}, "which functions it can choose could not be found out")
-			}
+	switch {
+	case err == nil && len(impls) > 0 && !s.hasOff:
+		if !q.Wildcard() {
+			m.diags.Add(diag.Info, s.ap.Span, "%s is an indirect function (IFUNC); probing its %d implementations, of which the CPU's "+
+				"features choose one: %s", fn.Name, len(impls), strings.Join(implNames(impls), ", "))
 		}
+		return impls
+	case q.Wildcard():
 		return nil
 	}
-	var points []*Point
-	for i := range impls {
-		p := m.function(s, b, q, &impls[i])
-		if p == nil {
-			continue
-		}
-		name := *fn
-		p.Name = m.uprobeName(s, b, q, &name)
-		points = append(points, p)
+	d := m.diags.Errorf(s.ap.Span, "%s is an indirect function (IFUNC): its symbol is the resolver, which runs once, when the "+
+		"program is loaded, and chooses the function that is called", fn.Name)
+	switch {
+	case err != nil:
+		d.Note(diag.Span{}, "%s", err)
+	case len(impls) == 0:
+		d.Note(diag.Span{}, "which functions it can choose could not be found out")
+	default:
+		d.Hint("probe one of the implementations: %s", strings.Join(implNames(impls), ", "))
 	}
-	if !quiet && len(points) > 0 {
-		m.diags.Add(diag.Info, s.ap.Span, "%s is an indirect function (IFUNC); probing its %d implementations, of which the CPU's "+
-			"features choose one: %s", fn.Name, len(points), strings.Join(implNames(impls), ", "))
-	}
-	return points
+	return nil
 }
 
 func implNames(impls []objfile.Func) (names []string) {
@@ -565,15 +558,8 @@ func (m *matcher) display(name string) string {
 	return name
 }
 
-// uprobeName is the point's full name. A function that was asked for by its name keeps it; one that a pattern or a
-// readable name found has its readable name.
-func (m *matcher) uprobeName(s *spec, b *binary, q *objfile.Query, fn *objfile.Func) string {
-	name := fn.Name
-	if q.Wildcard() || s.lang != "" {
-		name = m.display(name)
-	} else {
-		name = s.fn
-	}
+// uprobeName is the point's full name.
+func uprobeName(s *spec, b *binary, name string) string {
 	full := s.kind.name + ":" + b.name
 	if s.lang != "" {
 		full += ":" + s.lang
