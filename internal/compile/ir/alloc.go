@@ -174,7 +174,8 @@ func (b *Builder) intervals(bs []block) []interval {
 		if iv.start < 0 {
 			continue
 		}
-		n := sort.SearchInts(calls, iv.start+1)
+		// A life that begins with a use (an even position) came in from another block, also if the use is the call's.
+		n := sort.SearchInts(calls, iv.start)
 		iv.crosses = n < len(calls) && calls[n] < iv.end
 		out = append(out, iv)
 	}

@@ -10,39 +10,98 @@ import (
 // MaxFrame is the stack of a BPF program in bytes, callbacks included (MAX_BPF_STACK).
 const MaxFrame = 512
 
+// MaxCalls is how many functions may be under way at once, the main one included (MAX_CALL_FRAMES).
+const MaxCalls = 8
+
 // FrameError says that a program needs more stack than there is.
 type FrameError struct {
-	Func string
-	Size int
+	Func string // where most is in use
+	Size int    // of all functions under way there
 }
 
 func (e *FrameError) Error() string {
 	return fmt.Sprintf("%s needs %d bytes of BPF stack, the kernel allows %d", e.Func, e.Size, MaxFrame)
 }
 
+// NestingError says that callbacks within callbacks go too deep.
+type NestingError struct{ Calls int }
+
+func (e *NestingError) Error() string {
+	return fmt.Sprintf("%d functions are nested, the kernel allows %d", e.Calls, MaxCalls)
+}
+
+// JumpError says that a function is too long for the 16 bits of a jump's distance.
+type JumpError struct {
+	Func     string
+	Distance int
+}
+
+func (e *JumpError) Error() string {
+	return fmt.Sprintf("%s has a jump over %d instructions, one reaches over 32767", e.Func, e.Distance)
+}
+
 // Assemble assigns registers and returns the instructions of all functions, the main one first. References to maps are by
-// name.
+// name. It may be called once.
 func (p *Program) Assemble() (asm.Instructions, error) {
 	var out asm.Instructions
+	frames := make([]int, len(p.Funcs))
 	for n, f := range p.Funcs {
-		ins, err := f.assemble(n, len(p.Funcs) > 1)
+		ins, frame, err := f.assemble(n, len(p.Funcs) > 1)
 		if err != nil {
 			return nil, err
 		}
+		frames[n] = frame
 		out = append(out, ins...)
 	}
-	return out, nil
+	return out, p.fits(frames)
+}
+
+// fits looks at the functions that may be under way at once: a callback runs on top of all that led to its call, and each
+// frame counts in steps of 32 bytes (check_max_stack_depth).
+func (p *Program) fits(frames []int) error {
+	number := map[string]int{}
+	for n, f := range p.Funcs {
+		number[f.name] = n
+	}
+	var walk func(n, below, calls int) error
+	walk = func(n, below, calls int) error {
+		f := p.Funcs[n]
+		size := below + frames[n]
+		if calls > MaxCalls {
+			return &NestingError{calls}
+		}
+		if size > MaxFrame {
+			return &FrameError{f.name, size}
+		}
+		for i := range f.ins {
+			for _, a := range f.ins[i].args {
+				if a.kind == opFunc {
+					if err := walk(number[a.name], below+max(32, (frames[n]+31)&^31), calls+1); err != nil {
+						return err
+					}
+				}
+			}
+		}
+		return nil
+	}
+	return walk(0, 0, 1)
 }
 
 type emitter struct {
+	name    string
 	out     asm.Instructions
 	homes   []home
-	prefix  string
-	symbol  string           // label of the next instruction
-	aliases map[Label]string // labels bound to one place
+	places  map[Label]int // number of the instruction behind each label
+	targets []target      // of the jumps
 }
 
-func (b *Builder) assemble(number int, meta bool) (asm.Instructions, error) {
+// target is where a jump goes.
+type target struct {
+	at    int
+	label Label
+}
+
+func (b *Builder) assemble(number int, meta bool) (ins asm.Instructions, frame int, err error) {
 	if n := len(b.ins); n == 0 || b.ins[n-1].kind != kExit {
 		b.Exit(0)
 	}
@@ -55,27 +114,7 @@ func (b *Builder) assemble(number int, meta bool) (asm.Instructions, error) {
 		bs = b.blocks()
 	}
 	homes, frame := b.allocate(bs)
-	if frame > MaxFrame {
-		return nil, &FrameError{b.name, frame}
-	}
-	e := &emitter{homes: homes, prefix: fmt.Sprintf("f%d.L", number), aliases: map[Label]string{}}
-	// Labels at one place share a name.
-	for i := range b.ins {
-		if b.ins[i].kind != kLabel {
-			continue
-		}
-		name := ""
-		for j := i - 1; j >= 0 && (b.ins[j].kind == kLabel || b.ins[j].kind == kComment); j-- {
-			if b.ins[j].kind == kLabel {
-				name = e.aliases[b.ins[j].label]
-				break
-			}
-		}
-		if name == "" {
-			name = fmt.Sprint(e.prefix, b.ins[i].label)
-		}
-		e.aliases[b.ins[i].label] = name
-	}
+	e := &emitter{name: b.name, homes: homes, places: map[Label]int{}}
 	var params []move
 	i := 0
 	for ; i < len(b.ins) && (b.ins[i].kind == kParam || b.ins[i].kind == kComment); i++ {
@@ -83,17 +122,48 @@ func (b *Builder) assemble(number int, meta bool) (asm.Instructions, error) {
 			params = append(params, move{to: homes[b.ins[i].dst], from: R(NoReg), reg: asm.Register(1 + b.ins[i].imm)})
 		}
 	}
+	if meta && i < len(b.ins) && b.ins[i].kind == kLabel {
+		// The first instruction carries the function's name and can't carry a label's.
+		e.add(asm.Mov.Imm(asm.R0, 0))
+	}
 	e.moves(params)
 	for ; i < len(b.ins); i++ {
 		if err := e.emit(&b.ins[i]); err != nil {
-			return nil, fmt.Errorf("%s: %w", b.name, err)
+			return nil, 0, fmt.Errorf("%s: %w", b.name, err)
 		}
+	}
+	if err := e.resolve(fmt.Sprintf("f%d.L", number)); err != nil {
+		return nil, 0, err
 	}
 	if meta {
 		e.out[0] = e.out[0].WithSymbol(b.name)
 		e.out[0] = btf.WithFuncMetadata(e.out[0], b.signature(number))
 	}
-	return e.out, nil
+	return e.out, frame, nil
+}
+
+// resolve names the targets of jumps.
+func (e *emitter) resolve(prefix string) error {
+	raw := make([]int, len(e.out)+1) // offsets in units of 8 bytes
+	for i := range e.out {
+		raw[i+1] = raw[i] + int(e.out[i].Size())/asm.InstructionSize
+	}
+	for _, t := range e.targets {
+		place, ok := e.places[t.label]
+		if !ok || place >= len(e.out) {
+			return fmt.Errorf("%s: a jump goes to label L%d, which has no place", e.name, t.label)
+		}
+		distance := raw[place] - raw[t.at] - 1
+		if distance != int(int16(distance)) {
+			return &JumpError{e.name, distance}
+		}
+		to := &e.out[place]
+		if to.Symbol() == "" {
+			*to = to.WithSymbol(fmt.Sprint(prefix, t.label))
+		}
+		e.out[t.at] = e.out[t.at].WithReference(to.Symbol())
+	}
+	return nil
 }
 
 // signature is the type information that the kernel wants of programs with callbacks ("callback function must be
@@ -112,12 +182,12 @@ func (b *Builder) signature(number int) *btf.Func {
 	return &btf.Func{Name: b.name, Type: proto, Linkage: linkage}
 }
 
-func (e *emitter) add(ins asm.Instruction) {
-	if e.symbol != "" {
-		ins = ins.WithSymbol(e.symbol)
-		e.symbol = ""
-	}
-	e.out = append(e.out, ins)
+func (e *emitter) add(ins asm.Instruction) { e.out = append(e.out, ins) }
+
+// jump adds a jump to a label.
+func (e *emitter) jump(ins asm.Instruction, l Label) {
+	e.targets = append(e.targets, target{len(e.out), l})
+	e.add(ins)
 }
 
 const (
@@ -156,6 +226,9 @@ var aluOps = [...]asm.ALUOp{asm.Add, asm.Sub, asm.Mul, asm.Div, asm.Mod, asm.And
 
 var jumpOps = [...]asm.JumpOp{asm.JEq, asm.JNE, asm.JLT, asm.JLE, asm.JGT, asm.JGE, asm.JSLT, asm.JSLE, asm.JSGT, asm.JSGE, asm.JSet}
 
+// unresolved stands for a target until all places are known.
+const unresolved = "?"
+
 func asmSize(s Size) asm.Size {
 	switch s {
 	case 1:
@@ -176,12 +249,9 @@ func (e *emitter) emit(i *inst) error {
 	case kComment:
 		// The library would turn a comment into line information, which the kernel wants for all functions or none.
 	case kLabel:
-		e.symbol = e.aliases[i.label]
+		e.places[i.label] = len(e.out)
 	case kMovImm:
-		if h := e.homes[i.dst]; h.spilled && i.imm == int64(int32(i.imm)) {
-			e.add(storeImm(asm.RFP, int16(h.slot), i.imm, 8))
-			return nil
-		}
+		// Not stored as an immediate: before 6.3 the verifier would forget the value (loops would not end for it).
 		e.add(movImm(e.target(i.dst), i.imm))
 		e.done(i.dst)
 	case kMov:
@@ -260,12 +330,12 @@ func (e *emitter) emit(i *inst) error {
 			}
 		}
 	case kJump:
-		e.add(asm.Ja.Label(e.aliases[i.label]))
+		e.jump(asm.Ja.Label(unresolved), i.label)
 	case kJumpIf:
 		a := e.read(i.a, scratch0)
-		e.add(jumpOps[i.cond].Reg(a, e.read(i.b, scratch1), e.aliases[i.label]))
+		e.jump(jumpOps[i.cond].Reg(a, e.read(i.b, scratch1), unresolved), i.label)
 	case kJumpIfImm:
-		e.add(jumpOps[i.cond].Imm(e.read(i.a, scratch0), int32(i.imm), e.aliases[i.label]))
+		e.jump(jumpOps[i.cond].Imm(e.read(i.a, scratch0), int32(i.imm), unresolved), i.label)
 	case kExit:
 		if i.a == NoReg {
 			e.add(asm.Mov.Imm(asm.R0, int32(i.imm)))

@@ -70,8 +70,6 @@ func (i *inst) String() string {
 		return fmt.Sprintf("%v = map %s", i.dst, i.name)
 	case kMapValue:
 		return fmt.Sprintf("%v = map %s[0]+%d", i.dst, i.name, i.imm)
-	case kFuncPtr:
-		return fmt.Sprintf("%v = func %s", i.dst, i.name)
 	case kCall:
 		args := make([]string, len(i.args))
 		for j, a := range i.args {

@@ -85,7 +85,6 @@ const (
 	kXchg // dst = xchg(*(base+off), src)
 	kMapPtr
 	kMapValue
-	kFuncPtr
 	kCall
 	kLabel
 	kJump
@@ -261,9 +260,13 @@ func (b *Builder) Apply(op Op, dst, y Reg) {
 	b.add(inst{kind: kALU, op: op, dst: dst, a: y, wide: true})
 }
 
-// ApplyImm is dst op= imm in 64 bits.
+// ApplyImm is dst op= imm in 64 bits. As with registers, division by 0 gives 0, the remainder leaves dst as it is, and
+// of the distance of a shift the lower 6 bits count; the kernel refuses such constants in the instruction itself.
 func (b *Builder) ApplyImm(op Op, dst Reg, imm int64) {
-	if int64(int32(imm)) != imm {
+	if op == Shl || op == Shr || op == Sar {
+		imm &= 63
+	}
+	if int64(int32(imm)) != imm || imm == 0 && (op == Div || op == Mod) {
 		b.Apply(op, dst, b.Imm(imm))
 		return
 	}
