@@ -1,23 +1,12 @@
-// Package trocar traces user-space programs with scripts in bpftrace's language.
 package trocar
 
 import "trocar/internal/kernel"
 
-// KernelFeature is something that only newer kernels, or only some configurations, have.
-type KernelFeature struct {
-	Name  string
-	Since string // the first kernel release that has it
-	Has   bool
-}
+// Machine is what a machine offers for tracing: rights, settings, features of its kernel.
+type Machine = kernel.Report
 
-// KernelFeatures asks the running kernel for each feature that trocar makes use of. It asks by trying, which needs the rights
-// to trace: without them everything seems to be absent.
-func KernelFeatures() []KernelFeature {
-	features := kernel.NewFeatures()
-	var all []KernelFeature
-	for _, f := range kernel.AllFeatures() {
-		info := f.Info()
-		all = append(all, KernelFeature{Name: info.Name, Since: info.Since, Has: features.Has(f)})
-	}
-	return all
-}
+// Inspect asks the machine for everything, by trying: without the rights to trace all features seem to be absent.
+func Inspect() *Machine { return kernel.Inspect(kernel.NewFeatures()) }
+
+// Unavailable tells whether an error is for want of rights or of something that the kernel lacks.
+func Unavailable(err error) bool { return kernel.Unavailable(err) }

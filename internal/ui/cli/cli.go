@@ -59,6 +59,7 @@ type named struct {
 
 func commands() []named {
 	return []named{
+		{"list", newList},
 		{"demo", newDemo},
 		{"doctor", newDoctor},
 		{"version", newVersion},

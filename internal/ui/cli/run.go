@@ -1,12 +1,18 @@
 package cli
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"trocar"
+	"trocar/internal/ui/output"
 )
 
 // newRun is the default command: run a script, or list what one would attach to.
@@ -40,13 +46,6 @@ func newRun(a *app) *cobra.Command {
 	return cmd
 }
 
-// script is a program and its parameters.
-type script struct {
-	name, text string
-	positional []string
-	named      []string // without the leading dashes
-}
-
 func (a *app) run(cmd *cobra.Command, s *settings, args []string) error {
 	switch {
 	case s.help:
@@ -65,13 +64,93 @@ func (a *app) run(cmd *cobra.Command, s *settings, args []string) error {
 	if err := s.check(); err != nil {
 		return err
 	}
-	if s.pid != "" {
-		if _, err := parsePID(s.pid); err != nil {
-			return err
+	given := cmd.Flags().Changed("execute")
+	if s.list && !given {
+		return a.list(s, args)
+	}
+	p, err := a.script(s, given, args)
+	if err != nil {
+		return err
+	}
+	switch {
+	case s.list:
+		return a.listScript(s, p)
+	case s.mode == "format":
+		return a.format(s, p)
+	}
+	return a.trace(cmd.Context(), s, p)
+}
+
+// trace compiles a script and runs it, or shows what the flags ask for instead.
+func (a *app) trace(ctx context.Context, s *settings, p *script) error {
+	sink, err := a.sink(s)
+	if err != nil {
+		return err
+	}
+	o := trocar.Options{
+		Script: p.text, ScriptName: p.name, Params: p.positional, Named: p.named,
+		PID: s.process, Command: s.command, Unsafe: s.unsafe, HelperErrors: s.warnings > 0,
+		IncludeDirs: s.includeDirs, Includes: s.includes, Env: os.LookupEnv, Disable: s.noFeatures,
+		Warn: sink.diagnostic,
+	}
+	if s.mode == "test" || s.mode == "bench" {
+		o.Mode = s.mode
+	}
+	program, err := trocar.Compile(ctx, o)
+	if err != nil {
+		return errors.Join(sink.failure(err), sink.close())
+	}
+	defer program.Close()
+	for _, stage := range s.stages {
+		if stage == "verifier" {
+			continue // shown when it runs
+		}
+		if err := program.Dump(stage, a.out); err != nil {
+			return &statusError{exitFailed, err}
 		}
 	}
-	_, err := a.script(s, cmd.Flags().Changed("execute"), args)
+	if s.mode == "codegen" {
+		return sink.close()
+	}
+	exit, err := program.Run(ctx, sink, a.runOptions(s))
+	if err != nil && !output.Closed(err) {
+		err = sink.failure(err)
+	} else {
+		err = nil
+	}
+	if closed := sink.close(); err == nil {
+		err = closed
+	}
+	if err == nil && a.exitStatus(exit) != exitDone {
+		err = &statusError{status: a.exitStatus(exit)}
+	}
 	return err
+}
+
+func (a *app) runOptions(s *settings) trocar.RunOptions {
+	o := trocar.RunOptions{DryRun: s.dryRun}
+	if slices.Contains(s.stages, "verifier") {
+		o.VerifierLog = func(program, text string) { fmt.Fprintf(a.out, "%s:\n%s\n", program, text) }
+	}
+	if !s.quiet && isTerminal(a.err) {
+		o.Progress = progress(a.err)
+	}
+	return o
+}
+
+// exitStatus: exit(N) of the script counts most, then the command's status. bpftrace does not pass on the latter.
+func (a *app) exitStatus(e trocar.Exit) int {
+	if e.Code == 0 && e.Child != nil && a.name != "bpftrace" {
+		return e.Child.Status()
+	}
+	return e.Code
+}
+
+// script is a program and its parameters.
+type script struct {
+	name, text string
+	positional []string
+	named      []string // without the leading dashes
 }
 
 // script finds the program's text, and parts the other words into its positional and named parameters.

@@ -20,6 +20,7 @@ type settings struct {
 	info    bool
 
 	pid       string
+	process   int // of pid
 	command   string
 	dwarfPIDs []string
 	usdtFile  bool
@@ -58,7 +59,7 @@ func (s *settings) register(f *pflag.FlagSet) {
 	f.BoolVar(&s.usdtFile, "usdt-file-activation", false, "activate USDT semaphores by file, in all processes")
 	f.StringVarP(&s.output, "output", "o", "", "write results to this file")
 	f.StringVarP(&s.format, "format", "f", "text", "form of results: text, json")
-	f.StringVarP(&s.buffering, "buffering", "B", "", "buffering of results: line, full, none")
+	f.StringVarP(&s.buffering, "buffering", "B", "line", "buffering of results: line, full, none")
 	f.BoolVarP(&s.quiet, "quiet", "q", false, "no word of attaching")
 	f.CountVarP(&s.warnings, "warnings", "k", "tell of reads and map look-ups that fail")
 	f.BoolVar(&s.noWarnings, "no-warnings", false, "no warnings")
@@ -95,13 +96,19 @@ func (s *settings) check() error {
 	if s.command != "" && s.pid != "" {
 		return usageErrorf("USAGE: Cannot use both -c and -p.")
 	}
+	if s.pid != "" {
+		var err error
+		if s.process, err = parsePID(s.pid); err != nil {
+			return err
+		}
+	}
 	if s.warnings > 1 {
 		return usageErrorf("USAGE: -k is given once; it tells of all reads and map look-ups that fail")
 	}
 	if s.warnings > 0 && s.noWarnings {
 		return usageErrorf("USAGE: -k, --warnings conflicts with --no-warnings")
 	}
-	if !slices.Contains([]string{"", "line", "full", "none"}, s.buffering) {
+	if !slices.Contains([]string{"line", "full", "none"}, s.buffering) {
 		return usageErrorf("USAGE: -B must be either 'line', 'full', or 'none'.")
 	}
 	if !slices.Contains([]string{"text", "json"}, s.format) {

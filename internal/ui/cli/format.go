@@ -1,0 +1,45 @@
+package cli
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+
+	"trocar"
+)
+
+// format is --fmt: the script in the standard form.
+func (a *app) format(s *settings, p *script) error {
+	text, err := trocar.Format(p.name, p.text)
+	if err != nil {
+		return a.plain(s).failure(err)
+	}
+	if s.output == "" {
+		_, err = io.WriteString(a.out, text)
+	} else {
+		err = replace(s.output, text)
+	}
+	if err != nil {
+		return &statusError{exitFailed, err}
+	}
+	return nil
+}
+
+// replace writes a file beside the one that is to be replaced, and then takes its place: at no moment half of it is there.
+func replace(path, text string) error {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	mode := os.FileMode(0o644)
+	if info, err := os.Stat(path); err == nil {
+		mode = info.Mode().Perm()
+	}
+	_, err = f.WriteString(text)
+	if err := errors.Join(err, f.Chmod(mode), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}

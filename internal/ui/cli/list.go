@@ -1,0 +1,91 @@
+package cli
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"trocar"
+)
+
+// newList is -l for those who think in commands.
+func newList(a *app) *cobra.Command {
+	s := &settings{format: "text", buffering: "line"}
+	cmd := &cobra.Command{
+		Use:   "list [PATTERN…]",
+		Short: "List probe points; -v: with their arguments",
+		RunE: func(_ *cobra.Command, patterns []string) error {
+			if err := s.check(); err != nil {
+				return err
+			}
+			return a.patterns(s, patterns...)
+		},
+	}
+	cmd.Flags().BoolVarP(&s.verbose, "verbose", "v", false, "with arguments")
+	cmd.Flags().StringVarP(&s.pid, "pid", "p", "", "of this process")
+	return cmd
+}
+
+// list is -l without a program: the points that match a pattern, or those that a script file would attach to.
+func (a *app) list(s *settings, args []string) error {
+	if len(args) > 1 {
+		a.usage(a.err)
+		return &statusError{status: exitUsage}
+	}
+	if len(args) == 0 || args[0] == "*" {
+		return a.patterns(s)
+	}
+	pattern := args[0]
+	if info, err := os.Stat(pattern); err == nil && info.Mode().IsRegular() {
+		p, err := a.script(s, false, args)
+		if err != nil {
+			return err
+		}
+		return a.listScript(s, p)
+	}
+	if strings.Contains(pattern, ".") && !strings.ContainsAny(pattern, ":*") && !s.noWarnings {
+		fmt.Fprintf(a.err, "WARNING: It appears that '%s' is a filename but the file does not exist. "+
+			"Treating '%[1]s' as a search pattern.\n", pattern)
+	}
+	return a.patterns(s, strings.Split(pattern, ",")...)
+}
+
+// patterns lists what fits each of the patterns; without one, all there is.
+func (a *app) patterns(s *settings, patterns ...string) error {
+	if len(patterns) == 0 {
+		patterns = []string{""}
+	}
+	for _, pattern := range patterns {
+		if err := a.points(s, trocar.ListOptions{Pattern: strings.TrimSpace(pattern)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *app) listScript(s *settings, p *script) error {
+	return a.points(s, trocar.ListOptions{Script: p.text, Name: p.name, Params: p.positional})
+}
+
+// points writes what there is to trace, one point a line, its arguments below it.
+func (a *app) points(s *settings, o trocar.ListOptions) error {
+	o.PID, o.Verbose, o.Unsafe = s.process, s.verbose, s.unsafe
+	found, err := trocar.List(o)
+	w := bufio.NewWriter(a.out)
+	for _, point := range found {
+		fmt.Fprintln(w, point.Name)
+		for _, param := range point.Params {
+			fmt.Fprintf(w, "    %s\n", param)
+		}
+	}
+	if err := w.Flush(); err != nil {
+		return &statusError{exitFailed, err}
+	}
+	if err != nil {
+		return a.plain(s).failure(err)
+	}
+	return nil
+}

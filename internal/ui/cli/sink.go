@@ -1,0 +1,162 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+
+	"trocar"
+	"trocar/internal/script/diag"
+	"trocar/internal/ui/output"
+	"trocar/result"
+)
+
+// notify is the name of a variable of the environment: if it is set, its name is written as a line once the probes are
+// attached. bpftrace does so; its test suite, ours and bench wait for that.
+const notify = "__BPFTRACE_NOTIFY_PROBES_ATTACHED"
+
+// sink is where results go, with the messages that come before a run.
+type sink struct {
+	result.Sink
+	app    *app
+	s      *settings
+	file   *os.File // of -o
+	notify bool
+}
+
+func (a *app) sink(s *settings) (*sink, error) {
+	buffering, err := output.ParseBuffering(s.buffering)
+	if err != nil {
+		return nil, &statusError{exitUsage, err}
+	}
+	k := &sink{app: a, s: s, notify: os.Getenv(notify) != ""}
+	out := a.out
+	if s.output != "" {
+		if k.file, err = output.Create(s.output); err != nil {
+			return nil, &statusError{exitFailed, fmt.Errorf("Failed to open output file: %q: %s", s.output, reason(err))}
+		}
+		out = k.file
+	}
+	k.Sink, err = output.New(s.format, output.Options{
+		Out: out, Err: a.err, Quiet: s.quiet, NoWarnings: s.noWarnings, Color: a.color(), Buffer: buffering,
+	})
+	if err != nil {
+		return nil, &statusError{exitUsage, err}
+	}
+	return k, nil
+}
+
+// plain shows messages as text, whatever the format: for what has no results.
+func (a *app) plain(s *settings) *sink {
+	return &sink{app: a, s: &settings{format: "text", noWarnings: s.noWarnings}}
+}
+
+// Event passes events on, and keeps the promise of notify.
+func (k *sink) Event(e *result.Event) error {
+	err := k.Sink.Event(e)
+	if e.Kind == result.EvAttached && k.notify && err == nil {
+		if err = k.Flush(); err == nil {
+			_, err = fmt.Fprintln(k.app.out, notify)
+		}
+	}
+	return err
+}
+
+// diagnostic shows one message about the script: as text, or as a record among the results.
+func (k *sink) diagnostic(d *diag.Diagnostic) {
+	if d.Severity != diag.Error && k.s.noWarnings {
+		return
+	}
+	if k.s.format != "json" {
+		_ = d.Format(k.app.err, k.app.color())
+		return
+	}
+	e := &result.Event{Kind: result.EvNotice, Text: d.Text, Place: d.Span.String(), Hints: d.Hints}
+	e.Level = map[diag.Severity]result.Level{diag.Error: result.Error, diag.Warning: result.Warning, diag.Info: result.Info}[d.Severity]
+	if d.Span.Source != nil {
+		e.File = d.Span.Source.Name
+		e.Line, e.Col = d.Span.Source.Pos(d.Span.Start)
+	}
+	_ = k.Sink.Event(e)
+}
+
+// failure shows why there is no run, or why it broke off, and gives the exit status.
+func (k *sink) failure(err error) error {
+	status := exitFailed
+	var compile *trocar.CompileError
+	switch {
+	case errors.As(err, &compile):
+		status = exitUsage
+		if compile.NoMatch {
+			status = exitNoMatch
+		}
+		for _, d := range compile.Diags {
+			if d.Severity == diag.Error {
+				k.diagnostic(d)
+			}
+		}
+		return &statusError{status: status}
+	case trocar.Unavailable(err):
+		status = exitNotPermitted
+	}
+	if k.s.format != "json" {
+		return &statusError{status, err}
+	}
+	k.diagnostic(&diag.Diagnostic{Severity: diag.Error, Text: err.Error()})
+	return &statusError{status: status}
+}
+
+// close writes what is pending. That nobody reads any more is no failure.
+func (k *sink) close() error {
+	var err error
+	if c, ok := k.Sink.(io.Closer); ok {
+		err = c.Close()
+	}
+	if k.file != nil {
+		if closed := k.file.Close(); err == nil {
+			err = closed
+		}
+	}
+	if err != nil && !output.Closed(err) {
+		return &statusError{exitFailed, err}
+	}
+	return nil
+}
+
+// color: by BPFTRACE_COLOR if set; else if messages go to a terminal that can show it and NO_COLOR is not set.
+func (a *app) color() bool {
+	switch os.Getenv("BPFTRACE_COLOR") {
+	case "always":
+		return true
+	case "never":
+		return false
+	}
+	return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && isTerminal(a.err)
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// progress shows on a terminal how many probes are attached, if that takes longer than one notices.
+func progress(w io.Writer) func(done, total int) {
+	begin, last := time.Now(), time.Time{}
+	shown := 0
+	return func(done, total int) {
+		now := time.Now()
+		switch {
+		case done == total && shown > 0:
+			fmt.Fprintf(w, "\r%s\r", strings.Repeat(" ", shown))
+			shown = 0
+		case done < total && now.Sub(begin) > 300*time.Millisecond && now.Sub(last) > 100*time.Millisecond:
+			n, _ := fmt.Fprintf(w, "\rattached %d of %d", done, total)
+			shown, last = max(shown, n-1), now
+		}
+	}
+}
