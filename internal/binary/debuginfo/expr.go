@@ -220,7 +220,7 @@ func (c *exprCompiler) simple() (size int, done bool) {
 			return c.bitPiece(bits, at), c.r.left() == 0
 		}
 		empty = false
-		if c.done && op != opNop {
+		if c.done && op != opNop && op != opGNUUninit {
 			c.damaged()
 			break
 		}
