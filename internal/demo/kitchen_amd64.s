@@ -12,10 +12,19 @@ TEXT ·order(SB), NOSPLIT, $8-32
 	RET
 
 // kitchen_order(table, dish, cents, work)
-TEXT kitchen_order(SB), NOSPLIT, $8-0
+TEXT kitchen_order(SB), NOSPLIT, $24-0
+	MOVQ DI, 0(SP)
+	MOVQ SI, 8(SP)
 	MOVQ SI, DI
 	MOVQ CX, SI
 	CALL kitchen_cook(SB)
+	MOVQ 0(SP), DI
+	MOVQ 8(SP), SI
+	CALL kitchen_serve(SB)
+	RET
+
+// kitchen_serve(table, dish)
+TEXT kitchen_serve(SB), NOSPLIT, $8-0
 	RET
 
 // kitchen_cook(dish, work)

@@ -12,10 +12,19 @@ TEXT ·order(SB), NOSPLIT, $16-32
 	RET
 
 // kitchen_order(table, dish, cents, work)
-TEXT kitchen_order(SB), NOSPLIT, $16-0
+TEXT kitchen_order(SB), NOSPLIT, $32-0
+	MOVD R0, 8(RSP)
+	MOVD R1, 16(RSP)
 	MOVD R1, R0
 	MOVD R3, R1
 	CALL kitchen_cook(SB)
+	MOVD 8(RSP), R0
+	MOVD 16(RSP), R1
+	CALL kitchen_serve(SB)
+	RET
+
+// kitchen_serve(table, dish)
+TEXT kitchen_serve(SB), NOSPLIT, $16-0
 	RET
 
 // kitchen_cook(dish, work)

@@ -2,14 +2,43 @@ package cli
 
 import (
 	"context"
-	"errors"
-	"io"
+	"fmt"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"trocar"
 	"trocar/internal/demo"
 )
+
+// demoScript shows arguments, a histogram and a stack. %s is the traced file.
+const demoScript = `
+// Each call with its arguments: the number of a table, a string, a price in cents.
+uprobe:"%[1]s":kitchen_order
+{
+  @orders = count();
+  @begin[tid] = nsecs;
+  if (@shown < 10) {
+    @shown++;
+    printf("table %%2d orders %%-8s %%2d.%%02d\n", arg0, str(arg1), arg2 / 100, arg2 %% 100);
+  }
+}
+
+// How long it takes from the order until it is served.
+uprobe:"%[1]s":kitchen_serve /@begin[tid]/
+{
+  @microseconds = hist((nsecs - @begin[tid]) / 1000);
+  delete(@begin, tid);
+}
+
+// From where a function is called.
+uprobe:"%[1]s":kitchen_stir { @stirred[ustack(4)] = count(); }
+
+interval:s:3 { exit(); }
+end { clear(@shown); clear(@begin); }
+`
 
 func newDemo(a *app) *cobra.Command {
 	var workload bool
@@ -19,26 +48,33 @@ func newDemo(a *app) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if workload {
-				work(cmd.Context(), a.in)
+				demo.Workload(cmd.Context(), 20*time.Millisecond)
 				return nil
 			}
 			return a.demo(cmd.Context())
 		},
 	}
-	cmd.Flags().BoolVar(&workload, "workload", false, "be the workload, until stdin is closed")
+	cmd.Flags().BoolVar(&workload, "workload", false, "be the workload, until a signal comes")
 	return cmd
 }
 
-// work is the child's part. It ends with its parent, which holds the other end of stdin.
-func work(ctx context.Context, in io.Reader) {
-	ctx, cancel := context.WithCancel(ctx)
-	go func() {
-		_, _ = io.Copy(io.Discard, in)
-		cancel()
-	}()
-	demo.Workload(ctx, 20*time.Millisecond)
-}
-
-func (a *app) demo(context.Context) error {
-	return &statusError{exitFailed, errors.New("there is no demo in this build")}
+// demo starts this binary once more as the workload, held until it is traced, and traces it.
+func (a *app) demo(ctx context.Context) error {
+	path, err := os.Executable()
+	if err != nil {
+		return &statusError{exitFailed, err}
+	}
+	command := path
+	if strings.Contains(path, " ") { // a command is cut at blanks, as bpftrace does it
+		command = "/proc/self/exe"
+	}
+	text := strings.TrimPrefix(fmt.Sprintf(demoScript, path), "\n")
+	fmt.Fprintf(a.out, "A program that runs a kitchen (%s demo --workload) is traced for three seconds with this script:\n\n", path)
+	fmt.Fprintf(a.out, "    %s\n\n", strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n    "))
+	s := &settings{format: "text", buffering: "line", noWarnings: true}
+	err = a.traceWith(ctx, s, trocar.Options{Script: text, ScriptName: "demo", Command: command + " demo --workload"})
+	if err == nil {
+		fmt.Fprintf(a.out, "\n\nThat was it. What there is to trace in a program of yours: %s -l 'uprobe:/path/to/it:*'\n", a.name)
+	}
+	return err
 }

@@ -81,21 +81,26 @@ func (a *app) run(cmd *cobra.Command, s *settings, args []string) error {
 	return a.trace(cmd.Context(), s, p)
 }
 
-// trace compiles a script and runs it, or shows what the flags ask for instead.
+// trace runs a script as the flags say.
 func (a *app) trace(ctx context.Context, s *settings, p *script) error {
-	sink, err := a.sink(s)
-	if err != nil {
-		return err
-	}
 	o := trocar.Options{
 		Script: p.text, ScriptName: p.name, Params: p.positional, Named: p.named,
 		PID: s.process, Command: s.command, Unsafe: s.unsafe, HelperErrors: s.warnings > 0,
 		IncludeDirs: s.includeDirs, Includes: s.includes, Env: os.LookupEnv, Disable: s.noFeatures,
-		Warn: sink.diagnostic,
 	}
 	if s.mode == "test" || s.mode == "bench" {
 		o.Mode = s.mode
 	}
+	return a.traceWith(ctx, s, o)
+}
+
+// traceWith compiles a script and runs it, or shows what the flags ask for instead.
+func (a *app) traceWith(ctx context.Context, s *settings, o trocar.Options) error {
+	sink, err := a.sink(s)
+	if err != nil {
+		return err
+	}
+	o.Warn = sink.diagnostic
 	program, err := trocar.Compile(ctx, o)
 	if err != nil {
 		return errors.Join(sink.failure(err), sink.close())
