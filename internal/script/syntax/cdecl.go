@@ -91,7 +91,7 @@ func (p *cParser) failFrom(start int, format string, args ...any) {
 
 // spanFrom is the place from a token to the one before the current.
 func (p *cParser) spanFrom(start int) diag.Span {
-	s := p.toks[start].span()
+	s := p.toks[min(start, len(p.toks)-1)].span()
 	if p.pos > start {
 		s = s.To(p.toks[min(p.pos, len(p.toks))-1].span())
 	}
@@ -449,6 +449,10 @@ func (p *cParser) member(s *CStruct) {
 		attrs := d.attrs
 		if !p.peek().is(":") {
 			n := p.declarator(d.typ)
+			if n.Name == "" {
+				p.fail("expected the name of a member")
+				return
+			}
 			f.Name, f.Type = n.Name, n.Type
 		} else {
 			f.Type = d.typ
@@ -641,6 +645,10 @@ func (p *cParser) direct(f *CField, outer *[]TypeMod) {
 		p.pos++
 	}
 	for !p.failed {
+		if len(*outer)+pointers > maxDepth {
+			p.fail("too many '*' and '[]' in a type")
+			return
+		}
 		switch {
 		case p.got("["):
 			at := p.pos
@@ -665,9 +673,6 @@ func (p *cParser) direct(f *CField, outer *[]TypeMod) {
 		default:
 			for ; pointers > 0; pointers-- {
 				*outer = append(*outer, TypeMod{Pointer: true})
-			}
-			if len(*outer) > maxDepth {
-				p.fail("too many '*' and '[]' in a type")
 			}
 			return
 		}

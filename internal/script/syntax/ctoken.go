@@ -137,11 +137,16 @@ func cTokenEnd(text string, pos int) (ckind, int) {
 		if c == '\'' {
 			kind = cChar
 		}
-		return kind, min(end+1, len(text))
+		if end < len(text) && text[end] == c {
+			end++
+		}
+		return kind, min(end, len(text))
 	}
-	for _, op := range cOperators {
-		if strings.HasPrefix(text[pos:], op) {
-			return cPunct, pos + len(op)
+	if strings.IndexByte(".<>=!&|-#+", c) >= 0 {
+		for _, op := range cOperators {
+			if strings.HasPrefix(text[pos:], op) {
+				return cPunct, pos + len(op)
+			}
 		}
 	}
 	return cPunct, pos + 1

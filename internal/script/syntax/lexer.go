@@ -69,12 +69,17 @@ func scan(src string, pos int) token {
 	case c == '"':
 		return make(tString, stringEnd(src, pos))
 	}
-	for _, op := range operators {
-		if strings.HasPrefix(src[pos:], op) {
-			return make(tPunct, pos+len(op))
+	switch c {
+	case '{', '}', '(', ')', '[', ']', ';', ',', ':', '?', '~', '#':
+		return make(tPunct, pos+1)
+	case '.', '=', '<', '>', '+', '-', '*', '/', '%', '&', '|', '^', '!':
+		if pos+1 < len(src) && !isNameStart(src[pos+1]) {
+			for _, op := range operators {
+				if strings.HasPrefix(src[pos:], op) {
+					return make(tPunct, pos+len(op))
+				}
+			}
 		}
-	}
-	if strings.IndexByte("{}()[];,.:?=<>+-*/%&|^~!#", c) >= 0 {
 		return make(tPunct, pos+1)
 	}
 	end := pos + 1

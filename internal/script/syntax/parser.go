@@ -67,7 +67,8 @@ type parser struct {
 	tok     token // current
 	end     int   // offset behind the token before
 	bad     bool
-	badAt   int // offset of the token that was refused
+	badAt   int  // offset of the token that was refused
+	over    bool // nothing behind an error can be read
 	errors  int
 	depth   int
 	inPred  bool // in a predicate, where '/' before '{' ends it
@@ -149,15 +150,15 @@ func (p *parser) resync(top bool) {
 	if !p.bad {
 		return
 	}
-	p.bad = p.errors >= maxErrors
-	if p.bad {
+	if p.over = p.over || p.errors >= maxErrors; p.over {
 		return
 	}
+	p.bad = false
 	depth := 0
 	for t := scan(p.text, p.badAt); ; t = scan(p.text, t.end) {
 		switch {
 		case t.kind == tEOF:
-			p.end, p.tok = t.end, t
+			p.bad, p.over = true, true // what is missing is missing for a reason that was told
 			return
 		case t.is("{"):
 			depth++

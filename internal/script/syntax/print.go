@@ -146,12 +146,26 @@ func (a *AttachPoint) String() string {
 		}
 		b.WriteByte('"')
 	}
-	part(a.Kind, strings.ContainsAny(a.Kind, "/=:"))
+	part(a.Kind, !plainKind(a.Kind))
 	for i, s := range a.Parts {
 		b.WriteByte(':')
 		part(s, a.Quoted[i])
 	}
 	return b.String()
+}
+
+// plainKind tells whether the first part of an attach point needs no quotes to be taken for one.
+func plainKind(kind string) bool {
+	switch kind {
+	case "macro", "fn", "let", "config", "import", "typedef", "struct", "union", "enum":
+		return false
+	}
+	for i := 0; i < len(kind); i++ {
+		if c := kind[i]; !isNameStart(c) && !isDigit(c) && c != '*' && c != '?' {
+			return false
+		}
+	}
+	return kind != ""
 }
 
 // block writes `{ … }` over several lines; an empty one is `{}`.

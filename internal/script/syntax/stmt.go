@@ -17,9 +17,6 @@ func (p *parser) block() *Block {
 		s, value := p.stmt()
 		if p.bad {
 			p.resync(false)
-			if p.tok.kind == tEOF {
-				p.bad = true // the '}' is missing for a reason that was told
-			}
 			if p.bad {
 				break
 			}
