@@ -43,48 +43,56 @@ func (e *JumpError) Error() string {
 // Assemble assigns registers and returns the instructions of all functions, the main one first. References to maps are by
 // name. It may be called once.
 func (p *Program) Assemble() (asm.Instructions, error) {
+	order, err := p.plan()
+	if err != nil {
+		return nil, err
+	}
 	var out asm.Instructions
-	frames := make([]int, len(p.Funcs))
-	for n, f := range p.Funcs {
-		ins, frame, err := f.assemble(n, len(p.Funcs) > 1)
+	for n, f := range order {
+		ins, err := f.assemble(n, len(order) > 1)
 		if err != nil {
 			return nil, err
 		}
-		frames[n] = frame
 		out = append(out, ins...)
 	}
-	return out, p.fits(frames)
+	return out, nil
 }
 
-// fits looks at the functions that may be under way at once: a callback runs on top of all that led to its call, and each
-// frame counts in steps of 32 bytes (check_max_stack_depth).
-func (p *Program) fits(frames []int) error {
-	number := map[string]int{}
-	for n, f := range p.Funcs {
-		number[f.name] = n
+// plan assigns the registers of the functions that are called at all (the kernel refuses others) and lists these. It looks
+// at what may be under way at once: a callback runs on top of all that led to its call, and each frame counts in steps of
+// 32 bytes (check_max_stack_depth).
+func (p *Program) plan() (order []*Builder, err error) {
+	byName := map[string]*Builder{}
+	for _, f := range p.Funcs {
+		byName[f.name] = f
 	}
-	var walk func(n, below, calls int) error
-	walk = func(n, below, calls int) error {
-		f := p.Funcs[n]
-		size := below + frames[n]
+	planned := map[*Builder]bool{}
+	var walk func(f *Builder, below, calls int) error
+	walk = func(f *Builder, below, calls int) error {
+		if !planned[f] {
+			planned[f] = true
+			order = append(order, f)
+			f.plan()
+		}
+		if size := below + f.stack; size > MaxFrame {
+			return &FrameError{f.name, size}
+		}
 		if calls > MaxCalls {
 			return &NestingError{calls}
 		}
-		if size > MaxFrame {
-			return &FrameError{f.name, size}
-		}
 		for i := range f.ins {
 			for _, a := range f.ins[i].args {
-				if a.kind == opFunc {
-					if err := walk(number[a.name], below+max(32, (frames[n]+31)&^31), calls+1); err != nil {
-						return err
-					}
+				if a.kind != opFunc {
+					continue
+				}
+				if err := walk(byName[a.name], below+max(32, (f.stack+31)&^31), calls+1); err != nil {
+					return err
 				}
 			}
 		}
 		return nil
 	}
-	return walk(0, 0, 1)
+	return order, walk(p.Funcs[0], 0, 1)
 }
 
 type emitter struct {
@@ -101,7 +109,8 @@ type target struct {
 	label Label
 }
 
-func (b *Builder) assemble(number int, meta bool) (ins asm.Instructions, frame int, err error) {
+// plan removes what is not needed and assigns registers.
+func (b *Builder) plan() {
 	if n := len(b.ins); n == 0 || b.ins[n-1].kind != kExit {
 		b.Exit(0)
 	}
@@ -113,13 +122,16 @@ func (b *Builder) assemble(number int, meta bool) (ins asm.Instructions, frame i
 		}
 		bs = b.blocks()
 	}
-	homes, frame := b.allocate(bs)
-	e := &emitter{name: b.name, homes: homes, places: map[Label]int{}}
+	b.homes, b.stack = b.allocate(bs)
+}
+
+func (b *Builder) assemble(number int, meta bool) (asm.Instructions, error) {
+	e := &emitter{name: b.name, homes: b.homes, places: map[Label]int{}}
 	var params []move
 	i := 0
 	for ; i < len(b.ins) && (b.ins[i].kind == kParam || b.ins[i].kind == kComment); i++ {
 		if b.ins[i].kind == kParam {
-			params = append(params, move{to: homes[b.ins[i].dst], from: R(NoReg), reg: asm.Register(1 + b.ins[i].imm)})
+			params = append(params, move{to: b.homes[b.ins[i].dst], from: R(NoReg), reg: asm.Register(1 + b.ins[i].imm)})
 		}
 	}
 	if meta && i < len(b.ins) && b.ins[i].kind == kLabel {
@@ -129,17 +141,17 @@ func (b *Builder) assemble(number int, meta bool) (ins asm.Instructions, frame i
 	e.moves(params)
 	for ; i < len(b.ins); i++ {
 		if err := e.emit(&b.ins[i]); err != nil {
-			return nil, 0, fmt.Errorf("%s: %w", b.name, err)
+			return nil, fmt.Errorf("%s: %w", b.name, err)
 		}
 	}
 	if err := e.resolve(fmt.Sprintf("f%d.L", number)); err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	if meta {
 		e.out[0] = e.out[0].WithSymbol(b.name)
 		e.out[0] = btf.WithFuncMetadata(e.out[0], b.signature(number))
 	}
-	return e.out, frame, nil
+	return e.out, nil
 }
 
 // resolve names the targets of jumps.

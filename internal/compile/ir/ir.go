@@ -185,6 +185,9 @@ type Builder struct {
 	labels int32
 	frame  int // bytes of stack slots in use by Slot
 	deep   int // most bytes of slots at any time
+
+	homes []home // by register, once assigned
+	stack int    // bytes of the stack, once assigned
 }
 
 func (b *Builder) add(i inst) { b.ins = append(b.ins, i) }

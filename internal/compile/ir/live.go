@@ -115,7 +115,7 @@ func (b *Builder) blocks() []block {
 			seen[n] = true
 			work = append(work, bs[n].next...)
 		}
-		kept, all := b.ins[:0:0], true
+		kept, all := make([]inst, 0, len(b.ins)), true
 		for n := range bs {
 			if seen[n] {
 				kept = append(kept, b.ins[bs[n].start:bs[n].end]...)
@@ -207,7 +207,7 @@ func (b *Builder) liveness(bs []block) {
 
 // sweep removes instructions whose result is never used, and says whether there were any.
 func (b *Builder) sweep(bs []block) bool {
-	kept, found := b.ins[:0:0], false
+	found := false
 	live := newBitset(b.regs)
 	dead := make([]bool, len(b.ins))
 	for n := range bs {
@@ -232,6 +232,7 @@ func (b *Builder) sweep(bs []block) bool {
 			in.uses(live.set)
 		}
 	}
+	kept := b.ins[:0]
 	for i := range b.ins {
 		if !dead[i] {
 			kept = append(kept, b.ins[i])
