@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -224,15 +225,13 @@ func (a *attacher) setBPF(event, prog int, cookie uint64) error {
 
 // openPerf opens a perf event. Each point takes a descriptor or two, so the limit is raised when it is reached.
 func openPerf(attr *unix.PerfEventAttr, pid, cpu int) (int, error) {
-	attr.Size = perfAttrSize
+	attr.Size = uint32(unsafe.Sizeof(*attr)) // older kernels take a newer size if what they don't know is zero
 	fd, err := unix.PerfEventOpen(attr, pid, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
 	if errors.Is(err, unix.EMFILE) && raiseFiles() {
 		fd, err = unix.PerfEventOpen(attr, pid, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
 	}
 	return fd, err
 }
-
-const perfAttrSize = 136 // PERF_ATTR_SIZE_VER7 (5.13); older kernels take it because what they don't know is zero
 
 // raiseFiles raises the limit of open files as far as it goes.
 func raiseFiles() bool {

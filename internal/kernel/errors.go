@@ -40,8 +40,11 @@ type PermissionError struct {
 
 func (e *PermissionError) Error() string {
 	s := "not permitted to " + e.What
-	if e.Cause != "" {
+	switch {
+	case e.Cause != "":
 		s += ": " + e.Cause
+	case e.Err != nil:
+		s += ": " + e.Err.Error()
 	}
 	if e.Way != "" {
 		s += "; " + e.Way
@@ -146,7 +149,7 @@ func whyNot() (cause, way string) {
 	case r.Seccomp:
 		return "a seccomp filter is on (container runtime?)", "run the container with --privileged or with a profile that allows bpf and perf_event_open"
 	}
-	return "", ""
+	return "", "a security module (SELinux, AppArmor, a BPF program) may forbid it: see dmesg"
 }
 
 // rights is what this process may do.

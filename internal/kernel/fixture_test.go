@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"os"
 	"os/exec"
@@ -32,16 +33,35 @@ func needRoot(t testing.TB) {
 	t.Skip("needs root")
 }
 
-// build compiles a C program and returns its path.
-func build(t testing.TB, name, source string, flags ...string) string {
+// build compiles a C program (and other files) statically and returns its path. With TROCAR_FIXTURES it keeps the programs
+// in that directory, under a name made from their source, and finds them there again: in a virtual machine that has
+// no compiler.
+func build(t testing.TB, name, source string, files ...string) string {
 	t.Helper()
-	dir := t.TempDir()
-	src := filepath.Join(dir, name+".c")
+	dir := os.Getenv("TROCAR_FIXTURES")
+	hash := fnv.New64()
+	io.WriteString(hash, source)
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		hash.Write(text)
+	}
+	if dir == "" {
+		dir = t.TempDir()
+	} else {
+		name = fmt.Sprintf("%s-%x", name, hash.Sum64())
+	}
+	out := filepath.Join(dir, name)
+	if _, err := os.Stat(out); err == nil {
+		return out
+	}
+	src := filepath.Join(t.TempDir(), "source.c")
 	if err := os.WriteFile(src, []byte(source), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	out := filepath.Join(dir, name)
-	args := append([]string{"-O1", "-g0", "-pthread", "-fcf-protection=none", "-o", out, src}, flags...)
+	args := append([]string{"-O1", "-g0", "-static", "-pthread", "-fcf-protection=none", "-o", out, src}, files...)
 	if text, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
 		t.Fatalf("gcc: %v\n%s", err, text)
 	}
@@ -124,8 +144,8 @@ func (c *child) ask(format string, args ...any) string {
 	return c.read()
 }
 
-// target is the fixture for most tests: "call N" calls work N times in the first thread, "thread N" in another thread;
-// "time N" tells the nanoseconds of a call; "touch N" writes to watched; "sem" tells the semaphore.
+// targetSource is the fixture for most tests: "call N" calls work N times in the first thread, "thread N" in another one;
+// "spin N" keeps another thread busy for N milliseconds; "time N" tells the nanoseconds of a call; "touch N" writes to watched; "sem" tells the semaphore.
 const targetSource = `
 #include <stdio.h>
 #include <stdlib.h>
@@ -145,6 +165,13 @@ unsigned short semaphore __attribute__((section(".probes"))) = 0;
 __attribute__((noinline)) long work(long a, long b) { PUSH; sink += a; return a * 2 + b; }
 __attribute__((noinline)) long other(long a) { sink += a; return a + 1; }
 static void *run(void *n) { for (long i = 0; i < (long)n; i++) work(i, 1); return 0; }
+static void *spin(void *ms) {
+	struct timespec a, b;
+	clock_gettime(CLOCK_MONOTONIC, &a);
+	do clock_gettime(CLOCK_MONOTONIC, &b);
+	while ((b.tv_sec - a.tv_sec) * 1000 + (b.tv_nsec - a.tv_nsec) / 1000000 < (long)ms);
+	return 0;
+}
 int main(void) {
 	setvbuf(stdout, 0, _IOLBF, 0);
 	printf("ready\n");
@@ -153,6 +180,7 @@ int main(void) {
 		if (!strcmp(cmd, "call")) run((void *)n);
 		else if (!strcmp(cmd, "other")) for (long i = 0; i < n; i++) other(i);
 		else if (!strcmp(cmd, "thread")) { pthread_t t; pthread_create(&t, 0, run, (void *)n); pthread_join(t, 0); }
+		else if (!strcmp(cmd, "spin")) { pthread_t t; pthread_create(&t, 0, spin, (void *)n); pthread_join(t, 0); }
 		else if (!strcmp(cmd, "touch")) for (long i = 0; i < n; i++) watched = i;
 		else if (!strcmp(cmd, "sem")) { printf("%d\n", *(volatile unsigned short *)&semaphore); continue; }
 		else if (!strcmp(cmd, "addr")) { printf("%lu %lu\n", (unsigned long)&watched, (unsigned long)&work); continue; }

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -65,6 +66,9 @@ func (l *Loaded) Iterate(name string, pid int, w io.Writer) error {
 	link, err := bpf(cmdLinkCreate, attr)
 	runtime.KeepAlive(&info)
 	runtime.KeepAlive(p)
+	if pid != 0 && (errors.Is(err, unix.EINVAL) || errors.Is(err, unix.E2BIG)) {
+		return &LacksError{Feature: "iterators over one process", Since: "6.1", Way: "filter by pid in the program"}
+	}
 	if err != nil {
 		return explain("attach the iterator "+name, err)
 	}

@@ -233,10 +233,11 @@ func TestKilled(t *testing.T) {
 		tracer.Wait()
 		after := speed()
 		t.Logf("%s: ns per call: %d before, %d traced, %d after kill -9", way, before, during, after)
-		if during < 100 {
+		// A traced call takes a thousand times as long.
+		if during < 50*before {
 			t.Errorf("%s: it was not traced (%d ns)", way, during)
 		}
-		if after > before*3+10 {
+		if after > during/20 {
 			t.Errorf("%s: %d ns per call after the tracer was killed, %d before", way, after, before)
 		}
 	}
