@@ -32,8 +32,9 @@ type perfMap struct {
 
 	entries []jitEntry // by start
 	names   []byte
-	read    int64  // so much of the file is read, up to a line's end
-	last    []byte // the last line read: tells whether the file was only added to
+	read    int64  // so much of the file is read
+	last    []byte // the last line or piece read: tells whether the file was only added to
+	tail    bool   // that was a piece of a line longer than any we want
 }
 
 type jitEntry struct {
@@ -104,7 +105,7 @@ func (p *perfMap) open() {
 }
 
 func (p *perfMap) reset() {
-	p.entries, p.names, p.read, p.last = nil, nil, 0, nil
+	p.entries, p.names, p.read, p.last, p.tail = nil, nil, 0, nil, false
 }
 
 // find names an address.
@@ -163,42 +164,39 @@ func (p *perfMap) update() bool {
 	if err != nil {
 		return false
 	}
-	size := st.Size()
-	if p.read > 0 && (size < p.read || !p.continued()) {
+	return p.updateFrom(p.f, st.Size())
+}
+
+func (p *perfMap) updateFrom(file io.ReaderAt, size int64) bool {
+	if p.read > 0 && (size < p.read || !p.continued(file)) {
 		p.reset() // written anew
 	}
 	size = min(size, maxJITRead)
 	if size <= p.read {
 		return false
 	}
-	r := bufio.NewReaderSize(io.NewSectionReader(p.f, p.read, size-p.read), maxJITLine)
+	r := bufio.NewReaderSize(io.NewSectionReader(file, p.read, size-p.read), int(min(size-p.read+1, maxJITLine)))
 	old := len(p.entries)
 	for {
 		line, err := r.ReadSlice('\n')
-		if err == bufio.ErrBufferFull {
-			for err == bufio.ErrBufferFull { // no line that we want
-				p.read += int64(len(line))
-				line, err = r.ReadSlice('\n')
-			}
-			p.read += int64(len(line))
-			p.last = append(p.last[:0], line...)
-			continue
-		}
-		if err != nil {
+		if err != nil && err != bufio.ErrBufferFull {
 			break // what follows the last newline is read when the rest of it is there
 		}
 		p.read += int64(len(line))
 		p.last = append(p.last[:0], line...)
-		p.add(line)
+		if !p.tail && err == nil {
+			p.add(line)
+		}
+		p.tail = err != nil
 	}
 	p.order(old)
 	return len(p.entries) > old
 }
 
 // continued tells whether the last line that we have read is still where it was.
-func (p *perfMap) continued() bool {
+func (p *perfMap) continued(file io.ReaderAt) bool {
 	b := make([]byte, len(p.last))
-	_, err := p.f.ReadAt(b, p.read-int64(len(b)))
+	_, err := file.ReadAt(b, p.read-int64(len(b)))
 	return err == nil && bytes.Equal(b, p.last)
 }
 

@@ -3,8 +3,6 @@ package symbolize
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -12,19 +10,9 @@ import (
 )
 
 // mapOf is a perf map as read from a file.
-func mapOf(t testing.TB, text string) *perfMap {
-	t.Helper()
-	name := filepath.Join(t.TempDir(), "perf-1.map")
-	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { f.Close() })
-	p := &perfMap{f: f}
-	p.update()
+func mapOf(text string) *perfMap {
+	p := &perfMap{}
+	p.updateFrom(strings.NewReader(text), int64(len(text)))
 	return p
 }
 
@@ -39,8 +27,8 @@ func (p *perfMap) nameAt(at uint64) string {
 }
 
 func TestPerfMap(t *testing.T) {
-	p := mapOf(t, "100 10 a\n0x200 0x10 b c\nnonsense\n300 zz d\n400 0 nothing\n 500 10 e\n600 10\n"+
-		"100 8 a2\nFFFFFFFFFFFFFFF0 20 wraps\n10000000000000000 1 long\n700 10 "+strings.Repeat("n", 70000)+"\n800 10 after\r\n900 10 "+strings.Repeat("m", 5000)+"\n")
+	p := mapOf("100 10 a\n0x200 0x10 b c\nnonsense\n300 zz d\n400 0 nothing\n 500 10 e\n600 10\n" +
+		"100 8 a2\nFFFFFFFFFFFFFFF0 20 wraps\n10000000000000000 1 long\n700 10 " + strings.Repeat("n", 70000) + "\n800 10 after\r\n900 10 " + strings.Repeat("m", 5000) + "\n")
 	for _, c := range []struct {
 		at   uint64
 		want string
@@ -87,12 +75,10 @@ func FuzzPerfMap(f *testing.F) {
 	f.Add([]byte("100 10 a\n0x200 0x10 b c\n"), []byte("300 5 x\n"))
 	f.Add([]byte("100 10 a"), []byte("\n100 10 b\n"))
 	f.Fuzz(func(t *testing.T, one, two []byte) {
-		p := mapOf(t, string(one))
-		if err := os.WriteFile(p.f.Name(), append(one, two...), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		p.update()
-		whole := mapOf(t, string(one)+string(two))
+		text := string(one) + string(two)
+		p := mapOf(string(one))
+		p.updateFrom(strings.NewReader(text), int64(len(text)))
+		whole := mapOf(text)
 		if len(p.entries) != len(whole.entries) {
 			t.Errorf("%d entries in two steps, %d in one", len(p.entries), len(whole.entries))
 		}
