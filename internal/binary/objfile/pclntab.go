@@ -150,10 +150,11 @@ func (t *goTable) fieldAt(i int) uint64 {
 // at gives the i-th function's entry, end and offset of its name.
 func (t *goTable) at(i int) (entry, end uint64, name uint32, ok bool) {
 	entry, end = t.text+t.fieldAt(2*i), t.text+t.fieldAt(2*i+2)
-	off := t.fieldAt(2*i+1) + uint64(t.nameFld)
-	if off+4 > uint64(len(t.funcs)) || end < entry {
+	off, size := t.fieldAt(2*i+1), uint64(len(t.funcs))
+	if off > size || size-off < uint64(t.nameFld)+4 || end < entry {
 		return 0, 0, 0, false
 	}
+	off += uint64(t.nameFld)
 	return entry, end, uint32(u32(t.funcs, int(off))), true
 }
 
