@@ -24,7 +24,7 @@ type Listed struct {
 
 // List lists probe points. An error is a *CompileError.
 func List(o ListOptions) ([]Listed, error) {
-	opts := probe.Options{PID: o.PID, Unsafe: o.Unsafe}
+	opts := probe.Options{PID: o.PID, Unsafe: o.Unsafe, Demangle: true}
 	var entries []probe.Entry
 	var diags diag.List
 	if o.Script != "" {
