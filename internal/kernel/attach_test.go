@@ -106,7 +106,7 @@ func TestUprobePID(t *testing.T) {
 			a.ask("call 3")
 			a.ask("thread 20")
 			b.ask("call 100")
-			if ns := b.ask("time 1000000"); len(ns) > 2 {
+			if ns := b.ask("time 1000000"); len(ns) > 3 { // traced it were thousands
 				t.Errorf("the other process takes %s ns a call", ns)
 			}
 			if n := len(drain(t, l)); n != 23 {

@@ -47,7 +47,6 @@ const (
 	MapLookupPercpu
 	CopyFromUserTask
 	ProbeWriteUser
-	Nop5Call
 	KernelBTF
 	numFeatures
 )
@@ -114,6 +113,19 @@ func lacks(x Feature, way string) error {
 func (f *Features) BTF() (*BTF, error) {
 	f.once.Do(func() { f.btf, f.btfOK = openBTF(kernelBTF) })
 	return f.btf, f.btfOK
+}
+
+// Nop5Corrupts tells whether a probe on a 5-byte nop that is not a function's first instruction may corrupt the target:
+// Linux 6.18 began to replace such nops by a call, which writes below the stack pointer, where leaf functions keep
+// variables (the red zone). Its system call answers ENXIO to others than these calls, that of later kernels, which keep
+// clear of the red zone, EPROTO, and older ones have none.
+func (f *Features) Nop5Corrupts() bool {
+	const uprobe = 336 // amd64
+	if runtime.GOARCH != "amd64" {
+		return false
+	}
+	_, _, errno := unix.Syscall(uprobe, 0, 0, 0)
+	return errno == unix.ENXIO
 }
 
 // Info is the description of x.
@@ -185,9 +197,6 @@ func (x Feature) Info() FeatureInfo {
 		}}
 	case ProbeWriteUser:
 		return helper("writing to user memory (bpf_probe_write_user)", "4.8", asm.FnProbeWriteUser)
-	case Nop5Call:
-		// The first version of it overwrites the red zone when the nop is not at the function's entry.
-		return FeatureInfo{"uprobes on 5-byte nops by a call", "6.18", func(*Features) bool { return haveUprobeCall() }}
 	case KernelBTF:
 		return FeatureInfo{"its own type information (BTF)", "4.18", func(*Features) bool {
 			_, err := os.Stat(kernelBTF)
@@ -285,16 +294,6 @@ func loadRaw(progType, attachType, flags uint32, insns asm.Instructions) (int, e
 		expectedType: attachType,
 	}
 	return bpf(cmdProgLoad, &attr)
-}
-
-// haveUprobeCall: the system call that such probes make answers ENXIO when anybody else makes it.
-func haveUprobeCall() bool {
-	const number = 336
-	if runtime.GOARCH != "amd64" {
-		return false
-	}
-	_, _, errno := unix.Syscall(number, 0, 0, 0)
-	return errno == unix.ENXIO
 }
 
 func haveRingBuf() bool {

@@ -30,6 +30,8 @@ type Report struct {
 
 	Sources  []Source
 	Features []FeatureState
+
+	Nop5Corrupts bool
 }
 
 // Sysctl is a setting of the kernel.
@@ -51,7 +53,7 @@ type FeatureState struct {
 
 // Inspect asks for everything, which takes some tens of milliseconds.
 func Inspect(f *Features) *Report {
-	r := &Report{Arch: runtime.GOARCH, RingSize: DefaultRingSize(0), PossibleCPUs: possibleCPUs()}
+	r := &Report{Nop5Corrupts: f.Nop5Corrupts(), Arch: runtime.GOARCH, RingSize: DefaultRingSize(0), PossibleCPUs: possibleCPUs()}
 	var u unix.Utsname
 	if unix.Uname(&u) == nil {
 		r.Release, r.Version = unix.ByteSliceToString(u.Release[:]), unix.ByteSliceToString(u.Version[:])
@@ -118,6 +120,7 @@ func (r *Report) Text() string {
 	for _, f := range r.Features {
 		line(f.Name, either(f.OK, "yes", "no (Linux "+f.Since+")"))
 	}
+	line("probes on nops inside functions", either(r.Nop5Corrupts, "no: this kernel's would corrupt the program", "yes"))
 	b.WriteString("\nEvent sources\n")
 	for _, s := range r.Sources {
 		line(s.Name, either(s.OK, "yes", "no (for "+s.Use+")"))
