@@ -29,17 +29,27 @@ func (m *matcher) kernelFunctionList() *kernelFunctions {
 	}
 	k := &kernelFunctions{}
 	m.kernelFuncs = k
-	k.err = eachLine(tracefs("available_filter_functions"), func(line string) bool {
+	path := m.opts.TraceableFunctions
+	if path == "" {
+		path = tracefs("available_filter_functions")
+	}
+	k.err = eachLine(path, func(line string) bool {
 		name, module, ok := strings.Cut(line, " [")
 		if !ok {
 			module = "vmlinux"
 		}
 		name, _, _ = strings.Cut(name, " ") // newer kernels append an address
-		if !strings.HasPrefix(name, "__ftrace_invalid_address__") {
+		if traceable(name) {
 			k.names = append(k.names, kernelFunc{strings.Clone(name), strings.Clone(strings.TrimSuffix(module, "]"))})
 		}
 		return len(k.names) < maxKernelFuncs
 	})
+	if k.err != nil && m.opts.TraceableFunctions == "" {
+		// Locked-down kernels refuse that list to root, too. Symbols of code are a guess at it.
+		if err := k.readSymbols(); err == nil {
+			k.err = nil
+		}
+	}
 	slices.SortFunc(k.names, func(a, b kernelFunc) int {
 		if c := strings.Compare(a.name, b.name); c != 0 {
 			return c
@@ -48,6 +58,30 @@ func (m *matcher) kernelFunctionList() *kernelFunctions {
 	})
 	k.names = slices.Compact(k.names)
 	return k
+}
+
+// traceable leaves out names that are none, and functions that BPF programs themselves run through.
+func traceable(name string) bool {
+	return !strings.HasPrefix(name, "__ftrace_invalid_address__") && !strings.HasPrefix(name, "rcu_")
+}
+
+// readSymbols takes the code symbols of /proc/kallsyms for functions: lines of "ffffffff81000000 T name [module]".
+func (k *kernelFunctions) readSymbols() error {
+	return eachLine("/proc/kallsyms", func(line string) bool {
+		_, rest, _ := strings.Cut(line, " ")
+		typ, name, ok := strings.Cut(rest, " ")
+		if !ok || typ != "t" && typ != "T" && typ != "w" && typ != "W" {
+			return true
+		}
+		name, module, ok := strings.Cut(name, "\t[")
+		if !ok {
+			module = "vmlinux"
+		}
+		if traceable(name) && !strings.HasPrefix(name, "__pfx_") && !strings.HasPrefix(name, "__cfi_") {
+			k.names = append(k.names, kernelFunc{strings.Clone(name), strings.Clone(strings.TrimSuffix(module, "]"))})
+		}
+		return len(k.names) < maxKernelFuncs
+	})
 }
 
 // find gives the functions that fit, of any module if that is "".

@@ -107,9 +107,11 @@ func (m *matcher) listSpecs(ap *syntax.AttachPoint) []*spec {
 // search looks for a word in the names of all kinds.
 func (m *matcher) search(ap *syntax.AttachPoint, verbose bool) []Entry {
 	if !hasWildcard(ap.Kind) {
-		d := m.diags.Errorf(diag.Span{}, "Invalid probe type: %s", ap.Kind)
+		d := m.diags.Warnf(diag.Span{}, "no kind of probe is named %s", ap.Kind)
 		if n := nearKinds(m.kinds, ap.Kind); len(n) > 0 {
 			d.Hint("did you mean %s?", orList(n))
+		} else {
+			d.Hint("to look for it in the names of probes: '*%s*'", ap.Kind)
 		}
 		return nil
 	}

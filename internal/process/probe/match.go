@@ -22,6 +22,8 @@ type matcher struct {
 	listing bool // for -l: patterns stay patterns
 	iters   int  // iter attach points of the probe
 
+	filtered bool // the probe has points that are filtered out
+
 	kernelFuncs *kernelFunctions
 }
 
@@ -99,7 +101,7 @@ func (m *matcher) checkProcess() bool {
 
 func (m *matcher) probe(p *syntax.Probe) []Match {
 	var matches []Match
-	m.iters = 0
+	m.iters, m.filtered = 0, false
 	failed := m.diags.Errors()
 	points := 0
 	for i, ap := range p.Points {
@@ -118,7 +120,7 @@ func (m *matcher) probe(p *syntax.Probe) []Match {
 			matches = append(matches, Match{Spec: ap, Points: got})
 		}
 	}
-	if points == 0 && m.diags.Errors() == failed {
+	if points == 0 && m.diags.Errors() == failed && !m.filtered {
 		m.noPoints(p)
 	}
 	return matches
@@ -191,7 +193,19 @@ func (m *matcher) spec(s *spec) []*Point {
 	if !s.kind.parse(m, s) {
 		return nil
 	}
-	return s.kind.match(m, s)
+	points := s.kind.match(m, s)
+	if m.opts.Filter != nil && s.kind.kind != Begin && s.kind.kind != End {
+		n := len(points)
+		points = slices.DeleteFunc(points, func(p *Point) bool { return !m.opts.Filter(p.Name) })
+		m.filtered = m.filtered || len(points) < n
+	}
+	return points
+}
+
+// failAttach reports what bpftrace finds out only when it attaches, in its words: they come without a place, which follows
+// as a note.
+func (m *matcher) failAttach(s *spec, format string, args ...any) *diag.Diagnostic {
+	return m.diags.Errorf(diag.Span{}, format, args...).Note(s.ap.Span, "for this attach point")
 }
 
 func uintText(n uint64) string { return strconv.FormatUint(n, 10) }

@@ -102,6 +102,10 @@ type Options struct {
 	// Names tells whether the names of an attach point's points are seen (by the builtins probe and func); nil: always.
 	// Where not, names that a pattern found stay mangled.
 	Names func(*syntax.AttachPoint) bool
+	// Filter leaves out points by their name (--probe-filter); begin and end always stay. Nil: all.
+	Filter func(name string) bool
+	// TraceableFunctions is a file with the kernel's functions to take instead of available_filter_functions.
+	TraceableFunctions string
 }
 
 // Result of matching all probes of a script: one entry for each syntax.Probe, in order.

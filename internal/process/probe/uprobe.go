@@ -299,7 +299,7 @@ func (m *matcher) function(s *spec, b *binary, q *objfile.Query, fn *objfile.Fun
 		if q.Wildcard() {
 			return &diag.Diagnostic{} // one of many: left out
 		}
-		return m.diags.Errorf(s.ap.Span, format, args...)
+		return m.failAttach(s, format, args...)
 	}
 	p := &Point{Kind: s.kind.kind, Path: b.path, PID: m.pid(), Name: name, Func: shown}
 	if s.kind.kind == Uretprobe {
@@ -402,7 +402,7 @@ func (m *matcher) decodeTo(b *binary, start, addr uint64) (ok bool, before uint6
 
 // matchPlace makes the point of an address or a source position.
 func (m *matcher) matchPlace(s *spec, b *binary) []*Point {
-	refuse := func(format string, args ...any) *diag.Diagnostic { return m.diags.Errorf(s.ap.Span, format, args...) }
+	refuse := func(format string, args ...any) *diag.Diagnostic { return m.failAttach(s, format, args...) }
 	if s.file != "" {
 		return m.sourcePoints(s, b)
 	}
