@@ -33,7 +33,7 @@ unit:
 
 # Real programs, traced on this kernel. Needs root; without it the cases are skipped, unless TROCAR_REQUIRE_ROOT is set.
 e2e: build
-	$(GO) test -count=1 -timeout 15m ./e2e
+	TROCAR_E2E_TRACER=$(CURDIR)/bin/trocar $(GO) test -count=1 -timeout 15m ./e2e
 
 # The other CPU, tests included.
 cross:

@@ -30,19 +30,27 @@ func (k kernelFeatures) Has(f codegen.Feature) bool {
 	return false
 }
 
+// bpftraceFeatures are the names that bpftrace's --no-feature takes, for the features that they stand for here.
+func bpftraceFeatures() map[string][]kernel.Feature {
+	return map[string][]kernel.Feature{
+		"uprobe_multi": {kernel.UprobeMulti, kernel.UprobeMultiPID, kernel.UprobeSession},
+		"kprobe_multi": nil, "kprobe_session": nil,
+	}
+}
+
 // disable makes features look absent.
 func (p *Program) disable(names []string) error {
 	for _, name := range names {
-		found := false
+		features, found := bpftraceFeatures()[name]
 		for _, f := range kernel.AllFeatures() {
 			if f.Info().Name == name {
-				p.features.Disable(f)
-				found = true
+				features, found = append(features, f), true
 			}
 		}
 		if !found {
 			return fmt.Errorf("no kernel feature is called %q (see trocar doctor)", name)
 		}
+		p.features.Disable(features...)
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ const module = "trocar"
 var layers = map[string][]string{
 	".": {
 		"result", "internal/script/...", "internal/binary/...", "internal/process/...", "internal/compile/...",
-		"internal/kernel", "golang.org/x/sys",
+		"internal/kernel", "golang.org/x/sys", "github.com/cilium/ebpf",
 	},
 	"result":     {},
 	"cmd/trocar": {"internal/ui/cli"},
@@ -50,7 +50,7 @@ var layers = map[string][]string{
 		"internal/script/...", "internal/binary/...", "internal/process/target", "internal/process/runtimes/...",
 	},
 	"internal/process/symbolize": {
-		"result", "internal/binary/...", "internal/process/target", "internal/process/runtimes/...",
+		"result", "internal/binary/...", "internal/process/target", "internal/process/runtimes/...", "golang.org/x/sys",
 	},
 
 	"internal/compile/ir":      {"github.com/cilium/ebpf"},

@@ -46,7 +46,6 @@ func TestFlagsThatAreWrong(t *testing.T) {
 		{"-k --no-warnings", "conflicts with --no-warnings"},
 		{"-B some", "-B must be either"},
 		{"-f yaml", "Invalid output format \"yaml\""},
-		{"--no-feature uprobe_multi,loops", "--no-feature can only have"},
 		{"--mode trace", "--mode can only be"},
 		{"--test --mode bench", "--test conflicts"},
 		{"--test --bench", "--bench conflicts"},

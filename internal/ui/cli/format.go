@@ -18,7 +18,7 @@ func (a *app) format(s *settings, p *script) error {
 	if s.output == "" {
 		_, err = io.WriteString(a.out, text)
 	} else {
-		err = replace(s.output, text)
+		err = replace(s.output, text, 0o644)
 	}
 	if err != nil {
 		return &statusError{exitFailed, err}
@@ -26,14 +26,14 @@ func (a *app) format(s *settings, p *script) error {
 	return nil
 }
 
-// replace writes a file beside the one that is to be replaced, and then takes its place: at no moment half of it is there.
-func replace(path, text string) error {
+// replace writes a file beside the one that is to be replaced, and then takes its place: at no moment half of it is there. A
+// file that is there keeps its mode.
+func replace(path, text string, mode os.FileMode) error {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
 	if err != nil {
 		return err
 	}
 	defer os.Remove(f.Name())
-	mode := os.FileMode(0o644)
 	if info, err := os.Stat(path); err == nil {
 		mode = info.Mode().Perm()
 	}

@@ -46,9 +46,10 @@ func (a *app) list(s *settings, args []string) error {
 		}
 		return a.listScript(s, p)
 	}
-	if strings.Contains(pattern, ".") && !strings.ContainsAny(pattern, ":*") && !s.noWarnings {
+	if strings.Contains(pattern, ".") && !strings.ContainsAny(pattern, ":*") {
 		fmt.Fprintf(a.err, "WARNING: It appears that '%s' is a filename but the file does not exist. "+
 			"Treating '%[1]s' as a search pattern.\n", pattern)
+		pattern = "*:" + pattern
 	}
 	return a.patterns(s, strings.Split(pattern, ",")...)
 }

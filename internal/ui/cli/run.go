@@ -91,6 +91,9 @@ func (a *app) trace(ctx context.Context, s *settings, p *script) error {
 	if s.mode == "test" || s.mode == "bench" {
 		o.Mode = s.mode
 	}
+	if s.ahead != "" {
+		return a.writeAhead(ctx, s, o)
+	}
 	return a.traceWith(ctx, s, o)
 }
 

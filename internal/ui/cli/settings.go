@@ -44,6 +44,7 @@ type settings struct {
 
 	mode               string
 	test, bench, fmtIt bool
+	ahead              string // --aot
 }
 
 func (s *settings) register(f *pflag.FlagSet) {
@@ -69,13 +70,15 @@ func (s *settings) register(f *pflag.FlagSet) {
 	f.StringArrayVar(&s.includes, "include", nil, "a C header to include first")
 	f.StringArrayVar(&s.debugInfo, "debuginfo", nil, "directories of debug files")
 	f.StringVar(&s.traceable, "traceable-functions", "", "a file with the kernel's traceable functions")
-	f.StringSliceVar(&s.noFeatures, "no-feature", nil, "do without: uprobe_multi, kprobe_multi, kprobe_session")
+	f.StringSliceVar(&s.noFeatures, "no-feature", nil, "do without: uprobe_multi, kprobe_multi, kprobe_session, or a feature that doctor names")
 	f.StringVar(&s.filter, "probe-filter", "", "only probes whose names match this regular expression")
 	f.StringSliceVarP(&s.stages, "debug", "d", nil, "show a stage: "+strings.Join(stages, ", ")+", all")
 	f.StringVar(&s.mode, "mode", "", "codegen, compiler-bench, bench, test or format")
 	f.BoolVar(&s.test, "test", false, "run the test probes")
 	f.BoolVar(&s.bench, "bench", false, "run the bench probes")
 	f.BoolVar(&s.fmtIt, "fmt", false, "show the script in the standard form")
+
+	f.StringVar(&s.ahead, "aot", "", "write a file that runs this script")
 
 	// bpftrace's, without a meaning here: kernel types are always known, and there is no LLVM.
 	f.BoolP("btf", "b", false, "")
@@ -113,11 +116,6 @@ func (s *settings) check() error {
 	}
 	if !slices.Contains([]string{"text", "json"}, s.format) {
 		return usageErrorf("Invalid output format \"%s\"\nValid formats: 'text', 'json'", s.format)
-	}
-	for _, feature := range s.noFeatures {
-		if !slices.Contains([]string{"uprobe_multi", "kprobe_multi", "kprobe_session"}, feature) {
-			return usageErrorf("USAGE: --no-feature can only have values 'kprobe_multi,kprobe_session,uprobe_multi'.")
-		}
 	}
 	if err := s.checkMode(); err != nil {
 		return err

@@ -49,12 +49,13 @@ FLAGS:
 
         --unsafe           allow what changes the system: system(), signal(), writes
         --no-feature NAME[,NAME]
-                           do without: uprobe_multi, kprobe_multi, kprobe_session
+                           do without: uprobe_multi, or a feature that doctor names
         --probe-filter REGEX
                            only probes whose names match
         --test, --bench    run the script's test or bench probes
         --fmt              show the script in the standard form
         --mode MODE        codegen, compiler-bench, bench, test, format
+        --aot FILE         write a file that runs the script
         --dry-run          attach all, then end
     -d, --debug STAGE      show a stage: ast, types, ir, bytecode, verifier, all
 
