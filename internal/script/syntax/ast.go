@@ -8,17 +8,21 @@ import "trocar/internal/script/diag"
 
 // File is one parsed script with its imports merged in (see Load).
 type File struct {
-	Source *diag.Source
-	Header string      // the "#!" line without its line break, empty without
-	CDefs  []CDef      // struct, union, enum, typedef and #define before the script proper, in order
-	CText  []diag.Span // where they stand in Source (what #include brought stands elsewhere)
-	Config []*ConfigEntry
+	Source     *diag.Source
+	Header     string      // the "#!" line without its line break, empty without
+	CDefs      []CDef      // struct, union, enum, typedef and #define before the script proper, in order
+	CText      []diag.Span // where they stand in Source (what #include brought stands elsewhere)
+	Config     []*ConfigEntry
+	ConfigSpan diag.Span   // of the whole config block
+	Comments   []diag.Span // in order
 	// Items in source order; those of imported scripts come first.
 	Imports  []*Import
 	MapDecls []*MapDecl
 	Macros   []*Macro
 	Funcs    []*Func
 	Probes   []*Probe
+
+	expanded bool // Expand made it
 }
 
 // ConfigEntry is one assignment of a config block. Name is lower case, without "bpftrace_".
@@ -77,7 +81,8 @@ type Probe struct {
 // AttachPoint is one probe specification as written: kind:part:part…
 type AttachPoint struct {
 	Span   diag.Span
-	Text   string   // as written, positional parameters replaced
+	Raw    string   // as written
+	Text   string   // with positional parameters replaced
 	Kind   string   // first part as written (may be a short name or hold wildcards)
 	Parts  []string // the parts behind the kind, split at ':' outside quotes; quotes removed
 	Quoted []bool   // whether the part was in quotes (then '+' and ':' are plain characters)

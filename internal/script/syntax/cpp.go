@@ -179,6 +179,7 @@ func (c *cpp) raw() ctoken {
 			continue
 		}
 		if r.active() {
+			c.checkClosed(r, t)
 			return t
 		}
 		r.skipLine(region.end)
@@ -211,7 +212,21 @@ func (c *cpp) line(r *creader) []ctoken {
 		}
 		*c.left--
 		t.src, t.sys, r.pos = r.src, r.sys, e
+		if r.active() {
+			c.checkClosed(r, t)
+		}
 		list = append(list, t)
+	}
+}
+
+// checkClosed reports a literal without its second quote.
+func (c *cpp) checkClosed(r *creader, t ctoken) {
+	if t.kind != cString && t.kind != cChar {
+		return
+	}
+	lit := t.text[strings.IndexAny(t.text, `"'`):]
+	if n := len(lit) - 1; n == 0 || lit[n] != lit[0] || escapedEnd(lit[1:n]) {
+		c.errorf(r, t.span(), "missing terminating %c character", lit[0])
 	}
 }
 

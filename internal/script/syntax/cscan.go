@@ -2,6 +2,7 @@ package syntax
 
 import (
 	"path/filepath"
+	"strings"
 
 	"trocar/internal/script/diag"
 )
@@ -75,6 +76,14 @@ func (p *parser) groupEnd(t token) token {
 
 // cExtent is the stretch of the preprocessor line or definition that begins here.
 func (p *parser) cExtent() cSegment {
+	seg := p.cStretch()
+	if seg.end == len(p.text) { // not closed
+		seg.end = len(strings.TrimRight(p.text, " \t\r\n\v\f"))
+	}
+	return seg
+}
+
+func (p *parser) cStretch() cSegment {
 	seg := cSegment{start: p.tok.start, def: true}
 	if p.tok.is("#") {
 		return cSegment{start: seg.start, end: lineEnd(p.text, p.tok.start)}
@@ -120,10 +129,37 @@ func lineEnd(text string, pos int) int {
 	for {
 		t, end := scanC(text, pos)
 		if t.kind == cEOF || t.bol {
-			return pos
+			break
 		}
 		pos = end
 	}
+	for { // a line may be continued by an empty one
+		next := pos
+		for next < len(text) && (text[next] == ' ' || text[next] == '\t') {
+			next++
+		}
+		n := continuation(text, next)
+		if n == 0 {
+			return pos
+		}
+		pos = next + n
+	}
+}
+
+// cTextOf is C text as it can be written before a line break.
+func cTextOf(s diag.Span) string {
+	text := s.Source.Text[s.Start:s.End]
+	for {
+		short := strings.TrimRight(text, " \t\r\n")
+		if !strings.HasSuffix(short, "\\") || continuation(text, len(short)-1) == 0 {
+			break
+		}
+		text = short[:len(short)-1]
+	}
+	if strings.HasSuffix(text, "\\") {
+		text += " " // not the sign of a continued line
+	}
+	return text
 }
 
 func (p *parser) rangeSpan(s cSegment) diag.Span {

@@ -36,7 +36,7 @@ func Expand(f *File, builtin func(name string) bool, diags *diag.List) *File {
 		e.macros.add(m, diags)
 	}
 	out := *f
-	out.Macros, out.Probes, out.Funcs = nil, nil, nil
+	out.Macros, out.Probes, out.Funcs, out.Comments, out.expanded = nil, nil, nil, nil, true
 	for _, p := range f.Probes {
 		n := *p
 		c := e.copier(nil)

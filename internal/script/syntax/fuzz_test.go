@@ -12,6 +12,7 @@ import (
 // seeds are scripts that use much of the language.
 func seeds(f *testing.F) {
 	scripts, _ := filepath.Glob("testdata/*.bt")
+	scripts = append(scripts, "testdata/format/comments.bt")
 	for _, path := range scripts {
 		text, err := os.ReadFile(path)
 		if err != nil {
@@ -77,6 +78,12 @@ func FuzzParse(f *testing.F) {
 		}
 		if a, b := Dump(file), Dump(again); a != b {
 			t.Fatalf("printed:\n%s\nis the tree:\n%s\ninstead of:\n%s", printed, b, a)
+		}
+		if len(again.Comments) != len(file.Comments) {
+			t.Fatalf("%d comments of %d in\n%s", len(again.Comments), len(file.Comments), printed)
+		}
+		if twice := Print(again); twice != printed {
+			t.Fatalf("printed:\n%s\nprinted again:\n%s", printed, twice)
 		}
 	})
 }

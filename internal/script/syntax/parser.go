@@ -74,6 +74,7 @@ type parser struct {
 	inPred  bool // in a predicate, where '/' before '{' ends it
 	chained int  // length of the current chain of else-ifs
 	cText   []cSegment
+	noted   int // offset behind the last comment kept
 }
 
 func newParser(src *diag.Source, opts ParseOptions, diags *diag.List) *parser {
@@ -90,6 +91,9 @@ func (p *parser) next() token {
 	}
 	p.end = t.end
 	p.tok = scan(p.text, t.end)
+	if p.tok.start > p.end+1 {
+		p.noteComments(p.end, p.tok.start)
+	}
 	return t
 }
 
@@ -100,6 +104,7 @@ func (p *parser) peek() token { return scan(p.text, p.tok.end) }
 func (p *parser) seek(pos int) {
 	p.end = pos
 	p.tok = scan(p.text, pos)
+	p.noteComments(pos, p.tok.start)
 }
 
 // mark and reset go back after a look ahead.

@@ -194,8 +194,8 @@ func TestStatements(t *testing.T) {
 			"for ($i : 0..$n) {} for ($i : $a.0..ncpus) {} for ($i : (1 + 2)..-$x) {}"},
 		{"return 1 + 2; return", "return 1 + 2; return;"},
 		{"import \"x.h\"; print(1)", "import \"x.h\"; print(1);"},
-		{"print(1) // comment\n", "print(1);"},
-		{"/* a */ print(/* b */ 1); /* c\n d */", "print(1);"},
+		{"print(1) // comment\n", "print(1); // comment"},
+		{"/* a */ print(/* b */ 1); /* c\n d */", "/* a */ /* b */ print(1); /* c d */"},
 		{"for_each(1); iffy; letter", "for_each(1); iffy; letter;"},
 	} {
 		if c[1] == "" {
@@ -213,10 +213,10 @@ func TestStatements(t *testing.T) {
 func TestTopLevel(t *testing.T) {
 	for _, c := range [][2]string{
 		{"BEGIN{}END{}", "BEGIN {}\n\nEND {}\n"},
-		{"#!/usr/bin/env bpftrace -q\nbegin {}", "#!/usr/bin/env bpftrace -q\n\nbegin {}\n"},
+		{"#!/usr/bin/env bpftrace -q\nbegin {}", "#!/usr/bin/env bpftrace -q\nbegin {}\n"},
 		{"config = { BPFTRACE_STACK_MODE=perf; max_map_keys=0x10; license=\"GPL v2\"; print_maps_on_exit=false }",
 			"config = {\n  stack_mode = perf;\n  max_map_keys = 16;\n  license = \"GPL v2\";\n  print_maps_on_exit = false;\n}\n"},
-		{"import \"a.bt\"; config = {} import \"b\"; begin {}", "config = {\n}\n\nimport \"a.bt\";\nimport \"b\";\n\nbegin {}\n"},
+		{"import \"a.bt\"; config = {} import \"b\"; begin {}", "import \"a.bt\";\n\nconfig = {\n}\n\nimport \"b\";\n\nbegin {}\n"},
 		{"let @a = hash(100); let @b = percpulruhash(1_000)", "let @a = hash(100);\nlet @b = percpulruhash(1_000);\n"},
 		{"macro add($a, @b, c) { $a + c }", "macro add($a, @b, c) {\n  $a + c\n}\n"},
 		{"macro none() { }", "macro none() {}\n"},
@@ -224,7 +224,7 @@ func TestTopLevel(t *testing.T) {
 			"fn f($a : int32, $b : struct foo*) : void {\n  return;\n}\n"},
 		{"begin / pid == 1 && comm != \"x\" / {}", "begin /pid == 1 && comm != \"x\"/ {}\n"},
 		{"begin/ *$x /{}", "begin / *$x / {}\n"},
-		{"begin /10/2 == 5/ // why\n{}", "begin /10 / 2 == 5/ {}\n"},
+		{"begin /10/2 == 5/ // why\n{}", "// why\nbegin /10 / 2 == 5/ {}\n"},
 		{"begin /@x[10/5] > (1/2)/ {}", "begin /@x[10 / 5] > 1 / 2/ {}\n"},
 		{"begin /$x = 1/ {}", ""},
 	} {

@@ -1,86 +1,150 @@
 package syntax
 
 import (
+	"slices"
 	"strconv"
 	"strings"
+
+	"trocar/internal/script/diag"
 )
 
-// Print writes a script in canonical form: what it gives parses to the same tree. C definitions are kept as written,
-// comments are not kept. Imported scripts and the standard macros are not part of it.
+// Print writes a script in canonical form: what it gives parses to the same tree. C definitions are kept as written, and
+// so are comments, which stay before, behind or in the statement they were. Imported scripts and the standard macros are
+// not part of it.
 func Print(f *File) string {
-	p := &printer{}
+	p := &printer{prev: -1}
+	if !f.expanded {
+		p.src, p.comments = f.Source, f.Comments
+	}
 	if f.Header != "" {
 		p.line(f.Header)
+		p.prev = len(f.Header)
+	}
+	last := ""
+	for _, it := range items(f) {
+		if last != "" && (it.group == "" || it.group != last) {
+			p.gap()
+			p.prev = -1 // there is a blank line already
+		}
+		p.before(it.start, it.body)
+		it.print(p)
+		p.after(it.end)
+		p.text("\n")
+		last = it.group
+		if last == "" {
+			last = "other"
+		}
+	}
+	p.rest()
+	return p.b.String()
+}
+
+// Format gives a script in canonical form without carrying anything out that is in it: no header is read, and parameters
+// stay as they are.
+func Format(src *diag.Source, diags *diag.List) string {
+	if len(src.Text) > maxScript {
+		diags.Errorf(diag.Span{}, "%s: the script is larger than %d bytes", src.Name, maxScript)
+		return ""
+	}
+	p := newParser(src, ParseOptions{}, diags)
+	p.file = &File{Source: src}
+	p.program()
+	return Print(p.file)
+}
+
+// item is a part of a script.
+type item struct {
+	start, end diag.Span
+	body       int    // comments before this offset stand before the item
+	group      string // parts of one group stand without blank lines between them
+	print      func(*printer)
+}
+
+// items lists the parts of a script in the order of its text.
+func items(f *File) []item {
+	var list []item
+	add := func(start, end diag.Span, body int, group string, print func(*printer)) {
+		list = append(list, item{start, end, body, group, print})
 	}
 	for _, s := range f.CText {
-		if s.Source == f.Source {
-			p.line(strings.TrimRight(s.Source.Text[s.Start:s.End], " \t\r\n"))
-		}
+		add(s, s, s.Start, "c", func(p *printer) { p.text(cTextOf(s)) })
 	}
 	if f.Config != nil {
-		p.gap()
-		p.line("config = {")
-		for _, e := range f.Config {
-			v := e.Value
-			if e.Quoted {
-				v = quote(v)
-			}
-			p.line("  " + e.Name + " = " + v + ";")
-		}
-		p.line("}")
-	}
-	if len(f.Imports) > 0 {
-		p.gap()
+		add(f.ConfigSpan, f.ConfigSpan, f.ConfigSpan.Start, "config", func(p *printer) { p.config(f) })
 	}
 	for _, i := range f.Imports {
-		p.line("import " + quote(i.Path) + ";")
-	}
-	if len(f.MapDecls) > 0 {
-		p.gap()
+		add(i.Span, i.Span, i.Span.End, "import", func(p *printer) { p.text("import " + quote(i.Path) + ";") })
 	}
 	for _, d := range f.MapDecls {
-		p.line("let " + d.Name + " = " + d.Kind + "(" + exprText(d.MaxExpr, 0) + ");")
+		add(d.Span, d.Span, d.Span.End, "map", func(p *printer) {
+			p.text("let " + d.Name + " = " + d.Kind + "(")
+			p.expr(d.MaxExpr, anyPrec)
+			p.text(");")
+		})
 	}
 	for _, m := range f.Macros {
-		if m.Std {
-			continue
+		if !m.Std {
+			add(m.Span, m.Body.Span, m.Body.Span.Start, "", func(p *printer) { p.macro(m) })
 		}
-		p.gap()
-		p.indent()
-		p.text("macro " + m.Name + "(")
-		p.list(m.Params)
-		p.text(") ")
-		p.block(m.Body)
-		p.text("\n")
 	}
 	for _, fn := range f.Funcs {
-		p.gap()
-		p.text("fn " + fn.Name + "(")
-		for i, v := range fn.Params {
-			if i > 0 {
-				p.text(", ")
-			}
-			p.text(v.Name + " : ")
-			p.typ(fn.Types[i])
-		}
-		p.text(") : ")
-		p.typ(fn.Result)
-		p.text(" ")
-		p.block(fn.Body)
-		p.text("\n")
+		add(fn.Span, fn.Body.Span, fn.Body.Span.Start, "", func(p *printer) { p.function(fn) })
 	}
 	for _, pr := range f.Probes {
-		p.gap()
-		p.probe(pr)
+		add(pr.Span, pr.Body.Span, pr.Body.Span.Start, "", func(p *printer) { p.probe(pr) })
 	}
-	return p.b.String()
+	list = slices.DeleteFunc(list, func(it item) bool { return it.start.Source != f.Source })
+	slices.SortStableFunc(list, func(a, b item) int { return a.start.Start - b.start.Start })
+	return list
+}
+
+func (p *printer) config(f *File) {
+	p.text("config = {\n")
+	p.depth++
+	p.prev = -1
+	for _, e := range f.Config {
+		v := e.Value
+		if e.Quoted {
+			v = quote(v)
+		}
+		p.before(e.Span, e.Span.End)
+		p.indent()
+		p.text(e.Name + " = " + v + ";")
+		p.after(e.Span)
+		p.text("\n")
+	}
+	p.inside(f.ConfigSpan)
+	p.depth--
+	p.text("}")
+}
+
+func (p *printer) macro(m *Macro) {
+	p.text("macro " + m.Name + "(")
+	p.list(m.Params)
+	p.text(") ")
+	p.block(m.Body)
+}
+
+func (p *printer) function(fn *Func) {
+	p.text("fn " + fn.Name + "(")
+	for i, v := range fn.Params {
+		if i > 0 {
+			p.text(", ")
+		}
+		p.text(v.Name + " : ")
+		p.typ(fn.Types[i])
+	}
+	p.text(") : ")
+	p.typ(fn.Result)
+	p.text(" ")
+	p.block(fn.Body)
 }
 
 // PrintExpr writes an expression in canonical form.
 func PrintExpr(x Expr) string { return exprText(x, 0) }
 
 func exprText(x Expr, prec int) string {
-	p := &printer{}
+	p := &printer{prev: -1}
 	p.expr(x, prec)
 	return p.b.String()
 }
@@ -89,6 +153,10 @@ func exprText(x Expr, prec int) string {
 type printer struct {
 	b     strings.Builder
 	depth int
+
+	src      *diag.Source // whose comments are kept; nil: none
+	comments []diag.Span  // still to be written, in order
+	prev     int          // offset in src behind what was written last; -1: unknown
 }
 
 func (p *printer) text(s string) { p.b.WriteString(s) }
@@ -115,7 +183,7 @@ func (p *printer) probe(pr *Probe) {
 		if i > 0 {
 			p.text(",\n")
 		}
-		p.text(ap.String())
+		p.text(ap.Raw)
 	}
 	if pr.Pred != nil {
 		pred := exprText(pr.Pred, 0)
@@ -126,10 +194,9 @@ func (p *printer) probe(pr *Probe) {
 	}
 	p.text(" ")
 	p.block(pr.Body)
-	p.text("\n")
 }
 
-// String is the attach point as a script would have it.
+// String is the attach point as a script would have it, with its parameters replaced.
 func (a *AttachPoint) String() string {
 	var b strings.Builder
 	part := func(s string, quoted bool) {
@@ -170,25 +237,33 @@ func plainKind(kind string) bool {
 
 // block writes `{ … }` over several lines; an empty one is `{}`.
 func (p *printer) block(b *Block) {
-	if len(b.Stmts) == 0 && b.Value == nil {
+	if len(b.Stmts) == 0 && b.Value == nil && !p.commentIn(b.Span) {
 		p.text("{}")
 		return
 	}
 	p.text("{\n")
 	p.depth++
+	p.prev = -1
 	for i, s := range b.Stmts {
+		span := s.Pos()
+		p.before(span, beginOf(s, span))
 		p.indent()
 		p.stmt(s)
 		if p.needsSemicolon(b, i) {
 			p.text(";")
 		}
+		p.after(span)
 		p.text("\n")
 	}
 	if b.Value != nil {
+		span := b.Value.Pos()
+		p.before(span, beginOf(b.Value, span))
 		p.indent()
-		p.expr(b.Value, 0)
+		p.expr(b.Value, anyPrec)
+		p.after(span)
 		p.text("\n")
 	}
+	p.inside(b.Span)
 	p.depth--
 	p.indent()
 	p.text("}")

@@ -13,6 +13,8 @@ func (p *parser) program() {
 		line, _, _ := strings.Cut(p.text, "\n")
 		p.file.Header = strings.TrimRight(line, "\r \t")
 		p.seek(len(line))
+	} else {
+		p.seek(0)
 	}
 	p.cSection()
 	for p.tok.kind != tEOF {
@@ -79,7 +81,7 @@ func (p *parser) config(again bool) {
 		p.fail("duplicate config block")
 		return
 	}
-	p.next()
+	first := p.next()
 	p.want("=")
 	p.want("{")
 	p.file.Config = []*ConfigEntry{}
@@ -108,6 +110,7 @@ func (p *parser) config(again bool) {
 		}
 	}
 	p.want("}")
+	p.file.ConfigSpan = p.span(first.start)
 }
 
 // normalKey is the one spelling of a configuration variable: lower case, without the prefix of its environment variable.
@@ -279,7 +282,7 @@ scan:
 			raw = p.text[start:pos]
 		}
 	}
-	ap := &AttachPoint{Span: p.span(start)}
+	ap := &AttachPoint{Span: p.span(start), Raw: raw}
 	p.splitAttachPoint(ap, raw)
 	return ap
 }
