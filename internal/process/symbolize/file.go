@@ -11,14 +11,16 @@ import (
 
 // File is a file that is probed or mapped, opened once for all processes.
 type File struct {
-	path string        // as the processes name it
+	path string        // as given to Probed, or as the first process named it
 	id   target.FileID // by stat; zero if it could not be opened
 	size uint64
 	elf  *objfile.File // nil: err says why
 	err  error
 	when time.Time // of err
 
-	refs   int // mappings that point here
+	seen   bool  // known by the watch, not opened yet
+	real   *File // what was opened for it then
+	refs   int   // mappings that point here
 	pinned bool
 	keys   []fileKey // under which it is found
 
@@ -90,6 +92,7 @@ func (f *File) same(g *File) bool {
 // fileKey is how a mapping names a file. The path is part of it because device and inode alone don't name a file on btrfs.
 type fileKey struct {
 	dev, inode uint64
+	buildID    string // instead of dev and inode, in what the watch tells
 	path       string
 }
 
@@ -98,13 +101,17 @@ const retryAfter = time.Second
 
 // files are the opened files.
 type files struct {
-	byKey map[fileKey]*File
-	byID  map[target.FileID]*File
+	byKey   map[fileKey]*File
+	byID    map[target.FileID]*File
+	byBuild map[string]*File
+	limit   int
 }
+
+var errTooMany = errors.New("too many files are mapped by the traced processes")
 
 // mapped finds or opens the file of a mapping of a living process, and counts one more reference to it.
 func (fs *files) mapped(pid target.PID, m *target.Mapping, now time.Time) *File {
-	key := fileKey{m.Dev, m.Inode, m.Path}
+	key := fileKey{dev: m.Dev, inode: m.Inode, path: m.Path}
 	f := fs.byKey[key]
 	if f == nil || f.elf == nil && now.Sub(f.when) > retryAfter {
 		f = &File{path: m.Path}
@@ -118,9 +125,7 @@ func (fs *files) mapped(pid target.PID, m *target.Mapping, now time.Time) *File 
 		fs.byKey[key] = f
 		f.keys = append(f.keys, key)
 	}
-	if f.refs++; f.refs == 1 {
-		f.path = m.Path // Probed may have had it by a path of ours
-	}
+	f.refs++
 	return f
 }
 
@@ -134,12 +139,86 @@ func (fs *files) open(o *os.File, path string) *File {
 		return f
 	}
 	f := &File{path: path, id: id}
+	if len(fs.byID) >= 2*fs.limit { // each is a mapping of ours
+		f.err = errTooMany
+		return f
+	}
 	if f.elf, f.err = objfile.OpenFile(o, path); f.err != nil {
 		return f // not kept by id: nothing holds the inode, its number may become another file's
 	}
 	f.size, f.buildID = f.elf.Size(), f.elf.BuildID()
 	fs.byID[id] = f
+	if f.buildID != "" {
+		fs.byBuild[f.buildID] = f
+	}
 	return f
+}
+
+// seen is the file of a mapping that the watch told of, opened or not, with one more reference to it.
+func (fs *files) seen(m *target.Mapping, buildID string) *File {
+	key := fileKey{m.Dev, m.Inode, buildID, m.Path}
+	f := fs.byKey[key]
+	if f == nil {
+		f = &File{path: m.Path, seen: true, keys: []fileKey{key}}
+		fs.byKey[key] = f
+	}
+	f.refs++
+	return f
+}
+
+// settle opens the file of a mapping that the watch told of, now that it is asked for. A file counts only if it is certain
+// to be the one: by its build id, or by device and inode.
+func (fs *files) settle(m *mapping, pid target.PID) {
+	f := m.file
+	if f.seen {
+		fs.find(f, pid)
+	}
+	if f.real != nil {
+		m.file = f.real
+		m.file.refs++
+		fs.release(f)
+	}
+}
+
+// find opens the file, or finds the one that is it.
+func (fs *files) find(f *File, pid target.PID) {
+	f.seen = false
+	key := f.keys[0]
+	g := fs.byBuild[key.buildID]
+	if g == nil {
+		roots := []target.Root{{}}
+		if r, err := pid.Root(); err == nil {
+			roots = append(roots, r)
+		}
+		for _, r := range roots {
+			o, err := r.Open(f.path)
+			if err != nil {
+				f.err = err
+				continue
+			}
+			g = fs.open(o, f.path)
+			o.Close()
+			if g.elf != nil && (key.buildID != "" && g.buildID == key.buildID || key.buildID == "" && g.id == target.FileID{Dev: key.dev, Inode: key.inode}) {
+				break
+			}
+			if f.err = g.err; f.err == nil {
+				f.err = target.ErrChanged
+			}
+			if g.refs == 0 && !g.pinned {
+				g.refs = 1
+				fs.release(g)
+			}
+			g = nil
+		}
+	}
+	if g == nil {
+		return
+	}
+	// Whoever sees it from now on gets it at once.
+	fs.byKey[key] = g
+	g.keys = append(g.keys, key)
+	g.refs++
+	f.real = g
 }
 
 // release gives back a reference. A file that nobody needs is closed.
@@ -153,10 +232,17 @@ func (fs *files) release(f *File) {
 		}
 	}
 	f.keys = nil
+	if f.real != nil {
+		fs.release(f.real)
+		f.real = nil
+	}
 	if f.elf == nil {
 		return
 	}
 	delete(fs.byID, f.id)
+	if fs.byBuild[f.buildID] == f {
+		delete(fs.byBuild, f.buildID)
+	}
 	f.elf.Close()
 	f.elf, f.err, f.names, f.starts = nil, errClosed, nil, nil
 }
@@ -172,5 +258,6 @@ func (fs *files) close() {
 		}
 	}
 	clear(fs.byID)
+	clear(fs.byBuild)
 	clear(fs.byKey)
 }

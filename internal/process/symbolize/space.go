@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"trocar/internal/process/target"
 )
 
@@ -13,6 +15,7 @@ type mapping struct {
 	start, end uint64
 	offset     uint64 // in the file
 	file       *File  // nil: not of a file
+	path       string // as the process names it
 	kind       kind
 }
 
@@ -45,9 +48,20 @@ var specialNames = [...]string{vdso: "[vdso]", vsyscall: "[vsyscall]", special: 
 
 // space is what is mapped executable in one generation of a process.
 type space struct {
-	maps []mapping // by address
-	stat target.Stat
-	jit  *perfMap // nil: it has no code of its own making
+	maps []mapping   // by address
+	stat target.Stat // zero: known by the watch alone
+	jit  *perfMap    // nil: it has no code of its own making, or nobody asked
+	asOf uint64      // CLOCK_MONOTONIC: changes before are in it
+	from target.PID  // not 0: forked from this process, of which we knew nothing
+	refs int         // processes that have it: forks share it
+}
+
+// generated is the names of code that the program made itself.
+func (sp *space) generated(p *process) *perfMap {
+	if sp.jit == nil && p.err == nil {
+		sp.jit = openPerfMap(p.pid)
+	}
+	return sp.jit
 }
 
 // find is the mapping of an address.
@@ -77,6 +91,9 @@ func (sp *space) covers(addrs []uint64) bool {
 	return true
 }
 
+// anchored tells whether it is known where in a file the hit was.
+func (h *Hit) anchored() bool { return h.File != nil && h.File.elf != nil }
+
 // holds tells whether the probed instruction is mapped where the hit was.
 func (sp *space) holds(h *Hit) bool {
 	m := sp.find(h.IP)
@@ -92,6 +109,7 @@ func sameRun(a, b target.Stat) bool {
 // we might mix two: then it is read again.
 func (s *Symbolizer) snapshot(pid target.PID) (*space, error) {
 	for range 3 {
+		asOf := monotonic()
 		before, err := pid.Stat()
 		if err != nil {
 			return nil, err
@@ -104,10 +122,26 @@ func (s *Symbolizer) snapshot(pid target.PID) (*space, error) {
 			return nil, err
 		}
 		if sameRun(before, after) {
-			return s.newSpace(pid, after, s.maps), nil
+			sp := s.newSpace(pid, after, s.maps)
+			sp.asOf = asOf
+			if len(s.maps) > maxReused {
+				s.maps, s.text = nil, nil
+			}
+			return sp, nil
 		}
 	}
 	return nil, errRestless
+}
+
+// maxReused is how many mappings the memory is kept for.
+const maxReused = 4096
+
+func monotonic() uint64 {
+	var ts unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts) != nil {
+		return 0
+	}
+	return uint64(ts.Nano())
 }
 
 func (s *Symbolizer) newSpace(pid target.PID, stat target.Stat, all []target.Mapping) *space {
@@ -117,7 +151,7 @@ func (s *Symbolizer) newSpace(pid target.PID, stat target.Stat, all []target.Map
 			n++
 		}
 	}
-	sp := &space{maps: make([]mapping, 0, n), stat: stat}
+	sp := &space{maps: make([]mapping, 0, n), stat: stat, refs: 1}
 	now := time.Now()
 	jit := false
 	for i := range all {
@@ -125,13 +159,14 @@ func (s *Symbolizer) newSpace(pid target.PID, stat target.Stat, all []target.Map
 		if m.Perm&target.Exec == 0 {
 			continue
 		}
-		e := mapping{start: m.Start, end: m.End, offset: m.Offset, kind: kindOf(m)}
+		e := mapping{start: m.Start, end: m.End, offset: m.Offset, path: m.Path, kind: kindOf(m)}
 		if e.kind == ofFile {
 			e.file = s.files.mapped(pid, m, now)
 		}
 		jit = jit || e.kind == anonymous || e.kind == ofFile && e.file.elf == nil
 		sp.maps = append(sp.maps, e)
 	}
+	s.mapped += len(sp.maps)
 	slices.SortFunc(sp.maps, func(a, b mapping) int { return cmp.Compare(a.start, b.start) })
 	if jit {
 		sp.jit = openPerfMap(pid)
@@ -139,7 +174,12 @@ func (s *Symbolizer) newSpace(pid target.PID, stat target.Stat, all []target.Map
 	return sp
 }
 
-func (s *Symbolizer) releaseSpace(sp *space) {
+// forget gives back what a process has of a space.
+func (s *Symbolizer) forget(sp *space) {
+	if sp.refs--; sp.refs > 0 {
+		return
+	}
+	s.mapped -= len(sp.maps)
 	for i := range sp.maps {
 		if f := sp.maps[i].file; f != nil {
 			s.files.release(f)

@@ -10,10 +10,10 @@ import (
 )
 
 // special names an address in a mapping that is not of a file; it tells whether the next frame out is exact.
-func (s *Symbolizer) special(f *result.Frame, sp *space, m *mapping, at uint64) (nextExact bool) {
+func (s *Symbolizer) special(f *result.Frame, p *process, sp *space, m *mapping, at uint64) (nextExact bool) {
 	switch m.kind {
 	case anonymous:
-		sp.jit.find(f, at)
+		sp.generated(p).find(f, at)
 		return false
 	case vsyscall:
 		f.Module = specialNames[m.kind]

@@ -1,13 +1,7 @@
 package symbolize
 
 import (
-	"cmp"
-	"errors"
-	"fmt"
-	"maps"
-	"slices"
 	"sync"
-	"time"
 
 	"trocar/internal/binary/objfile"
 	"trocar/internal/process/target"
@@ -27,6 +21,8 @@ type Symbolizer struct {
 	procs map[target.PID]*process
 	clock uint64 // counts uses, to find the process not needed for longest
 
+	watcher changes // nil: not watching
+
 	maps   []target.Mapping // reused by snapshot
 	text   []byte
 	vdso   lazyVDSO
@@ -41,44 +37,22 @@ type limits struct {
 	processes, mappings, files int
 }
 
-// A mapping takes 40 bytes. A file takes one mapping of ours, of which we may have 65530 (vm.max_map_count).
-var defaultLimits = limits{processes: 4096, mappings: 1 << 18, files: 8192}
+// A mapping takes 64 bytes. A file takes one mapping of ours, of which we may have 65530 (vm.max_map_count).
+var defaultLimits = limits{processes: 4096, mappings: 1 << 17, files: 8192}
 
 // Stats count what could not be named.
 type Stats struct {
 	Frames    uint64 // asked for in user space
 	Gone      uint64 // without name because the process had ended before its mappings were read
 	Processes uint64 // of which Gone is
+	Missed    uint64 // changes of processes that the watch has lost, so that others may lack names
 }
-
-// process is what we know of a process id.
-type process struct {
-	spaces  []*space // generations, newest first; none: it was gone or not readable
-	err     error    // of the last look at it
-	checked time.Time
-	used    uint64
-	next    time.Time // no further look before
-	wait    time.Duration
-	missed  bool // counted in Stats.Processes
-}
-
-// maxGenerations bounds the programs one after another of which we keep the mappings for one process id.
-const maxGenerations = 4
-
-// recheck is how long we trust that a process still runs the same program, and that an address without mapping hasn't got
-// one meanwhile. Anchors show a change at once.
-const recheck = 250 * time.Millisecond
-
-// maxWait is how long looks in vain may hold off the next.
-const maxWait = 8 * time.Second
-
-var errRestless = errors.New("it executes one program after another")
 
 // New makes a Symbolizer.
 func New(opts Options) *Symbolizer {
 	return &Symbolizer{
 		opts:   opts,
-		files:  files{byKey: map[fileKey]*File{}, byID: map[target.FileID]*File{}},
+		files:  files{byKey: map[fileKey]*File{}, byID: map[target.FileID]*File{}, byBuild: map[string]*File{}, limit: defaultLimits.files},
 		procs:  map[target.PID]*process{},
 		limits: defaultLimits,
 	}
@@ -88,6 +62,10 @@ func New(opts Options) *Symbolizer {
 func (s *Symbolizer) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.watcher != nil {
+		s.watcher.Close()
+		s.watcher = nil
+	}
 	for pid := range s.procs {
 		s.drop(pid)
 	}
@@ -149,134 +127,8 @@ func (s *Symbolizer) Snapshot(pid int) error {
 	if len(p.spaces) == 0 {
 		return p.err
 	}
-	s.renew(target.PID(pid), p, true)
+	s.renew(p, true)
 	return p.err
-}
-
-// process finds or makes the entry of a process id; a new one is looked at.
-func (s *Symbolizer) process(pid target.PID) *process {
-	s.clock++
-	p := s.procs[pid]
-	if p == nil {
-		s.evict()
-		p = &process{}
-		s.procs[pid] = p
-		s.look(pid, p)
-	}
-	p.used = s.clock
-	return p
-}
-
-// look takes a new generation of mappings.
-func (s *Symbolizer) look(pid target.PID, p *process) {
-	p.checked = time.Now()
-	var sp *space
-	if sp, p.err = s.snapshot(pid); p.err != nil {
-		return
-	}
-	s.mapped += len(sp.maps)
-	if len(p.spaces) > 0 && sameRun(p.spaces[0].stat, sp.stat) {
-		s.forget(p.spaces[0]) // the same program, with more mapped
-		p.spaces[0] = sp
-		return
-	}
-	if len(p.spaces) == maxGenerations {
-		s.forget(p.spaces[maxGenerations-1])
-		p.spaces = p.spaces[:maxGenerations-1]
-	}
-	p.spaces = append([]*space{sp}, p.spaces...)
-}
-
-// renew looks at the process again if it runs another program than when we looked last (changed), or in any case.
-func (s *Symbolizer) renew(pid target.PID, p *process, onlyChanged bool) {
-	p.checked = time.Now()
-	stat, err := pid.Stat()
-	if err != nil || stat.Dead() {
-		p.err = fmt.Errorf("process %d: %w", pid, target.ErrGone)
-		return
-	}
-	p.err = nil
-	if onlyChanged && len(p.spaces) > 0 && sameRun(stat, p.spaces[0].stat) {
-		return
-	}
-	s.look(pid, p)
-}
-
-func (s *Symbolizer) forget(sp *space) {
-	s.mapped -= len(sp.maps)
-	s.releaseSpace(sp)
-}
-
-func (s *Symbolizer) drop(pid target.PID) {
-	for _, sp := range s.procs[pid].spaces {
-		s.forget(sp)
-	}
-	delete(s.procs, pid)
-}
-
-// evict makes room for one more process: those not asked for the longest go.
-func (s *Symbolizer) evict() {
-	full := func(n int) bool {
-		return n >= s.limits.processes || s.mapped > s.limits.mappings || len(s.files.byID) > s.limits.files
-	}
-	if !full(len(s.procs)) {
-		return
-	}
-	pids := slices.Collect(maps.Keys(s.procs))
-	slices.SortFunc(pids, func(a, b target.PID) int { return cmp.Compare(s.procs[a].used, s.procs[b].used) })
-	for i, pid := range pids {
-		if i > len(pids)/8 && !full(len(s.procs)) { // some more at once, so that it is not each time
-			break
-		}
-		s.drop(pid)
-	}
-}
-
-// space chooses the generation that a hit was in. first is an address of code of it. nil: we know none.
-func (s *Symbolizer) space(h *Hit, first uint64) *space {
-	pid := target.PID(h.PID)
-	p := s.process(pid)
-	anchored := h.File != nil && h.File.elf != nil
-	if sp := p.fitting(h, anchored, first); sp != nil && (anchored || time.Since(p.checked) < recheck) {
-		return sp
-	}
-	// It runs another program now, or has mapped more.
-	s.reconsider(pid, p, func() bool { return p.fitting(h, anchored, first) != nil })
-	return p.fitting(h, anchored, first)
-}
-
-// reconsider looks at a process again if that may help: if it runs another program than we know, or if what we know does
-// not fit. A look costs up to milliseconds, so after one in vain the next has to wait, longer each time.
-func (s *Symbolizer) reconsider(pid target.PID, p *process, fits func() bool) {
-	now := time.Now()
-	if now.Before(p.next) {
-		return
-	}
-	stat, err := pid.Stat()
-	switch {
-	case err != nil || stat.Dead():
-		p.err, p.checked = fmt.Errorf("process %d: %w", pid, target.ErrGone), now
-	case !fits() || len(p.spaces) == 0 || !sameRun(stat, p.spaces[0].stat):
-		s.look(pid, p)
-	default:
-		p.err, p.checked = nil, now
-	}
-	if fits() {
-		p.wait = 0
-		return
-	}
-	p.wait = min(max(2*p.wait, recheck), maxWait)
-	p.next = now.Add(p.wait)
-}
-
-// fitting is the newest generation that a hit can have been in.
-func (p *process) fitting(h *Hit, anchored bool, first uint64) *space {
-	for _, sp := range p.spaces {
-		if anchored && sp.holds(h) || !anchored && sp.find(first) != nil {
-			return sp
-		}
-	}
-	return nil
 }
 
 // Stack names the frames of a user stack, innermost first, and appends them to dst. The first address is taken as it is, the
@@ -287,22 +139,18 @@ func (s *Symbolizer) Stack(dst []result.Frame, h Hit, addrs []uint64) []result.F
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	sp := s.space(&h, addrs[0])
-	if p := s.procs[target.PID(h.PID)]; sp != nil && sp == p.spaces[0] && !sp.covers(addrs) {
-		// Perhaps a library was loaded since, or code was made.
-		s.reconsider(target.PID(h.PID), p, func() bool { return p.spaces[0].covers(addrs) })
-		sp = s.space(&h, addrs[0])
-	}
+	p := s.process(target.PID(h.PID))
+	sp := s.space(p, &h, addrs)
 	exact, gone := true, false
 	for _, addr := range addrs {
 		var f result.Frame
 		var lost bool
-		f, exact, lost = s.frame(sp, &h, addr, exact)
+		f, exact, lost = s.frame(p, sp, &h, addr, exact)
 		gone = gone || lost
 		dst = append(dst, f)
 	}
 	if gone {
-		s.countGone(h.PID)
+		s.countGone(p)
 	}
 	return dst
 }
@@ -311,24 +159,21 @@ func (s *Symbolizer) Stack(dst []result.Frame, h Hit, addrs []uint64) []result.F
 func (s *Symbolizer) Symbol(h Hit, addr uint64) result.Frame {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	first := addr
+	p := s.process(target.PID(h.PID))
+	code := [2]uint64{addr}
+	addrs := code[:1]
 	if h.IP != 0 {
-		first = h.IP
+		code, addrs = [2]uint64{h.IP, addr + 1}, code[:] // + 1: as if it were a return address
 	}
-	sp := s.space(&h, first)
-	if p := s.procs[target.PID(h.PID)]; sp != nil && sp == p.spaces[0] && sp.find(addr) == nil {
-		s.reconsider(target.PID(h.PID), p, func() bool { return p.spaces[0].find(addr) != nil })
-		sp = s.space(&h, first)
-	}
-	f, _, gone := s.frame(sp, &h, addr, true)
+	f, _, gone := s.frame(p, s.space(p, &h, addrs), &h, addr, true)
 	if gone {
-		s.countGone(h.PID)
+		s.countGone(p)
 	}
 	return f
 }
 
-func (s *Symbolizer) countGone(pid int) {
-	if p := s.procs[target.PID(pid)]; p != nil && !p.missed {
+func (s *Symbolizer) countGone(p *process) {
+	if !p.missed {
 		p.missed = true
 		s.stats.Processes++
 	}
@@ -336,7 +181,7 @@ func (s *Symbolizer) countGone(pid int) {
 
 // frame names one address. exact: it is not a return address; the result tells it of the next one. gone: there might be
 // a name, had we seen the process in time.
-func (s *Symbolizer) frame(sp *space, h *Hit, addr uint64, exact bool) (f result.Frame, nextExact, gone bool) {
+func (s *Symbolizer) frame(p *process, sp *space, h *Hit, addr uint64, exact bool) (f result.Frame, nextExact, gone bool) {
 	s.stats.Frames++
 	f.Addr = addr
 	at := addr
@@ -348,22 +193,24 @@ func (s *Symbolizer) frame(sp *space, h *Hit, addr uint64, exact bool) (f result
 		m = sp.find(at)
 	}
 	if m != nil && m.kind != ofFile {
-		return f, s.special(&f, sp, m, at), false
+		nextExact = s.special(&f, p, sp, m, at)
+		return f, nextExact, false
 	}
 	file, in := h.File, uint64(0) // in: the address in the file
 	ok := false
 	if m != nil {
-		f.Module, f.ModuleOffset, f.BuildID = m.file.path, addr-m.start+m.offset, m.file.buildID
+		s.files.settle(m, p.pid)
+		f.Module, f.ModuleOffset, f.BuildID = m.path, addr-m.start+m.offset, m.file.buildID
 		if m.file.elf != nil {
 			file = m.file
 			in, ok = file.elf.Addr(at - m.start + m.offset)
-		} else if sp.jit.find(&f, at) {
+		} else if sp.generated(p).find(&f, at) {
 			return f, false, false
 		}
 	}
 	if !ok {
 		if in, ok = h.inFile(at); !ok {
-			if gone = m == nil && sp == nil; gone {
+			if gone = m == nil && p.err != nil; gone {
 				s.stats.Gone++
 			}
 			return f, false, gone
@@ -410,15 +257,21 @@ func (s *Symbolizer) Bias(pid int, f *File) (bias uint64, ok bool) {
 	p := s.process(target.PID(pid))
 	for range 2 {
 		if len(p.spaces) > 0 {
-			for _, m := range p.spaces[0].maps {
-				if m.file != nil && m.file.elf != nil && m.file.same(f) {
-					if in, ok := m.file.elf.Addr(m.offset); ok {
-						return m.start - in, true
-					}
+			for i := range p.spaces[0].maps {
+				m := &p.spaces[0].maps[i]
+				if m.kind != ofFile {
+					continue
+				}
+				s.files.settle(m, p.pid)
+				if m.file.elf == nil || !m.file.same(f) {
+					continue
+				}
+				if in, ok := m.file.elf.Addr(m.offset); ok {
+					return m.start - in, true
 				}
 			}
 		}
-		s.renew(target.PID(pid), p, false)
+		s.renew(p, false)
 	}
 	return 0, false
 }

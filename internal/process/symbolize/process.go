@@ -1,0 +1,185 @@
+package symbolize
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"trocar/internal/process/target"
+)
+
+// process is what we know of a process id.
+type process struct {
+	pid     target.PID
+	spaces  []*space // generations, newest first; none: it was gone or not readable
+	err     error    // of the last look at it; target.ErrGone after its end
+	checked time.Time
+	used    uint64
+	execed  uint64    // when it was last seen to execute a program, by the watch's clock
+	next    time.Time // no further look before
+	wait    time.Duration
+	missed  bool // counted in Stats.Processes
+}
+
+// maxGenerations bounds the programs one after another of which we keep the mappings for one process id.
+const maxGenerations = 4
+
+// recheck is how long we trust, without a watch, that a process still runs the same program. Anchors show a change at once.
+const recheck = 250 * time.Millisecond
+
+// maxWait is how long looks in vain may hold off the next.
+const maxWait = 8 * time.Second
+
+var errRestless = errors.New("it executes one program after another")
+
+// process finds or makes the entry of a process id; a new one is looked at.
+func (s *Symbolizer) process(pid target.PID) *process {
+	p := s.procs[pid]
+	if p == nil {
+		if s.poll(); s.procs[pid] == nil {
+			p = s.enter(pid)
+			s.look(p)
+		}
+		p = s.procs[pid]
+	}
+	s.clock++
+	p.used = s.clock
+	return p
+}
+
+// enter makes an empty entry.
+func (s *Symbolizer) enter(pid target.PID) *process {
+	s.evict()
+	s.clock++
+	p := &process{pid: pid, used: s.clock}
+	s.procs[pid] = p
+	return p
+}
+
+// look takes a new generation of mappings.
+func (s *Symbolizer) look(p *process) {
+	p.checked = time.Now()
+	var sp *space
+	if sp, p.err = s.snapshot(p.pid); p.err != nil {
+		return
+	}
+	if len(p.spaces) > 0 && p.spaces[0].stat.Start == 0 && s.watcher != nil {
+		p.spaces[0].stat = sp.stat // known by the watch, which would have told of another program
+	}
+	if len(p.spaces) > 0 && sameRun(p.spaces[0].stat, sp.stat) {
+		s.forget(p.spaces[0]) // the same program, with more mapped
+		p.spaces[0] = sp
+		return
+	}
+	s.push(p, sp)
+}
+
+// push begins a new generation.
+func (s *Symbolizer) push(p *process, sp *space) {
+	if len(p.spaces) == maxGenerations {
+		s.forget(p.spaces[maxGenerations-1])
+		p.spaces = p.spaces[:maxGenerations-1]
+	}
+	p.spaces = append([]*space{sp}, p.spaces...)
+}
+
+// renew looks at the process again if it runs another program than when we looked last (onlyChanged), or in any case.
+func (s *Symbolizer) renew(p *process, onlyChanged bool) {
+	p.checked = time.Now()
+	stat, err := p.pid.Stat()
+	if err != nil || stat.Dead() {
+		p.gone()
+		return
+	}
+	p.err = nil
+	if onlyChanged && len(p.spaces) > 0 && sameRun(stat, p.spaces[0].stat) {
+		return
+	}
+	s.look(p)
+}
+
+func (p *process) gone() { p.err = fmt.Errorf("process %d: %w", p.pid, target.ErrGone) }
+
+func (s *Symbolizer) drop(pid target.PID) {
+	for _, sp := range s.procs[pid].spaces {
+		s.forget(sp)
+	}
+	delete(s.procs, pid)
+}
+
+// evict makes room for one more process: those not asked for the longest go.
+func (s *Symbolizer) evict() {
+	full := func(n int) bool {
+		return n >= s.limits.processes || s.mapped > s.limits.mappings || len(s.files.byID) > s.limits.files
+	}
+	if !full(len(s.procs)) {
+		return
+	}
+	pids := slices.Collect(maps.Keys(s.procs))
+	slices.SortFunc(pids, func(a, b target.PID) int { return cmp.Compare(s.procs[a].used, s.procs[b].used) })
+	for i, pid := range pids {
+		if i > len(pids)/8 && !full(len(s.procs)) { // some more at once, so that it is not each time
+			break
+		}
+		s.drop(pid)
+	}
+}
+
+// space chooses the generation that a hit was in, nil if we know none. The first of the addresses is code, the others are
+// return addresses.
+func (s *Symbolizer) space(p *process, h *Hit, addrs []uint64) *space {
+	sp, all := p.fitting(h, addrs)
+	if all && (h.anchored() || s.watcher != nil || time.Since(p.checked) < recheck) {
+		return sp
+	}
+	// It runs another program now, or has mapped more.
+	if s.watcher != nil {
+		s.poll()
+		s.inherit(p)
+		if sp, all = p.fitting(h, addrs); all {
+			return sp
+		}
+	}
+	// A look costs up to milliseconds, so after one in vain the next has to wait, longer each time.
+	now := time.Now()
+	if now.Before(p.next) {
+		return sp
+	}
+	stat, err := p.pid.Stat()
+	switch {
+	case err != nil || stat.Dead():
+		p.gone()
+		p.checked = now
+	case !all || !sameRun(stat, p.spaces[0].stat):
+		s.look(p)
+	default:
+		p.err, p.checked = nil, now
+	}
+	if sp, all = p.fitting(h, addrs); all {
+		p.wait = 0
+	} else {
+		p.wait = min(max(2*p.wait, recheck), maxWait)
+		p.next = now.Add(p.wait)
+	}
+	return sp
+}
+
+// fitting is the newest generation that the hit can have been in; all tells whether it has all addresses mapped. One that
+// has is preferred, unless the probed instruction says otherwise.
+func (p *process) fitting(h *Hit, addrs []uint64) (fits *space, all bool) {
+	for _, sp := range p.spaces {
+		if h.anchored() && !sp.holds(h) || !h.anchored() && sp.find(addrs[0]) == nil {
+			continue
+		}
+		if sp.covers(addrs) {
+			return sp, true
+		}
+		if fits == nil {
+			fits = sp
+		}
+	}
+	return fits, false
+}

@@ -1,0 +1,245 @@
+package symbolize
+
+import (
+	"context"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"trocar/internal/process/target"
+)
+
+func watching(t *testing.T) *Symbolizer {
+	s := newSymbolizer(t)
+	if err := s.Watch(); err != nil {
+		if os.Geteuid() == 0 {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	return s
+}
+
+const fullChain = chain + " __libc_start_c"
+
+// Processes that nobody looked at while they lived have all their names.
+func TestWatchShortLived(t *testing.T) {
+	exe := compile(t, "chain", "chain.c", "-pie")
+	s := watching(t)
+	for i := range 10 {
+		p := start(t, exe)
+		addrs := p.stack("s")
+		p.end()
+		if i%2 == 0 {
+			s.Poll()
+		}
+		frames := s.Stack(nil, Hit{PID: p.pid}, addrs)
+		if got := names(frames); !strings.HasPrefix(got, fullChain) {
+			t.Errorf("%s", got)
+		}
+		if f := frames[4]; !strings.Contains(f.Module, "libc.so") || f.BuildID == "" {
+			t.Errorf("%+v", f)
+		}
+		// Another look at the same changes nothing.
+		if got := names(s.Stack(nil, Hit{PID: p.pid}, addrs)); !strings.HasPrefix(got, fullChain) {
+			t.Errorf("again: %s", got)
+		}
+	}
+	if st := s.Stats(); st.Gone != 0 || st.Missed != 0 {
+		t.Errorf("%+v", st)
+	}
+}
+
+// A file that is gone when the names are asked for is not guessed.
+func TestWatchReplaced(t *testing.T) {
+	s := watching(t)
+	exe := compile(t, "chain", "chain.c", "-pie")
+	p := start(t, exe)
+	addrs := p.stack("s")
+	p.end()
+	other, err := os.ReadFile("/bin/true")
+	if err != nil {
+		t.Fatal(err)
+	}
+	os.Remove(exe)
+	os.WriteFile(exe, other, 0o755)
+	frames := s.Stack(nil, Hit{PID: p.pid}, addrs)
+	if got := names(frames); !strings.HasPrefix(got, "? ? ? ? __libc_start_c") || frames[0].Module != exe {
+		t.Errorf("%s in %s", got, frames[0].Module)
+	}
+}
+
+func TestWatchExec(t *testing.T) {
+	exe := compile(t, "chain", "chain.c", "-pie")
+	s := watching(t)
+	p := start(t, exe)
+	one := p.stack("s")
+	p.do("x")
+	p.expect("ready")
+	two := p.stack("s")
+	p.end()
+	for i, addrs := range [][]uint64{one, two, one} {
+		if got := names(s.Stack(nil, Hit{PID: p.pid}, addrs)); !strings.HasPrefix(got, fullChain) {
+			t.Errorf("%d: %s", i, got)
+		}
+	}
+}
+
+// A child that executes nothing has what its parent has, whether the watch knows the parent or not.
+func TestWatchForked(t *testing.T) {
+	exe := compile(t, "chain", "chain.c", "-pie")
+	for _, known := range []bool{true, false} {
+		var s *Symbolizer
+		if known {
+			s = watching(t)
+		}
+		p := start(t, exe)
+		if !known {
+			s = watching(t)
+		}
+		p.do("f")
+		pid, addrs := p.expect("stack")
+		for target.PID(pid).Exists() {
+			if st, err := target.PID(pid).Stat(); err != nil || st.Dead() {
+				break
+			}
+		}
+		if got := names(s.Stack(nil, Hit{PID: pid}, addrs)); !strings.HasPrefix(got, "stack main __libc_start_c") {
+			t.Errorf("parent known %v: %s", known, got)
+		}
+	}
+}
+
+// Code and libraries mapped later, by a program that ends before it is asked about.
+func TestWatchLoaded(t *testing.T) {
+	exe := compile(t, "chain", "chain.c", "-pie")
+	lib := compile(t, "libthrough.so", "through.cc", "-shared", "-fPIC")
+	s := watching(t)
+	p := start(t, exe)
+	s.Snapshot(p.pid)
+	addrs := p.stack("l " + lib)
+	p.end()
+	if got := names(s.Stack(nil, Hit{PID: p.pid}, addrs)); !strings.HasPrefix(got, "stack hall::Door::pass(int (*)()) through main") {
+		t.Error(got)
+	}
+}
+
+func TestWatchManyProcesses(t *testing.T) {
+	s := watching(t)
+	s.limits = limits{processes: 20, mappings: 1000, files: 100}
+	for range 100 {
+		exec.Command("sh", "-c", "true").Run()
+		s.Poll()
+	}
+	s.Snapshot(os.Getpid())
+	if len(s.procs) > 20 || s.mapped > 1100 {
+		t.Errorf("%d processes, %d mappings", len(s.procs), s.mapped)
+	}
+	for pid := range s.procs {
+		s.drop(pid)
+	}
+	if s.mapped != 0 || len(s.files.byID) != 0 || len(s.files.byKey) != 0 || len(s.files.byBuild) != 0 {
+		t.Errorf("left: %d mappings, %d, %d, %d files", s.mapped, len(s.files.byID), len(s.files.byKey), len(s.files.byBuild))
+	}
+}
+
+// In a container, whose files have no path here, a process that has ended: what is known by build id has names.
+func TestWatchContainer(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("needs root")
+	}
+	exe := compile(t, "chain", "chain.c", "-static-pie")
+	b, err := os.ReadFile(exe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := t.TempDir()
+	os.MkdirAll(root+"/opt", 0o755)
+	os.WriteFile(root+"/opt/inner", b, 0o755)
+	s := watching(t)
+	s.Probed(exe) // the same build
+	p := start(t, "/opt/inner", "chroot", root)
+	addrs := p.stack("s")
+	p.end()
+	frames := s.Stack(nil, Hit{PID: p.pid}, addrs)
+	if got := names(frames[:4]); got != chain || !strings.HasSuffix(frames[0].Module, "/opt/inner") {
+		t.Errorf("%s in %s", got, frames[0].Module)
+	}
+}
+
+func TestSnapshotRunning(t *testing.T) {
+	exe := compile(t, "chain", "chain.c", "-pie")
+	p := start(t, exe)
+	s := newSymbolizer(t)
+	f := s.Probed(exe)
+	s.SnapshotRunning(context.Background(), f)
+	addrs := p.stack("s")
+	p.end()
+	if got := names(s.Stack(nil, hit(p.pid, f, addrs), addrs)); !strings.HasPrefix(got, fullChain) {
+		t.Error(got)
+	}
+	if len(s.procs) != 1 {
+		t.Errorf("%d processes", len(s.procs))
+	}
+}
+
+// Mappings replaced at random are those of a table with an entry for each page.
+func TestReplace(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	fs := &files{byKey: map[fileKey]*File{}}
+	var fileList []*File
+	for range 5 {
+		fileList = append(fileList, &File{})
+	}
+	const pages = 64
+	var maps []mapping
+	type page struct {
+		file   *File
+		offset uint64
+	}
+	var model [pages]page
+	for round := range 5000 {
+		start := uint64(r.IntN(pages))
+		end := start + 1 + uint64(r.IntN(int(min(pages-start, 20))))
+		f := fileList[r.IntN(len(fileList))]
+		m := mapping{start: start * 4096, end: end * 4096, offset: uint64(r.IntN(1000)) * 4096, file: f}
+		f.refs++
+		for i := start; i < end; i++ {
+			model[i] = page{f, m.offset + (i-start)*4096}
+		}
+		maps = fs.replace(maps, m)
+		refs := map[*File]int{}
+		for i, m := range maps {
+			refs[m.file]++
+			if i > 0 && maps[i-1].end > m.start || m.start >= m.end {
+				t.Fatalf("round %d: %v", round, maps)
+			}
+		}
+		for _, f := range fileList {
+			if f.refs != refs[f] {
+				t.Fatalf("round %d: %d references counted, %d there", round, f.refs, refs[f])
+			}
+		}
+		sp := &space{maps: maps}
+		for i, want := range model {
+			at := uint64(i) * 4096
+			var got page
+			if m := sp.find(at); m != nil {
+				got = page{m.file, at - m.start + m.offset}
+			}
+			if got != want {
+				t.Fatalf("round %d, page %d: %v, want %v", round, i, got, want)
+			}
+		}
+	}
+	// Anonymous ones grow together.
+	maps = nil
+	for i := range uint64(10) {
+		maps = fs.replace(maps, mapping{start: i * 4096, end: (i + 1) * 4096, kind: anonymous})
+	}
+	if len(maps) != 1 || maps[0].end != 10*4096 {
+		t.Errorf("%v", maps)
+	}
+}
