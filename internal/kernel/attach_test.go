@@ -3,6 +3,7 @@ package kernel
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -48,6 +49,8 @@ func TestUprobeCalls(t *testing.T) {
 				l := load(t, Options{Features: f}, entry, ret)
 				attachAll(t, l)
 				c := start(t, path)
+				runtime.GC() // what is not reachable would be closed
+				runtime.GC()
 				c.ask("call 23")
 				c.ask("other 5")
 				l.Detach()
@@ -109,6 +112,40 @@ func TestUprobePID(t *testing.T) {
 			if ns := b.ask("time 1000000"); len(ns) > 3 { // traced it were thousands
 				t.Errorf("the other process takes %s ns a call", ns)
 			}
+			if n := len(drain(t, l)); n != 23 {
+				t.Errorf("%d events, want 23", n)
+			}
+		})
+	}
+}
+
+// TestUprobeExec: a process that is told apart before it executes its program.
+func TestUprobeExec(t *testing.T) {
+	needRoot(t)
+	path := build(t, "target", targetSource)
+	launcher := build(t, "launcher", `
+#include <stdio.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+	char c;
+	printf("ready\n");
+	fflush(stdout);
+	if (read(0, &c, 1) == 1) execv(argv[1], argv + 1);
+	return 1;
+}`)
+	for _, way := range ways[:2] {
+		t.Run(way.name, func(t *testing.T) {
+			f := NewFeatures()
+			f.Disable(way.without...)
+			c := start(t, launcher, path)
+			l := load(t, Options{Features: f}, &Program{Name: "p", Type: Uprobe, Insns: sender(1, -1, false),
+				Points: []*probe.Point{point(path, symbols(t, path)["work"], c.pid())}})
+			attachAll(t, l)
+			if got := c.ask(""); got != "ready" {
+				t.Fatal(got)
+			}
+			c.ask("call 3")
+			c.ask("thread 20")
 			if n := len(drain(t, l)); n != 23 {
 				t.Errorf("%d events, want 23", n)
 			}

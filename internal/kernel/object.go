@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/cilium/ebpf"
@@ -265,10 +266,7 @@ func loadSpec(spec *ebpf.ProgramSpec, name string, opts Options) (*ebpf.Program,
 	}
 	var refused *ebpf.VerifierError
 	if errors.As(err, &refused) && len(refused.Log) > 0 {
-		v := &VerifierError{Program: name, Err: err}
-		for _, line := range refused.Log {
-			v.Log += line + "\n"
-		}
+		v := &VerifierError{Program: name, Err: err, Log: strings.Join(refused.Log, "\n") + "\n"}
 		v.Reason = lastWords(v.Log)
 		if opts.Log != nil {
 			opts.Log(name, v.Log)

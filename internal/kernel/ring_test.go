@@ -278,3 +278,63 @@ func BenchmarkRing(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(stats.Records), "ns/record")
 }
+
+// BenchmarkRingFull reads while a program sends records of 32 bytes as fast as it can, which is several times as fast as
+// probes can be hit.
+func BenchmarkRingFull(b *testing.B) {
+	needRoot(b)
+	const each = 1000
+	insns := asm.Instructions{
+		asm.Mov.Imm(asm.R6, 0),
+		asm.Mov.Imm(asm.R7, 0),
+		asm.StoreMem(asm.RFP, -32, asm.R6, asm.DWord),
+		asm.StoreMem(asm.RFP, -24, asm.R6, asm.DWord),
+		asm.StoreMem(asm.RFP, -16, asm.R6, asm.DWord),
+		asm.StoreMem(asm.RFP, -8, asm.R6, asm.DWord),
+		asm.LoadMapPtr(asm.R1, 0).WithReference("ring").WithSymbol("loop"),
+		asm.Mov.Reg(asm.R2, asm.RFP),
+		asm.Add.Imm(asm.R2, -32),
+		asm.Mov.Imm(asm.R3, 32),
+		asm.Mov.Imm(asm.R4, 1),
+		asm.FnRingbufOutput.Call(),
+		asm.JEq.Imm(asm.R0, 0, "sent"),
+		asm.Add.Imm(asm.R7, 1),
+		asm.Add.Imm(asm.R6, 1).WithSymbol("sent"),
+		asm.JLT.Imm(asm.R6, each, "loop"),
+		asm.Mov.Reg(asm.R0, asm.R7),
+		asm.Return(),
+	}
+	l, err := Load(&Object{
+		Maps:     []*ebpf.MapSpec{{Name: "ring", Type: ebpf.RingBuf, MaxEntries: 16 << 20}},
+		Programs: []*Program{{Name: "p", Type: Run, Insns: insns}},
+	}, Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer l.Close()
+	ctx, cancel := context.WithCancel(b.Context())
+	done := make(chan error)
+	seen := 0
+	go func() {
+		done <- l.Ring().Run(ctx, func(rec []byte) error { seen += len(rec) / 32; return nil }, nil)
+	}()
+	lost, runs := 0, 0
+	for b.Loop() {
+		n, err := l.Run("p")
+		if err != nil {
+			b.Fatal(err)
+		}
+		lost += int(n)
+		runs++
+	}
+	cancel()
+	if err := <-done; err != nil {
+		b.Fatal(err)
+	}
+	l.Ring().Read(func([]byte) error { seen++; return nil })
+	if seen+lost != runs*each {
+		b.Errorf("%d seen and %d lost are not %d", seen, lost, runs*each)
+	}
+	b.ReportMetric(float64(seen)/b.Elapsed().Seconds(), "records/s")
+	b.ReportMetric(float64(lost)/float64(runs*each)*100, "%lost")
+}

@@ -165,6 +165,9 @@ func (a *attacher) kprobe(p *loadedProgram, point *probe.Point, cookie uint64) e
 	}
 	name := cString(target(point))
 	attr := &unix.PerfEventAttr{Type: pmu, Ext1: uint64(uintptr(pointer(name))), Ext2: point.Offset}
+	if target(point) == "" { // by address
+		attr.Ext1, attr.Ext2 = 0, point.Addr
+	}
 	if p.Return {
 		attr.Config |= 1
 	}
