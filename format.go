@@ -8,9 +8,9 @@ import (
 // Format gives a script in the standard form. The error is a *CompileError if it is no script.
 func Format(name, text string) (string, error) {
 	var diags diag.List
-	file := syntax.Parse(&diag.Source{Name: name, Text: text}, syntax.ParseOptions{}, &diags)
+	out := syntax.Format(&diag.Source{Name: name, Text: text}, &diags)
 	if diags.Errors() > 0 {
 		return "", &CompileError{Diags: diags.All}
 	}
-	return syntax.Print(file), nil
+	return out, nil
 }
