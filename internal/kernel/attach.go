@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"unsafe"
 
@@ -40,17 +41,30 @@ func (l *Loaded) Attach(ctx context.Context, progress func(done, total int)) ([]
 			a.total += len(p.Points)
 		}
 	}
-	for _, timers := range []bool{false, true} {
-		for _, p := range l.programs {
-			if (p.Type == PerfEvent) != timers {
-				continue
-			}
-			if err := a.attach(p); err != nil {
-				return a.failed, err
-			}
+	for _, p := range attachOrder(l.programs) {
+		if err := a.attach(p); err != nil {
+			return a.failed, err
 		}
 	}
 	return a.failed, nil
+}
+
+// attachOrder puts timers last. Of several programs at one place the kernel runs that first which came last (consumers are
+// put in front of the list, uprobe_register), and scripts expect theirs to run in the order they are written.
+func attachOrder(programs []*loadedProgram) []*loadedProgram {
+	var probes, others, timers []*loadedProgram
+	for _, p := range programs {
+		switch p.Type {
+		case Uprobe, Kprobe:
+			probes = append(probes, p)
+		case PerfEvent:
+			timers = append(timers, p)
+		default:
+			others = append(others, p)
+		}
+	}
+	slices.Reverse(probes)
+	return slices.Concat(probes, others, timers)
 }
 
 // attacher is one run of Attach.

@@ -189,6 +189,55 @@ func (g *gen) left(body *check.Block) {
 	b.Bind(stay)
 }
 
+// launder makes the verifier forget what it knows of the variables that a loop changes. It follows a callback from state
+// to state until nothing new comes, so a counter whose value it knows would be followed through each iteration, and, since
+// it does not see that a callback asked to stop, beyond the end.
+func (g *gen) launder(body *check.Block, cond check.Expr) {
+	b := g.b
+	unknown := ir.NoReg
+	done := map[*check.Var]bool{}
+	forget := func(v *check.Var) {
+		t := v.Type
+		if done[v] || !t.IsScalar() || t.Kind == types.Pointer && t.Space == types.BPF {
+			return
+		}
+		done[v] = true
+		place := g.variable(v)
+		if place.mem == nil {
+			return
+		}
+		if unknown == ir.NoReg {
+			// Always 0, but only the kernel's memory knows.
+			unknown = b.Load(8, b.MapValue(ZerosName, 0), 0)
+		}
+		base, off := g.ref(*place.mem)
+		b.Store(8, base, off, b.Op(ir.Add, b.Load(8, base, off), unknown))
+	}
+	v := visitor{
+		stmt: func(s check.Stmt) {
+			if s, ok := s.(*check.SetVar); ok {
+				forget(s.Var)
+			}
+		},
+		expr: func(e check.Expr) {
+			switch e := e.(type) {
+			case *check.IncDec:
+				if r, ok := e.Target.(*check.VarRef); ok {
+					forget(r.Var)
+				}
+			case *check.Call:
+				for _, a := range e.Args {
+					if a.Var != nil {
+						forget(a.Var)
+					}
+				}
+			}
+		},
+	}
+	v.block(body)
+	v.expression(cond)
+}
+
 // maxLoops is the kernel's limit for bpf_loop (BPF_MAX_LOOPS).
 const maxLoops = 1 << 23
 
@@ -206,6 +255,7 @@ func (g *gen) while(s *check.While) {
 		g.inlineLoop(s, func(end ir.Label) { g.cond(s.Cond, end, false) }, s.Body)
 		return
 	}
+	g.launder(s.Body, s.Cond)
 	f := g.callback(2, 1, func(f *ir.Builder) {
 		stop := f.Label()
 		on := f.Label()
@@ -251,6 +301,7 @@ func (g *gen) forRange(s *check.ForRange) {
 	g.limit(s)
 	b.SetImm(n, maxLoops)
 	b.Bind(fits)
+	g.launder(s.Body, nil)
 	f := g.callback(2, 1, func(f *ir.Builder) {
 		i := f.Load(8, g.frame, first.off)
 		f.Apply(ir.Add, i, f.Param(0))
@@ -292,6 +343,7 @@ func (g *gen) forMap(s *check.ForMap) {
 	v := g.variable(s.Var)
 	t := s.Var.Type
 	kf, vf := t.Fields[0], t.Fields[1]
+	g.launder(s.Body, nil)
 	f := g.callback(4, 3, func(f *ir.Builder) {
 		g.zeroPadding(*v.mem, t)
 		key := memory{space: inReg, base: f.Param(1)}
