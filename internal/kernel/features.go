@@ -134,7 +134,7 @@ func (x Feature) Info() FeatureInfo {
 	case RingBuf:
 		return FeatureInfo{"ring buffers", "5.8", func(*Features) bool { return haveRingBuf() }}
 	case UprobeMulti:
-		return FeatureInfo{"links of many uprobes", "6.6", func(*Features) bool { return haveMultiLink(attachUprobeMulti, 0) }}
+		return FeatureInfo{"links of many uprobes", "6.6", func(*Features) bool { return haveMultiLink(attachUprobeMulti) }}
 	case UprobeMultiPID:
 		// 46ba0e49b642 ("bpf: fix multi-uprobe PID filtering logic"): before it only the thread with that id ran the
 		// program.
@@ -217,11 +217,8 @@ func AllFeatures() []Feature {
 	return all
 }
 
-// Program types (enum bpf_prog_type) of probes.
-const (
-	progKprobe = 2
-	progXDP    = 6
-)
+// progKprobe is the type of uprobe programs (enum bpf_prog_type).
+const progKprobe = 2
 
 // helper is a feature that is a helper function, asked for in a kprobe program (uprobes are that type).
 func helper(name, since string, fn asm.BuiltinFunc) FeatureInfo {
@@ -306,8 +303,8 @@ func haveRingBuf() bool {
 
 // linkRoot asks for a link to offset 0 of "/", which can never be made: a kernel that knows the attach type looks at the
 // path and answers EBADF (not a regular file), all others EINVAL. No probe is placed.
-func linkRoot(attachType uint32, flags uint32, pid int32, insns asm.Instructions) error {
-	prog, err := loadRaw(progKprobe, attachType, flags, insns)
+func linkRoot(attachType uint32, pid int32) error {
+	prog, err := loadRaw(progKprobe, attachType, 0, returnZero())
 	if err != nil {
 		return err
 	}
@@ -327,19 +324,19 @@ func linkRoot(attachType uint32, flags uint32, pid int32, insns asm.Instructions
 	return err
 }
 
-func haveMultiLink(attachType, flags uint32) bool {
-	return errors.Is(linkRoot(attachType, flags, 0, returnZero()), unix.EBADF)
+func haveMultiLink(attachType uint32) bool {
+	return errors.Is(linkRoot(attachType, 0), unix.EBADF)
 }
 
 // haveMultiPID: kernels with the right filter refuse a negative pid before they look at the path.
 func haveMultiPID() bool {
-	return errors.Is(linkRoot(attachUprobeMulti, 0, -1, returnZero()), unix.EINVAL)
+	return errors.Is(linkRoot(attachUprobeMulti, -1), unix.EINVAL)
 }
 
 // haveSession: the attach type and the two functions that make it useful. 6.12 has the functions but refuses them in
 // uprobe programs.
 func haveSession(f *Features) bool {
-	if !haveMultiLink(attachUprobeSession, 0) {
+	if !haveMultiLink(attachUprobeSession) {
 		return false
 	}
 	b, err := f.BTF()
