@@ -156,7 +156,13 @@ func (inf *inferrer) callType(n *node) {
 	case "argN":
 		s.set(&n.slot, known(elemType(inf.argNType(n))).at(spaceOf(inf.act.kind)))
 	case "ctx":
-		s.set(&n.slot, pointer(types.TVoid, types.Kernel))
+		t := types.TVoid
+		if p := inf.act.points[0]; p.Kind == probe.Iter {
+			if r := inf.typeNamed("struct bpf_iter__" + p.Event); r != nil {
+				t = r
+			}
+		}
+		s.set(&n.slot, pointer(t, types.Kernel))
 	case "curtask":
 		t := inf.typeNamed("struct task_struct")
 		s.set(&n.slot, pointer(t, types.Kernel))

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"trocar/internal/binary/types"
+	"trocar/internal/script/diag"
+	"trocar/internal/script/syntax"
 )
 
 // setting is one name of the config block and the environment.
@@ -178,9 +180,17 @@ func DefaultConfig() Config {
 	}
 }
 
-// ReadConfig is the configuration of a script: the defaults, its config block, then the environment. It is needed before the
-// rest of a script can be checked (max_probes, missing_probes), so it can be had alone.
+// ReadConfig is the configuration of a script: the defaults, its config block, then the environment. It is needed before
+// probes are matched; give it to Check in Input.Config, so that it is not read twice.
+func ReadConfig(file *syntax.File, in *Input, diags *diag.List) Config {
+	c := &checker{in: in, file: file, diags: diags, said: map[string]bool{}}
+	return c.readConfig()
+}
+
 func (c *checker) readConfig() Config {
+	if c.in.Config != nil {
+		return *c.in.Config
+	}
 	cfg := DefaultConfig()
 	if c.in.ChildPID != 0 {
 		cfg.CacheUserSymbols = "PER_PROGRAM"

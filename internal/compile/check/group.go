@@ -76,30 +76,36 @@ func usesOf(act *action) uses {
 	return u
 }
 
+// place is what most points of one group have in common; points of one function or one file often share a scope.
+type place struct {
+	kind  probe.Kind
+	scope *probe.Scope
+}
+
 // group splits points by what the action depends on, in the order of their first members.
 func (c *checker) group(act *action, points []*probe.Point) [][]*probe.Point {
 	u := usesOf(act)
-	keys := map[*probe.Scope]string{} // points of one function or one file often share a scope
+	perFile := u.file && (c.in.Lookup.UserType != nil || c.in.Lookup.UserSymbol != nil)
+	known := map[place]int{}
 	index := map[string]int{}
 	var groups [][]*probe.Point
 	for _, p := range points {
-		scope, ok := keys[p.Scope]
-		if !ok {
-			scope = u.key(p.Scope)
-			keys[p.Scope] = scope
-		}
-		key := string(rune(p.Kind)) + scope
-		if u.file && c.in.Lookup.UserType != nil || u.file && c.in.Lookup.UserSymbol != nil {
-			key += "\x00" + p.Path
-		}
-		if u.probeName {
-			key += "\x00" + p.Name
-		}
-		i, ok := index[key]
-		if !ok {
-			i = len(groups)
-			index[key] = i
-			groups = append(groups, nil)
+		at := place{p.Kind, p.Scope}
+		i, ok := known[at]
+		if !ok || perFile || u.probeName {
+			key := fmt.Sprintf("%d %s", p.Kind, u.key(p.Scope))
+			if perFile {
+				key += "\x00" + p.Path
+			}
+			if u.probeName {
+				key += "\x00" + p.Name
+			}
+			if i, ok = index[key]; !ok {
+				i = len(groups)
+				index[key] = i
+				groups = append(groups, nil)
+			}
+			known[at] = i
 		}
 		groups[i] = append(groups[i], p)
 	}

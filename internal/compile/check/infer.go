@@ -1,6 +1,8 @@
 package check
 
 import (
+	"strings"
+
 	"trocar/internal/binary/types"
 )
 
@@ -251,6 +253,11 @@ func (inf *inferrer) visitIdent(n *node) {
 		inf.solver.set(&n.slot, known(t))
 		return
 	}
+	if strings.HasPrefix(n.str, "sarg") {
+		inf.errorf(n.span, "sarg* is deleted. This was deprecated in v0.21 and was last available in v0.24.").
+			Hint("Use *(reg(\"sp\") + <stack_offset>) instead.")
+		return
+	}
 	d := inf.errorf(n.span, "Unknown identifier: '%s'", n.str)
 	hintNear(d, n.str, inf.valueNames())
 }
@@ -458,6 +465,7 @@ func (inf *inferrer) visitAggregate(n *node) {
 	inf.useMap(m)
 	m.valued = true
 	inf.checkArgs(n)
+	inf.checkUnstable(n)
 	saved := inf.call
 	inf.call = n
 	key := n.kids[0]

@@ -11,6 +11,7 @@ type Input struct {
 	Options []Option // named parameters, for getopt
 	// Env looks up a variable of the environment (BPFTRACE_MAX_STRLEN …); nil: there are none.
 	Env      func(name string) (string, bool)
+	Config   *Config // see ReadConfig; nil: Check reads it
 	Unsafe   bool
 	ChildPID int    // -c: the held process; 0: none
 	PID      int    // -p
@@ -49,6 +50,8 @@ type Lookup struct {
 	UserType func(p *probe.Point, name string) *types.Type
 	// KernelType finds a type by name in the kernel's type information.
 	KernelType func(name string) *types.Type
+	// KernelEnumerator finds an enumerator of the kernel: its enum and value.
+	KernelEnumerator func(name string) (*types.Type, int64, bool)
 }
 
 // Symbol is a symbol of a file.

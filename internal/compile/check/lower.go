@@ -284,7 +284,19 @@ func (l *lowerer) name(span diag.Span, name string) *node {
 	if f := builtin.Lookup(name); f != nil && f.Variable {
 		return l.builtin(&node{op: opCall, span: span, str: name, fn: f, flag: true})
 	}
+	if k := l.in.Lookup.KernelEnumerator; k != nil && !isArgumentName(name) {
+		if t, v, ok := k(name); ok {
+			return &node{op: opEnum, span: span, str: name, num: uint64(v), typ: wideEnum(t)}
+		}
+	}
 	return &node{op: opIdent, span: span, str: name}
+}
+
+// isArgumentName tells whether a bare name is one that builtins take.
+func isArgumentName(name string) bool {
+	_, isMode := parseStackMode(name)
+	_, isClock := clockNamed(name)
+	return isMode || isClock || name == "curr_ns" || name == "init"
 }
 
 func (l *lowerer) unary(x *syntax.Unary) *node {

@@ -1,0 +1,42 @@
+package check
+
+import (
+	"trocar/internal/compile/builtin"
+	"trocar/internal/script/syntax"
+)
+
+// Needs is what the code of a probe asks of its points. It is told from the names alone, before anything is matched.
+type Needs struct {
+	Args   bool // args: from debug information, or the kernel
+	Retval bool // retval, which has a type in some probe kinds
+	Name   bool // probe or func
+}
+
+// NeedsOf looks through a probe whose macros are expanded.
+func NeedsOf(p *syntax.Probe) Needs {
+	var n Needs
+	note := func(name string) {
+		f := builtin.Lookup(name)
+		if f == nil {
+			return
+		}
+		switch f.ID {
+		case "args":
+			n.Args = true
+		case "retval":
+			n.Retval = true
+		case "probe", "func":
+			n.Name = true
+		}
+	}
+	syntax.Inspect(p, func(x syntax.Node) bool {
+		switch x := x.(type) {
+		case *syntax.Ident:
+			note(x.Name)
+		case *syntax.Call:
+			note(x.Name)
+		}
+		return true
+	})
+	return n
+}
