@@ -39,6 +39,10 @@ type Options struct {
 	IncludeDirs  []string
 	Includes     []string                    // headers to read first
 	Env          func(string) (string, bool) // settings (BPFTRACE_…); nil: none
+	// Filter leaves out probe points by their names; begin and end always stay. Nil: all are taken.
+	Filter func(name string) bool
+	// TraceableFunctions is a file with the kernel's functions, in place of tracefs' available_filter_functions.
+	TraceableFunctions string
 	// Mode "": all probes; "test" or "bench": only the test or bench probes.
 	Mode string
 	// Disable names kernel features to do without (as in KernelFeatures), to see what older kernels would do.
@@ -56,6 +60,7 @@ type Program struct {
 	features *kernel.Features
 	child    *target.Child
 	ns       *codegen.Namespace
+	probes   int
 }
 
 // CompileError holds what is wrong with a script.
@@ -118,11 +123,20 @@ func Compile(ctx context.Context, o Options) (p *Program, err error) {
 	}
 	matched := probe.MatchAll(file.Probes, probe.Options{
 		PID: o.PID, ChildPID: childPID, Unsafe: o.Unsafe, Missing: p.setting("missing_probes"), MaxProbes: p.limit("max_probes"),
+		Filter: o.Filter, TraceableFunctions: o.TraceableFunctions,
 	})
+	p.probes = matched.Count()
 	noMatch := diags.Errors() == 0 && matched.Diags.Errors() > 0
+	if p.probes == 0 && matched.Diags.Errors() == 0 {
+		matched.Diags.Errorf(diag.Span{}, "No probes to attach")
+		noMatch = true
+	}
 	diags.Append(&matched.Diags)
 	if err := p.failed(&diags, noMatch); err != nil {
 		return p, err
+	}
+	if !anyPoint(matched) {
+		return p, ErrNoProbes
 	}
 	p.typed = check.Check(file, matched.Matches, p.input(childPID), &diags)
 	if err := p.failed(&diags, false); err != nil {
@@ -133,7 +147,7 @@ func Compile(ctx context.Context, o Options) (p *Program, err error) {
 		pid = childPID
 	}
 	p.code = codegen.Compile(p.typed, codegen.Options{
-		Features: kernelFeatures{p.features}, Arch: arch(), PID: pid, Namespace: p.ns, CPUs: kernel.PossibleCPUs(), HelperErrors: o.HelperErrors,
+		Features: kernelFeatures{p.features}, TimeMap: p.timeMap(), Arch: arch(), PID: pid, Namespace: p.ns, CPUs: kernel.PossibleCPUs(), HelperErrors: o.HelperErrors,
 	}, &diags)
 	if err := p.failed(&diags, false); err != nil {
 		return p, err
@@ -146,12 +160,26 @@ func Compile(ctx context.Context, o Options) (p *Program, err error) {
 	return p, nil
 }
 
+// ErrNoProbes says that all probes of a script were left out, as it or the filter wanted.
+var ErrNoProbes = errors.New("no probes to attach")
+
+func anyPoint(matched *probe.Result) bool {
+	for _, matches := range matched.Matches {
+		for _, m := range matches {
+			if len(m.Points) > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // parse reads the script and its imports and expands macros.
 func (p *Program) parse(diags *diag.List) (*syntax.File, error) {
 	src := &diag.Source{Name: p.opts.ScriptName, Text: p.opts.Script}
 	file := syntax.Load(src, syntax.ParseOptions{
 		Params:  p.opts.Params,
-		Include: syntax.IncludeOptions{Dirs: p.opts.IncludeDirs},
+		Include: syntax.IncludeOptions{Dirs: p.opts.IncludeDirs, Files: p.opts.Includes},
 	}, diags)
 	if err := p.failed(diags, false); err != nil {
 		return nil, err
@@ -215,6 +243,20 @@ func (p *Program) input(childPID int) check.Input {
 	return in
 }
 
+// timeMap is the scalar map that stands for the clock of time series: with it they can be tested, and so can scripts.
+func (p *Program) timeMap() *check.Map {
+	if p.opts.Env == nil {
+		return nil
+	}
+	name, _ := p.opts.Env("BPFTRACE_DUMMY_TS_MAP")
+	for _, m := range p.typed.Maps {
+		if m.Name == name && m.Key == nil && m.Value.IsInteger() {
+			return m
+		}
+	}
+	return nil
+}
+
 func arch() *types.Arch {
 	if runtime.GOARCH == "arm64" {
 		return types.ARM64
@@ -230,8 +272,8 @@ func (p *Program) Close() {
 	}
 }
 
-// Probes is the number of points that the program attaches to.
-func (p *Program) Probes() int { return len(p.code.Points) }
+// Probes is the number of probes as users count them: a name counts once for each attach point, however many places it has.
+func (p *Program) Probes() int { return p.probes }
 
 // ErrUnknownStage says that Dump doesn't know a stage.
 var ErrUnknownStage = errors.New("unknown stage")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -86,10 +87,17 @@ func (a *app) trace(ctx context.Context, s *settings, p *script) error {
 	o := trocar.Options{
 		Script: p.text, ScriptName: p.name, Params: p.positional, Named: p.named,
 		PID: s.process, Command: s.command, Unsafe: s.unsafe, HelperErrors: s.warnings > 0,
-		IncludeDirs: s.includeDirs, Includes: s.includes, Env: os.LookupEnv, Disable: s.noFeatures,
+		IncludeDirs: s.includeDirs, Includes: s.includes, Env: os.LookupEnv, Disable: s.noFeatures, TraceableFunctions: s.traceable,
 	}
 	if s.mode == "test" || s.mode == "bench" {
 		o.Mode = s.mode
+	}
+	if s.filter != "" {
+		filter, err := regexp.Compile(s.filter)
+		if err != nil {
+			return usageErrorf("Invalid --probe-filter regex '%s': %v", s.filter, err)
+		}
+		o.Filter = filter.MatchString
 	}
 	if s.ahead != "" {
 		return a.writeAhead(ctx, s, o)

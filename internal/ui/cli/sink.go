@@ -101,6 +101,12 @@ func (k *sink) failure(err error) error {
 			}
 		}
 		return &statusError{status: status}
+	case errors.Is(err, trocar.ErrNoProbes):
+		if k.s.format != "json" && !k.s.quiet {
+			fmt.Fprintln(k.app.err, "No probes to attach") // bpftrace's line, to the letter
+			return &statusError{status: exitNoMatch}
+		}
+		status = exitNoMatch
 	case trocar.Unavailable(err):
 		status = exitNotPermitted
 	}
