@@ -141,11 +141,17 @@ func (fs *files) openName(file, name string) (*binary, error) {
 }
 
 func idOf(obj *objfile.File) fileID {
-	id := fileID{base: obj.Base()}
-	if f, err := os.Stat(obj.AttachPath()); err == nil {
-		if st, ok := f.Sys().(*syscall.Stat_t); ok {
-			id.Dev, id.Inode = st.Dev, st.Ino
-		}
+	st, err := os.Stat(obj.AttachPath())
+	if err != nil {
+		return fileID{base: obj.Base()}
+	}
+	return statID(st, obj.Base())
+}
+
+func statID(st os.FileInfo, base uint64) fileID {
+	id := fileID{base: base}
+	if st, ok := st.Sys().(*syscall.Stat_t); ok {
+		id.Dev, id.Inode = st.Dev, st.Ino
 	}
 	return id
 }
@@ -287,6 +293,10 @@ func (fs *files) openMapping(m *target.Mapping) (*binary, error) {
 		if b, err := fs.openName(name, name); err == nil {
 			return b, nil
 		}
+		// A process that only changed its root has its files mapped under paths of ours.
+		if b, err := fs.openName(m.Path, m.Path); err == nil && b.id.Inode == m.Inode {
+			return b, nil
+		}
 	}
 	// The kernel follows map_files to the file itself, whatever became of its name.
 	link := fmt.Sprintf("/proc/%d/map_files/%x-%x", fs.pid(), m.Start, m.End)
@@ -302,7 +312,10 @@ func (fs *files) openMapping(m *target.Mapping) (*binary, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &binary{name: name, path: link, obj: obj, id: fileID{FileID: target.FileID{Dev: m.Dev, Inode: m.Inode}}}
+	b := &binary{name: name, path: link, obj: obj}
+	if st, err := f.Stat(); err == nil {
+		b.id = statID(st, 0)
+	}
 	fs.open[link] = b
 	return b, nil
 }
@@ -344,9 +357,6 @@ func (fs *files) running() ([]*binary, error) {
 	}
 	add(fs.exe())
 	for _, m := range fs.mappedFiles() {
-		if len(out) > 0 && m.Path == strings.TrimPrefix(out[0].name, strings.TrimSuffix(fs.root.String(), "/")) {
-			continue // the program again
-		}
 		add(fs.openMapping(m))
 	}
 	if fs.mapsErr != nil && len(out) == 0 {

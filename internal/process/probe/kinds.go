@@ -88,10 +88,15 @@ func (k Kind) String() string {
 	return "probe"
 }
 
-// nearKinds are the kind names that resemble a word.
+// nearKinds are the kind names that resemble a word most.
 func nearKinds(all []kind, word string) (near []string) {
+	best := 2
 	for i := range all {
-		if objfile.EditDistance(strings.ToLower(word), all[i].name, 2) <= 2 {
+		d := objfile.EditDistance(strings.ToLower(word), all[i].name, best)
+		if d < best {
+			best, near = d, nil
+		}
+		if d <= best {
 			near = append(near, all[i].name)
 		}
 	}

@@ -190,7 +190,9 @@ func splitPattern(pattern string) *syntax.AttachPoint {
 
 func listSelf(m *matcher, s *spec) (out []listing) {
 	for _, name := range signals {
-		out = append(out, listing{name: "signal:" + name})
+		if matchGlob(s.target, "signal") && matchGlob(s.fn, name) {
+			out = append(out, listing{name: "signal:" + name})
+		}
 	}
 	return out
 }

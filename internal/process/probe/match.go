@@ -145,7 +145,11 @@ func (m *matcher) noPoints(p *syntax.Probe) {
 // if it is to be ignored.
 func (m *matcher) missing(s *spec, format string, args ...any) *diag.Diagnostic {
 	text := fmt.Sprintf(format, args...)
-	switch m.opts.Missing {
+	mode := m.opts.Missing
+	if mode != "ignore" && hasWildcard(s.target+s.ns+s.fn) {
+		mode = "warn" // a pattern may fit nothing; if nothing else is left of the probe either, that is an error
+	}
+	switch mode {
 	case "ignore":
 		return nil
 	case "warn":

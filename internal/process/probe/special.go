@@ -24,6 +24,9 @@ func parseSelf(m *matcher, s *spec) bool {
 		return m.argCount(s, 2)
 	}
 	s.target, s.fn = s.parts[0], s.parts[1]
+	if m.listing {
+		return true
+	}
 	if s.target != "signal" {
 		m.diags.Errorf(s.ap.Span, "%s is not a supported trigger", s.target).Hint("the form is %s", form(Self))
 		return false
