@@ -63,6 +63,14 @@ func TestQuery(t *testing.T) {
 			"_ZN63_$LT$depot_app..Shelf$LT$u8$GT$$u20$as$u20$depot_app..Label$GT$5label17h0123456789abcdefE", true},
 		{"depot_app::*", "", "_ZN9depot_app5depot5greet17h0123456789abcdefE", true},
 		{"depot_app::depot::greet", "", "_ZN9depot_app5depot5greet17h0123456789abcdefE.llvm.77", true},
+		{"depot_app::Shelf<u8>::put", "", "_RNvMCsabcd_9depot_appINtB2_5ShelfhE3putCsabcd_9depot_app", true},
+		{"depot_app::Shelf<u16>::put", "", "_RNvMCsabcd_9depot_appINtB2_5ShelfhE3putCsabcd_9depot_app", false},
+		{"depot_app::Shelf::put", "", "_RNvMCsabcd_9depot_appINtB2_5ShelfhE3putCsabcd_9depot_app", true},
+		{"<depot_app::Shelf<u8>>::put", "", "_RNvMCsabcd_9depot_appINtB2_5ShelfhE3putCsabcd_9depot_app", true},
+		{"Shelf::put", "cpp", "_ZN5ShelfIiE3putEi", true},
+		{"Shelf<int>::put", "cpp", "_ZN5ShelfIiE3putEi", true},
+		{"Shelf<char>::put", "cpp", "_ZN5ShelfIiE3putEi", false},
+		{"operator<", "cpp", "_ZltRK1AS1_", true},
 		{"hello_rust::fun1", "", "_RNvCs7NAv3frp1Oz_10hello_rust4fun1", true},
 		{"hello_rust::fun2", "", "_RNvCs7NAv3frp1Oz_10hello_rust4fun1", false},
 		{"_RNvCs7NAv3frp1Oz_10hello_rust4fun1", "", "_RNvCs7NAv3frp1Oz_10hello_rust4fun1", true},
@@ -177,7 +185,7 @@ fn main() { let mut a: Shelf<u8> = Shelf { items: vec![] }; let mut b: Shelf<u64
 		}
 		put := "depot_app::Shelf<T>::put"
 		if style == "v0" {
-			put = "<depot_app::Shelf<*>>::put"
+			put = "depot_app::Shelf<*>::put"
 		}
 		if n := len(match(t, f, put, "")); n != 2 {
 			t.Errorf("%s: %d functions put: %v", style, n, names(match(t, f, "*put*", "")))

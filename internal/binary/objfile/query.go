@@ -8,7 +8,7 @@ import (
 //
 //   - the name as in the file ("_ZN1A1bEi"), also with its version ("tally@TALLY_1", "tally@@TALLY_2");
 //   - the name as in the source without parameters ("A::b", "depot_app::Shelf<T>::put"), with or without the arguments of
-//     a template's last name ("max" fits "max<int>"), return types never counting;
+//     templates and generics ("max" fits "max<int>"), return types never counting;
 //   - the name with its parameters ("A::b(int)"), which picks one overload.
 //
 // Blanks that do not separate words are of no matter ("A<B<int> >").
@@ -96,7 +96,13 @@ func (q *Query) matchReadable(name string) bool {
 	if q.readable.match(bare) {
 		return true
 	}
-	return q.noTArgs && strings.HasSuffix(bare, ">") && q.readable.match(dropTemplateArgs(bare))
+	// Rust's newer mangling puts the type of a method in brackets: "<Shelf<u8>>::put" is "Shelf<u8>::put" in the source.
+	if plain := dropTypeBrackets(bare); plain != bare {
+		if bare = plain; q.readable.match(bare) {
+			return true
+		}
+	}
+	return q.noTArgs && strings.Contains(bare, "<") && q.readable.match(dropTemplateArgs(bare))
 }
 
 // squeeze removes the blanks that do not separate two words.
@@ -162,20 +168,50 @@ func dropABITags(s string) string {
 	}
 }
 
-// dropTemplateArgs removes a final "<…>".
-func dropTemplateArgs(s string) string {
+// dropTypeBrackets makes "T::f" of "<T>::f"; "<T as Trait>::f" stays.
+func dropTypeBrackets(s string) string {
+	if !strings.HasPrefix(s, "<") {
+		return s
+	}
 	depth := 0
-	for i := len(s) - 1; i > 0; i-- {
+	for i := 0; i < len(s); i++ {
 		switch s[i] {
-		case '>':
-			depth++
 		case '<':
+			depth++
+		case '>':
 			if depth--; depth == 0 {
-				return strings.TrimSuffix(s[:i], "::") // Rust writes f::<T>
+				if inner := s[1:i]; strings.HasPrefix(s[i+1:], "::") && !strings.Contains(inner, ">as ") && !strings.Contains(inner, " as ") {
+					return inner + s[i+1:]
+				}
+				return s
 			}
 		}
 	}
 	return s
+}
+
+// dropTemplateArgs removes all "<…>" that follow a name, and the "::" in front of them that Rust writes. Operators whose
+// names have these signs stay as they are.
+func dropTemplateArgs(s string) string {
+	if strings.Contains(s, "operator") {
+		return s
+	}
+	var b strings.Builder
+	depth := 0
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '<' && (depth > 0 || i > 0 && (wordByte(s[i-1]) || s[i-1] == ':')):
+			depth++
+		case c == '>' && depth > 0:
+			depth--
+		case depth > 0:
+		case c == ':' && strings.HasPrefix(s[i:], "::<"):
+			i++
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
 }
 
 // needle is a word that a mangled name must hold literally for its readable form to fit the pattern, or "". It spares

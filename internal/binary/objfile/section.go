@@ -38,6 +38,21 @@ func (f *File) Data(name string) (data []byte, err error) {
 	return nil, fmt.Errorf("%s: %s: %w", f.path, name, ErrNoSection)
 }
 
+// AllData is the content of all sections of a name: relocatable files may have several, one for each section group.
+func (f *File) AllData(name string) (all [][]byte, err error) {
+	defer Guard(&err)()
+	for i := range f.sections {
+		if s := &f.sections[i]; s.Name == name && s.Type != shtNoBits {
+			data, err := f.content(s)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, data)
+		}
+	}
+	return all, nil
+}
+
 func (f *File) content(s *Section) ([]byte, error) {
 	if s.Type == shtNoBits {
 		return nil, fmt.Errorf("%s: %s: %w", f.path, s.Name, ErrNoSection)
