@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"time"
 
 	"trocar/internal/binary/types"
 	"trocar/internal/compile/codegen"
@@ -131,8 +132,16 @@ func (r *run) series(m *result.Map, s *codegen.Storage, rows []row) {
 			continue
 		}
 		m.Entries = append(m.Entries, result.Entry{Key: row.key, Value: result.Value{Kind: result.Series, Series: result.NewSeries(
-			cells[i], duration(t.Series.IntervalNS), t.Series.Count, last, !t.Series.Signed, r.wall.Time)}})
+			cells[i], duration(t.Series.IntervalNS), t.Series.Count, last, !t.Series.Signed, r.seriesTime)}})
 	}
+}
+
+// seriesTime is the time of day of a series' clock.
+func (r *run) seriesTime(ns uint64) time.Time {
+	if r.timeMap() != nil {
+		return time.Unix(0, int64(ns))
+	}
+	return r.wall.Time(ns)
 }
 
 // zeroEntry is what a scalar map reads as before it is set.
@@ -150,7 +159,7 @@ func mapKind(t *types.Type) result.MapKind {
 		return result.HistMap
 	case types.LHist:
 		return result.LHistMap
-	case types.Stats:
+	case types.Stats, types.Avg:
 		return result.StatsMap
 	case types.TSeries:
 		return result.SeriesMap

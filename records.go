@@ -3,11 +3,13 @@ package trocar
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"time"
 	"unsafe"
 
@@ -19,6 +21,9 @@ import (
 // record handles one record of the ring.
 func (r *run) record(rec []byte) error {
 	r.records++
+	if r.exiting && !r.ending {
+		return nil // exit() was called: what came behind it is not wanted
+	}
 	if len(rec) < 8 {
 		return fmt.Errorf("a record of %d bytes came from the ring buffer", len(rec))
 	}
@@ -86,6 +91,10 @@ func (r *run) other(l *codegen.Layout, id int) error {
 	case codegen.RecCat:
 		return r.cat(l, string(r.formats[id].Append(nil, r.values)))
 	case codegen.RecSystem:
+		if r.ctx.Err() != nil && !r.ending {
+			r.unrun++
+			return nil
+		}
 		return r.system(l, string(r.formats[id].Append(nil, r.values)))
 	case codegen.RecExit:
 		if len(r.values) > 0 {
@@ -118,22 +127,23 @@ func place(e *result.Event, span diag.Span) {
 func (r *run) cat(l *codegen.Layout, name string) error {
 	f, err := os.Open(name)
 	if err != nil {
-		return r.emit(&result.Event{Kind: result.EvNotice, Level: result.Error, Text: fmt.Sprintf("failed to open file '%s': %v", name, cause(err))})
+		return r.emit(&result.Event{Kind: result.EvNotice, Level: result.Error, Text: fmt.Sprintf("failed to open file '%s' (%s)", name, cause(err))})
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, int64(r.typed.Config.MaxCatBytes)))
 	if err != nil {
-		return r.emit(&result.Event{Kind: result.EvNotice, Level: result.Error, Text: fmt.Sprintf("failed to read file '%s': %v", name, cause(err))})
+		return r.emit(&result.Event{Kind: result.EvNotice, Level: result.Error, Text: fmt.Sprintf("failed to read file '%s' (%s)", name, cause(err))})
 	}
 	return r.emit(&result.Event{Kind: result.EvCat, Text: string(text), Action: l.Action})
 }
 
-// cause is an error without the path that the message has already.
-func cause(err error) error {
-	if p, ok := err.(*os.PathError); ok {
-		return p.Err
+// cause is an error without the path that the message has already, in the C library's words.
+func cause(err error) string {
+	var errno syscall.Errno
+	if errors.As(err, &errno) {
+		return result.Strerror(int64(errno))
 	}
-	return err
+	return err.Error()
 }
 
 // system runs a command and shows what it prints.

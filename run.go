@@ -50,7 +50,10 @@ type run struct {
 	event   result.Event
 
 	exit    Exit
-	exiting bool
+	exiting bool // exit() was called
+	ending  bool // the end probes run
+	ctx     context.Context
+	unrun   uint64   // commands of system() that came too late
 	quiet   int      // empty looks at the ring in a row
 	records int      // since the last look
 	told    []uint64 // losses already reported, by counter
@@ -160,6 +163,7 @@ func (r *run) control(idle bool) error {
 func (r *run) trace(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	r.ctx = ctx
 	if err := r.special(probe.Begin); err != nil {
 		return err
 	}
@@ -212,6 +216,7 @@ func (r *run) finish() error {
 		}
 		r.child = nil
 	}
+	r.ending = true
 	if err := r.special(probe.End); err != nil {
 		return err
 	}
@@ -223,6 +228,11 @@ func (r *run) finish() error {
 	}
 	if r.typed.Config.PrintMapsOnExit && !r.opts.DryRun {
 		if err := r.printMaps(); err != nil {
+			return err
+		}
+	}
+	if r.unrun > 0 {
+		if err := r.emit(&result.Event{Kind: result.EvLost, N: r.unrun, Cause: "commands of system(), which were not run before the end"}); err != nil {
 			return err
 		}
 	}
@@ -256,6 +266,9 @@ func (r *run) read() error {
 
 // special runs the begin or end probes, in the order of the script.
 func (r *run) special(kind probe.Kind) error {
+	if r.opts.DryRun {
+		return nil
+	}
 	for _, p := range r.code.Programs {
 		if p.Class != codegen.Test || p.Points[0].Kind != kind {
 			continue
@@ -341,7 +354,7 @@ func (r *run) unattached(failed []kernel.AttachError) error {
 	if len(failed) == 0 || r.typed.Config.MissingProbes == "ignore" {
 		return nil
 	}
-	if r.typed.Config.MissingProbes == "error" || len(failed) == r.Probes() {
+	if r.typed.Config.MissingProbes == "error" || len(failed) == len(r.code.Points) {
 		return &failed[0]
 	}
 	for i := range failed {

@@ -136,6 +136,7 @@ func Compile(ctx context.Context, o Options) (p *Program, err error) {
 		return p, err
 	}
 	if !anyPoint(matched) {
+		p.warn(&diags)
 		return p, ErrNoProbes
 	}
 	p.typed = check.Check(file, matched.Matches, p.input(childPID), &diags)
@@ -152,11 +153,7 @@ func Compile(ctx context.Context, o Options) (p *Program, err error) {
 	if err := p.failed(&diags, false); err != nil {
 		return p, err
 	}
-	if p.opts.Warn != nil {
-		for _, d := range diags.All {
-			p.opts.Warn(d)
-		}
-	}
+	p.warn(&diags)
 	return p, nil
 }
 
@@ -191,18 +188,24 @@ func (p *Program) parse(diags *diag.List) (*syntax.File, error) {
 	return file, nil
 }
 
+// warn passes on what is no error.
+func (p *Program) warn(diags *diag.List) {
+	if p.opts.Warn == nil {
+		return
+	}
+	for _, d := range diags.All {
+		if d.Severity != diag.Error {
+			p.opts.Warn(d)
+		}
+	}
+}
+
 // failed turns errors in the list into one error.
 func (p *Program) failed(diags *diag.List, noMatch bool) error {
 	if diags.Errors() == 0 {
 		return nil
 	}
-	if p.opts.Warn != nil {
-		for _, d := range diags.All {
-			if d.Severity != diag.Error {
-				p.opts.Warn(d)
-			}
-		}
-	}
+	p.warn(diags)
 	return &CompileError{Diags: diags.All, NoMatch: noMatch}
 }
 

@@ -5,12 +5,15 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"runtime"
 	"syscall"
 
 	"trocar/internal/ui/cli"
 )
 
 func main() {
+	// The begin and end probes run on the thread that calls them: as in bpftrace, their tid is then the pid.
+	runtime.LockOSThread()
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)

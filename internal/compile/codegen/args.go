@@ -278,6 +278,9 @@ func (g *gen) argsPlace(e *check.ArgsRef) memory {
 // argsMember is a field of `args` in memory.
 func (g *gen) argsMember(r *check.ArgsRef, e *check.Member) memory {
 	if g.argsInMemory() {
+		if e.Field.DataLoc {
+			refuse(e.Span, "internal: the place of %q is computed", e.Field.Name)
+		}
 		if e.T.IsScalar() {
 			return memory{space: inCtx, off: e.Field.Offset}
 		}

@@ -57,6 +57,7 @@ type Options struct {
 	Namespace    *Namespace // ours, if it is not the initial one
 	CPUs         int        // possible CPUs
 	HelperErrors bool       // report each failed read of memory (-k)
+	TimeMap      *check.Map // stands for the clock of time series; nil: the boot clock
 }
 
 // Class is the type of a BPF program.
@@ -164,8 +165,9 @@ type compiler struct {
 	opts                    Options
 	prog                    *check.Program
 	out                     *Output
-	scratch                 int // size of a scratch buffer
-	zeros                   int // size of the zeros map's value
+	scratch                 int  // size of a scratch buffer
+	zeros                   int  // size of the zeros map's value
+	bigScratch              bool // more than a per-CPU map may hold: a common map with buffers for each CPU
 	strings                 []byte
 	stringAt                map[string]int
 	usesPoints, usesControl bool
@@ -194,11 +196,42 @@ func Compile(prog *check.Program, opts Options, diags *diag.List) (out *Output) 
 	for _, m := range prog.Maps {
 		c.storage(m)
 	}
+	mark := c.mark()
 	for _, a := range prog.Actions {
 		c.action(a)
 	}
+	if c.scratch > maxPerCPU-scratchHeader {
+		// Values of per-CPU maps are limited: begin again with buffers in a common map.
+		c.reset(mark)
+		c.bigScratch = true
+		for _, a := range prog.Actions {
+			c.action(a)
+		}
+	}
 	c.ownMaps()
 	return c.out
+}
+
+// maxPerCPU is the largest value of a per-CPU map (PCPU_MIN_UNIT_SIZE); maxScratch is what we allow in any case.
+const (
+	maxPerCPU  = 32 << 10
+	maxScratch = 1 << 20
+)
+
+// compilerMark is how much output there was at a time.
+type compilerMark struct{ programs, maps, layouts, points, losses, formats int }
+
+func (c *compiler) mark() compilerMark {
+	o := c.out
+	return compilerMark{len(o.Programs), len(o.Maps), len(o.Layouts), len(o.Points), len(o.Losses), len(o.Formats)}
+}
+
+// reset takes back what came since a mark.
+func (c *compiler) reset(m compilerMark) {
+	o := c.out
+	o.Programs, o.Maps, o.Layouts, o.Points = o.Programs[:m.programs], o.Maps[:m.maps], o.Layouts[:m.layouts], o.Points[:m.points]
+	o.Losses, o.Formats = o.Losses[:m.losses], o.Formats[:m.formats]
+	c.scratch, c.usesPoints = 0, false
 }
 
 // loss registers a counter and returns its index.
@@ -303,7 +336,11 @@ func (c *compiler) ownMaps() {
 	add(array(ControlName, ControlSize))
 	add(array(ZerosName, (c.zeros+7)&^7))
 	if c.scratch > 0 {
-		add(&ebpf.MapSpec{Name: ScratchName, Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: uint32(scratchHeader + (c.scratch+7)&^7), MaxEntries: scratchBuffers})
+		m := &ebpf.MapSpec{Name: ScratchName, Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: uint32(scratchHeader + roundUp(c.scratch)), MaxEntries: scratchBuffers}
+		if c.bigScratch {
+			m.Type, m.MaxEntries = ebpf.Array, uint32(scratchBuffers*c.opts.CPUs)
+		}
+		add(m)
 	}
 	if len(c.strings) > 0 {
 		m := array(StringsName, (len(c.strings)+7)&^7)

@@ -215,7 +215,11 @@ func (g *gen) debugf(e *check.Call) {
 	at := g.c.text(format)
 	args := []ir.Operand{ir.MV(StringsName, at), ir.I(int64(len(format)))}
 	for _, a := range e.Args {
-		args = append(args, ir.R(g.scalar(a.Expr)))
+		if a.Expr.Type().IsScalar() {
+			args = append(args, ir.R(g.scalar(a.Expr)))
+			continue
+		}
+		args = append(args, ir.R(g.ptr(g.own(g.place(a.Expr), a.Expr.Type().Size, e.Span))))
 	}
 	if len(args) > 5 {
 		refuse(e.Span, "debugf takes at most three values")

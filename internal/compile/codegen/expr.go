@@ -1,6 +1,8 @@
 package codegen
 
 import (
+	"github.com/cilium/ebpf/asm"
+
 	"trocar/internal/binary/types"
 	"trocar/internal/compile/check"
 	"trocar/internal/compile/ir"
@@ -305,8 +307,11 @@ func (g *gen) member(e *check.Member) ir.Reg {
 	if r, ok := e.X.(*check.ArgsRef); ok && !g.argsInMemory() {
 		return g.argsMemberScalar(r, e)
 	}
-	m := g.place(e)
 	f := e.Field
+	if f.DataLoc {
+		return g.dataLoc(e)
+	}
+	m := g.place(e)
 	if f.BitSize == 0 {
 		return g.load(m, e.T.Size, e.T.Signed, e.Span)
 	}
@@ -325,6 +330,25 @@ func (g *gen) member(e *check.Member) ir.Reg {
 		b.ApplyImm(ir.Shr, r, int64(64-f.BitSize))
 	}
 	return r
+}
+
+// dataLoc is the address of a field of variable length in a tracepoint's record: its lower 16 bits are the offset in the
+// record (include/trace/trace_events.h, __data_loc).
+func (g *gen) dataLoc(e *check.Member) ir.Reg {
+	b := g.b
+	if _, ok := e.X.(*check.ArgsRef); ok {
+		r := b.Load(4, g.context(), e.Field.Offset)
+		b.ApplyImm(ir.And, r, 0xffff)
+		p := b.Copy(g.context())
+		// The context is not to be computed with; as a number it is an address like any other.
+		tmp := memory{space: onStack, off: b.Slot(8)}
+		g.store(tmp, 8, p)
+		b.Do(asm.FnProbeReadKernel, g.addr(tmp.at(0)), ir.I(8), ir.A(ir.FP, tmp.off))
+		b.Apply(ir.Add, r, b.Load(8, ir.FP, tmp.off))
+		return r
+	}
+	refuse(e.Span, "%q can only be used as args.%s", e.Field.Name, e.Field.Name)
+	return ir.NoReg
 }
 
 // indexPlace is the memory of an element. Behind a pointer any index is allowed; in an array one beyond the end stays

@@ -121,8 +121,15 @@ func (g *gen) acquire(quit ir.Label) {
 	b.StoreImm(8, ir.FP, key, 0)
 	top, next, got := b.Label(), b.Label(), b.Label()
 	i := b.Imm(0)
+	first := ir.NoReg
+	if g.c.bigScratch {
+		first = b.OpImm(ir.Mul, b.Call(asm.FnGetSmpProcessorId), scratchBuffers)
+	}
 	b.Bind(top)
 	b.Store(4, ir.FP, key, i)
+	if first != ir.NoReg {
+		b.Store(4, ir.FP, key, b.Op(ir.Add, first, i))
+	}
 	p := b.Call(asm.FnMapLookupElem, ir.M(ScratchName), ir.A(ir.FP, key))
 	b.IfImm(ir.EQ, p, 0, next)
 	var old ir.Reg
@@ -213,8 +220,8 @@ func (g *gen) reserve(size int) int {
 	at := g.top
 	g.top += (size + 7) &^ 7
 	g.most = max(g.most, g.top)
-	if g.most > 32<<10-64 {
-		refuse(g.act.Span, "this action needs more than the %d KiB of memory that a probe may use", 32)
+	if g.most > maxScratch {
+		refuse(g.act.Span, "this action needs more than the %d KiB of memory that a probe may use", maxScratch>>10)
 	}
 	return at
 }

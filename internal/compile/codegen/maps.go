@@ -122,6 +122,7 @@ func (g *gen) mapScalar(e *check.MapGet) ir.Reg {
 	}
 	r, end := b.Imm(0), b.Label()
 	p := g.entry(e.Map, e.Key)
+	g.missing(p, e)
 	b.IfImm(ir.EQ, p, 0, end)
 	b.LoadTo(r, ir.Size(t.Size), p, 0)
 	b.Extend(r, t.Size, t.Signed)
@@ -138,11 +139,24 @@ func (g *gen) mapMemory(e *check.MapGet) memory {
 	p := g.entry(e.Map, e.Key)
 	if s := g.storage(e.Map); !s.Scalar || s.PerCPU {
 		found := b.Label()
+		g.missing(p, e)
 		b.IfImm(ir.NE, p, 0, found)
 		b.Set(p, b.MapValue(ZerosName, 0))
 		b.Bind(found)
 	}
 	return memory{space: inReg, base: p}
+}
+
+// missing reports the reading of an entry that is not there, if asked for.
+func (g *gen) missing(p ir.Reg, e *check.MapGet) {
+	if !g.c.opts.HelperErrors {
+		return
+	}
+	b := g.b
+	found := b.Label()
+	b.IfImm(ir.NE, p, 0, found)
+	g.helperError("map_lookup_elem", b.Imm(0), e.Span)
+	b.Bind(found)
 }
 
 // setMap assigns an entry.
@@ -412,7 +426,12 @@ func (g *gen) linearIndex(n ir.Reg, t *types.Type) ir.Reg {
 func (g *gen) series(p, n ir.Reg, t *types.Type) {
 	b := g.b
 	s := t.Series
-	now := b.Call(asm.FnKtimeGetBootNs)
+	now := b.Reg()
+	if m := g.c.opts.TimeMap; m != nil {
+		b.LoadTo(now, ir.Size(m.Value.Size), b.MapValue(g.storage(m).Name, scalarHeader), 0)
+	} else {
+		b.Set(now, b.Call(asm.FnKtimeGetBootNs))
+	}
 	epoch := b.Copy(now)
 	b.Apply(ir.Div, epoch, b.Imm(int64(s.IntervalNS)))
 	at := b.OpImm(ir.Mod, epoch, int64(s.Count))

@@ -36,6 +36,9 @@ func (m memory) at(off int) memory { m.off += off; return m }
 // direct tells whether loads and stores reach the memory without a helper.
 func (m memory) direct() bool { return m.space <= inCtx }
 
+// maxOffset is how far behind a register instructions reach, with room for a value behind it.
+const maxOffset = 1<<15 - 1<<13
+
 // ref gives base register and offset for instructions.
 func (g *gen) ref(m memory) (ir.Reg, int) {
 	switch m.space {
@@ -44,6 +47,9 @@ func (g *gen) ref(m memory) (ir.Reg, int) {
 	case inFrame:
 		return g.frame, m.off
 	case inScratch:
+		if m.off > maxOffset {
+			return g.b.Addr(g.buf, m.off), 0
+		}
 		return g.buf, m.off
 	case inCtx:
 		return g.ctx, m.off

@@ -1,0 +1,642 @@
+package codegen_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+	"sort"
+
+	"trocar/internal/binary/types"
+	"trocar/internal/compile/check"
+)
+
+// interp runs a typed program in Go, by the meaning that check/program.go gives to the tree. Every value is the bytes it has in
+// memory. It shares no code with the package under test.
+type interp struct {
+	prog *check.Program
+	user *userMemory
+
+	vars map[*check.Var][]byte
+	maps map[*check.Map]map[string][]byte // value by key; scalar maps have the key ""
+	sent []record
+	lost int // reads of memory that failed
+
+	steps int
+}
+
+// record is what a program sends: the format or the text of an error, and the arguments; those of strings that are sent with
+// their length have no padding.
+type record struct {
+	text string
+	args [][]byte
+}
+
+// userMemory is memory of this process that programs read.
+type userMemory struct {
+	addr  uint64
+	bytes []byte // what is behind it can't be read
+}
+
+// read gives n bytes at an address, nil if they can't all be read.
+func (m *userMemory) read(addr uint64, n int) []byte {
+	if m == nil || addr < m.addr || addr-m.addr > uint64(len(m.bytes)) || uint64(n) > uint64(len(m.bytes))-(addr-m.addr) {
+		return nil
+	}
+	return m.bytes[addr-m.addr:][:n]
+}
+
+// text gives the bytes up to a NUL, at most n; false if memory ends before.
+func (m *userMemory) text(addr uint64, n int) ([]byte, bool) {
+	var s []byte
+	for len(s) < n {
+		b := m.read(addr+uint64(len(s)), 1)
+		if b == nil {
+			return nil, false
+		}
+		if b[0] == 0 {
+			break
+		}
+		s = append(s, b[0])
+	}
+	return s, true
+}
+
+// leaving is how a statement ends other than by falling through.
+type leaving string
+
+func newInterp(prog *check.Program, user *userMemory) *interp {
+	return &interp{prog: prog, user: user, maps: map[*check.Map]map[string][]byte{}}
+}
+
+func (in *interp) run(a *check.Action) {
+	in.vars = map[*check.Var][]byte{}
+	for _, v := range a.Vars {
+		in.vars[v] = make([]byte, v.Type.Size)
+	}
+	if a.Pred != nil && in.num(a.Pred) == 0 {
+		return
+	}
+	in.block(a.Body)
+}
+
+// put makes the bytes of a number.
+func put(v uint64, size int) []byte {
+	var word [8]byte
+	binary.LittleEndian.PutUint64(word[:], v)
+	return append([]byte(nil), word[:size]...)
+}
+
+// get reads a number of a type, extended to 64 bits by its sign.
+func get(b []byte, t *types.Type) uint64 {
+	var word [8]byte
+	copy(word[:], b[:t.Size])
+	v := binary.LittleEndian.Uint64(word[:])
+	if t.Signed {
+		shift := 64 - 8*t.Size
+		v = uint64(int64(v<<shift) >> shift)
+	}
+	return v
+}
+
+func (in *interp) num(e check.Expr) uint64 { return get(in.eval(e), e.Type()) }
+
+func boolean(b bool) uint64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// cstring is the text of a string: up to a NUL, or all of it.
+func cstring(b []byte) []byte {
+	if i := bytes.IndexByte(b, 0); i >= 0 {
+		return b[:i]
+	}
+	return b
+}
+
+// padded gives b size bytes, cut or with zeros behind.
+func padded(b []byte, size int) []byte {
+	out := make([]byte, size)
+	copy(out, b)
+	return out
+}
+
+func (in *interp) eval(e check.Expr) []byte {
+	t := e.Type()
+	switch e := e.(type) {
+	case *check.Const:
+		return put(e.Value, t.Size)
+	case *check.StrConst:
+		return padded([]byte(e.Value), t.Size)
+	case *check.VarRef:
+		return bytes.Clone(in.vars[e.Var])
+	case *check.MapGet:
+		return in.mapGet(e)
+	case *check.Unary:
+		x := in.num(e.X)
+		switch e.Op {
+		case "!":
+			return put(boolean(x == 0), 1)
+		case "-":
+			return put(-x, t.Size)
+		}
+		return put(^x, t.Size)
+	case *check.Binary:
+		return put(in.binary(e), t.Size)
+	case *check.Logic:
+		x := in.num(e.X) != 0
+		if x == (e.Op == "&&") {
+			x = in.num(e.Y) != 0
+		}
+		return put(boolean(x), 1)
+	case *check.Ternary:
+		if in.num(e.Cond) != 0 {
+			return in.eval(e.Then)
+		}
+		return in.eval(e.Else)
+	case *check.Cast:
+		return cast(in.eval(e.X), e.X.Type(), t)
+	case *check.IncDec:
+		return in.incDec(e)
+	case *check.Deref:
+		return in.read(in.num(e.X), t.Size)
+	case *check.Member:
+		x := in.eval(e.X)
+		f := e.Field
+		if f.BitSize == 0 {
+			return bytes.Clone(x[f.Offset:][:f.Type.Size])
+		}
+		return bitField(x, f)
+	case *check.Index:
+		x, xt := in.eval(e.X), e.X.Type()
+		i, n := in.num(e.I), xt.Len
+		if xt.Kind == types.String {
+			n = xt.Size
+		}
+		if i >= uint64(n) {
+			in.sent = append(in.sent, record{text: "Array access out of bounds. This can lead to unexpected results."})
+			return make([]byte, t.Size)
+		}
+		return bytes.Clone(x[int(i)*t.Size:][:t.Size])
+	case *check.TupleLit:
+		out := make([]byte, t.Size)
+		for i, x := range e.Elems {
+			copy(out[t.Fields[i].Offset:], in.eval(x))
+		}
+		return out
+	case *check.BlockExpr:
+		in.block(e.Body)
+		return in.eval(e.Value)
+	case *check.Call:
+		return in.call(e)
+	}
+	panic(fmt.Sprintf("no meaning for %T", e))
+}
+
+// read reads user memory; what can't be read is zero.
+func (in *interp) read(addr uint64, n int) []byte {
+	b := in.user.read(addr, n)
+	if b == nil {
+		in.lost++
+		return make([]byte, n)
+	}
+	return bytes.Clone(b)
+}
+
+func bitField(x []byte, f types.Field) []byte {
+	v := uint64(0)
+	for i := range f.BitSize { // bit by bit
+		at := 8*f.Offset + f.BitOffset + i
+		v |= uint64(x[at/8]>>(at%8)&1) << i
+	}
+	if f.Type.Signed && v>>(f.BitSize-1)&1 != 0 {
+		v |= ^uint64(0) << f.BitSize
+	}
+	return put(v, f.Type.Size)
+}
+
+func (in *interp) binary(e *check.Binary) uint64 {
+	t := e.X.Type()
+	if !t.IsScalar() {
+		x, y := in.eval(e.X), in.eval(e.Y)
+		var same bool
+		switch t.Kind {
+		case types.String:
+			same = bytes.Equal(cstring(x), cstring(y))
+		default:
+			same = bytes.Equal(x, y)
+		}
+		return boolean(same == (e.Op == "=="))
+	}
+	x, y := in.num(e.X), in.num(e.Y)
+	sx, sy := int64(x), int64(y)
+	switch e.Op {
+	case "==":
+		return boolean(x == y)
+	case "!=":
+		return boolean(x != y)
+	case "<", ">", "<=", ">=":
+		less, more := x < y, x > y
+		if t.Signed {
+			less, more = sx < sy, sx > sy
+		}
+		switch e.Op {
+		case "<":
+			return boolean(less)
+		case ">":
+			return boolean(more)
+		case "<=":
+			return boolean(!more)
+		}
+		return boolean(!less)
+	case "+":
+		return x + y
+	case "-":
+		return x - y
+	case "*":
+		return x * y
+	case "&":
+		return x & y
+	case "|":
+		return x | y
+	case "^":
+		return x ^ y
+	case "<<":
+		return x << (y & 63)
+	case ">>":
+		if t.Signed {
+			return uint64(sx >> (y & 63))
+		}
+		return x >> (y & 63)
+	case "/", "%":
+		if y == 0 {
+			in.sent = append(in.sent, record{text: "Divide or modulo by 0 detected. This can lead to unexpected results. 1 is being used as the result."})
+			return 1
+		}
+		switch {
+		case t.Signed && e.Op == "/":
+			return uint64(sx / sy)
+		case t.Signed:
+			return uint64(sx % sy)
+		case e.Op == "/":
+			return x / y
+		}
+		return x % y
+	}
+	panic("no meaning for operator " + e.Op)
+}
+
+func cast(v []byte, from, to *types.Type) []byte {
+	switch {
+	case from.IsScalar() && to.Kind == types.Bool:
+		return put(boolean(get(v, from) != 0), 1)
+	case from.IsScalar() && to.IsScalar():
+		return put(get(v, from), to.Size)
+	case from.IsScalar() && to.Kind == types.Array:
+		return padded(v, to.Size)
+	case from.Kind == types.Array && to.IsScalar():
+		return padded(v, to.Size)
+	case from.IsText() && to.Kind == types.String:
+		return padded(cstring(v), to.Size)
+	case from.Kind == types.Tuple, from.Kind == types.Record:
+		out := make([]byte, to.Size)
+		for i, f := range to.Fields {
+			g := from.Fields[i]
+			if from.Kind == types.Record {
+				g, _ = from.Field(f.Name)
+			}
+			copy(out[f.Offset:], cast(v[g.Offset:][:g.Type.Size], g.Type, f.Type))
+		}
+		return out
+	}
+	return padded(v, to.Size) // strings, buffers, string to array
+}
+
+func (in *interp) key(m *check.Map, key check.Expr) string {
+	if key == nil {
+		return ""
+	}
+	return string(padded(in.eval(key), m.Key.Size))
+}
+
+func (in *interp) entries(m *check.Map) map[string][]byte {
+	if in.maps[m] == nil {
+		in.maps[m] = map[string][]byte{}
+	}
+	return in.maps[m]
+}
+
+func (in *interp) mapGet(e *check.MapGet) []byte {
+	v := in.entries(e.Map)[in.key(e.Map, e.Key)]
+	t := e.Map.Value
+	if v == nil {
+		v = make([]byte, t.Size)
+	}
+	switch t.Kind {
+	case types.Min, types.Max:
+		return aggregateNumber(v, t)
+	case types.Avg:
+		total, n := word(v, 0), word(v, 1)
+		switch {
+		case n == 0:
+			return put(0, 8)
+		case t.Signed:
+			return put(uint64(int64(total)/int64(n)), 8)
+		}
+		return put(total/n, 8)
+	}
+	return bytes.Clone(v)
+}
+
+func word(b []byte, i int) uint64 { return binary.LittleEndian.Uint64(b[8*i:]) }
+
+func setWord(b []byte, i int, v uint64) { binary.LittleEndian.PutUint64(b[8*i:], v) }
+
+// aggregateNumber is the number that min and max keep (0 if there is none yet).
+func aggregateNumber(v []byte, t *types.Type) []byte {
+	if word(v, 1) == 0 {
+		return put(0, 8)
+	}
+	return put(word(v, 0), 8)
+}
+
+// incDec changes a variable or map entry.
+func (in *interp) incDec(e *check.IncDec) []byte {
+	t := e.Target.Type()
+	var old []byte
+	set := func([]byte) {}
+	switch x := e.Target.(type) {
+	case *check.VarRef:
+		old = bytes.Clone(in.vars[x.Var])
+		set = func(v []byte) { in.vars[x.Var] = v }
+	case *check.MapGet:
+		key := in.key(x.Map, x.Key)
+		if old = in.entries(x.Map)[key]; old == nil {
+			old = make([]byte, t.Size)
+		}
+		set = func(v []byte) { in.entries(x.Map)[key] = v }
+	}
+	now := put(get(old, t)+uint64(e.Step), t.Size)
+	set(now)
+	if e.Post {
+		return bytes.Clone(old)
+	}
+	return bytes.Clone(now)
+}
+
+func (in *interp) call(e *check.Call) []byte {
+	t := e.T
+	arg := func(i int) check.Expr { return e.Args[i].Expr }
+	switch e.Fn.ID {
+	case "str":
+		n := t.Size
+		if len(e.Args) > 1 {
+			n = int(min(uint64(n), in.num(arg(1))))
+		}
+		if arg(0).Type().Kind == types.String {
+			s := cstring(in.eval(arg(0)))
+			return padded(s[:min(n, len(s))], t.Size)
+		}
+		s, ok := in.user.text(in.num(arg(0)), n)
+		if !ok {
+			in.lost++
+		}
+		return padded(s, t.Size)
+	case "buf":
+		n := uint64(t.Size - 4)
+		if len(e.Args) > 1 {
+			n = min(n, in.num(arg(1)))
+		}
+		out := make([]byte, t.Size)
+		binary.LittleEndian.PutUint32(out, uint32(n))
+		if arg(0).Type().Kind == types.Pointer {
+			if n > 0 {
+				copy(out[4:], in.read(in.num(arg(0)), int(n)))
+			}
+			return out
+		}
+		copy(out[4:][:n], in.eval(arg(0)))
+		return out
+	case "strlen":
+		return put(uint64(len(cstring(in.eval(arg(0))))), t.Size)
+	case "strncmp":
+		x, y := cstring(in.eval(arg(0))), cstring(in.eval(arg(1)))
+		n := int(min(in.num(arg(2)), 1<<20))
+		return put(boolean(!bytes.Equal(x[:min(n, len(x))], y[:min(n, len(y))])), t.Size)
+	case "strstr", "strcontains":
+		at := bytes.Index(cstring(in.eval(arg(0))), cstring(in.eval(arg(1))))
+		if e.Fn.ID == "strcontains" {
+			return put(boolean(at >= 0), 1)
+		}
+		return put(uint64(at), t.Size)
+	case "str_concat":
+		x := bytes.Clone(cstring(in.eval(arg(0))))
+		return padded(append(x, cstring(in.eval(arg(1)))...), t.Size)
+	case "memcmp":
+		n := int(in.num(arg(2)))
+		return put(uint64(int64(bytes.Compare(in.eval(arg(0))[:n], in.eval(arg(1))[:n]))), t.Size)
+	case "bswap":
+		return put(bits.ReverseBytes64(in.num(arg(0)))>>(64-8*t.Size), t.Size)
+	case "has_key":
+		return put(boolean(in.entries(e.Args[0].Map)[in.key(e.Args[0].Map, arg(1))] != nil), 1)
+	case "delete":
+		m := e.Args[0].Map
+		key := ""
+		if len(e.Args) > 1 {
+			key = in.key(m, arg(1))
+		}
+		found := in.entries(m)[key] != nil
+		delete(in.entries(m), key)
+		return put(boolean(found), 1)
+	case "find":
+		m, v := e.Args[0].Map, e.Args[2].Var
+		value := in.entries(m)[in.key(m, arg(1))]
+		if value != nil {
+			in.vars[v] = cast(value, m.Value, v.Type)
+		}
+		return put(boolean(value != nil), 1)
+	case "len":
+		return put(uint64(len(in.entries(e.Args[0].Map))), t.Size)
+	case "printf", "print":
+		in.send(e)
+		return nil
+	}
+	panic("no meaning for " + string(e.Fn.ID))
+}
+
+// send makes a record. Strings that are sent with their length are evaluated after all others.
+func (in *interp) send(e *check.Call) {
+	r := record{text: e.Format, args: make([][]byte, len(e.Args))}
+	dynamic := func(t *types.Type) bool { return t.Kind == types.String && t.Size > 48 }
+	for i, a := range e.Args {
+		if !dynamic(a.Expr.Type()) {
+			r.args[i] = in.eval(a.Expr)
+		}
+	}
+	for i, a := range e.Args {
+		if dynamic(a.Expr.Type()) {
+			r.args[i] = cstring(in.eval(a.Expr))
+		}
+	}
+	in.sent = append(in.sent, r)
+}
+
+func (in *interp) block(b *check.Block) leaving {
+	if b == nil {
+		return ""
+	}
+	for _, s := range b.Stmts {
+		if l := in.stmt(s); l != "" {
+			return l
+		}
+	}
+	return ""
+}
+
+func (in *interp) stmt(s check.Stmt) leaving {
+	if in.steps++; in.steps > 1e6 {
+		panic("no end")
+	}
+	switch s := s.(type) {
+	case *check.Block:
+		return in.block(s)
+	case *check.ExprStmt:
+		in.eval(s.X)
+	case *check.SetVar:
+		if s.Value == nil {
+			in.vars[s.Var] = make([]byte, s.Var.Type.Size)
+			break
+		}
+		in.vars[s.Var] = padded(in.eval(s.Value), s.Var.Type.Size)
+	case *check.SetMap:
+		v := padded(in.eval(s.Value), s.Map.Value.Size)
+		in.entries(s.Map)[in.key(s.Map, s.Key)] = v
+	case *check.Aggregate:
+		in.aggregate(s)
+	case *check.If:
+		if in.num(s.Cond) != 0 {
+			return in.block(s.Then)
+		}
+		return in.block(s.Else)
+	case *check.While:
+		for in.num(s.Cond) != 0 {
+			if l := in.block(s.Body); l == "break" {
+				break
+			} else if l == "return" {
+				return l
+			}
+		}
+	case *check.ForRange:
+		i, end := in.num(s.Start), in.num(s.End)
+		for ; int64(i) < int64(end); i++ {
+			in.vars[s.Var] = put(i, s.Var.Type.Size)
+			if l := in.block(s.Body); l == "break" {
+				break
+			} else if l == "return" {
+				return l
+			}
+		}
+	case *check.ForMap:
+		return in.forMap(s)
+	case *check.Unrolled:
+		for _, b := range s.Bodies {
+			if l := in.block(b); l != "" {
+				return l
+			}
+		}
+	case *check.Jump:
+		return leaving(s.Kind)
+	default:
+		panic(fmt.Sprintf("no meaning for %T", s))
+	}
+	return ""
+}
+
+func (in *interp) forMap(s *check.ForMap) leaving {
+	t := s.Var.Type
+	var keys []string
+	for k := range in.entries(s.Map) {
+		keys = append(keys, k)
+	}
+	sort.Strings(keys)
+	for _, k := range keys {
+		v := make([]byte, t.Size)
+		copy(v[t.Fields[0].Offset:], cast([]byte(k), s.Map.Key, t.Fields[0].Type))
+		value := in.entries(s.Map)[k]
+		if vt := s.Map.Value; vt.Kind == types.Count || vt.Kind == types.Sum {
+			copy(v[t.Fields[1].Offset:], value)
+		} else {
+			copy(v[t.Fields[1].Offset:], cast(value, vt, t.Fields[1].Type))
+		}
+		in.vars[s.Var] = v
+		if l := in.block(s.Body); l == "break" {
+			break
+		} else if l == "return" {
+			return l
+		}
+	}
+	return ""
+}
+
+// aggregate updates the sum of all CPUs' values.
+func (in *interp) aggregate(s *check.Aggregate) {
+	t := s.Map.Value
+	var n uint64
+	if len(s.Args) > 0 {
+		n = in.num(s.Args[0])
+	}
+	entries, key := in.entries(s.Map), in.key(s.Map, s.Key)
+	v := entries[key]
+	if v == nil {
+		v = make([]byte, t.Size)
+		entries[key] = v
+	}
+	add := func(i int, n uint64) { setWord(v, i, word(v, i)+n) }
+	switch t.Kind {
+	case types.Count:
+		add(0, 1)
+	case types.Sum:
+		add(0, n)
+	case types.Avg, types.Stats:
+		add(0, n)
+		add(1, 1)
+	case types.Min, types.Max:
+		old := word(v, 0)
+		better := n < old
+		if t.Signed {
+			better = int64(n) < int64(old)
+		}
+		if t.Kind == types.Max {
+			better = n != old && !better
+		}
+		if better || word(v, 1) == 0 {
+			setWord(v, 0, n)
+		}
+		setWord(v, 1, 1)
+	case types.Hist:
+		add(histBucket(n, t.Bits, s.Args[0].Type().Signed), 1)
+	case types.LHist:
+		switch x := int64(n); {
+		case x < t.Min:
+			add(0, 1)
+		case x >= t.Max:
+			add(t.Size/8-1, 1)
+		default:
+			add(1+int((x-t.Min)/t.Step), 1)
+		}
+	}
+}
+
+// histBucket is the counter of a value: 0 for negative ones, then one for each below 2^k, then 2^k for each power of two.
+func histBucket(n uint64, k int, signed bool) int {
+	switch {
+	case signed && int64(n) < 0:
+		return 0
+	case n < 1<<k:
+		return 1 + int(n)
+	}
+	power := bits.Len64(n) - 1
+	return 1 + 1<<k + (power-k)<<k + int(n>>(power-k)&(1<<k-1))
+}

@@ -1,0 +1,842 @@
+package codegen_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+
+	"trocar/internal/binary/types"
+	"trocar/internal/compile/builtin"
+	"trocar/internal/compile/check"
+	"trocar/internal/compile/codegen"
+	"trocar/internal/process/probe"
+)
+
+// writer makes random typed programs of the kind that package check makes.
+type writer struct {
+	*rand.Rand
+	prog     *check.Program
+	act      *check.Action
+	user     *userMemory
+	features codegen.Features
+
+	vars    []*check.Var // in scope
+	counter int          // of loops
+	formats int
+	depth   int // of statements
+	pure    int // > 0: no side effects, since the order of evaluation is not laid down
+	loops   int
+	budget  int
+}
+
+func (w *writer) E(t *types.Type) check.E { return check.E{T: t} }
+
+func (w *writer) constant(t *types.Type, v uint64) check.Expr {
+	return &check.Const{E: w.E(t), Value: get(put(v, max(t.Size, 1)), t)}
+}
+
+func (w *writer) one(n int) bool { return w.IntN(n) == 0 }
+
+// pick chooses one of several ways.
+func (w *writer) pick(ways ...func() check.Expr) check.Expr {
+	return ways[w.IntN(len(ways))]()
+}
+
+func (w *writer) number() uint64 {
+	switch w.IntN(8) {
+	case 0:
+		return uint64(w.IntN(4)) - 1
+	case 1:
+		return 1<<(w.IntN(64)) - uint64(w.IntN(3))
+	case 2:
+		return -(uint64(1) << w.IntN(64)) + uint64(w.IntN(3))
+	case 3:
+		return w.Uint64()
+	}
+	return uint64(w.IntN(200)) - 50
+}
+
+func (w *writer) intType() *types.Type { return types.IntOf(1<<w.IntN(4), w.one(2)) }
+
+var (
+	charArray = types.ArrayOf(types.TChar, 12)
+	userArray = types.ArrayOf(types.TInt16, 5)
+	// userStruct has bit-fields over bytes, packed fields at odd offsets, text, an array and a pointer.
+	userStruct = &types.Type{Kind: types.Struct, Name: "struct random", Size: 64, Align: 1, Fields: []types.Field{
+		{Name: "a", Type: types.TUint32, Offset: 0, BitSize: 3, BitOffset: 0},
+		{Name: "b", Type: types.TInt32, Offset: 0, BitSize: 9, BitOffset: 3},
+		{Name: "c", Type: types.TUint64, Offset: 1, BitSize: 52, BitOffset: 4},
+		{Name: "d", Type: types.TInt64, Offset: 8, BitSize: 63, BitOffset: 1},
+		{Name: "e", Type: types.TInt8, Offset: 16},
+		{Name: "f", Type: types.TUint64, Offset: 17},
+		{Name: "g", Type: types.TInt32, Offset: 25},
+		{Name: "h", Type: charArray, Offset: 29},
+		{Name: "i", Type: userArray, Offset: 41},
+		{Name: "j", Type: types.TUint16, Offset: 51},
+		{Name: "k", Type: types.TInt8, Offset: 63, BitSize: 8},
+	}}
+	userPointer = types.PointerTo(userStruct, types.User)
+)
+
+// memoryType is a random type that is no scalar.
+func (w *writer) memoryType() *types.Type {
+	switch w.IntN(8) {
+	case 0, 1, 2:
+		return types.StringOf([]int{1, 4, 8, 13, 16, 33, 48, 64, 100, 200}[w.IntN(10)])
+	case 3:
+		return types.ArrayOf(w.intType(), 1+w.IntN(6))
+	case 4:
+		return types.BufferOf([]int{4, 16, 60}[w.IntN(3)])
+	case 5:
+		return userStruct
+	}
+	n := 1 + w.IntN(4)
+	var elems []*types.Type
+	var names []string
+	for i := range n {
+		elems = append(elems, w.anyType())
+		names = append(names, string(rune('a'+i)))
+	}
+	if w.one(3) {
+		return types.RecordOf(names, elems)
+	}
+	return types.TupleOf(elems...)
+}
+
+func (w *writer) anyType() *types.Type {
+	switch w.IntN(6) {
+	case 0:
+		return w.memoryType()
+	case 1:
+		return types.TBool
+	}
+	return w.intType()
+}
+
+// variable finds or makes a variable of a type.
+func (w *writer) variable(t *types.Type) *check.Var {
+	var fit []*check.Var
+	for _, v := range w.vars {
+		if v.Type.Equal(t) {
+			fit = append(fit, v)
+		}
+	}
+	if len(fit) > 0 && !w.one(4) {
+		return fit[w.IntN(len(fit))]
+	}
+	v := &check.Var{Name: fmt.Sprintf("$v%d", len(w.act.Vars)), Type: t, Addressed: w.one(8)}
+	w.act.Vars = append(w.act.Vars, v)
+	w.vars = append(w.vars, v)
+	return v
+}
+
+func (w *writer) varRef(v *check.Var) check.Expr { return &check.VarRef{E: w.E(v.Type), Var: v} }
+
+// findMap finds or makes a map with values of a type.
+func (w *writer) findMap(value *types.Type, keyed bool) *check.Map {
+	var fit []*check.Map
+	for _, m := range w.prog.Maps {
+		if m.Value.Equal(value) && m.Kind == check.Hash && (m.Key != nil || !keyed) {
+			fit = append(fit, m)
+		}
+	}
+	if len(fit) > 0 && !w.one(4) {
+		return fit[w.IntN(len(fit))]
+	}
+	m := &check.Map{Name: fmt.Sprintf("@m%d", len(w.prog.Maps)), ID: len(w.prog.Maps), Value: value, Max: 1000}
+	if keyed || w.one(2) {
+		m.Key = w.anyType()
+		for !keyable(m.Key) {
+			m.Key = w.anyType()
+		}
+	}
+	w.prog.Maps = append(w.prog.Maps, m)
+	return m
+}
+
+// keyable: the padding in structs of programs is not ours to clear.
+func keyable(t *types.Type) bool {
+	for _, f := range t.Fields {
+		if !keyable(f.Type) {
+			return false
+		}
+	}
+	return t.Kind != types.Struct && t.Size <= 200
+}
+
+func (w *writer) key(m *check.Map, depth int) check.Expr {
+	if m.Key == nil {
+		return nil
+	}
+	return w.expr(m.Key, min(depth, 2))
+}
+
+func (w *writer) mapGet(t *types.Type, depth int) check.Expr {
+	m := w.findMap(t, false)
+	return &check.MapGet{E: w.E(t), Map: m, Key: w.key(m, depth-1)}
+}
+
+// expr makes an expression of a type.
+func (w *writer) expr(t *types.Type, depth int) check.Expr {
+	if w.budget--; w.budget < 0 {
+		depth = 0
+	}
+	switch {
+	case t.Kind == types.Bool:
+		return w.boolExpr(depth)
+	case t.Kind == types.Int:
+		return w.intExpr(t, depth)
+	case t.Kind == types.Pointer:
+		return w.pointer(t)
+	case depth <= 0:
+		return w.leaf(t)
+	}
+	general := func() check.Expr {
+		return w.pick(
+			func() check.Expr { return w.varRef(w.variable(t)) },
+			func() check.Expr { return w.mapGet(t, depth) },
+			func() check.Expr {
+				return &check.Ternary{E: w.E(t), Cond: w.condition(depth - 1), Then: w.expr(t, depth-1), Else: w.expr(t, depth-1)}
+			},
+			func() check.Expr { return w.blockExpr(t, depth) },
+		)
+	}
+	if w.one(2) {
+		return general()
+	}
+	switch t.Kind {
+	case types.String:
+		return w.stringExpr(t, depth)
+	case types.Tuple, types.Record:
+		if w.one(5) {
+			return w.convertedTuple(t, depth)
+		}
+		lit := &check.TupleLit{E: w.E(t)}
+		for _, f := range t.Fields {
+			lit.Elems = append(lit.Elems, w.expr(f.Type, depth-1))
+		}
+		return lit
+	case types.Array:
+		switch s := t.Size; {
+		case s == 1 || s == 2 || s == 4 || s == 8:
+			if w.one(2) {
+				return &check.Cast{E: w.E(t), X: w.expr(types.IntOf(s, w.one(2)), depth-1)}
+			}
+		case t.Elem.Size == 1 && t.Elem.Signed && w.one(2):
+			return &check.Cast{E: w.E(t), X: w.expr(types.StringOf(s), depth-1)}
+		}
+		if t.Equal(userArray) && w.one(2) {
+			return w.member(userStruct.Fields[8], depth)
+		}
+		return &check.Deref{E: w.E(t), X: w.pointer(types.PointerTo(t, types.User))}
+	case types.Struct:
+		return &check.Deref{E: w.E(t), X: w.pointer(userPointer)}
+	case types.Buffer:
+		room := t.Size - 4
+		switch {
+		case w.one(3):
+			n := 1 + w.IntN(room)
+			return w.call("buf", t, w.expr(types.ArrayOf(types.TUint8, n), depth-1), w.constant(types.TUint64, uint64(n)))
+		case room > 4 && w.one(3):
+			return &check.Cast{E: w.E(t), X: w.expr(types.BufferOf(1+w.IntN(room-1)), depth-1)}
+		}
+		p := w.pointer(types.PointerTo(types.TUint8, types.User))
+		if w.one(2) {
+			return w.call("buf", t, p, w.constant(types.TUint64, uint64(w.IntN(room+1))))
+		}
+		return w.call("buf", t, p, w.expr(types.TUint64, depth-1))
+	}
+	return general()
+}
+
+// convertedTuple is a tuple of smaller elements, widened.
+func (w *writer) convertedTuple(t *types.Type, depth int) check.Expr {
+	var names []string
+	var elems []*types.Type
+	for _, f := range t.Fields {
+		e := f.Type
+		switch {
+		case e.Kind == types.Int:
+			e = w.intType()
+		case e.Kind == types.String && e.Size > 1:
+			e = types.StringOf(1 + w.IntN(e.Size))
+		}
+		names, elems = append(names, f.Name), append(elems, e)
+	}
+	from := types.TupleOf(elems...)
+	if t.Kind == types.Record {
+		// In another order, by name.
+		w.Shuffle(len(elems), func(i, j int) {
+			names[i], names[j], elems[i], elems[j] = names[j], names[i], elems[j], elems[i]
+		})
+		from = types.RecordOf(names, elems)
+	}
+	return &check.Cast{E: w.E(t), X: w.expr(from, depth-1)}
+}
+
+// leaf is a simple value that is no scalar.
+func (w *writer) leaf(t *types.Type) check.Expr {
+	switch {
+	case t.Kind == types.String && w.one(2):
+		return w.literal(t)
+	case t.Kind == types.Struct && w.one(2):
+		return &check.Deref{E: w.E(t), X: w.pointer(userPointer)}
+	}
+	return w.varRef(w.variable(t))
+}
+
+// literal is a string literal as a string of some capacity.
+func (w *writer) literal(t *types.Type) check.Expr {
+	n := w.IntN(min(t.Size, 90))
+	if w.one(3) {
+		n = min(n, 5)
+	}
+	var s strings.Builder
+	for range n {
+		s.WriteByte("ab\xffc d"[w.IntN(6)])
+	}
+	lit := &check.StrConst{E: w.E(types.StringOf(n + 1)), Value: s.String()}
+	if n+1 == t.Size {
+		return lit
+	}
+	return &check.Cast{E: w.E(t), X: lit}
+}
+
+func (w *writer) stringExpr(t *types.Type, depth int) check.Expr {
+	return w.pick(
+		func() check.Expr { return w.literal(t) },
+		func() check.Expr { return w.str(t, depth) },
+		func() check.Expr {
+			if t.Size < 3 {
+				return w.literal(t)
+			}
+			return &check.Cast{E: w.E(t), X: w.expr(types.StringOf(1+w.IntN(t.Size-1)), depth-1)}
+		},
+		func() check.Expr {
+			if t.Size != charArray.Size+1 {
+				return w.str(t, depth)
+			}
+			return &check.Cast{E: w.E(t), X: w.member(userStruct.Fields[7], depth)}
+		},
+		func() check.Expr {
+			if t.Size != 200 {
+				return w.literal(t)
+			}
+			return w.call("str_concat", t, w.expr(types.StringOf(1+w.IntN(99)), depth-1), w.expr(types.StringOf(100), depth-1))
+		},
+	)
+}
+
+// str reads a string from user memory, or from another string.
+func (w *writer) str(t *types.Type, depth int) check.Expr {
+	args := []check.Expr{w.pointer(types.PointerTo(types.TInt8, types.User))}
+	if w.one(5) {
+		args[0] = w.expr(types.StringOf(1+w.IntN(100)), depth-1)
+	}
+	if w.one(2) {
+		args = append(args, w.constant(types.TUint64, uint64(w.IntN(t.Size+3))))
+	} else if w.one(2) {
+		args = append(args, w.expr(types.TUint64, depth-1))
+	}
+	return w.call("str", t, args...)
+}
+
+// call makes a call of a builtin. Its arguments have no side effects.
+func (w *writer) call(name string, t *types.Type, args ...check.Expr) *check.Call {
+	c := &check.Call{E: w.E(t), Fn: builtin.Lookup(name)}
+	for _, a := range args {
+		c.Args = append(c.Args, check.Arg{Expr: a})
+	}
+	return c
+}
+
+// pointer is an address in user memory, now and then a bad one.
+func (w *writer) pointer(t *types.Type) check.Expr {
+	at := w.user.addr + uint64(w.IntN(len(w.user.bytes)-max(t.Elem.Size, 300)))
+	switch {
+	case w.one(12): // runs over the end of memory
+		at = w.user.addr + uint64(len(w.user.bytes)-w.IntN(70))
+	case w.one(20):
+		at = uint64(w.IntN(100))
+	}
+	p := w.constant(types.TUint64, at)
+	if w.one(2) {
+		// Not a constant: the verifier can't know it.
+		p = &check.Binary{E: w.E(types.TUint64), Op: "+", X: p, Y: &check.Binary{
+			E: w.E(types.TUint64), Op: "&", X: w.intExpr(types.TUint64, 1), Y: w.constant(types.TUint64, uint64(w.IntN(40))),
+		}}
+	}
+	return &check.Cast{E: w.E(t), X: p}
+}
+
+// member is a field of the structure, in user memory or in a copy.
+func (w *writer) member(f types.Field, depth int) check.Expr {
+	var x check.Expr = &check.Deref{E: w.E(userStruct), X: w.pointer(userPointer)}
+	if w.one(3) {
+		x = w.expr(userStruct, depth-1)
+	}
+	return &check.Member{E: w.E(f.Type), X: x, Field: f}
+}
+
+func (w *writer) blockExpr(t *types.Type, depth int) check.Expr {
+	if w.pure > 0 || depth < 2 {
+		return w.leafOrNumber(t)
+	}
+	mark := len(w.vars)
+	defer func() { w.vars = w.vars[:mark] }()
+	body := &check.Block{}
+	// It changes scalars only: the places of others may be in use around it.
+	for range 1 + w.IntN(2) {
+		it := w.intType()
+		v := w.variable(it)
+		body.Stmts = append(body.Stmts, &check.SetVar{Var: v, Value: w.expr(it, depth-2)})
+	}
+	return &check.BlockExpr{E: w.E(t), Body: body, Value: w.expr(t, depth-1)}
+}
+
+func (w *writer) leafOrNumber(t *types.Type) check.Expr {
+	if t.IsScalar() {
+		return w.constant(t, w.number())
+	}
+	return w.leaf(t)
+}
+
+var arithmetic = []string{"+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>"}
+
+func (w *writer) intExpr(t *types.Type, depth int) check.Expr {
+	if depth <= 0 {
+		if w.one(3) {
+			return w.constant(t, w.number())
+		}
+		return w.varRef(w.variable(t))
+	}
+	binary := func() check.Expr {
+		e := &check.Binary{E: w.E(t), Op: arithmetic[w.IntN(len(arithmetic))], X: w.expr(t, depth-1)}
+		switch {
+		case w.one(4):
+			e.Y = w.constant(t, w.number())
+		case (e.Op == "<<" || e.Op == ">>") && w.one(2):
+			e.Y = w.expr(w.intType(), depth-1)
+		default:
+			e.Y = w.expr(t, depth-1)
+		}
+		return e
+	}
+	return w.pick(
+		binary, binary, binary, binary,
+		func() check.Expr {
+			return &check.Unary{E: w.E(t), Op: []string{"-", "~"}[w.IntN(2)], X: w.expr(t, depth-1)}
+		},
+		func() check.Expr {
+			if w.one(4) {
+				return &check.Cast{E: w.E(t), X: w.boolExpr(depth - 1)}
+			}
+			return &check.Cast{E: w.E(t), X: w.expr(w.intType(), depth-1)}
+		},
+		func() check.Expr { return w.varRef(w.variable(t)) },
+		func() check.Expr { return w.mapGet(t, depth) },
+		func() check.Expr {
+			return &check.Ternary{E: w.E(t), Cond: w.condition(depth - 1), Then: w.expr(t, depth-1), Else: w.expr(t, depth-1)}
+		},
+		func() check.Expr { return w.blockExpr(t, depth) },
+		func() check.Expr { return w.incDec(t, depth) },
+		func() check.Expr { return w.elementOf(t, depth) },
+		func() check.Expr { return w.elementOf(t, depth) },
+		func() check.Expr {
+			if w.one(2) {
+				return &check.Deref{E: w.E(t), X: w.pointer(types.PointerTo(t, types.User))}
+			}
+			// A scalar field of the structure.
+			for {
+				if f := userStruct.Fields[w.IntN(len(userStruct.Fields))]; f.Type.Kind == types.Int {
+					return &check.Cast{E: w.E(t), X: w.member(f, depth)}
+				}
+			}
+		},
+		func() check.Expr { return w.textNumber(t, depth) },
+		func() check.Expr { return w.aggregateNumber(t, depth) },
+		func() check.Expr { return w.call("bswap", t, w.expr(t, depth-1)) },
+		func() check.Expr {
+			n := types.ArrayOf(types.TUint8, t.Size)
+			return &check.Cast{E: w.E(t), X: w.expr(n, depth-1)}
+		},
+	)
+}
+
+// incDec changes a variable or map entry.
+func (w *writer) incDec(t *types.Type, depth int) check.Expr {
+	if w.pure > 0 {
+		return w.constant(t, w.number())
+	}
+	e := &check.IncDec{E: w.E(t), Step: int64(1 - 2*w.IntN(2)), Post: w.one(2)}
+	if w.one(2) {
+		e.Target = w.varRef(w.variable(t))
+	} else {
+		e.Target = w.mapGet(t, depth)
+	}
+	return e
+}
+
+// elementOf is an element of an array, string, tuple or record.
+func (w *writer) elementOf(t *types.Type, depth int) check.Expr {
+	w.pure++
+	defer func() { w.pure-- }()
+	if w.one(2) {
+		at := w.IntN(3)
+		elems := []*types.Type{w.anyType(), w.anyType(), w.anyType()}
+		elems[at] = t
+		tuple := types.TupleOf(elems...)
+		return &check.Member{E: w.E(t), X: w.expr(tuple, depth-1), Field: tuple.Fields[at], Index: at}
+	}
+	x := w.expr(types.ArrayOf(t, 1+w.IntN(6)), depth-1)
+	n := x.Type().Len
+	switch {
+	case t.Equal(types.TInt8) && w.one(2):
+		x = w.expr(types.StringOf(8+w.IntN(60)), depth-1)
+		n = x.Type().Size
+	case t.Equal(types.TInt16) && w.one(2):
+		x = w.member(userStruct.Fields[8], depth)
+		n = 5
+	}
+	i := w.constant(types.TUint64, uint64(w.IntN(n)))
+	if w.one(2) {
+		i = w.expr(types.TUint64, 1)
+		if k, ok := i.(*check.Const); ok {
+			k.Value %= uint64(n)
+		} else if !w.one(4) {
+			i = &check.Binary{E: w.E(types.TUint64), Op: "%", X: i, Y: w.constant(types.TUint64, uint64(n+1))}
+		}
+	}
+	return &check.Index{E: w.E(t), X: x, I: i}
+}
+
+// text is a string of any size.
+func (w *writer) text(depth int) check.Expr {
+	if w.one(4) {
+		n := 1 + w.IntN(20)
+		lit := w.literal(types.StringOf(n))
+		if c, ok := lit.(*check.Cast); ok {
+			return c.X
+		}
+		return lit
+	}
+	return w.expr(types.StringOf([]int{4, 8, 13, 16, 33, 48, 64, 100}[w.IntN(8)]), depth-1)
+}
+
+// textNumber is a number about strings.
+func (w *writer) textNumber(t *types.Type, depth int) check.Expr {
+	w.pure++
+	defer func() { w.pure-- }()
+	var c *check.Call
+	switch w.IntN(4) {
+	case 0:
+		c = w.call("strlen", types.TUint64, w.text(depth))
+	case 1:
+		c = w.call("strncmp", types.TUint64, w.text(depth), w.text(depth), w.constant(types.TUint64, uint64(w.IntN(40))))
+	case 2:
+		if !w.features.Has(codegen.Loop) || w.loops > 0 {
+			return w.constant(t, w.number())
+		}
+		c = w.call("strstr", types.TInt32, w.text(depth), w.text(depth))
+	case 3:
+		n := 1 + w.IntN(40)
+		at := types.ArrayOf(types.TUint8, n+w.IntN(3))
+		if w.one(2) {
+			at = types.StringOf(n + w.IntN(30))
+		}
+		c = w.call("memcmp", types.TInt32, w.expr(at, depth-1), w.expr(at, depth-1), w.constant(types.TUint64, uint64(n)))
+	}
+	return &check.Cast{E: w.E(t), X: c}
+}
+
+// aggregateNumber reads an aggregation.
+func (w *writer) aggregateNumber(t *types.Type, depth int) check.Expr {
+	if !w.features.Has(codegen.PerCPULookup) {
+		return w.constant(t, w.number())
+	}
+	for _, m := range w.prog.Maps {
+		if m.Value.IsCastableAgg() && w.one(2) {
+			e := &check.MapGet{E: w.E(types.IntOf(8, m.Value.Signed)), Map: m, Key: w.key(m, depth-1)}
+			return &check.Cast{E: w.E(t), X: e}
+		}
+	}
+	return w.constant(t, w.number())
+}
+
+var comparisons = []string{"==", "!=", "<", "<=", ">", ">="}
+
+func (w *writer) boolExpr(depth int) check.Expr {
+	if depth <= 0 {
+		if w.one(2) {
+			return w.constant(types.TBool, uint64(w.IntN(2)))
+		}
+		return w.varRef(w.variable(types.TBool))
+	}
+	compare := func() check.Expr {
+		t := w.intType()
+		e := &check.Binary{E: w.E(types.TBool), Op: comparisons[w.IntN(6)], X: w.expr(t, depth-1), Y: w.expr(t, depth-1)}
+		if w.one(3) {
+			e.Y = w.constant(t, w.number())
+		}
+		return e
+	}
+	return w.pick(
+		compare, compare, compare,
+		func() check.Expr {
+			return &check.Logic{E: w.E(types.TBool), Op: []string{"&&", "||"}[w.IntN(2)], X: w.condition(depth - 1), Y: w.condition(depth - 1)}
+		},
+		func() check.Expr { return &check.Unary{E: w.E(types.TBool), Op: "!", X: w.condition(depth - 1)} },
+		func() check.Expr {
+			w.pure++
+			defer func() { w.pure-- }()
+			x, y := w.text(depth), w.text(depth)
+			if w.one(3) { // likely equal
+				y = x
+			}
+			return &check.Binary{E: w.E(types.TBool), Op: comparisons[w.IntN(2)], X: x, Y: y}
+		},
+		func() check.Expr {
+			w.pure++
+			defer func() { w.pure-- }()
+			t := w.memoryType()
+			for t.Kind == types.String {
+				t = w.memoryType()
+			}
+			return &check.Binary{E: w.E(types.TBool), Op: comparisons[w.IntN(2)], X: w.expr(t, depth-1), Y: w.expr(t, depth-1)}
+		},
+		func() check.Expr { return &check.Cast{E: w.E(types.TBool), X: w.expr(w.intType(), depth-1)} },
+		func() check.Expr {
+			m := w.findMap(w.anyType(), true)
+			c := w.call("has_key", types.TBool, nil, w.key(m, depth-1))
+			c.Args[0].Map = m
+			return c
+		},
+		func() check.Expr {
+			if w.pure > 0 {
+				return w.varRef(w.variable(types.TBool))
+			}
+			m := w.findMap(w.anyType(), w.one(2))
+			c := w.call("delete", types.TBool, nil)
+			c.Args[0].Map = m
+			if m.Key != nil {
+				c.Args = append(c.Args, check.Arg{Expr: w.key(m, depth-1)})
+			}
+			return c
+		},
+		func() check.Expr {
+			if w.pure > 0 {
+				return w.varRef(w.variable(types.TBool))
+			}
+			m := w.findMap(w.anyType(), true)
+			c := w.call("find", types.TBool, nil, w.key(m, depth-1), nil)
+			c.Args[0].Map, c.Args[2].Var = m, w.variable(m.Value)
+			return c
+		},
+		func() check.Expr { return w.varRef(w.variable(types.TBool)) },
+		func() check.Expr { return w.mapGet(types.TBool, depth) },
+	)
+}
+
+// condition is a value of which only the truth counts.
+func (w *writer) condition(depth int) check.Expr {
+	if w.one(3) {
+		return w.expr(w.intType(), depth)
+	}
+	return w.boolExpr(depth)
+}
+
+// print sends values, which have no side effects: the order of evaluation is not laid down.
+func (w *writer) print(depth int) check.Stmt {
+	w.pure++
+	defer func() { w.pure-- }()
+	var args []check.Expr
+	for range 1 + w.IntN(3) {
+		args = append(args, w.expr(w.anyType(), depth))
+	}
+	c := w.call("printf", types.TNone, args...)
+	w.formats++
+	c.Format = fmt.Sprintf("format %d", w.formats)
+	return &check.ExprStmt{X: c}
+}
+
+func (w *writer) aggregate(depth int) check.Stmt {
+	signed := w.one(2)
+	var t *types.Type
+	switch w.IntN(8) {
+	case 0:
+		t = types.AggOf(types.Count, false)
+	case 1:
+		t = types.AggOf(types.Sum, signed)
+	case 2:
+		t = types.AggOf(types.Min, signed)
+	case 3:
+		t = types.AggOf(types.Max, signed)
+	case 4:
+		t = types.AggOf(types.Avg, signed)
+	case 5:
+		t = types.AggOf(types.Stats, signed)
+	case 6:
+		t = types.HistOf(w.IntN(6))
+	case 7:
+		lo := int64(w.IntN(100))
+		step := int64(1 + w.IntN(9))
+		t = types.LHistOf(lo, lo+step+int64(w.IntN(300)), step)
+	}
+	s := &check.Aggregate{Map: w.findMap(t, false)}
+	s.Key = w.key(s.Map, depth)
+	if t.Kind != types.Count {
+		s.Args = []check.Expr{w.expr(types.IntOf(8, signed), depth)}
+	}
+	return s
+}
+
+// block makes statements with variables of their own.
+func (w *writer) block(n int) *check.Block {
+	mark := len(w.vars)
+	w.depth++
+	defer func() { w.vars = w.vars[:mark]; w.depth-- }()
+	b := &check.Block{}
+	for range n {
+		b.Stmts = append(b.Stmts, w.stmt())
+	}
+	return b
+}
+
+func (w *writer) stmt() check.Stmt {
+	const depth = 4
+	if w.depth > 3 || w.budget < 0 {
+		return w.print(1)
+	}
+	switch w.IntN(16) {
+	case 0, 1, 2, 3:
+		return w.print(depth)
+	case 4, 5:
+		t := w.anyType()
+		v := w.variable(t)
+		return &check.SetVar{Var: v, Value: w.expr(t, depth)}
+	case 6, 7:
+		m := w.findMap(w.anyType(), false)
+		w.pure++
+		defer func() { w.pure-- }()
+		return &check.SetMap{Map: m, Value: w.expr(m.Value, depth), Key: w.key(m, depth)}
+	case 8, 9:
+		return w.aggregate(depth)
+	case 10:
+		return &check.ExprStmt{X: w.incDec(w.intType(), depth)}
+	case 11, 12:
+		s := &check.If{Cond: w.condition(depth)}
+		if !w.one(6) {
+			s.Then = w.block(1 + w.IntN(3))
+		}
+		if w.one(2) {
+			s.Else = w.block(1 + w.IntN(3))
+		}
+		return s
+	case 13:
+		return w.loop()
+	case 14:
+		body := w.block(1 + w.IntN(2))
+		u := &check.Unrolled{}
+		for range 1 + w.IntN(3) {
+			u.Bodies = append(u.Bodies, body)
+		}
+		return u
+	case 15:
+		if w.loops > 0 && w.one(2) {
+			return &check.If{Cond: w.condition(2), Then: &check.Block{Stmts: []check.Stmt{&check.Jump{Kind: []string{"break", "continue"}[w.IntN(2)]}}}}
+		}
+		if w.one(3) {
+			return &check.If{Cond: w.condition(2), Then: &check.Block{Stmts: []check.Stmt{&check.Jump{Kind: "return"}}}}
+		}
+		return w.block(1 + w.IntN(3))
+	}
+	return nil
+}
+
+// loop makes a loop that ends soon.
+func (w *writer) loop() check.Stmt {
+	if w.loops > 1 || !w.features.Has(codegen.Loop) && w.loops > 0 {
+		return w.print(2)
+	}
+	mark := len(w.vars)
+	w.loops++
+	defer func() { w.loops--; w.vars = w.vars[:mark] }()
+	i64 := types.TInt64
+	// No other statement writes the counter: it is not in scope.
+	v := &check.Var{Name: fmt.Sprintf("$i%d", len(w.act.Vars)), Type: i64}
+	w.act.Vars = append(w.act.Vars, v)
+	n := int64(w.IntN(5))
+	switch {
+	case w.one(3) && w.features.Has(codegen.ForEach):
+		// The order of entries is not known: what is done with them must not depend on it.
+		for _, m := range w.prog.Maps {
+			castable := m.Value.IsCastableAgg() && w.features.Has(codegen.PerCPULookup)
+			if m.Key == nil || m.Value.IsAgg() && !castable {
+				continue
+			}
+			vt := m.Value
+			if castable {
+				vt = types.IntOf(8, vt.Signed)
+			}
+			entry := &check.Var{Name: fmt.Sprintf("$kv%d", len(w.act.Vars)), Type: types.TupleOf(m.Key, vt)}
+			sum := &check.Var{Name: fmt.Sprintf("$sum%d", len(w.act.Vars)), Type: i64}
+			w.act.Vars = append(w.act.Vars, entry, sum)
+			w.vars = append(w.vars[:mark:mark], entry)
+			w.pure++
+			add := &check.SetVar{Var: sum, Value: &check.Binary{E: w.E(i64), Op: "+", X: w.varRef(sum), Y: w.summand(entry)}}
+			w.pure--
+			w.vars = w.vars[:mark]
+			return &check.Block{Stmts: []check.Stmt{
+				&check.SetVar{Var: sum, Decl: true},
+				&check.ForMap{Var: entry, Map: m, Body: &check.Block{Stmts: []check.Stmt{add}}},
+				&check.ExprStmt{X: &check.Call{E: w.E(types.TNone), Fn: builtin.Lookup("print"), Args: []check.Arg{{Expr: w.varRef(sum)}}}},
+			}}
+		}
+		fallthrough
+	case w.one(2):
+		start := w.IntN(100) - 50
+		s := &check.ForRange{Var: v, Start: w.constant(i64, uint64(start)), End: w.constant(i64, uint64(int64(start)+n))}
+		w.vars = append(w.vars, v)
+		s.Body = w.block(1 + w.IntN(3))
+		return s
+	}
+	cond := &check.Binary{E: w.E(types.TBool), Op: "<", X: &check.IncDec{E: w.E(i64), Target: w.varRef(v), Step: 1, Post: true}, Y: w.constant(i64, uint64(n))}
+	return &check.Block{Stmts: []check.Stmt{
+		&check.SetVar{Var: v, Decl: true},
+		&check.While{Cond: cond, Body: w.block(1 + w.IntN(3))},
+	}}
+}
+
+// summand is a number made of an entry of a map.
+func (w *writer) summand(entry *check.Var) check.Expr {
+	t := entry.Type
+	i := w.IntN(2)
+	field := &check.Member{E: w.E(t.Fields[i].Type), X: w.varRef(entry), Field: t.Fields[i], Index: i}
+	switch ft := field.T; {
+	case ft.IsScalar():
+		return &check.Cast{E: w.E(types.TInt64), X: field}
+	case ft.Kind == types.String:
+		return &check.Cast{E: w.E(types.TInt64), X: w.call("strlen", types.TUint64, field)}
+	}
+	return w.constant(types.TInt64, 1)
+}
+
+// program makes a random program with one action.
+func randomProgram(random *rand.Rand, user *userMemory, features codegen.Features) *check.Program {
+	w := &writer{Rand: random, prog: &check.Program{}, user: user, features: features, budget: 300}
+	w.prog.Config.MaxStrlen = 1024
+	w.act = &check.Action{Points: []*probe.Point{{Kind: probe.Begin, Name: "begin"}}}
+	w.prog.Actions = []*check.Action{w.act}
+	if w.one(4) {
+		w.act.Pred = w.condition(2)
+	}
+	body := &check.Block{}
+	for range 3 + w.IntN(12) {
+		if w.budget < 0 {
+			break
+		}
+		body.Stmts = append(body.Stmts, w.stmt())
+	}
+	w.act.Body = body
+	return w.prog
+}
