@@ -74,6 +74,11 @@ func (c *converter) get(d *die, deep bool, depth int) *types.Type {
 		return &types.Type{Kind: types.Void, Name: "?", Incomplete: true}
 	}
 	d.u.load()
+	if sig, ok := d.get(atSignature); ok { // the definition is in a type unit
+		if def, ok := d.u.ref(sig); ok && def.key() != d.key() {
+			return c.get(def, deep, depth+1)
+		}
+	}
 	t := c.make(d, deep, depth+1)
 	if t.Source == nil {
 		t.Source = &types.Source{Lang: d.u.root.lang}
@@ -319,14 +324,15 @@ func (c *converter) enum(d *die, size, depth int) *types.Type {
 
 // typeName is a type's name as it is shown: C puts the word before it.
 func typeName(d *die, word string) string {
-	name := d.name()
+	name := d.fullName()
 	if name == "" {
 		return ""
 	}
 	if d.u.root.lang == types.C {
 		return word + " " + name
 	}
-	return d.u.prefix(d.off) + name
+	at := d.declared() // GCC puts the definition of a type unit beside the namespaces, and a declaration into them
+	return at.u.prefix(at.off) + name
 }
 
 func structWord(tag uint16) string {
@@ -380,11 +386,6 @@ func (c *converter) stub(d *die, size int) *types.Type {
 
 // completed makes a struct or union with its members.
 func (c *converter) completed(d *die, size, depth int) *types.Type {
-	if sig, ok := d.get(atSignature); ok { // the definition is in a type unit
-		if def, ok := d.u.ref(sig); ok && def.key() != d.key() {
-			return c.get(def, true, depth)
-		}
-	}
 	if d.flag(atDeclaration) {
 		if def := c.in.definition(d); def != nil {
 			return c.get(def, true, depth)
@@ -437,7 +438,7 @@ func (c *converter) function(d *die, depth int) *types.Type {
 func (c *converter) memberPointer(d *die, depth int) *types.Type {
 	target := c.elem(d, false, depth)
 	class := "?"
-	if o, ok := d.refOf(0x1d); ok { // DW_AT_containing_type
+	if o, ok := d.refOf(atContainingType); ok {
 		class = o.qualified()
 	}
 	if target.Kind == types.Func {

@@ -53,6 +53,7 @@ const (
 	atBitOffset         = 0x0c
 	atBitSize           = 0x0d
 	atStmtList          = 0x10
+	atImport            = 0x18
 	atLowPC             = 0x11
 	atHighPC            = 0x12
 	atLanguage          = 0x13
@@ -60,6 +61,7 @@ const (
 	atDiscrValue        = 0x16
 	atCompDir           = 0x1b
 	atConstValue        = 0x1c
+	atContainingType    = 0x1d
 	atInline            = 0x20
 	atLowerBound        = 0x22
 	atProducer          = 0x25

@@ -1,6 +1,7 @@
 package debuginfo
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"sort"
@@ -84,7 +85,7 @@ func (f *file) section(id sectionID) []byte {
 	if f.dwo && id < secAranges {
 		name += ".dwo"
 	}
-	b, err := f.sec.Data(name)
+	b, err := f.read(id, name)
 	if err != nil {
 		if !errors.Is(err, objfile.ErrNoSection) {
 			f.note(fmt.Errorf("%s: %s: %w", f.name, name, err))
@@ -93,6 +94,23 @@ func (f *file) section(id sectionID) []byte {
 	}
 	f.data[id].Store(&b)
 	return b
+}
+
+// read reads a section. A .dwo file has its type units in sections of their own, one each: what is in them refers to
+// nothing outside of its unit, so they can be put together.
+func (f *file) read(id sectionID, name string) ([]byte, error) {
+	if m, ok := f.sec.(interface {
+		AllData(string) ([][]byte, error)
+	}); ok && f.dwo && (id == secInfo || id == secTypes) {
+		all, err := m.AllData(name)
+		if err != nil {
+			return nil, err
+		}
+		if len(all) > 1 {
+			return bytes.Join(all, nil), nil
+		}
+	}
+	return f.sec.Data(name)
 }
 
 // note keeps the first damage found. f.mu is held, or the file is only known here.

@@ -120,3 +120,14 @@ const (
 	rustO2    = "rustc -g -O -o $OUT $SRC/shapes.rs"
 	goProgram = "cp $SRC/gokinds.go.txt main.go && go mod init kinds && go build -o $OUT ."
 )
+
+// run returns what a command prints.
+func run(t testing.TB, name string, args ...string) string {
+	t.Helper()
+	need(t, name)
+	out, err := exec.Command(name, args...).Output()
+	if err != nil {
+		t.Fatalf("%s %v: %v", name, args, err)
+	}
+	return string(out)
+}

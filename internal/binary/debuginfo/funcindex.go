@@ -170,7 +170,7 @@ func (in *Info) FunctionsNamed(name string) (fns []*Function, err error) {
 			if !fn.Is(name) {
 				continue
 			}
-			id := fn.identity()
+			id := fn.identity
 			if fn.Entry != 0 {
 				if !bodies[fn.Entry] {
 					bodies[fn.Entry] = true
@@ -184,7 +184,7 @@ func (in *Info) FunctionsNamed(name string) (fns []*Function, err error) {
 		}
 	}
 	for _, id := range order {
-		if !own[id] {
+		if !own[id] && in.belongs(abstract[id]) {
 			fns = append(fns, abstract[id])
 		}
 	}
@@ -205,15 +205,4 @@ func (fn *Function) Is(name string) bool {
 		}
 	}
 	return false
-}
-
-// identity is the same for all entries that describe one function, in whatever unit.
-func (fn *Function) identity() string {
-	switch {
-	case fn.Linkage != "":
-		return fn.Linkage
-	case fn.Lang == types.Go:
-		return fn.Name
-	}
-	return fn.Qualified + "\x00" + fn.File + "\x00" + itoa(fn.Line)
 }

@@ -2,6 +2,7 @@ package debuginfo
 
 import (
 	"fmt"
+	"strconv"
 
 	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/types"
@@ -30,9 +31,10 @@ type Function struct {
 	// Optimized tells that its unit was compiled with optimization; known for GCC only, else true.
 	Optimized bool
 
-	u      *unit
-	off    int
-	origin entryKey // the abstract or declared entry: the same for all copies in a unit
+	u   *unit
+	off int
+	// identity is the same for all entries that describe the function, in whatever unit.
+	identity string
 }
 
 // entryKey names an entry among all files.
@@ -142,8 +144,22 @@ func (in *Info) function(d *die) *Function {
 	}
 	yes, known := d.u.optimized()
 	fn.Optimized = yes || !known
-	fn.origin = d.abstract().key()
+	fn.identity = fn.identify(d.abstract())
 	return fn
+}
+
+// identify makes the identity from the abstract entry, which all copies have in common: their own linkage names may be
+// those of the variants that C++ makes of constructors and destructors.
+func (fn *Function) identify(abstract *die) string {
+	for _, at := range []uint16{atLinkageName, atMIPSLinkageName} {
+		if v, o, ok := abstract.inherited(at); ok {
+			return o.u.str(v)
+		}
+	}
+	if fn.Lang == types.Go {
+		return fn.Name
+	}
+	return fn.Qualified + "\x00" + fn.File + "\x00" + strconv.Itoa(fn.Line)
 }
 
 // abstract is the entry that all copies of a function refer to: the end of the chain of DW_AT_abstract_origin.

@@ -41,6 +41,9 @@ type Info struct {
 	kept     []*unit // units with heavy data, oldest first
 	keptSize int
 
+	partialOnce  sync.Once
+	partialLangs map[*unit]types.Language
+
 	hash    nameHash
 	lookups int
 	addrs   *addrIndex

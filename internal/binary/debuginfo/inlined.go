@@ -2,13 +2,10 @@ package debuginfo
 
 import (
 	"sort"
-	"strconv"
 	"sync"
 
 	"trocar/internal/binary/objfile"
 )
-
-func itoa(n int) string { return strconv.Itoa(n) }
 
 // maxCopies bounds the inlined copies of one function.
 const maxCopies = 1 << 20
@@ -22,11 +19,8 @@ func (in *Info) Copies(fn *Function) (copies []*Instance, err error) {
 	if err != nil {
 		return nil, err
 	}
-	id := fn.identity()
-	name := fn.Linkage
-	if name == "" {
-		name = string(plain([]byte(fn.Name)))
-	}
+	id := fn.identity
+	name := string(plain([]byte(fn.Name)))
 	origins := make(map[entryKey]bool)
 	units := make(map[*unit]bool)
 	entries := x.find(name)
@@ -35,7 +29,7 @@ func (in *Info) Copies(fn *Function) (copies []*Instance, err error) {
 		if !ok {
 			continue
 		}
-		if in.function(d).identity() != id {
+		if in.function(d).identity != id {
 			continue
 		}
 		origins[d.abstract().key()] = true
@@ -178,7 +172,7 @@ func (in *Info) inlineCounts() (*inlineIndex, error) {
 	x := &inlineIndex{count: make(map[string]int)}
 	for key, n := range total {
 		if d, ok := in.entry(key); ok {
-			x.count[in.function(d).identity()] += n
+			x.count[in.function(d).identity] += n
 		}
 	}
 	in.inlines = x

@@ -18,11 +18,16 @@ func (in *Info) Functions(yield func(*Function) bool) (err error) {
 	only := make(map[string]*Function)
 	var order []string
 	hasBody := make(map[string]bool)
+	if in.main.alt != nil {
+		in.mu.Lock()
+		units = append(units[:len(units):len(units)], in.main.alt.unitList()...)
+		in.mu.Unlock()
+	}
 	for _, u := range units {
 		for _, fn := range in.functionsOf(u) {
 			if fn.Entry != 0 {
 				if fn.Inlined {
-					hasBody[fn.identity()] = true
+					hasBody[fn.identity] = true
 				}
 				if !seen[fn.Entry] {
 					seen[fn.Entry] = true
@@ -32,18 +37,33 @@ func (in *Info) Functions(yield func(*Function) bool) (err error) {
 				}
 				continue
 			}
-			if id := fn.identity(); only[id] == nil {
+			if id := fn.identity; only[id] == nil {
 				only[id] = fn
 				order = append(order, id)
 			}
 		}
 	}
 	for _, id := range order {
-		if !hasBody[id] && !yield(only[id]) {
+		if hasBody[id] {
+			continue
+		}
+		in.mu.Lock()
+		belongs := in.belongs(only[id])
+		in.mu.Unlock()
+		if belongs && !yield(only[id]) {
 			return nil
 		}
 	}
 	return nil
+}
+
+// belongs tells whether a function without code is one of this program: dwz's common file has those of others too.
+func (in *Info) belongs(fn *Function) bool {
+	if fn.u.f == in.main || fn.u.f.dwo {
+		return true
+	}
+	n, err := in.copyCount(fn)
+	return err == nil && n > 0
 }
 
 // functionsOf reads the functions of one unit.
@@ -89,11 +109,15 @@ func (in *Info) CopyCount(fn *Function) (n int, err error) {
 	defer objfile.Guard(&err)()
 	in.mu.Lock()
 	defer in.mu.Unlock()
+	return in.copyCount(fn)
+}
+
+func (in *Info) copyCount(fn *Function) (int, error) {
 	x, err := in.inlineCounts()
 	if err != nil {
 		return 0, err
 	}
-	return x.count[fn.identity()], nil
+	return x.count[fn.identity], nil
 }
 
 // Signature is a function's declaration.

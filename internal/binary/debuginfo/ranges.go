@@ -155,7 +155,7 @@ func (l *rangeReader) readV4(r reader) {
 	if size == 4 {
 		top = 0xffffffff
 	}
-	for n := 0; n < l.limit; n++ {
+	for n := 0; n < maxUnitRanges && len(l.out) < l.limit; n++ {
 		low, high := r.uint(size), r.uint(size)
 		switch {
 		case r.bad || low == 0 && high == 0:
@@ -174,7 +174,7 @@ func (l *rangeReader) readV4(r reader) {
 func (l *rangeReader) readV5(r reader) {
 	u := l.u
 	size := int(u.addrSize)
-	for n := 0; n < l.limit; n++ {
+	for n := 0; n < maxUnitRanges && len(l.out) < l.limit; n++ {
 		var low, high uint64
 		ok := true
 		switch r.u8() {

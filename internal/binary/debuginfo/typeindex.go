@@ -121,7 +121,9 @@ func (s *scanner) eachType(u *unit, yield func(typeEntry)) {
 	hasScopes := u.root.lang.HasScopes()
 	var scopes []typeScope
 	var h hasher
-	emit := func(name []byte, e typeEntry, all bool) {
+	// declared has the hashes of declarations, whose definitions follow outside of their scope.
+	declared := make(map[uint64][]uint64)
+	hash := func(name []byte, all bool) uint64 {
 		h.h.SetSeed(s.in.hash.seed)
 		for _, sc := range scopes {
 			if all || !sc.skip {
@@ -130,8 +132,16 @@ func (s *scanner) eachType(u *unit, yield func(typeEntry)) {
 			}
 		}
 		h.add(name)
-		e.hash = h.h.Sum64()
-		yield(e)
+		return h.h.Sum64()
+	}
+	hashes := func(name []byte) []uint64 {
+		list := []uint64{hash(name, true)}
+		for _, sc := range scopes {
+			if sc.skip {
+				return append(list, hash(name, false))
+			}
+		}
+		return list
 	}
 	w := walker{u: u, t: t, pos: u.first}
 	depth, inFunc := 0, -1
@@ -154,7 +164,7 @@ func (s *scanner) eachType(u *unit, yield func(typeEntry)) {
 		d := &s.die
 		switch ab.tag {
 		case tagStructureType, tagClassType, tagUnionType, tagInterfaceType, tagEnumerationType, tagTypedef, tagBaseType:
-			if inFunc >= 0 || ab.has&hasName == 0 || ab.has&hasDeclaration != 0 && ab.tag == tagTypedef {
+			if inFunc >= 0 || ab.has&(hasName|hasSpecification) == 0 {
 				break
 			}
 			if !d.read(u, t, off) {
@@ -162,15 +172,20 @@ func (s *scanner) eachType(u *unit, yield func(typeEntry)) {
 			}
 			v, _ := d.get(atName)
 			name := u.strBytes(v)
-			if !d.flag(atDeclaration) && len(name) > 0 && len(name) < maxQualified {
+			var found []uint64
+			if spec, ok := d.get(atSpecification); ok {
+				found = declared[spec.u]
+			} else if len(name) > 0 && len(name) < maxQualified {
+				found = hashes(name)
+			}
+			if d.flag(atDeclaration) {
+				if hasScopes && ab.tag != tagTypedef {
+					declared[uint64(off)] = found
+				}
+			} else {
 				size, _ := d.num(atByteSize)
-				e := typeEntry{u: u, off: off, tag: ab.tag, size: size}
-				emit(name, e, true)
-				for _, sc := range scopes {
-					if sc.skip {
-						emit(name, e, false)
-						break
-					}
+				for _, hash := range found {
+					yield(typeEntry{hash: hash, u: u, off: off, tag: ab.tag, size: size})
 				}
 			}
 			if ab.children && hasScopes && ab.tag != tagEnumerationType {

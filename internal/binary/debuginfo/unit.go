@@ -191,6 +191,9 @@ func (u *unit) readRoot(skeleton *unit) *root {
 			ro.low, _ = u.address(v)
 		}
 	}
+	if d.tag == tagPartialUnit && ro.lang == types.UnknownLanguage {
+		ro.lang = u.f.info.partialLanguage(u)
+	}
 	return ro
 }
 
