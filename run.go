@@ -82,7 +82,7 @@ func (p *Program) Run(ctx context.Context, sink result.Sink, o RunOptions) (Exit
 		return r.exit, err
 	}
 	defer r.loaded.Close()
-	if err := r.control(true); err != nil {
+	if err := errors.Join(r.control(), r.sleep()); err != nil {
 		return r.exit, err
 	}
 	err = r.trace(ctx)
@@ -135,6 +135,9 @@ func (r *run) object() *kernel.Object {
 func programType(p *codegen.Program) kernel.ProgramType {
 	switch p.Class {
 	case codegen.Test:
+		if p.Points[0].Kind == probe.Bench {
+			return kernel.Bench
+		}
 		return kernel.Run
 	case codegen.Perf:
 		return kernel.PerfEvent
@@ -148,15 +151,17 @@ func programType(p *codegen.Program) kernel.ProgramType {
 	return kernel.Uprobe
 }
 
-// control writes the control map: the clocks when it is the first time, and whether the reader sleeps for long.
-func (r *run) control(idle bool) error {
+// control writes the clocks that programs compute with.
+func (r *run) control() error {
 	var value [codegen.ControlSize]byte
-	if idle {
-		value[codegen.ControlIdle] = 1
-	}
 	binary.NativeEndian.PutUint64(value[codegen.ControlStart:], r.names.start)
 	binary.NativeEndian.PutUint64(value[codegen.ControlTAI:], r.names.tai)
 	return r.loaded.Map(codegen.ControlName).Put(make([]byte, 4), value[:])
+}
+
+// sleep tells the programs that nobody looks at the ring for a while: the next record wakes us.
+func (r *run) sleep() error {
+	return r.loaded.Map(codegen.IdleName).Put(make([]byte, 4), []byte{1, 0, 0, 0, 0, 0, 0, 0})
 }
 
 // trace is the life of a loaded script.
@@ -166,6 +171,9 @@ func (r *run) trace(ctx context.Context) error {
 	r.ctx = ctx
 	if err := r.special(probe.Begin); err != nil {
 		return err
+	}
+	if mode := r.Program.opts.Mode; mode == "bench" || mode == "test" {
+		return r.measure(mode)
 	}
 	failed, err := r.loaded.Attach(ctx, r.opts.Progress)
 	if err != nil {
@@ -339,9 +347,7 @@ func (r *run) idle() error {
 	if r.records == 0 {
 		r.quiet++
 		if r.quiet == idleLooks {
-			if err := r.control(true); err != nil {
-				return err
-			}
+			return r.sleep()
 		}
 		return nil
 	}

@@ -143,6 +143,7 @@ type Event struct {
 	Cause  string    // Lost: what was lost (events, map updates, …); Helper error: name of the helper
 	Code   int64     // Helper error: return code
 	Action int       // number of the script's probe
+	Total  int       // Test: how many there are
 
 	File      string // the same place as Place, in parts, for machine-readable formats
 	Line, Col int
@@ -171,6 +172,8 @@ const (
 	EvLost
 	EvNotice
 	EvHelperError // Cause empty: another error of the running script (division by zero), told by Text
+	EvBench       // result of a bench probe: Text its name, N runs of Code nanoseconds on average; Action: its number, from 0
+	EvTest        // result of a test probe: Text its name, Code 0 if it passed, N its duration in nanoseconds; Action: its number, Total: of how many
 	EvEnd         // the probes are gone and end has run; what follows are the maps shown at exit, by name
 )
 

@@ -113,16 +113,17 @@ const (
 	ScratchName  = "scratch"
 	ZerosName    = "zeros"
 	CountersName = "counters"
+	IdleName     = "idle" // set by the reader of the ring when it goes to sleep for long: the next record wakes it
 	ControlName  = "control"
 	StringsName  = "strings"
 	PointsName   = "points"
 )
 
-// Offsets in the value of the control map.
+// Offsets in the value of the control map, which is written before the programs run.
 const (
-	ControlIdle  = 0  // set by the reader of the ring when it goes to sleep for long: the next record wakes it
-	ControlStart = 8  // the boot clock when the run began, in nanoseconds
-	ControlTAI   = 16 // TAI minus the boot clock
+	ControlStart = 0  // the boot clock when the run began, in nanoseconds
+	ControlTAI   = 8  // TAI minus the boot clock
+	ControlStop  = 16 // set by exit(): programs then do nothing any more, but for the end probes
 	ControlSize  = 24
 )
 
@@ -167,6 +168,7 @@ type compiler struct {
 	out                     *Output
 	scratch                 int  // size of a scratch buffer
 	zeros                   int  // size of the zeros map's value
+	exits                   bool // the script calls exit()
 	bigScratch              bool // more than a per-CPU map may hold: a common map with buffers for each CPU
 	strings                 []byte
 	stringAt                map[string]int
@@ -195,6 +197,9 @@ func Compile(prog *check.Program, opts Options, diags *diag.List) (out *Output) 
 	c.loss(Loss{Kind: LostScratch})
 	for _, m := range prog.Maps {
 		c.storage(m)
+	}
+	for _, a := range prog.Actions {
+		c.exits = c.exits || exits(a.Body)
 	}
 	mark := c.mark()
 	for _, a := range prog.Actions {
@@ -334,6 +339,7 @@ func (c *compiler) ownMaps() {
 	add(&ebpf.MapSpec{Name: RingName, Type: ebpf.RingBuf}) // size is the loader's affair
 	add(array(CountersName, 8*len(c.out.Losses)))
 	add(array(ControlName, ControlSize))
+	add(array(IdleName, 8))
 	add(array(ZerosName, (c.zeros+7)&^7))
 	if c.scratch > 0 {
 		m := &ebpf.MapSpec{Name: ScratchName, Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: uint32(scratchHeader + roundUp(c.scratch)), MaxEntries: scratchBuffers}

@@ -124,6 +124,7 @@ func (g *gen) exitCall(e *check.Call) {
 	}
 	l := g.layout(RecExit, e.Span, ts...)
 	g.send(l, args)
+	b.StoreImm(8, b.MapValue(ControlName, ControlStop), 0, 1)
 	if g.b == g.main {
 		b.Jump(g.exit)
 	} else {

@@ -77,6 +77,9 @@ func (g *gen) body() {
 		b.StoreImm(8, ir.FP, g.retSlot, 0)
 	}
 	quit := b.Label() // leaves without scratch
+	if g.c.exits && g.points[0].Kind != probe.End {
+		b.IfImm(ir.NE, b.Load(8, b.MapValue(ControlName, ControlStop), 0), 0, quit)
+	}
 	g.filter(quit)
 	start := b.Len()
 	for _, v := range g.act.Vars {

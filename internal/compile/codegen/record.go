@@ -173,7 +173,7 @@ func (g *gen) output(buf memory, size ir.Operand, urgent bool) {
 		b.SetImm(flags, forceWakeup)
 	} else if g.class != Test {
 		busy := b.Label()
-		control := b.MapValue(ControlName, ControlIdle)
+		control := b.MapValue(IdleName, 0)
 		b.IfImm(ir.EQ, b.Load(8, control, 0), 0, busy)
 		b.StoreImm(8, control, 0, 0)
 		b.SetImm(flags, forceWakeup)

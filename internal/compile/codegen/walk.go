@@ -112,18 +112,22 @@ func (v visitor) expression(e check.Expr) {
 // leaves tells whether running a block may end the program: return and exit().
 func leaves(b *check.Block) bool {
 	found := false
-	visitor{
-		stmt: func(s check.Stmt) {
-			if j, ok := s.(*check.Jump); ok && j.Kind == "return" {
-				found = true
-			}
-		},
-		expr: func(e check.Expr) {
-			if c, ok := e.(*check.Call); ok && c.Fn.ID == "exit" {
-				found = true
-			}
-		},
-	}.block(b)
+	visitor{stmt: func(s check.Stmt) {
+		if j, ok := s.(*check.Jump); ok && j.Kind == "return" {
+			found = true
+		}
+	}}.block(b)
+	return found || exits(b)
+}
+
+// exits tells whether a block may call exit().
+func exits(b *check.Block) bool {
+	found := false
+	visitor{expr: func(e check.Expr) {
+		if c, ok := e.(*check.Call); ok && c.Fn.ID == "exit" {
+			found = true
+		}
+	}}.block(b)
 	return found
 }
 

@@ -79,8 +79,20 @@ func (j *JSON) Event(e *result.Event) error {
 		}
 	case result.EvHelperError:
 		j.runtimeError(e)
+	case result.EvBench:
+		j.named("benchmark_result", e.Text, `{"average": `+strconv.FormatInt(e.Code, 10)+`, "iters": `+strconv.FormatUint(e.N, 10)+`}`)
+	case result.EvTest:
+		j.named("test_result", e.Text, `{"duration": `+strconv.FormatUint(e.N, 10)+`, "passed": `+strconv.FormatBool(e.Code == 0)+`}`)
 	}
 	return j.out.end()
+}
+
+// named writes a record whose data is an object with one name.
+func (j *JSON) named(kind, name, value string) {
+	j.open(kind)
+	j.raw("{")
+	j.out.buf = appendString(j.out.buf, name)
+	j.raw(": " + value + "}}\n")
 }
 
 var noticeTypes = [...]string{result.Info: "info", result.Warning: "warning", result.Error: "error"}

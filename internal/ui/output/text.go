@@ -1,8 +1,11 @@
 package output
 
 import (
+	"fmt"
 	"strconv"
+	"strings"
 	"syscall"
+	"time"
 
 	"trocar/result"
 )
@@ -51,8 +54,36 @@ func (t *Text) Event(e *result.Event) error {
 		return t.notice(e)
 	case result.EvHelperError:
 		return t.runtimeError(e)
+	case result.EvBench:
+		t.bench(e)
+	case result.EvTest:
+		t.test(e)
 	}
 	return t.out.end()
+}
+
+// bench writes a line of bpftrace's table of benchmarks, with its head before the first.
+func (t *Text) bench(e *result.Event) {
+	const name, average = 41, 15
+	if e.Action == 0 {
+		t.out.buf = fmt.Appendf(t.out.buf, "%-*s%-*sIterations\n%s\n", name, "Benchmark", average, "Time(ns)", strings.Repeat("-", name+average+len("Iterations")))
+	}
+	t.out.buf = fmt.Appendf(t.out.buf, "%-*s%-*d%d\n", name, e.Text, average, e.Code, e.N)
+}
+
+// test writes the result of a test probe.
+func (t *Text) test(e *result.Event) {
+	if e.Action == 0 {
+		t.out.buf = fmt.Appendf(t.out.buf, "[==========] Running %d tests.\n", e.Total)
+	}
+	verdict := "[       OK ]"
+	if e.Code != 0 {
+		verdict = "[  FAILED  ]"
+	}
+	t.out.buf = fmt.Appendf(t.out.buf, "[ RUN      ] %s\n%s %s (%v)\n", e.Text, verdict, e.Text, time.Duration(e.N))
+	if e.Action == e.Total-1 {
+		t.out.buf = fmt.Appendf(t.out.buf, "[==========] %d tests ran.\n", e.Total)
+	}
 }
 
 // say writes what is in t.msg to the error stream, after all output that came before it.
