@@ -7,6 +7,7 @@ package diag
 import (
 	"fmt"
 	"sort"
+	"sync"
 )
 
 // Source is one piece of script text: a file, or the text of -e.
@@ -18,44 +19,53 @@ type Source struct {
 	// expansion of a macro has a Source of its own (see Expanded), so its spans know where they ended up.
 	From Span
 
+	once  sync.Once
 	lines []int // offsets at which lines begin; built on first use
 }
 
 // Expanded is the same text as the body of a macro called at a place.
 func (s *Source) Expanded(at Span) *Source {
-	s.Pos(0)
-	return &Source{Name: s.Name, Text: s.Text, From: at, lines: s.lines}
+	return &Source{Name: s.Name, Text: s.Text, From: at, lines: s.index()}
 }
 
 // Pos gives the 1-based line and column (in bytes) of an offset.
 func (s *Source) Pos(offset int) (line, col int) {
-	if s.lines == nil {
-		s.lines = append(s.lines, 0)
-		for i := 0; i < len(s.Text); i++ {
-			if s.Text[i] == '\n' {
-				s.lines = append(s.lines, i+1)
-			}
-		}
-	}
+	lines := s.index()
 	if offset < 0 {
 		offset = 0
 	}
 	if offset > len(s.Text) {
 		offset = len(s.Text)
 	}
-	i := sort.SearchInts(s.lines, offset+1) - 1
-	return i + 1, offset - s.lines[i] + 1
+	i := sort.SearchInts(lines, offset+1) - 1
+	return i + 1, offset - lines[i] + 1
+}
+
+// index gives the offsets at which lines begin.
+func (s *Source) index() []int {
+	s.once.Do(func() {
+		if s.lines != nil {
+			return
+		}
+		s.lines = append(s.lines, 0)
+		for i := 0; i < len(s.Text); i++ {
+			if s.Text[i] == '\n' {
+				s.lines = append(s.lines, i+1)
+			}
+		}
+	})
+	return s.lines
 }
 
 // Line returns the text of a 1-based line, without its line break.
 func (s *Source) Line(line int) string {
-	s.Pos(0)
-	if line < 1 || line > len(s.lines) {
+	lines := s.index()
+	if line < 1 || line > len(lines) {
 		return ""
 	}
-	start, end := s.lines[line-1], len(s.Text)
-	if line < len(s.lines) {
-		end = s.lines[line] - 1
+	start, end := lines[line-1], len(s.Text)
+	if line < len(lines) {
+		end = lines[line] - 1
 	}
 	if end > start && s.Text[end-1] == '\r' {
 		end--

@@ -121,6 +121,9 @@ func (p *cParser) external() {
 			p.u.typedef(&CTypedef{Span: p.spanFrom(start), Name: f.Name, Type: withMode(f.Type, d.attrs)})
 		}
 		if p.peek().is("=") || !p.got(",") {
+			if d.typedef && p.pos < len(p.toks) {
+				p.fail("expected ';'")
+			}
 			return // variables and functions are not ours
 		}
 	}
@@ -526,6 +529,9 @@ func (p *cParser) enumSpec(d *cspecs) {
 	if p.peek().kind == cName {
 		e.Name = p.peek().text
 		p.pos++
+	}
+	if p.got(":") { // C23 and C++: the type of its values
+		p.specs(&cspecs{})
 	}
 	if !p.got("{") {
 		if e.Name == "" {

@@ -70,6 +70,8 @@ func TestCDefinitions(t *testing.T) {
 			"enum  { X=97, Y=4294967295, Z=-1294967296, W=7, V=0 }"},
 		{"enum E { A = 3, }; struct S { int x[A]; enum E e; };", "enum E { A=3 }\nstruct S { int[3] x; enum E e }"},
 
+		{"typedef enum E : unsigned int { A } e;", "enum E { A=0 }\ntypedef enum E e"},
+
 		// Typedefs.
 		{"typedef unsigned int u; typedef struct { int x; } s_t; typedef int (*fn)(int); typedef s_t arr[3];",
 			"typedef unsigned int u\ntypedef struct  { int x } s_t\ntypedef int()* fn\ntypedef s_t[3] arr"},
@@ -98,6 +100,7 @@ func TestCDefinitions(t *testing.T) {
 		{"struct S { int x", "stdin:1:17-17: ERROR: syntax: expected '}'\nstruct S { int x\n                \n"},
 		{"struct S { int x y; }", "stdin:1:18-19: ERROR: syntax: expected ';'\nstruct S { int x y; }\n                 ~\n"},
 		{"struct S { int x[n]; }", "stdin:1:18-19: ERROR: syntax: the size of the array is not an integer constant\nstruct S { int x[n]; }\n                 ~\n"},
+		{"typedef int x y;", "stdin:1:15-16: ERROR: syntax: expected ';'\ntypedef int x y;\n              ~\n"},
 		{"enum E { A = x };", "stdin:1:14-15: ERROR: syntax: the value of A is not an integer constant\nenum E { A = x };\n             ~\n"},
 		{"struct S { long char x; }", "stdin:1:12-16: ERROR: syntax: invalid combination of type specifiers 'long char'\nstruct S { long char x; }\n           ~~~~\n"},
 		{"#if 1\nstruct S { int x; }", "stdin:1:1-6: ERROR: unterminated conditional directive\n#if 1\n~~~~~\n"},

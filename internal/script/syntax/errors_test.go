@@ -34,11 +34,15 @@ begin { print(1 }
 stdin:1:8-8: ERROR: syntax: expected '}'
 begin {
        
+stdin:1:7-8: ERROR: the block begins here
+begin {
+      ~
 `},
 		{"begin { } foo", `
 stdin:1:14-14: ERROR: syntax: expected '{'
 begin { } foo
              
+HINT: the body is put in braces, also if it is a single statement
 `},
 		{"begin { $x = 5;; }", `
 stdin:1:16-17: ERROR: syntax: expected expression
@@ -134,6 +138,7 @@ uprobe:/bin/bash:$foo { }
 stdin:1:10-16: ERROR: syntax: config must appear before probes and functions
 begin {} config = { a=1 } end {}
          ~~~~~~
+HINT: move it up, behind the C definitions
 `},
 		{"config = {} config = { a=1 } end {}", `
 stdin:1:13-19: ERROR: syntax: duplicate config block
@@ -149,11 +154,13 @@ config = { a = - }
 stdin:1:10-16: ERROR: syntax: root imports must appear before probes and functions
 begin {} import "x"; end {}
          ~~~~~~
+HINT: move it up, behind the C definitions
 `},
 		{"begin {} struct x { int y; } end {}", `
 stdin:1:10-29: ERROR: syntax: C definitions must appear before probes and functions
 begin {} struct x { int y; } end {}
          ~~~~~~~~~~~~~~~~~~~
+HINT: move it to the top of the script, before config and imports
 `},
 		{"begin { $x : int32 = 1; $y = (int32[x])1 }", `
 stdin:1:12-13: ERROR: syntax: expected ';'
@@ -179,6 +186,50 @@ begin { if ($x) { } else 1; }
                          ~
 `},
 		{"begin { $x = ` }", "\nstdin:1:14-15: ERROR: syntax: expected expression\nbegin { $x = ` }\n             ~\n"},
+		// With a way out.
+		{"begin { x = 1 }", `
+stdin:1:11-12: ERROR: syntax: expected ';'
+begin { x = 1 }
+          ~
+HINT: names of variables begin with $, names of maps with @
+`},
+		{"begin { $x = 'a' }", `
+stdin:1:14-15: ERROR: syntax: expected expression
+begin { $x = 'a' }
+             ~
+HINT: strings are put in double quotes; a single character is written as its number
+`},
+		{"begin { if ($x) print(1); }", `
+stdin:1:17-22: ERROR: syntax: expected '{'
+begin { if ($x) print(1); }
+                ~~~~~
+HINT: the body is put in braces, also if it is a single statement
+`},
+		{"begin { for ($i = 0; $i < 10; $i++) { } }", `
+stdin:1:17-18: ERROR: syntax: expected ':'
+begin { for ($i = 0; $i < 10; $i++) { } }
+                ~
+HINT: a loop over numbers is written as for ($i : 0..10) { … }
+`},
+		{"begin { $x = 1.5 }", `
+stdin:1:14-17: ERROR: syntax: floating-point numbers are not supported
+begin { $x = 1.5 }
+             ~~~
+`},
+		{"uprobe:a:f b {}", `
+stdin:1:12-13: ERROR: syntax: expected '{'
+uprobe:a:f b {}
+           ~
+HINT: attach points are separated by commas; one with blanks in it is put in quotes
+`},
+		{"begin { print(1) /* no end }", `
+stdin:1:29-29: ERROR: syntax: expected ';'
+begin { print(1) /* no end }
+                            
+stdin:1:18-20: ERROR: this comment has no end
+begin { print(1) /* no end }
+                 ~~
+`},
 		// Several errors in one run.
 		{"begin { $a = ; print(1); $b = ); @c = 1 } end { f( } self:x { 1 + }", `
 stdin:1:14-15: ERROR: syntax: expected expression

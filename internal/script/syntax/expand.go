@@ -29,9 +29,6 @@ func Expand(f *File, builtin func(name string) bool, diags *diag.List) *File {
 			e.defines[d.Name] = d
 		}
 	}
-	for _, m := range stdMacros(diags) {
-		e.macros.add(m, diags)
-	}
 	for _, m := range f.Macros {
 		e.macros.add(m, diags)
 	}
@@ -61,6 +58,7 @@ type expander struct {
 	diags   *diag.List
 	builtin func(string) bool
 	macros  registry
+	std     bool // the standard macros are in the registry
 	defines map[string]*CDefine
 	bodies  map[*CDefine]Expr
 	active  []string // names of the #defines being replaced
@@ -158,6 +156,12 @@ func (e *expander) ident(c *copier, f *frame, x *Ident) (Expr, bool) {
 
 // call expands the call of a macro. The arguments are expanded already. Nil: there is no macro for it.
 func (e *expander) call(c *copier, f *frame, at diag.Span, name string, args []Expr) Expr {
+	if !e.std && isStd(name) {
+		e.std = true
+		for _, m := range stdMacros(e.diags) {
+			e.macros.add(m, e.diags)
+		}
+	}
 	m, closest := e.macros.find(name, args, true, f == nil || !f.macro.Std)
 	if m == nil {
 		if len(closest) > 0 && (e.builtin == nil || !e.builtin(name)) {

@@ -173,6 +173,9 @@ func (p *parser) field(x Expr, op token) Expr {
 	if p.tok.kind == tInt && op.text == "." {
 		t := p.next()
 		i, err := strconv.Atoi(t.text)
+		if lit, ok := x.(*IntLit); ok {
+			p.failAt(p.span(lit.Span.Start), "floating-point numbers are not supported")
+		}
 		if err != nil {
 			p.failAt(p.tokSpan(t), "invalid tuple index: %s", t.text)
 		}

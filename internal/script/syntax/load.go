@@ -20,8 +20,10 @@ const (
 // those of the script that imports it. Paths are relative to the directory of the importing script; each file is taken
 // once. Of the C headers only what the scripts can mean is kept.
 func Load(src *diag.Source, opts ParseOptions, diags *diag.List) *File {
-	l := &loader{opts: opts, diags: diags, seen: map[string]bool{}, unit: newCUnit(opts.Include, diags), names: map[string]bool{}}
-	l.seen[absolute(src.Name)] = true
+	l := &loader{opts: opts, diags: diags, root: src}
+	if len(opts.Include.Files) > 0 {
+		l.cUnit()
+	}
 	file := l.script(src)
 	out := *file
 	out.CDefs = nil
@@ -32,7 +34,9 @@ func Load(src *diag.Source, opts ParseOptions, diags *diag.List) *File {
 		out.Funcs = append(out.Funcs, f.Funcs...)
 		out.Probes = append(out.Probes, f.Probes...)
 	}
-	out.CDefs = l.prune(l.unit.finish())
+	if l.unit != nil {
+		out.CDefs = l.prune(l.unit.finish())
+	}
 	return &out
 }
 
@@ -40,13 +44,20 @@ func Load(src *diag.Source, opts ParseOptions, diags *diag.List) *File {
 type loader struct {
 	opts  ParseOptions
 	diags *diag.List
-	unit  *cUnit
+	root  *diag.Source
+	unit  *cUnit          // nil: no C so far
 	files []*File         // in the order of their parts
-	seen  map[string]bool // absolute paths
+	seen  map[string]bool // absolute paths; nil: no imports so far
 	count int
 	bytes int
-	names map[string]bool // all names in the scripts' texts
-	own   []*diag.Source  // the scripts, whose own definitions are always kept
+	own   []*diag.Source // the scripts and imported headers, whose definitions are always kept
+}
+
+func (l *loader) cUnit() *cUnit {
+	if l.unit == nil {
+		l.unit = newCUnit(l.opts.Include, l.diags)
+	}
+	return l.unit
 }
 
 // script parses a script, loads its imports, and then adds it to the files.
@@ -60,11 +71,6 @@ func (l *loader) script(src *diag.Source) *File {
 	p.file = file
 	p.program()
 	l.own = append(l.own, src)
-	for t := scan(src.Text, 0); t.kind != tEOF; t = scan(src.Text, t.end) {
-		if t.kind == tIdent {
-			l.names[t.text] = true
-		}
-	}
 	for _, imp := range file.Imports {
 		l.load(imp, src, true)
 	}
@@ -83,7 +89,9 @@ func (l *loader) script(src *diag.Source) *File {
 	for _, pr := range file.Probes {
 		Inspect(pr, inBlock)
 	}
-	l.unit.readC(src, p.cText)
+	if len(p.cText) > 0 {
+		l.cUnit().readC(src, p.cText)
+	}
 	l.files = append(l.files, file)
 	return file
 }
@@ -173,6 +181,9 @@ func (l *loader) file(imp *Import, path string, anyKind bool) {
 		}
 		return
 	}
+	if l.seen == nil {
+		l.seen = map[string]bool{absolute(l.root.Name): true}
+	}
 	key := absolute(path)
 	if l.seen[key] {
 		return
@@ -185,7 +196,7 @@ func (l *loader) file(imp *Import, path string, anyKind bool) {
 		return
 	}
 	if header {
-		src, err := l.unit.pp.headers.read(path)
+		src, err := l.cUnit().pp.headers.read(path)
 		if src == nil && err == nil {
 			err = errNotRegular
 		}
@@ -194,7 +205,7 @@ func (l *loader) file(imp *Import, path string, anyKind bool) {
 			return
 		}
 		l.own = append(l.own, src)
-		l.unit.read(&creader{src: src, dir: filepath.Dir(path)})
+		l.cUnit().read(&creader{src: src, dir: filepath.Dir(path)})
 		return
 	}
 	text, err := readText(path, maxScript)

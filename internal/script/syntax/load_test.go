@@ -109,6 +109,9 @@ HINT: only the script that is run may have a config block
 		{"bad.bt", `DIR/broken.bt:1:8-8: ERROR: syntax: expected '}'
 begin {
        
+DIR/broken.bt:1:7-8: ERROR: the block begins here
+begin {
+      ~
 `},
 		{"w.bt", `DIR/w.bt:1:1-19: ERROR: refusing to import from a place that everybody may write to: DIR/open
 import "open/a.bt"; begin {}

@@ -2,6 +2,7 @@ package syntax
 
 import (
 	_ "embed" // the standard macros
+	"strings"
 
 	"trocar/internal/script/diag"
 )
@@ -11,6 +12,9 @@ var stdText string
 
 // stdName is the name of the standard macros' text in messages: bpftrace's, where scripts' tests look for it.
 const stdName = "stdlib/base.bt"
+
+// isStd tells whether there is a standard macro of a name, without parsing them.
+func isStd(name string) bool { return strings.Contains(stdText, "macro "+name+"(") }
 
 // stdMacros parses the standard macros.
 func stdMacros(diags *diag.List) []*Macro {

@@ -1,6 +1,8 @@
 package syntax
 
 import (
+	"strings"
+
 	"trocar/internal/script/diag"
 )
 
@@ -133,20 +135,39 @@ func (p *parser) failAt(span diag.Span, format string, args ...any) *diag.Diagno
 	if p.bad {
 		return &diag.Diagnostic{}
 	}
+	t := p.tok
 	p.bad = true
-	p.badAt = p.tok.start
-	p.tok = token{tEOF, p.tok.start, p.tok.start, ""}
+	p.badAt = t.start
+	p.tok = token{tEOF, t.start, t.start, ""}
+	p.errors++
+	d := p.diags.Errorf(span, "syntax: "+format, args...)
+	p.advise(d, t)
+	return d
+}
+
+// errorAt reports an error that doesn't keep the parser from going on.
+func (p *parser) errorAt(span diag.Span, format string, args ...any) *diag.Diagnostic {
+	if p.bad {
+		return &diag.Diagnostic{}
+	}
 	p.errors++
 	return p.diags.Errorf(span, "syntax: "+format, args...)
 }
 
-// errorAt reports an error that doesn't keep the parser from going on.
-func (p *parser) errorAt(span diag.Span, format string, args ...any) {
-	if p.bad {
-		return
+// advise adds what may help with an error at a token, whatever the error is.
+func (p *parser) advise(d *diag.Diagnostic, t token) {
+	switch {
+	case t.kind == tBad && t.text == "'":
+		d.Hint("strings are put in double quotes; a single character is written as its number")
+	case t.is("=") && strings.HasSuffix(d.Text, "expected ';'"):
+		d.Hint("names of variables begin with $, names of maps with @")
+	case t.kind == tEOF && p.file != nil:
+		for _, c := range p.file.Comments {
+			if text := p.text[c.Start:c.End]; c.End == len(p.text) && strings.HasPrefix(text, "/*") && !strings.HasSuffix(text[2:], "*/") {
+				d.Note(diag.Span{Source: c.Source, Start: c.Start, End: c.Start + 2}, "this comment has no end")
+			}
+		}
 	}
-	p.errors++
-	p.diags.Errorf(span, "syntax: "+format, args...)
 }
 
 // resync goes on after an error: behind the next ';' of the list of statements that the error is in, or behind a

@@ -32,8 +32,12 @@ func (l *loader) prune(defs []CDef) []CDef {
 			mark(i)
 		}
 	}
-	for n := range l.names {
-		need(n)
+	for _, src := range l.own {
+		for t := scan(src.Text, 0); t.kind != tEOF; t = scan(src.Text, t.end) {
+			if t.kind == tIdent {
+				need(t.text)
+			}
+		}
 	}
 	for len(todo) > 0 {
 		d := defs[todo[len(todo)-1]]

@@ -6,7 +6,13 @@ import "trocar/internal/script/diag"
 func (p *parser) block() *Block {
 	start := p.tok.start
 	b := &Block{}
-	if !p.want("{") || !p.enter() {
+	if !p.tok.is("{") {
+		p.fail("expected '{'").Hint("the body is put in braces, also if it is a single statement")
+		b.Place = p.place(start)
+		return b
+	}
+	open := p.next()
+	if !p.enter() {
 		b.Place = p.place(start)
 		return b
 	}
@@ -35,7 +41,9 @@ func (p *parser) block() *Block {
 	}
 	p.inPred = inPred
 	p.leave()
-	p.want("}")
+	if !p.got("}") {
+		p.fail("expected '}'").Note(p.tokSpan(open), "the block begins here")
+	}
 	b.Place = p.place(start)
 	settle(b)
 	return b
@@ -269,6 +277,12 @@ func (p *parser) forLoop() Stmt {
 	}
 	t := p.next()
 	v := &Var{Place{p.tokSpan(t)}, t.text}
+	if p.tok.is("=") {
+		p.fail("expected ':'").Hint("a loop over numbers is written as for ($i : 0..10) { … }")
+		for t := scan(p.text, p.badAt); t.kind != tEOF && !t.is("{"); t = scan(p.text, t.end) {
+			p.badAt = t.end // go on behind the loop
+		}
+	}
 	p.want(":")
 	over := p.tok
 	from := p.unary()

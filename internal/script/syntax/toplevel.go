@@ -40,12 +40,13 @@ func (p *parser) items() {
 		switch {
 		case p.atCDef():
 			seg := p.cExtent()
-			p.errorAt(p.rangeSpan(seg), "C definitions must appear before probes and functions")
+			p.errorAt(p.rangeSpan(seg), "C definitions must appear before probes and functions").
+				Hint("move it to the top of the script, before config and imports")
 			p.seek(seg.end)
 		case p.tok.word("config") && p.peek().is("="):
-			p.fail("config must appear before probes and functions")
+			p.fail("config must appear before probes and functions").Hint("move it up, behind the C definitions")
 		case p.tok.word("import"):
-			p.fail("root imports must appear before probes and functions")
+			p.fail("root imports must appear before probes and functions").Hint("move it up, behind the C definitions")
 		case p.tok.word("macro"):
 			if m := p.macro(); !p.bad {
 				p.file.Macros = append(p.file.Macros, m)
@@ -240,6 +241,9 @@ func (p *parser) probe() *Probe {
 		if !p.got("/") {
 			p.fail("expected '/' to close predicate")
 		}
+	}
+	if !p.tok.is("{") && !p.bad && p.tok.kind != tEOF {
+		p.fail("expected '{'").Hint("attach points are separated by commas; one with blanks in it is put in quotes")
 	}
 	pr.Body = p.plainBlock()
 	return pr
