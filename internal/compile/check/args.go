@@ -252,6 +252,9 @@ func (inf *inferrer) checkUnroll(n *node) {
 
 // checkLength refuses string literals that no string can hold.
 func (inf *inferrer) checkLength(n *node) {
+	if n.flag {
+		return // not from the script's text
+	}
 	if c := inf.call; c != nil && c.fn != nil {
 		if c.fn.CompileTime || is(c, "printf", "errorf", "warnf") && len(c.kids) > 0 && c.kids[0] == n {
 			return

@@ -94,10 +94,6 @@ func (b *builder) call(n *node) Expr {
 		c.Format, ok = b.literal(n, 0)
 	case "argN":
 		c.N, _ = argNumber(n.str)
-		if c.T.Kind != types.Int || c.T.Size != 8 {
-			break // typed by the probe
-		}
-		c.T = types.TUint64
 	case "nsecs":
 		c.Format = "boot"
 		if kid(0) != nil {

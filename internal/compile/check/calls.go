@@ -24,7 +24,7 @@ func (inf *inferrer) visitCall(n *node) {
 	inf.call = saved
 	inf.checkPlace(n)
 	inf.checkUnstable(n)
-	if t := n.fn.Result; t != nil && !inf.special(n) {
+	if t := n.fn.Result; t != nil && n.fn.ID != "nsecs" {
 		r := known(t)
 		if n.fn.ID == "argN" || n.fn.ID == "retval" || n.fn.ID == "reg" {
 			r = r.at(spaceOf(inf.act.kind))
@@ -37,11 +37,6 @@ func (inf *inferrer) visitCall(n *node) {
 		return
 	}
 	inf.callType(n)
-}
-
-// special tells that a builtin's type is not always the one of the table.
-func (inf *inferrer) special(n *node) bool {
-	return is(n, "nsecs", "argN", "strftime") && (n.fn.ID != "argN" || inf.argNType(n) != nil)
 }
 
 func (inf *inferrer) unknownFunction(n *node) {
@@ -153,8 +148,6 @@ func (inf *inferrer) callType(n *node) {
 		} else {
 			fixed(types.TKSym)
 		}
-	case "argN":
-		s.set(&n.slot, known(elemType(inf.argNType(n))).at(spaceOf(inf.act.kind)))
 	case "ctx":
 		t := types.TVoid
 		if p := inf.act.points[0]; p.Kind == probe.Iter {
@@ -261,16 +254,6 @@ func (inf *inferrer) ptonType(n *node) *types.Type {
 		return nil
 	}
 	return types.ArrayOf(types.TUint8, addr.BitLen()/8)
-}
-
-// argNType is the type of argN where the probe tells it.
-func (inf *inferrer) argNType(n *node) *types.Type {
-	scope := inf.act.points[0].Scope
-	i, ok := argNumber(n.str)
-	if !ok || scope == nil || i >= len(scope.ArgNTypes) {
-		return nil
-	}
-	return scope.ArgNTypes[i]
 }
 
 func (inf *inferrer) stackType(n *node) *types.Type {
@@ -441,8 +424,8 @@ func (inf *inferrer) checkPlace(n *node) {
 			inf.errorf(n.span, "Syntax comm(PID) is not supported in this probe type yet. Type: %s", probeTypeName(kind))
 		}
 	case "dw_ustack":
-		if inf.in.PID == 0 && inf.in.ChildPID == 0 {
-			inf.errorf(n.span, "dw_ustack requires a target process").Hint("give one with -p or -c")
+		if inf.in.PID == 0 && inf.in.ChildPID == 0 && !inf.in.UnwindPID {
+			inf.errorf(n.span, "dw_ustack requires a target process").Hint("give one with -p, -c or --dwarf-pid")
 		}
 	}
 }

@@ -97,7 +97,7 @@ func (d *definitions) layOut(t *types.Type, s *syntax.CStruct) {
 		}
 		flexible := ft.Kind == types.Array && ft.Len < 0
 		if ft.Incomplete || ft.Kind == types.Void || ft.Kind == types.Func {
-			d.c.errorf(f.Span, "field has incomplete type '%s'", typestr(ft)).
+			d.c.errorf(f.Span, "C definition error: field has incomplete type '%s'", typestr(ft)).
 				Hint("define it before it is used, or use a pointer to it")
 			continue
 		}
@@ -260,7 +260,7 @@ func (d *definitions) ctype(span diag.Span, ct syntax.CType) *types.Type {
 			t = d.incomplete(ct.Base)
 		}
 		if t == nil {
-			diag := d.c.errorf(span, "unknown type name '%s'", ct.Base)
+			diag := d.c.errorf(span, "C definition error: unknown type name '%s'", ct.Base)
 			hintNear(diag, ct.Base, d.names())
 			return nil
 		}
@@ -318,7 +318,24 @@ func (d *definitions) named(name string) *types.Type {
 	if t := scriptName(name); t != nil {
 		return t
 	}
+	if d.redefines() {
+		return nil
+	}
 	return d.c.in.Lookup.kernelType(name)
+}
+
+// redefines tells whether the script defines a type that the kernel has as well. Then the kernel's types are left out of its
+// definitions: the two sets would contradict each other.
+func (d *definitions) redefines() bool {
+	if d.c.in.Lookup.KernelType == nil {
+		return false
+	}
+	for name, t := range d.types {
+		if isTag(name) && (!t.Incomplete || d.depth > 0) && d.c.in.Lookup.KernelType(name) != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // incomplete makes a type of which only the name is known.

@@ -15,12 +15,13 @@ import (
 
 type lowerer struct {
 	*checker
-	act *action
+	act   *action
+	temps int // variables made up so far
 }
 
 func (c *checker) lower(index int, p *syntax.Probe, points []*probe.Point) *action {
 	act := &action{index: index, probe: p, points: points, kind: points[0].Kind}
-	l := &lowerer{c, act}
+	l := &lowerer{checker: c, act: act}
 	if p.Pred != nil {
 		act.pred = l.expr(p.Pred)
 	}
@@ -219,7 +220,7 @@ func (l *lowerer) expr(x syntax.Expr) *node {
 	case *syntax.Index:
 		return &node{op: opIndex, span: span, kids: []*node{l.expr(x.X), l.expr(x.I)}}
 	case *syntax.Tuple:
-		return &node{op: opTuple, span: span, flag: x.Implicit, kids: l.exprs(x.Elems)}
+		return &node{op: opTuple, span: span, kids: l.exprs(x.Elems)}
 	case *syntax.Record:
 		return &node{op: opTuple, span: span, names: x.Names, kids: l.exprs(x.Elems)}
 	case *syntax.Sizeof:
@@ -282,7 +283,7 @@ func (l *lowerer) name(span diag.Span, name string) *node {
 		return &node{op: opEnum, span: span, str: name, num: uint64(e.value), typ: e.typ}
 	}
 	if f := builtin.Lookup(name); f != nil && f.Variable {
-		return l.builtin(&node{op: opCall, span: span, str: name, fn: f, flag: true})
+		return l.builtin(&node{op: opCall, span: span, str: name, fn: f})
 	}
 	if k := l.in.Lookup.KernelEnumerator; k != nil && !isArgumentName(name) {
 		if t, v, ok := k(name); ok {
@@ -327,8 +328,10 @@ func (l *lowerer) ternary(x *syntax.Ternary) *node {
 		n.kids[1] = l.expr(x.Cond)
 		return n
 	}
-	v := func() *node { return &node{op: opVar, span: x.Span, str: "$?"} }
-	set := &node{op: opSetVar, span: x.Span, str: "$?", kids: []*node{n.kids[0], v()}}
+	l.temps++
+	name := "$?" + itoa(l.temps)
+	v := func() *node { return &node{op: opVar, span: x.Span, str: name} }
+	set := &node{op: opSetVar, span: x.Span, str: name, kids: []*node{n.kids[0], v()}}
 	n.kids[0], n.kids[1] = v(), v()
 	return &node{op: opBlock, span: x.Span, kids: []*node{set}, value: n}
 }

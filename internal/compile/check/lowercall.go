@@ -84,7 +84,7 @@ func (l *lowerer) builtin(n *node) *node {
 		}
 	case "probe":
 		if nargs == 0 && len(l.act.points) == 1 {
-			return &node{op: opStr, span: n.span, str: l.act.points[0].Name}
+			return &node{op: opStr, span: n.span, str: l.act.points[0].Name, flag: true}
 		}
 	case "args":
 		if nargs == 0 {

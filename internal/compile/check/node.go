@@ -65,7 +65,7 @@ type node struct {
 	num   uint64
 	neg   bool // opInt: num is a negative int64
 	post  bool // opIncDec
-	flag  bool // opIf: comptime; opCall: written without parentheses; opDecl: has an assignment in the same statement; opTuple: map keys
+	flag  bool // opIf: comptime; opStr: not written in the script; opDecl: has an assignment in the same statement
 	names []string
 	kids  []*node
 	value *node // opBlock: the block's value, or nil

@@ -120,8 +120,8 @@ type (
 	}
 	// Binary: arithmetic and comparison. X and Y have the same type after conversion (shifts: any integer Y), which says
 	// width and sign; T is bool for comparisons. Pointer arithmetic is already scaled and is computed in uint64.
-	// Comparison operators == and != also apply to strings (capacities may differ), arrays, tuples and records of equal
-	// type (byte-wise after equal layout), buffers.
+	// Comparison operators == and != also apply to strings (capacities may differ), buffers (length, then bytes), and
+	// byte-wise to what else has one type on both sides: arrays, tuples, records, structures, symbols, stacks ….
 	Binary struct {
 		E
 		Op   string

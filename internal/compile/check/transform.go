@@ -128,7 +128,7 @@ func (inf *inferrer) rewriteCall(n *node) bool {
 		case t.is(types.Array):
 			n.toInt(uint64(max(t.t.Len, 0)), false)
 		default:
-			l := &lowerer{inf.checker, inf.act}
+			l := &lowerer{checker: inf.checker, act: inf.act}
 			n.become(l.make(n.span, "strlen", arg))
 		}
 	case "assert_str":

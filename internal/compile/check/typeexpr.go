@@ -52,7 +52,7 @@ func (inf *inferrer) visitType(n *node) {
 
 // valueNamed treats a name in sizeof and its kind that is no type as the value it may be.
 func (inf *inferrer) valueNamed(n *node) bool {
-	l := &lowerer{inf.checker, inf.act}
+	l := &lowerer{checker: inf.checker, act: inf.act}
 	v := l.name(n.span, n.str)
 	if v.op == opIdent {
 		return false
