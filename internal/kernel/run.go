@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -83,10 +84,27 @@ func (l *Loaded) Iterate(name string, pid int, w io.Writer) error {
 	return err
 }
 
-// selfSignal runs a program when this process gets a signal.
+// selfSignal runs programs, one after another, when this process gets a signal.
 type selfSignal struct {
+	number  unix.Signal
 	signals chan os.Signal
 	done    chan struct{}
+
+	mu       sync.Mutex
+	programs []*loadedProgram
+}
+
+// run runs the programs in the order they were added.
+func (s *selfSignal) run() {
+	defer close(s.done)
+	for range s.signals {
+		s.mu.Lock()
+		programs := s.programs
+		s.mu.Unlock()
+		for _, p := range programs {
+			p.run() // no one to tell: the program ran before at load
+		}
+	}
 }
 
 func (s *selfSignal) stop() {
@@ -110,17 +128,26 @@ func (a *attacher) signals(p *loadedProgram) error {
 			a.failed = append(a.failed, AttachError{p.Name, point, fmt.Errorf("there is no signal %q to catch", name)})
 			continue
 		}
-		s := &selfSignal{signals: make(chan os.Signal, 16), done: make(chan struct{})}
-		signal.Notify(s.signals, number)
-		go func() {
-			defer close(s.done)
-			for range s.signals {
-				p.run() // no one to tell: the program ran before at load
-			}
-		}()
-		a.Loaded.mu.Lock()
-		a.selves = append(a.selves, s)
-		a.Loaded.mu.Unlock()
+		s := a.selfSignal(number)
+		s.mu.Lock()
+		s.programs = append(s.programs, p)
+		s.mu.Unlock()
 	}
 	return nil
+}
+
+// selfSignal is the one that waits for a signal; it is made when it is first asked for.
+func (a *attacher) selfSignal(number unix.Signal) *selfSignal {
+	a.Loaded.mu.Lock()
+	defer a.Loaded.mu.Unlock()
+	for _, s := range a.selves {
+		if s.number == number {
+			return s
+		}
+	}
+	s := &selfSignal{number: number, signals: make(chan os.Signal, 16), done: make(chan struct{})}
+	a.selves = append(a.selves, s)
+	signal.Notify(s.signals, number)
+	go s.run()
+	return s
 }
