@@ -121,9 +121,18 @@ func Compile(ctx context.Context, o Options) (p *Program, err error) {
 		}
 		childPID = int(p.child.PID())
 	}
+	needs := map[*syntax.AttachPoint]check.Needs{}
+	for _, pr := range file.Probes {
+		n := check.NeedsOf(pr)
+		for _, ap := range pr.Points {
+			needs[ap] = n
+		}
+	}
 	matched := probe.MatchAll(file.Probes, probe.Options{
 		PID: o.PID, ChildPID: childPID, Unsafe: o.Unsafe, Missing: p.setting("missing_probes"), MaxProbes: p.limit("max_probes"),
-		Filter: o.Filter, TraceableFunctions: o.TraceableFunctions,
+		Filter: o.Filter, TraceableFunctions: o.TraceableFunctions, Demangle: p.setting("cpp_demangle") != "0" && p.setting("cpp_demangle") != "false",
+		NeedArgs: func(ap *syntax.AttachPoint) bool { return needs[ap].Args || needs[ap].Retval },
+		Names:    func(ap *syntax.AttachPoint) bool { return needs[ap].Name },
 	})
 	p.probes = matched.Count()
 	noMatch := diags.Errors() == 0 && matched.Diags.Errors() > 0

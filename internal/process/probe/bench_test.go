@@ -17,7 +17,7 @@ func BenchmarkMatch(b *testing.B) {
 	var diags diag.List
 	file := syntax.Parse(&diag.Source{Name: "bench", Text: text + " {}"}, syntax.ParseOptions{}, &diags)
 	for b.Loop() {
-		r := MatchAll(file.Probes, Options{Demangle: true})
+		r := MatchAll(file.Probes, Options{Demangle: true, NeedArgs: func(*syntax.AttachPoint) bool { return false }})
 		if r.Diags.Errors() > 0 {
 			b.Fatal(r.Diags.All[0].Text)
 		}

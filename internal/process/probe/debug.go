@@ -1,18 +1,265 @@
 package probe
 
 import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"trocar/internal/binary/code"
+	"trocar/internal/binary/debuginfo"
 	"trocar/internal/binary/objfile"
+	"trocar/internal/binary/types"
 	"trocar/internal/script/diag"
 )
 
-// What debug information adds: named arguments and source positions.
+// What debug information adds: named arguments, typed results and source positions.
 
-// sourcePoints makes the points of a source position.
-func (m *matcher) sourcePoints(s *spec, b *binary) []*Point {
-	m.diags.Errorf(s.ap.Span, "No DWARF debug info found for '%s', cannot attach by source code location.", b.name).
-		Note(diag.Span{}, "%s:%d", s.file, s.line)
-	return nil
+// debug is the debug information of a file, read when it is first asked for. It is closed with the file.
+func (b *binary) debug() (*debuginfo.Info, error) {
+	if b.info == nil && b.infoErr == nil {
+		b.info, b.infoErr = debuginfo.Open(b.obj)
+	}
+	return b.info, b.infoErr
 }
 
-// funcParams are a function's parameters as declarations.
-func (m *matcher) funcParams(b *binary, fn *objfile.Func) []string { return nil }
+// needArgs tells whether the script looks at the named arguments or the typed result of an attach point's points.
+func (m *matcher) needArgs(s *spec) bool { return m.opts.NeedArgs == nil || m.opts.NeedArgs(s.ap) }
+
+// typed gives a point at a function's entry or return its arguments by name, or its result.
+func (m *matcher) typed(s *spec, b *binary, entry uint64, p *Point) {
+	info, err := b.debug()
+	if err != nil {
+		return
+	}
+	fn, err := info.FunctionAt(entry)
+	if err != nil || fn.Entry != entry || fn.Own() == nil {
+		return
+	}
+	if p.Kind == Uretprobe {
+		sig, err := info.Signature(fn)
+		if err != nil || len(sig.Results) != 1 || fn.Lang == types.Go {
+			return
+		}
+		r := sig.Results[0]
+		t := r.Type.Complete()
+		p.Scope = scopeOf(p.Scope)
+		p.Scope.Retval = &Var{Name: "retval", Type: t, Place: resultPlace(t, fn.Lang)}
+		return
+	}
+	vars, err := info.Params(fn.Own(), p.Addr)
+	if err != nil {
+		m.diags.Warnf(s.ap.Span, "the arguments of %s cannot be read: %s", p.Func, err)
+		return
+	}
+	late := false
+	for i := range vars {
+		late = late || vars[i].Late
+	}
+	if late {
+		if moved := m.behindPrologue(s, b, info, fn, p); moved != nil {
+			vars = moved
+		}
+	}
+	p.Scope = scopeOf(p.Scope)
+	for i := range vars {
+		v := &vars[i]
+		if v.Name == "" {
+			v.Name = fmt.Sprintf("arg%d", i) // a parameter without a name
+		}
+		p.Scope.Args = append(p.Scope.Args, Var{Name: v.Name, Type: v.Type, Place: v.Place})
+	}
+}
+
+// scopeOf is a scope that may be changed.
+func scopeOf(s *Scope) *Scope {
+	if s == nil {
+		return &Scope{}
+	}
+	c := *s
+	return &c
+}
+
+// behindPrologue moves a point to where code without optimization has stored its parameters, and gives these there. It
+// stays where it is, with nil, if a loop of the function comes back to that place.
+func (m *matcher) behindPrologue(s *spec, b *binary, info *debuginfo.Info, fn *debuginfo.Function, p *Point) []debuginfo.Var {
+	body, ok := info.Body(fn)
+	if !ok || body <= fn.Entry || m.loopsTo(b, fn, body) {
+		return nil
+	}
+	if ok, _, err := m.decodeTo(b, fn.Entry, body); !ok || err != nil {
+		return nil
+	}
+	vars, err := info.Params(fn.Own(), body)
+	if err != nil {
+		return nil
+	}
+	moved := *p
+	moved.Skip = int(body - fn.Entry)
+	moved.Entry = false
+	if m.place(&moved, b, body) == nil {
+		return nil
+	}
+	*p = moved
+	// The prologue may have used the registers of arguments for something else: these are read where they are stored.
+	p.Scope = scopeOf(p.Scope)
+	p.Scope.ArgN, p.Scope.ArgNTypes = registerArgs(vars)
+	return vars
+}
+
+// loopsTo tells whether a jump in a function leads to an address.
+func (m *matcher) loopsTo(b *binary, fn *debuginfo.Function, addr uint64) (found bool) {
+	var err error
+	defer objfile.Guard(&err)()
+	for _, r := range fn.Ranges {
+		if r.High > r.Low {
+			code.Targets(b.obj.Arch(), b.obj.Bytes(r.Low, int(min(r.High-r.Low, code.MaxFunction))), r.Low, func(t uint64) { found = found || t == addr })
+		}
+	}
+	return found
+}
+
+// registerArgs gives arg0, arg1 … behind the prologue: the parameters, as long as each takes one register in order.
+func registerArgs(vars []debuginfo.Var) (places []types.Place, typs []*types.Type) {
+	places, typs = []types.Place{}, []*types.Type{}
+	simple := true
+	for i := range vars {
+		v := &vars[i]
+		if t := v.Type; t == nil || !t.IsScalar() || t.Size > 8 {
+			simple = false
+		}
+		if i == 6 {
+			break // further ones are on the stack, where argN does not look
+		}
+		p, t := v.Place, v.Type
+		if !simple {
+			p, t = unavailable("the program is not optimized, and the registers of arguments are in use behind the function's "+
+				"start, where its parameters can be read: use args.%s", v.Name), types.TUint64
+		}
+		places, typs = append(places, p), append(typs, t)
+	}
+	return places, typs
+}
+
+// resultPlace tells where the value that a function returns is, for what needs no more than the plain rules of the calling
+// conventions (System V ABI, AMD64 supplement, 3.2.3; AAPCS64, 6.9 differs in registers only, and both number theirs 0).
+func resultPlace(t *types.Type, lang types.Language) types.Place {
+	switch {
+	case t.IsScalar() && t.Size <= 8:
+		return types.Place{Kind: types.InRegister, Reg: 0}
+	case t.Kind == types.Float:
+		return unavailable("the result is a floating point number, in a register that programs in the kernel cannot read")
+	case (t.Kind == types.Struct || t.Kind == types.Union) && t.Size > 16 && (lang == types.C || lang == types.CPlusPlus):
+		// In memory that the caller gave; its address is returned.
+		return types.Place{Kind: types.InMemory, Reg: 0}
+	}
+	return unavailable("where a result of type %s is returned is not known", t)
+}
+
+// sourcePoints makes the points of a source position: one for each function, and each inlined copy, with code of the line.
+func (m *matcher) sourcePoints(s *spec, b *binary) []*Point {
+	info, err := b.debug()
+	if err != nil {
+		d := m.diags.Errorf(s.ap.Span, "No DWARF debug info found for '%s', cannot attach by source code location.", b.name)
+		if !errors.Is(err, debuginfo.ErrNone) {
+			d.Note(diag.Span{}, "%s", err)
+		} else {
+			d.Hint("compile it with -g, or install its debug symbols (build id %s)", b.obj.BuildID())
+		}
+		return nil
+	}
+	sites, err := info.SitesOf(s.file, s.line, s.column)
+	if err != nil {
+		m.diags.Errorf(s.ap.Span, "%s: %s", b.name, err)
+		return nil
+	}
+	where := fmt.Sprintf("%s:%d", s.file, s.line)
+	if s.column > 0 {
+		where += fmt.Sprintf(":%d", s.column)
+	}
+	if len(sites) == 0 {
+		m.noLine(s, b, info, where)
+		return nil
+	}
+	if l := sites[0].Line; l.Line != s.line && s.line > 0 {
+		m.diags.Add(diag.Info, s.ap.Span, "no code is of %s; probing the next line that has some, %d", where, l.Line)
+	}
+	refuse := func(format string, args ...any) *diag.Diagnostic { return m.diags.Warnf(s.ap.Span, format, args...) }
+	var points []*Point
+	for i := range sites {
+		site := &sites[i]
+		p := &Point{Kind: s.kind.kind, Path: b.path, PID: m.pid(), Name: s.kind.name + ":" + b.name + "@" + where, Scope: cdeclScope(b.obj)}
+		start := site.Addr
+		if n := len(site.Chain); n > 0 {
+			outer := site.Chain[n-1]
+			p.Func = m.display(nameOf(outer.Func))
+			start = outer.Entry
+		}
+		if start > site.Addr || start == 0 {
+			start = site.Addr // a part of the function that lies before it
+		}
+		if !m.boundary(s, b, p.Func, start, site.Addr, refuse) {
+			continue
+		}
+		p.Entry = start == site.Addr
+		if p = m.insidePoint(s, b, p, site.Addr, refuse); p != nil {
+			points = append(points, p)
+		}
+	}
+	return onePerSite(points)
+}
+
+func nameOf(fn *debuginfo.Function) string {
+	if fn.Linkage != "" {
+		return fn.Linkage
+	}
+	return fn.Name
+}
+
+// noLine reports a source position without code.
+func (m *matcher) noLine(s *spec, b *binary, info *debuginfo.Info, where string) {
+	d := m.diags.Errorf(s.ap.Span, "no code of %s is in %s", where, b.name)
+	files, err := info.Files()
+	if err != nil {
+		return
+	}
+	var names []string
+	known := false
+	for _, f := range files {
+		known = known || f == s.file || strings.HasSuffix(f, "/"+s.file)
+		names = append(names, f[strings.LastIndexByte(f, '/')+1:])
+	}
+	if known {
+		d.Note(diag.Span{}, "the file is known, but the line and those behind it have no code")
+		return
+	}
+	if n := near(s.file[strings.LastIndexByte(s.file, '/')+1:], names); len(n) > 0 {
+		d.Hint("did you mean %s?", orList(n))
+	}
+}
+
+// funcParams are a function's parameters as declarations, with its result in front if it has one.
+func (m *matcher) funcParams(b *binary, fn *objfile.Func) (out []string) {
+	info, err := b.debug()
+	if err != nil {
+		if !b.noDebug {
+			b.noDebug = true
+			m.diags.Warnf(diag.Span{}, "No DWARF found for %q, cannot show parameter info", b.name)
+		}
+		return nil
+	}
+	f, err := info.FunctionAt(fn.Addr)
+	if err != nil || f.Entry != fn.Addr {
+		return nil
+	}
+	sig, err := info.Signature(f)
+	if err != nil {
+		return nil
+	}
+	for _, v := range sig.Params {
+		out = append(out, types.Declare(v.Type, v.Name))
+	}
+	if sig.Vararg {
+		out = append(out, "...")
+	}
+	return out
+}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 
+	"trocar/internal/binary/debuginfo"
 	"trocar/internal/binary/objfile"
 	"trocar/internal/process/target"
 )
@@ -19,6 +20,10 @@ type binary struct {
 	path string // as we and the kernel can open it
 	obj  *objfile.File
 	id   fileID
+
+	info    *debuginfo.Info // see debug
+	infoErr error
+	noDebug bool // that there is none has been said
 }
 
 // fileID names a file, whatever path leads to it.
@@ -55,9 +60,36 @@ func (fs *files) pid() target.PID {
 
 func (fs *files) close() {
 	for _, b := range fs.open {
+		if b.info != nil {
+			b.info.Close()
+		}
 		b.obj.Close()
 	}
 	clear(fs.open)
+}
+
+// closeUnused closes the files of which no debug information was asked for.
+func (fs *files) closeUnused() {
+	for key, b := range fs.open {
+		if b.info == nil {
+			b.obj.Close()
+			delete(fs.open, key)
+		}
+	}
+}
+
+// byPath gives the file of a point, opened again if need be.
+func (fs *files) byPath(name string) *binary {
+	for _, b := range fs.open {
+		if b.path == name {
+			return b
+		}
+	}
+	b, err := fs.openName(name, name)
+	if err != nil {
+		return nil
+	}
+	return b
 }
 
 // errNoFile says that there is no such file; the matcher has words for it.

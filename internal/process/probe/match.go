@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"trocar/internal/binary/types"
 	"trocar/internal/process/target"
 	"trocar/internal/script/diag"
 	"trocar/internal/script/syntax"
@@ -41,11 +42,12 @@ func (m *matcher) pid() int {
 
 // MatchAll finds the points of all probes of a script. There is an entry of Result.Matches for each probe, with one Match for
 // each attach point, more if a pattern for the kind was expanded. Errors are in Result.Diags; their texts are bpftrace's
-// where it has one, since scripts' tests look for them.
+// where it has one, since scripts' tests look for them. The result is to be closed when no more is asked of its types.
 func MatchAll(probes []*syntax.Probe, opts Options) *Result {
 	r := &Result{Matches: make([][]Match, len(probes))}
 	m := newMatcher(opts, &r.Diags)
-	defer m.files.close()
+	r.files = m.files
+	defer m.files.closeUnused()
 	if !m.checkProcess() {
 		return r
 	}
@@ -57,6 +59,39 @@ func MatchAll(probes []*syntax.Probe, opts Options) *Result {
 			Hint("You can increase the limit through the BPFTRACE_MAX_PROBES environment variable or `config = { max_probes = %d }`", m.count)
 	}
 	return r
+}
+
+// Close closes the files whose debug information the points' types come from. Types that have not been completed by then
+// must not be asked any more.
+func (r *Result) Close() {
+	if r.files != nil {
+		r.files.close()
+	}
+}
+
+// Type finds a type by name ("struct foo", "foo_t", "ns::Class") in the debug information of the file that a point lies in,
+// nil if it is not there. Where several are of that name, the one that the point's function sees counts.
+func (r *Result) Type(p *Point, name string) *types.Type {
+	if r.files == nil || p.Path == "" {
+		return nil
+	}
+	b := r.files.byPath(p.Path)
+	if b == nil {
+		return nil
+	}
+	info, err := b.debug()
+	if err != nil {
+		return nil
+	}
+	fn, err := info.FunctionAt(p.Addr)
+	if err != nil {
+		fn = nil
+	}
+	t, err := info.TypeNamed(name, fn)
+	if err != nil {
+		return nil
+	}
+	return t
 }
 
 // Count is the number of probes as users count them: one for each name at each attach point, however many places it has.

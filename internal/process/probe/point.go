@@ -112,4 +112,6 @@ type Options struct {
 type Result struct {
 	Matches [][]Match
 	Diags   diag.List
+
+	files *files // open as long as types may be completed from them
 }

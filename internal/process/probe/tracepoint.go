@@ -110,7 +110,7 @@ func matchTracepoint(m *matcher, s *spec) []*Point {
 		m.noTracefs(s, err)
 		return nil
 	}
-	need := m.opts.NeedArgs == nil || m.opts.NeedArgs(s.ap)
+	need := m.needArgs(s)
 	var points []*Point
 	for _, e := range found {
 		p := &Point{Kind: Tracepoint, Name: "tracepoint:" + e.category + ":" + e.name, Category: e.category, Event: e.name, PID: m.pid()}

@@ -272,6 +272,9 @@ func (m *matcher) functions(s *spec, b *binary, q *objfile.Query) ([]*Point, err
 		}
 		if p := m.function(s, b, q, fn, uprobeName(s, b, name), shown, sites[i]); p != nil {
 			p.Scope = scope
+			if m.needArgs(s) && (p.Entry || p.Kind == Uretprobe) && all[i].Indirect == "" {
+				m.typed(s, b, fn.Addr, p)
+			}
 			points = append(points, p)
 		}
 	}
