@@ -105,7 +105,11 @@ type files struct {
 	byID    map[target.FileID]*File
 	byBuild map[string]*File
 	limit   int
+	budget  int // how many more may be opened for the process that is looked at
 }
+
+// maxFiles bounds the files opened at one look at a process. Programs have up to some hundred libraries.
+const maxFiles = 2048
 
 var errTooMany = errors.New("too many files are mapped by the traced processes")
 
@@ -115,7 +119,9 @@ func (fs *files) mapped(pid target.PID, m *target.Mapping, now time.Time) *File 
 	f := fs.byKey[key]
 	if f == nil || f.elf == nil && now.Sub(f.when) > retryAfter {
 		f = &File{path: m.Path}
-		if o, err := pid.OpenMapped(m); err == nil {
+		if fs.budget--; fs.budget < 0 {
+			f.err = errTooMany
+		} else if o, err := pid.OpenMapped(m); err == nil {
 			f = fs.open(o, m.Path)
 			o.Close()
 		} else {

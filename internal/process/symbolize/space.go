@@ -153,6 +153,7 @@ func (s *Symbolizer) newSpace(pid target.PID, stat target.Stat, all []target.Map
 	}
 	sp := &space{maps: make([]mapping, 0, n), stat: stat, refs: 1}
 	now := time.Now()
+	s.files.budget = maxFiles
 	jit := false
 	for i := range all {
 		m := &all[i]

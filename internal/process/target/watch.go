@@ -45,8 +45,13 @@ type Watcher struct {
 	paths   map[string]string // names seen, each once in memory
 }
 
-// ringPages is the size of each CPU's ring without its first page: room for some 500 to 1000 changes.
-const ringPages = 16
+// ringPages is the size of each CPU's ring without its first page, a power of two: 64 KB have room for some 500 changes.
+func ringPages(cpus int) int {
+	if cpus > 16 {
+		return 8
+	}
+	return 16
+}
 
 type ring struct {
 	fd   int
@@ -70,10 +75,10 @@ func Watch() (*Watcher, error) {
 		unix.PerfBitSampleIDAll | unix.PerfBitWatermark | unix.PerfBitUseClockID | unix.PerfBitExcludeKernel | unix.PerfBitExcludeHv |
 		perfBitBuildID)
 	for _, cpu := range cpus {
-		r, err := openRing(cpu, bits)
+		r, err := openRing(cpu, ringPages(len(cpus)), bits)
 		if err == unix.EINVAL && bits&perfBitBuildID != 0 { // an older kernel
 			bits &^= perfBitBuildID
-			r, err = openRing(cpu, bits)
+			r, err = openRing(cpu, ringPages(len(cpus)), bits)
 		}
 		if err == unix.ENODEV { // the CPU went off meanwhile
 			continue
@@ -90,8 +95,8 @@ func Watch() (*Watcher, error) {
 	return w, nil
 }
 
-func openRing(cpu int, bits uint64) (*ring, error) {
-	size := ringPages * os.Getpagesize()
+func openRing(cpu, pages int, bits uint64) (*ring, error) {
+	size := pages * os.Getpagesize()
 	attr := unix.PerfEventAttr{
 		Type:        unix.PERF_TYPE_SOFTWARE,
 		Config:      unix.PERF_COUNT_SW_DUMMY, // counts nothing, carries the records

@@ -164,3 +164,24 @@ func FuzzWatchRecord(f *testing.F) {
 		}
 	})
 }
+
+func BenchmarkWatch(b *testing.B) {
+	for b.Loop() {
+		w, err := Watch()
+		if err != nil {
+			b.Skip(err)
+		}
+		w.Close()
+	}
+}
+
+func BenchmarkWatchRead(b *testing.B) {
+	w, err := Watch()
+	if err != nil {
+		b.Skip(err)
+	}
+	defer w.Close()
+	for b.Loop() {
+		w.Read(func(*Change) {})
+	}
+}
