@@ -308,6 +308,9 @@ func SeriesOf(s SeriesSpec) *Type {
 	return &Type{Kind: TSeries, Name: "tseries_t", Size: 24 * s.Count, Align: 8, Signed: s.Signed, Series: &s}
 }
 
+// Missing is the type of a value that can't be had: it takes no memory, and its name says why.
+func Missing(why string) *Type { return &Type{Kind: Void, Name: why} }
+
 // IsAgg tells whether the kind is an aggregation (a per-CPU map value).
 func (t *Type) IsAgg() bool { return t.Kind >= Count }
 

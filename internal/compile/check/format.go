@@ -97,6 +97,11 @@ func checkFormat(format string, args []*types.Type) string {
 			ok = t.Kind == types.Buffer
 		case "s":
 			ok = true
+		case "e", "E", "f", "F", "g", "G", "a", "A":
+			ok = t.Kind == types.Float
+			if !ok {
+				return "unsupported format specifier: " + conv
+			}
 		default:
 			return "unsupported format specifier: " + conv
 		}

@@ -194,11 +194,6 @@ func (inf *inferrer) fieldType(n *node, x ty) ty {
 		}
 		return ty{}
 	}
-	if f.Type.Kind == types.Float {
-		inf.errorf(n.span, "field '%s' is a floating-point number, which BPF cannot compute with", n.str).
-			Hint("print the whole structure to see it")
-		return ty{}
-	}
 	if space == types.AnySpace {
 		return known(elemType(f.Type))
 	}

@@ -196,13 +196,17 @@ func (inf *inferrer) argsType() *types.Type {
 	t := &types.Type{Kind: types.Struct, Name: "struct " + inf.act.points[0].Name + "_args", Align: 1}
 	off := 0
 	for _, a := range scope.Args {
-		if a.Type == nil || a.Type.Incomplete {
-			continue
+		at := a.Type
+		switch {
+		case at == nil || at.Incomplete:
+			at = types.Missing("its type is not known")
+		case a.Place.Kind == types.Unavailable:
+			at = types.Missing(a.Place.Why)
 		}
-		align := max(a.Type.Align, 1)
+		align := max(at.Align, 1)
 		off = roundUp(off, align)
-		t.Fields = append(t.Fields, types.Field{Name: a.Name, Type: a.Type, Offset: off})
-		off += a.Type.Size
+		t.Fields = append(t.Fields, types.Field{Name: a.Name, Type: at, Offset: off})
+		off += at.Size
 		t.Align = max(t.Align, align)
 	}
 	t.Size = roundUp(off, t.Align)
@@ -227,9 +231,11 @@ func (inf *inferrer) argType(n *node, args *types.Type) ty {
 			inf.errorf(n.span, "BPF does not support accessing common tracepoint fields")
 			return ty{}
 		}
-		if f.Type.Kind == types.Float {
-			inf.errorf(n.span, "argument '%s' is a floating-point number, which BPF cannot compute with", n.str)
-			return ty{}
+		for _, a := range scope.Args {
+			if a.Name == n.str && a.Place.Kind == types.Unavailable {
+				inf.errorf(n.span, "argument '%s' is not available: %s", n.str, a.Place.Why)
+				return ty{}
+			}
 		}
 		return known(elemType(f.Type)).at(inf.argsSpace())
 	}

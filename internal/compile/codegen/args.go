@@ -269,6 +269,9 @@ func (g *gen) argsPlace(e *check.ArgsRef) memory {
 	dst := g.temp(e.T.Size)
 	g.zero(dst, e.T.Size)
 	for i, f := range e.T.Fields {
+		if f.Type.Kind == types.Void {
+			continue // types.Missing
+		}
 		v := g.argOf(i, e.Span)
 		g.assemble(dst.at(f.Offset), v.Place, f.Type.Size, e.Span)
 	}

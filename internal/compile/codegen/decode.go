@@ -151,6 +151,8 @@ func (d *Decoder) Value(v *result.Value, t *types.Type, b []byte) {
 		d.stats(v, t, total, n)
 	case types.Float:
 		d.float(v, t, b)
+	case types.Void:
+		v.Kind, v.Text = result.Unavailable, t.Name
 	default:
 		v.Kind, v.Text = result.Unavailable, "a value of type "+t.String()+" can't be shown"
 	}
