@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"trocar/internal/process/target"
 )
 
@@ -241,5 +243,60 @@ func TestReplace(t *testing.T) {
 	}
 	if len(maps) != 1 || maps[0].end != 10*4096 {
 		t.Errorf("%v", maps)
+	}
+}
+
+// recorded is a watch that tells what it was made with.
+type recorded struct{ all []target.Change }
+
+func (r *recorded) Read(f func(*target.Change)) {
+	for i := range r.all {
+		f(&r.all[i])
+	}
+	r.all = nil
+}
+func (r *recorded) Lost() uint64 { return 3 }
+func (r *recorded) Close()       {}
+
+// Before Linux 5.12 the watch tells device and inode, no build id.
+func TestWatchByInode(t *testing.T) {
+	exe := compile(t, "chain", "chain.c", "-pie")
+	p := start(t, exe)
+	maps, err := target.PID(p.pid).Maps()
+	if err != nil {
+		t.Fatal(err)
+	}
+	addrs := p.stack("s")
+	p.end()
+	for _, right := range []bool{true, false} {
+		var st unix.Stat_t
+		if err := unix.Stat(exe, &st); err != nil {
+			t.Fatal(err)
+		}
+		all := []target.Change{{Kind: target.Execed, PID: target.PID(p.pid), Time: 1}}
+		for _, m := range maps {
+			if m.Path == exe {
+				m.Dev, m.Inode = st.Dev, st.Ino
+			}
+			if !right {
+				m.Inode++
+			}
+			if m.Perm&target.Exec != 0 && m.Inode > 1 {
+				all = append(all, target.Change{Kind: target.Mapped, PID: target.PID(p.pid), Time: 2, Mapping: m})
+			}
+		}
+		all = append(all, target.Change{Kind: target.Exited, PID: target.PID(p.pid), Time: 3})
+		s := newSymbolizer(t)
+		s.watcher = &recorded{all}
+		want := chain
+		if !right {
+			want = "? ? ? ?"
+		}
+		if got := names(s.Stack(nil, Hit{PID: p.pid}, addrs)[:4]); got != want {
+			t.Errorf("right inode %v: %s", right, got)
+		}
+		if st := s.Stats(); st.Missed != 3 {
+			t.Errorf("%+v", st)
+		}
 	}
 }

@@ -65,19 +65,21 @@ type ring struct {
 const perfBitBuildID = 1 << 34
 
 // Watch begins to watch. It needs CAP_PERFMON or root.
-func Watch() (*Watcher, error) {
+func Watch() (*Watcher, error) { return watch(perfBitBuildID) }
+
+func watch(extra uint64) (*Watcher, error) {
 	cpus, err := onlineCPUs()
 	if err != nil {
 		return nil, fmt.Errorf("watching processes: %w", err)
 	}
 	w := &Watcher{paths: map[string]string{}}
-	bits := uint64(unix.PerfBitMmap | unix.PerfBitMmap2 | unix.PerfBitComm | unix.PerfBitCommExec | unix.PerfBitTask |
-		unix.PerfBitSampleIDAll | unix.PerfBitWatermark | unix.PerfBitUseClockID | unix.PerfBitExcludeKernel | unix.PerfBitExcludeHv |
-		perfBitBuildID)
+	bits := uint64(unix.PerfBitMmap|unix.PerfBitMmap2|unix.PerfBitComm|unix.PerfBitCommExec|unix.PerfBitTask|
+		unix.PerfBitSampleIDAll|unix.PerfBitWatermark|unix.PerfBitUseClockID|unix.PerfBitExcludeKernel|unix.PerfBitExcludeHv) |
+		extra
 	for _, cpu := range cpus {
 		r, err := openRing(cpu, ringPages(len(cpus)), bits)
-		if err == unix.EINVAL && bits&perfBitBuildID != 0 { // an older kernel
-			bits &^= perfBitBuildID
+		if err == unix.EINVAL && bits&extra != 0 { // an older kernel
+			bits &^= extra
 			r, err = openRing(cpu, ringPages(len(cpus)), bits)
 		}
 		if err == unix.ENODEV { // the CPU went off meanwhile

@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func watch(t *testing.T) *Watcher {
+func watcher(t *testing.T, extra uint64) *Watcher {
 	t.Helper()
-	w, err := Watch()
+	w, err := watch(extra)
 	if err != nil {
 		if os.Geteuid() == 0 {
 			t.Fatal(err)
@@ -28,7 +28,7 @@ func watch(t *testing.T) *Watcher {
 
 // A process that is long gone when somebody looks.
 func TestWatch(t *testing.T) {
-	w := watch(t)
+	w := watcher(t, perfBitBuildID)
 	cmd := exec.Command("/bin/sh", "-c", "/bin/true; exit 0")
 	if err := cmd.Run(); err != nil {
 		t.Fatal(err)
@@ -88,7 +88,13 @@ func TestWatch(t *testing.T) {
 
 // The mappings seen are those of /proc.
 func TestWatchAgreesWithMaps(t *testing.T) {
-	w := watch(t)
+	for name, extra := range map[string]uint64{"build ids": perfBitBuildID, "as before Linux 5.12": 0, "a bit that no kernel has": 1 << 63} {
+		t.Run(name, func(t *testing.T) { testWatchAgreesWithMaps(t, extra) })
+	}
+}
+
+func testWatchAgreesWithMaps(t *testing.T, extra uint64) {
+	w := watcher(t, extra)
 	c := launch(t, "sleep", "100")
 	c.Release()
 	time.Sleep(300 * time.Millisecond) // until the loader is done
@@ -100,6 +106,9 @@ func TestWatchAgreesWithMaps(t *testing.T) {
 	w.Read(func(ch *Change) {
 		if ch.PID == c.PID() && ch.Kind == Mapped {
 			seen[ch.Mapping.Start] = ch.Mapping
+			if (ch.BuildID != "") != (extra == perfBitBuildID && strings.HasPrefix(ch.Mapping.Path, "/")) {
+				t.Errorf("build id %q of %s", ch.BuildID, ch.Mapping.Path)
+			}
 		}
 	})
 	n := 0
@@ -108,7 +117,8 @@ func TestWatchAgreesWithMaps(t *testing.T) {
 			continue
 		}
 		n++
-		if s := seen[m.Start]; s.End != m.End || s.Offset != m.Offset || s.Path != m.Path {
+		if s := seen[m.Start]; s.End != m.End || s.Offset != m.Offset || s.Path != m.Path ||
+			extra != perfBitBuildID && s.Inode != m.Inode {
 			t.Errorf("%+v\nseen %+v", m, s)
 		}
 	}
@@ -118,7 +128,7 @@ func TestWatchAgreesWithMaps(t *testing.T) {
 }
 
 func TestWatchLoses(t *testing.T) {
-	w := watch(t)
+	w := watcher(t, perfBitBuildID)
 	for range 1500 {
 		if err := exec.Command("/bin/true").Run(); err != nil {
 			t.Fatal(err)
