@@ -4,7 +4,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 
 	"trocar/internal/script/diag"
@@ -33,18 +32,6 @@ type cpp struct {
 	pending []ctoken // to be read before the readers' text, last first
 	left    *int     // tokens that may still be read
 	nest    int
-}
-
-// cmacro is a #define.
-type cmacro struct {
-	name     string
-	fn       bool
-	params   []string
-	variadic bool
-	body     []ctoken
-	at       diag.Span
-	builtin  bool
-	undone   bool // by #undef or a new definition
 }
 
 // creader reads the regions of one text.
@@ -485,162 +472,4 @@ func headerName(text string) (name string, quoted bool) {
 		return "", false
 	}
 	return text[1 : n+1], closing == '"'
-}
-
-// expandMacro puts the body of a macro in front of the text. It is false if the name stands without its arguments.
-func (c *cpp) expandMacro(t ctoken, m *cmacro) bool {
-	hide := &hidden{m.name, t.hide}
-	if !m.fn {
-		c.prepend(t, c.substitute(m, nil, hide))
-		return true
-	}
-	open := c.raw()
-	if !open.is("(") {
-		if open.kind != cEOF {
-			c.pending = append(c.pending, open)
-		}
-		return false
-	}
-	args, ok := c.arguments(m)
-	if !ok {
-		return false
-	}
-	c.prepend(t, c.substitute(m, args, hide))
-	return true
-}
-
-// prepend puts tokens before what is still to be read; they take the place of t.
-func (c *cpp) prepend(t ctoken, list []ctoken) {
-	*c.left -= len(list)
-	for i := len(list) - 1; i >= 0; i-- {
-		n := list[i]
-		n.src, n.pos, n.sys, n.bol = t.src, t.pos, t.sys, false
-		if i == 0 {
-			n.space = t.space
-		}
-		c.pending = append(c.pending, n)
-	}
-}
-
-// arguments reads the arguments of a macro call behind its '('.
-func (c *cpp) arguments(m *cmacro) ([][]ctoken, bool) {
-	args := [][]ctoken{nil}
-	for depth := 0; ; {
-		t := c.raw()
-		switch {
-		case t.kind == cEOF:
-			return nil, false
-		case t.is("("):
-			depth++
-		case t.is(")"):
-			if depth == 0 {
-				if len(m.params) == 0 && len(args) == 1 && len(args[0]) == 0 {
-					args = nil
-				}
-				for len(args) < len(m.params) {
-					args = append(args, nil)
-				}
-				return args, true
-			}
-			depth--
-		case t.is(",") && depth == 0 && !(m.variadic && len(args) == len(m.params)):
-			if len(args) > maxMacroArgs {
-				return nil, false
-			}
-			args = append(args, nil)
-			continue
-		}
-		args[len(args)-1] = append(args[len(args)-1], t)
-	}
-}
-
-// substitute is the body of a macro with its parameters replaced (C11 6.10.3.1 to 6.10.3.3).
-func (c *cpp) substitute(m *cmacro, args [][]ctoken, hide *hidden) []ctoken {
-	var out []ctoken
-	expanded := make([][]ctoken, len(args))
-	done := make([]bool, len(args))
-	param := func(t ctoken) int {
-		if t.kind == cName {
-			for i, p := range m.params {
-				if p == t.text && i < len(args) {
-					return i
-				}
-			}
-		}
-		return -1
-	}
-	for i := 0; i < len(m.body) && *c.left > 0; i++ {
-		t := m.body[i]
-		t.hide = hide
-		if m.fn && t.is("#") && i+1 < len(m.body) {
-			if p := param(m.body[i+1]); p >= 0 {
-				t.kind, t.text = cString, strconv.Quote(tokensText(args[p]))
-				out = append(out, t)
-				i++
-				continue
-			}
-		}
-		if t.is("##") && len(out) > 0 && i+1 < len(m.body) {
-			next := []ctoken{m.body[i+1]}
-			if p := param(m.body[i+1]); p >= 0 {
-				next = args[p]
-			}
-			if len(next) > 0 {
-				last := &out[len(out)-1]
-				last.text += next[0].text
-				if last.text != "" {
-					if kind, end := cTokenEnd(last.text, 0); end == len(last.text) {
-						last.kind = kind
-					}
-				}
-				last.hide = hide
-				out = append(out, next[1:]...)
-			}
-			i++
-			continue
-		}
-		p := param(t)
-		if p < 0 {
-			out = append(out, t)
-			continue
-		}
-		list := args[p]
-		switch pasted := i+1 < len(m.body) && m.body[i+1].is("##"); {
-		case pasted && len(list) == 0:
-			t.text = "" // a placemarker
-			out = append(out, t)
-		case !pasted:
-			if !done[p] {
-				expanded[p], done[p] = c.expandList(list), true
-			}
-			list = expanded[p]
-		}
-		*c.left -= len(list)
-		for j, a := range list {
-			if j == 0 {
-				a.space = t.space
-			}
-			out = append(out, a)
-		}
-	}
-	return slices.DeleteFunc(out, func(t ctoken) bool { return t.text == "" })
-}
-
-// expandList replaces the macros in a list of tokens.
-func (c *cpp) expandList(list []ctoken) []ctoken {
-	if c.nest >= maxExpandNest {
-		return list
-	}
-	sub := &cpp{diags: c.diags, headers: c.headers, macros: c.macros, once: c.once, left: c.left, nest: c.nest + 1}
-	for i := len(list) - 1; i >= 0; i-- {
-		sub.pending = append(sub.pending, list[i])
-	}
-	var out []ctoken
-	for {
-		t := sub.next()
-		if t.kind == cEOF {
-			return out
-		}
-		out = append(out, t)
-	}
 }
