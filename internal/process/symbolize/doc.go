@@ -11,6 +11,7 @@
 //
 //	s := symbolize.New(symbolize.Options{})
 //	defer s.Close()
+//	s.Watch()                                           // if any process may be hit; then Poll regularly
 //	f := s.Probed("/usr/bin/bash")                      // at attach
 //	s.Snapshot(pid)                                     // at attach, and at the first record of each process
 //	frames = s.Stack(frames[:0], symbolize.Hit{PID: pid, File: f, Offset: point.Offset, IP: addrs[0]}, addrs)
