@@ -6,9 +6,10 @@
 //	text ─ Load (Parse of the script and its imports, C definitions and headers) ─▶ File ─ Expand ─▶ File
 //
 // The lexer (lexer.go) is a function of text and offset, so the recursive-descent parser (toplevel.go, stmt.go, expr.go,
-// typeexpr.go) looks ahead and back freely. Print, Dump, Inspect and Clone work on trees. Files that begin with c read C:
-// ctoken, cpp and cmacro are its preprocessor, cdecl, cdeclarator and ceval its declarations, cunit what holds them together.
-// They are nearly half of the package and here because definitions of C are part of a script's text: what the parser finds
+// typeexpr.go) looks ahead and back freely. Print, Dump, Inspect and Clone work on trees. C is read by a preprocessor
+// (ctoken.go, cpp.go, cmacro.go, include.go) and a parser of declarations (cdecl.go, cdeclarator.go, ceval.go), which cunit.go
+// holds together.
+// That is nearly half of the package, and here because definitions of C are part of a script's text: what the parser finds
 // them by, what macros replace and what errors point at is the same text.
 //
 // Everything is bounded: nesting, lengths of chains, sizes of expansions, numbers and sizes of imports and headers.

@@ -65,8 +65,8 @@ func (p *cParser) fail(format string, args ...any) {
 		t = p.toks[len(p.toks)-1]
 	}
 	p.pos = len(p.toks)
-	if !p.quiet && !t.sys {
-		p.u.diags.Errorf(t.span(), "syntax: "+format, args...)
+	if !p.quiet {
+		complain(p.u.diags, t.from, t.span(), "syntax: "+format, args...)
 	}
 }
 
@@ -79,12 +79,12 @@ func (p *cParser) failFrom(start int, format string, args ...any) {
 	p.pos = min(start, len(p.toks)-1)
 	t := p.peek()
 	p.failed, p.pos = true, len(p.toks)
-	if !p.quiet && !t.sys {
+	if !p.quiet {
 		span := t.span()
 		if end > start {
 			span = span.To(p.toks[end-1].span())
 		}
-		p.u.diags.Errorf(span, "syntax: "+format, args...)
+		complain(p.u.diags, t.from, span, "syntax: "+format, args...)
 	}
 }
 
@@ -412,7 +412,7 @@ func (p *cParser) structSpec(d *cspecs) {
 	}
 	d.typ.Base = key
 	if old := p.u.structs[key]; old != nil {
-		if old.Span != s.Span && !p.toks[start].sys && !p.quiet {
+		if old.Span != s.Span && p.toks[start].from == ofScript && !p.quiet {
 			p.u.diags.Errorf(s.Span, "redefinition of '%s'", key).Note(old.Span, "previous definition is here")
 		}
 		return

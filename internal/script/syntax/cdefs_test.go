@@ -153,6 +153,7 @@ func TestIncludes(t *testing.T) {
 		"loop.h":    "#include \"loop.h\"\n",
 		"local.h":   "struct local { int x; };\n",
 		"dir.h/x.h": "",
+		"i/odd.h":   "struct odd { what is this; };\nstruct fine { int x; };\ntemplate <class T> class C { int x; };\nstruct last { int y; };\n",
 	})
 	opts := IncludeOptions{Dirs: []string{dir + "/i"}, System: []string{dir + "/sys"}}
 	for _, c := range [][2]string{
@@ -171,6 +172,11 @@ func TestIncludes(t *testing.T) {
 			!strings.HasPrefix(got, c[1]+"\ntypedef long ptrdiff_t\n") {
 			t.Errorf("%s\ngot:\n%s\nwant:\n%s", c[0], got, c[1])
 		}
+	}
+	var diags diag.List
+	f := Parse(&diag.Source{Name: "stdin", Text: "#include <odd.h>\n"}, ParseOptions{Include: opts}, &diags)
+	if diags.Errors() > 0 || len(diags.All) == 0 || len(f.CDefs) != 2 || cdefLabel(f.CDefs[1]) != "struct last { int y }" {
+		t.Errorf("%d definitions, %s", len(f.CDefs), format(&diags))
 	}
 	opts.Files = []string{dir + "/local.h", "b.h"}
 	if got := cdefs("struct S { int x[B]; }", opts); got != "struct local { int x }\nstruct b { int x }\nstruct S { int[7] x }\ndefine B 7" {

@@ -46,7 +46,7 @@ func (c *cpp) prepend(t ctoken, list []ctoken) {
 	*c.left -= len(list)
 	for i := len(list) - 1; i >= 0; i-- {
 		n := list[i]
-		n.src, n.pos, n.sys, n.bol = t.src, t.pos, t.sys, false
+		n.src, n.pos, n.from, n.bol = t.src, t.pos, t.from, false
 		if i == 0 {
 			n.space = t.space
 		}

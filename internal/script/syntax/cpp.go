@@ -39,7 +39,7 @@ type creader struct {
 	src     *diag.Source
 	regions []cSegment
 	pos     int
-	sys     bool
+	from    origin
 	dir     string // of the file
 	found   int    // place in the list of directories
 	conds   []ccond
@@ -145,7 +145,7 @@ func (c *cpp) raw() ctoken {
 		r := c.readers[len(c.readers)-1]
 		region := r.regions[0]
 		t, end := scanC(r.src.Text[:region.end], r.pos)
-		t.src, t.sys = r.src, r.sys
+		t.src, t.from = r.src, r.from
 		t.bol = t.bol || r.bol
 		if t.kind == cEOF {
 			r.regions = r.regions[1:]
@@ -198,7 +198,7 @@ func (c *cpp) line(r *creader) []ctoken {
 			return list
 		}
 		*c.left--
-		t.src, t.sys, r.pos = r.src, r.sys, e
+		t.src, t.from, r.pos = r.src, r.from, e
 		if r.active() {
 			c.checkClosed(r, t)
 		}
@@ -223,10 +223,18 @@ func (c *cpp) closeConds(r *creader) {
 	}
 }
 
-// errorf reports an error unless it is in a system header.
+// errorf reports what can't be understood in a text.
 func (c *cpp) errorf(r *creader, at diag.Span, format string, args ...any) {
-	if r == nil || !r.sys {
-		c.diags.Errorf(at, format, args...)
+	complain(c.diags, r.from, at, format, args...)
+}
+
+// complain reports what can't be understood, as much as the text it is in is the user's.
+func complain(diags *diag.List, from origin, at diag.Span, format string, args ...any) {
+	switch from {
+	case ofScript:
+		diags.Errorf(at, format, args...)
+	case ofHeader:
+		diags.Warnf(at, format, args...).Hint("this part of the header is left out")
 	}
 }
 
@@ -368,7 +376,7 @@ func (c *cpp) action(r *creader, at diag.Span, name ctoken, rest []ctoken, lineS
 	case "error":
 		c.errorf(r, at, "#error %s", tokensText(rest))
 	case "warning":
-		if !r.sys {
+		if r.from != ofSystem {
 			c.diags.Warnf(at, "#warning %s", tokensText(rest))
 		}
 	case "line", "ident", "sccs":
@@ -433,22 +441,26 @@ func (c *cpp) include(r *creader, at diag.Span, again bool, toks []ctoken, text 
 		return
 	}
 	if len(c.readers) >= maxCDepth {
-		c.errorf(nil, at, "#include nested too deeply")
+		c.diags.Errorf(at, "#include nested too deeply")
 		return
 	}
 	after := 0
 	if again {
 		after = r.found
 	}
-	src, found, sys, err := c.headers.find(name, quoted, r.dir, after)
+	src, found, system, err := c.headers.find(name, quoted, r.dir, after)
 	switch {
 	case err != nil:
-		c.errorf(nil, at, "cannot read '%s': %s", name, err)
-	case src == nil && !r.sys:
+		c.diags.Errorf(at, "cannot read '%s': %s", name, err)
+	case src == nil && r.from != ofSystem:
 		d := c.diags.Errorf(at, "'%s' file not found", name)
 		d.Hint("searched in: %s", strings.Join(c.headers.dirs(), ", "))
 	case src != nil && !c.once[src]:
-		c.push(&creader{src: src, sys: sys || r.sys, dir: filepath.Dir(src.Name), found: found})
+		from := ofHeader
+		if system || r.from == ofSystem {
+			from = ofSystem
+		}
+		c.push(&creader{src: src, from: from, dir: filepath.Dir(src.Name), found: found})
 	}
 }
 

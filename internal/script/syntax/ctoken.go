@@ -18,12 +18,21 @@ const (
 	cPunct
 )
 
+// origin tells how much a text is the user's own, and so what is said about what can't be understood in it.
+type origin uint8
+
+const (
+	ofScript origin = iota // the script and what it imports: an error
+	ofHeader               // an included header: a warning, and it is left out
+	ofSystem               // a system header: left out in silence
+)
+
 // ctoken is a token of C text.
 type ctoken struct {
 	kind  ckind
 	bol   bool // first of its line
 	space bool // white space before it
-	sys   bool // from a system header
+	from  origin
 	text  string
 	src   *diag.Source
 	pos   int

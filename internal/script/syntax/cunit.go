@@ -40,7 +40,7 @@ func newCUnit(opts IncludeOptions, diags *diag.List) *cUnit {
 		case src == nil:
 			diags.Errorf(diag.Span{}, "'%s' file not found", name)
 		default:
-			u.read(&creader{src: src, dir: dirOf(name)})
+			u.read(&creader{src: src, from: ofHeader, dir: dirOf(name)})
 		}
 	}
 	return u
@@ -102,7 +102,7 @@ func (u *cUnit) declaration() ([]ctoken, bool) {
 			list = append(list, t)
 		} else if !skipped {
 			skipped = true
-			u.pp.errorf(&creader{sys: t.sys}, t.span(), "the declaration has more than %d tokens", maxCDecl)
+			complain(u.diags, t.from, t.span(), "the declaration has more than %d tokens", maxCDecl)
 		}
 	}
 }

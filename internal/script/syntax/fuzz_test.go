@@ -142,7 +142,7 @@ func FuzzC(f *testing.F) {
 		var diags diag.List
 		u := newCUnit(IncludeOptions{System: []string{}}, &diags)
 		u.read(&creader{src: &diag.Source{Name: "fuzz.h", Text: text}})
-		u.read(&creader{src: &diag.Source{Name: "fuzz-sys.h", Text: text}, sys: true})
+		u.read(&creader{src: &diag.Source{Name: "fuzz-sys.h", Text: text}, from: ofSystem})
 		for _, d := range u.finish() {
 			_ = cdefLabel(d)
 			if d, ok := d.(*CDefine); ok && d.value != nil {

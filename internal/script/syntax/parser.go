@@ -163,7 +163,8 @@ func (p *parser) advise(d *diag.Diagnostic, t token) {
 		d.Hint("names of variables begin with $, names of maps with @")
 	case t.kind == tEOF && p.file != nil:
 		for _, c := range p.file.Comments {
-			if text := p.text[c.Start:c.End]; c.End == len(p.text) && strings.HasPrefix(text, "/*") && !strings.HasSuffix(text[2:], "*/") {
+			text := p.text[c.Start:c.End]
+			if c.End == len(p.text) && strings.HasPrefix(text, "/*") && !strings.HasSuffix(text[2:], "*/") {
 				d.Note(diag.Span{Source: c.Source, Start: c.Start, End: c.Start + 2}, "this comment has no end")
 			}
 		}
