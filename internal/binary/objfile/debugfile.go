@@ -25,9 +25,36 @@ func (f *File) Debug() *File {
 	})
 }
 
+// SearchDebug names further folders in which the debug file may be, ahead of the usual ones; relative ones are tried from
+// the file's own folder, too. It must be called before Debug.
+func (f *File) SearchDebug(dirs ...string) { f.debugDirs = append(f.debugDirs, dirs...) }
+
+// extraPaths are the places in the folders of SearchDebug: by build id, by .gnu_debuglink and by the file's own name.
+func (f *File) extraPaths() (paths []string) {
+	id, link := f.BuildID(), f.debugLink()
+	for _, d := range f.debugDirs {
+		dirs := []string{d}
+		if !filepath.IsAbs(d) {
+			dirs = append(dirs, filepath.Join(filepath.Dir(f.path), d))
+		}
+		for _, dir := range dirs {
+			if len(id) > 2 {
+				paths = append(paths, filepath.Join(dir, ".build-id", id[:2], id[2:]+".debug"))
+			}
+			if link != "" {
+				paths = append(paths, filepath.Join(dir, link))
+			}
+			base := filepath.Base(f.path)
+			paths = append(paths, filepath.Join(dir, base+".debug"), filepath.Join(dir, base))
+		}
+	}
+	return paths
+}
+
 // debugPaths are the places where the debug file may be, best first. A file inside of a process's root
 // (/proc/PID/root/…) has its debug files there or here.
 func (f *File) debugPaths() (paths []string) {
+	paths = f.extraPaths()
 	roots := []string{""}
 	if root := procRoot(f.path); root != "" {
 		roots = []string{root, ""}

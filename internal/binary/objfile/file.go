@@ -85,6 +85,8 @@ type File struct {
 	dyn         struct{ off, size uint64 } // PT_DYNAMIC in the file
 	noteRegions []region
 
+	debugDirs []string
+
 	notes   lazy[[]note]
 	debug   lazy[*File]
 	mini    lazy[*File]

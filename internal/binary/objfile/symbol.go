@@ -1,9 +1,8 @@
 package objfile
 
-// Values of a symbol's type that name data.
+// Symbols of thread-local variables have offsets for values, not addresses.
 const (
-	sttObject = 1
-	sttTLS    = 6
+	sttTLS = 6
 )
 
 // SymbolAddr finds the address of a variable or function by its name as in the file: a global one before local ones. ok is
@@ -15,12 +14,12 @@ func (f *File) SymbolAddr(name string) (addr uint64, ok bool) {
 	return sym.value, ok
 }
 
-// Variable finds a variable by name, with its size.
-func (f *File) Variable(name string) (addr, size uint64, ok bool) {
+// Symbol is SymbolAddr with the size.
+func (f *File) Symbol(name string) (addr, size uint64, ok bool) {
 	var err error
 	defer Guard(&err)()
 	sym, ok := f.find(name)
-	return sym.value, sym.size, ok && sym.typ() == sttObject
+	return sym.value, sym.size, ok
 }
 
 func (f *File) find(name string) (best rawSym, ok bool) {

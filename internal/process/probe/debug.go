@@ -256,10 +256,21 @@ func (m *matcher) funcParams(b *binary, fn *objfile.Func) (out []string) {
 		return nil
 	}
 	for _, v := range sig.Params {
-		out = append(out, types.Declare(v.Type, v.Name))
+		out = append(out, declared(v.Type, v.Name))
 	}
 	if sig.Vararg {
 		out = append(out, "...")
 	}
 	return out
+}
+
+// declared is a declaration as lists show it, with the stars at the type: "const char* name".
+func declared(t *types.Type, name string) string {
+	d := types.Declare(t, name)
+	if rest, ok := strings.CutSuffix(d, name); ok && name != "" {
+		if bare := strings.TrimRight(rest, "*&"); len(bare) < len(rest) && strings.HasSuffix(bare, " ") && !strings.ContainsAny(bare, "([") {
+			return strings.TrimSuffix(bare, " ") + rest[len(bare):] + " " + name
+		}
+	}
+	return d
 }

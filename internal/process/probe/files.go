@@ -161,6 +161,7 @@ func (fs *files) openName(file, name string) (*binary, error) {
 			return nil, err
 		}
 	}
+	obj.SearchDebug(fs.opts.DebugDirs...)
 	b := &binary{name: name, path: obj.AttachPath(), obj: obj, id: idOf(obj)}
 	// The kernel follows links of a container from our root: give it the file itself.
 	if strings.HasPrefix(file, "/proc/") && strings.Contains(file, "/root/") && !strings.Contains(file, "!/") {
@@ -429,7 +430,7 @@ func (fs *files) runningAnywhere() ([]*binary, error) {
 				continue
 			}
 			seen[k] = true
-			of := &files{opts: Options{PID: int(pid)}, root: root, open: fs.open}
+			of := &files{opts: Options{PID: int(pid), DebugDirs: fs.opts.DebugDirs}, root: root, open: fs.open}
 			if b, err := of.openMapping(m); err == nil && b.obj.IsExecutable() && !hasFile(out, b) {
 				out = append(out, b)
 			}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/types"
 	"trocar/internal/process/target"
 	"trocar/internal/script/diag"
@@ -92,6 +93,28 @@ func (r *Result) Type(p *Point, name string) *types.Type {
 		return nil
 	}
 	return t
+}
+
+// Symbol is a variable or function of a file.
+type Symbol struct {
+	Addr, Size uint64 // its address in the file
+	Fixed      bool   // the file is always loaded at its own addresses
+}
+
+// Symbol finds a variable or function by name in the file that a point lies in.
+func (r *Result) Symbol(p *Point, name string) (Symbol, error) {
+	if r.files == nil || p.Path == "" {
+		return Symbol{}, fmt.Errorf("%s is in no file", p.Name)
+	}
+	b := r.files.byPath(p.Path)
+	if b == nil {
+		return Symbol{}, fmt.Errorf("%s cannot be opened any more", p.Path)
+	}
+	addr, size, ok := b.obj.Symbol(name)
+	if !ok {
+		return Symbol{}, fmt.Errorf("Could not resolve symbol: %s:%s", b.name, name)
+	}
+	return Symbol{addr, size, b.obj.Type() == objfile.TypeExec}, nil
 }
 
 // Count is the number of probes as users count them: one for each name at each attach point, however many places it has.

@@ -73,10 +73,14 @@ func (a *app) listScript(s *settings, p *script) error {
 
 // points writes what there is to trace, one point a line, its arguments below it.
 func (a *app) points(s *settings, o trocar.ListOptions) error {
-	o.PID, o.Verbose, o.Unsafe = s.process, s.verbose, s.unsafe
+	o.PID, o.Verbose, o.Unsafe, o.DebugDirs = s.process, s.verbose, s.unsafe, s.debugDirs()
 	found, err := trocar.List(o)
 	w := bufio.NewWriter(a.out)
 	for _, point := range found {
+		if point.Definition != "" {
+			fmt.Fprintf(w, "%s\n\n", point.Definition)
+			continue
+		}
 		fmt.Fprintln(w, point.Name)
 		for _, param := range point.Params {
 			fmt.Fprintf(w, "    %s\n", param)

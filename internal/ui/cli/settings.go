@@ -94,6 +94,14 @@ var stages = []string{"ast", "types", "ir", "bytecode", "verifier"}
 // stageNames are bpftrace's names of stages that have another here.
 var stageNames = map[string]string{"parse": "ast", "codegen": "ir", "codegen-opt": "ir", "dis": "bytecode", "libbpf": "verifier"}
 
+// debugDirs are the folders of --debuginfo, which may be given several times and name several.
+func (s *settings) debugDirs() (dirs []string) {
+	for _, d := range s.debugInfo {
+		dirs = append(dirs, strings.Split(d, ":")...)
+	}
+	return dirs
+}
+
 // check finds what is wrong with the flags by themselves.
 func (s *settings) check() error {
 	if s.command != "" && s.pid != "" {
