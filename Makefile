@@ -10,7 +10,7 @@ PACKAGES  = $(shell $(GO) list ./... | grep -v -e /e2e$$ -e /bench$$)
 export CGO_ENABLED = 0
 BUILD = $(GO) build -trimpath -buildvcs=false -ldflags "-s -w"
 
-.PHONY: build test deps lint unit e2e cross fuzz bench demo generate clean
+.PHONY: build test deps lint format unit e2e cross fuzz bench demo generate clean
 
 build:
 	$(BUILD) -o bin/trocar ./cmd/trocar
@@ -25,8 +25,11 @@ deps:
 lint:
 	$(GO) vet ./...
 	@out=$$($(TOOL) gofumpt -l .) || exit 1; \
-	if [ -n "$$out" ]; then echo "gofumpt would change (run: $(TOOL) gofumpt -w .):"; echo "$$out"; exit 1; fi
+	if [ -n "$$out" ]; then echo "not formatted (make format):"; echo "$$out"; exit 1; fi
 	$(TOOL) staticcheck ./...
+
+format:
+	$(TOOL) gofumpt -w .
 
 unit:
 	$(GO) test -timeout 10m $(PACKAGES)
