@@ -2,6 +2,7 @@ package trocar
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -27,13 +28,14 @@ func byName(all []codegen.Storage) []codegen.Storage {
 
 // names gives names to the numbers in records (codegen.Resolver).
 type names struct {
-	r       *run
-	symbols *symbolize.Symbolizer
-	users   target.Users
-	cgroups target.Cgroups
-	files   map[string]*symbolize.File // probed ones
-	start   uint64                     // boot clock when the run began
-	tai     uint64                     // TAI minus the boot clock
+	r        *run
+	symbols  *symbolize.Symbolizer
+	users    target.Users
+	cgroups  target.Cgroups
+	files    map[string]*symbolize.File // probed ones
+	watching bool
+	start    uint64 // boot clock when the run began
+	tai      uint64 // TAI minus the boot clock
 }
 
 func newNames(r *run) *names {
@@ -64,13 +66,60 @@ func (n *names) hit(tgid uint32, point int, ip uint64) symbolize.Hit {
 	if p.Kind != probe.Uprobe && p.Kind != probe.USDT {
 		return h
 	}
+	f := n.file(p)
+	h.File, h.Offset, h.IP = f, p.Offset, ip
+	return h
+}
+
+// file is the probed file of a point.
+func (n *names) file(p *probe.Point) *symbolize.File {
 	f := n.files[p.Path]
 	if f == nil {
 		f = n.symbols.Probed(p.Path)
 		n.files[p.Path] = f
 	}
-	h.File, h.Offset, h.IP = f, p.Offset, ip
-	return h
+	return f
+}
+
+// prepare looks at what names will be needed of, while it is there: probed files may be gone at the end, and so may the
+// processes. An error is one of the watch: then processes that end soon have poorer names.
+func (n *names) prepare(ctx context.Context) error {
+	user, kern := n.r.code.Names()
+	if kern {
+		go n.symbols.LoadKernel()
+	}
+	if !user {
+		return nil
+	}
+	var files []*symbolize.File
+	for _, p := range n.r.code.Points {
+		if p.Kind == probe.Uprobe || p.Kind == probe.Uretprobe || p.Kind == probe.USDT {
+			if n.files[p.Path] == nil {
+				files = append(files, n.file(p))
+			}
+		}
+	}
+	if pid := n.r.Program.opts.PID; pid != 0 {
+		// Without mappings there are no names; who asked for a process that is gone was told already.
+		_ = n.symbols.Snapshot(pid)
+		return nil
+	}
+	n.watching = true
+	if err := n.symbols.Watch(); err != nil {
+		n.watching = false
+		return err
+	}
+	if n.r.child == nil {
+		go n.symbols.SnapshotRunning(ctx, files...)
+	}
+	return nil
+}
+
+// poll takes note of what processes have mapped since the last time.
+func (n *names) poll() {
+	if n.watching {
+		n.symbols.Poll()
+	}
 }
 
 // UserStack names a stack, with the caller put in where the walk by frame pointers missed it.
@@ -100,7 +149,7 @@ func (n *names) UserSymbol(tgid uint32, addr uint64, point int) string {
 			return f
 		}
 	}
-	f := n.symbols.Symbol(symbolize.Hit{PID: int(tgid)}, addr)
+	f := n.symbols.Symbol(n.hit(tgid, -1, 0), addr)
 	if f.Symbol == "" {
 		return "0x" + strconv.FormatUint(addr, 16)
 	}

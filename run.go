@@ -169,6 +169,11 @@ func (r *run) trace(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	r.ctx = ctx
+	if err := r.names.prepare(ctx); err != nil {
+		if err := r.emit(&result.Event{Kind: result.EvNotice, Level: result.Warning, Text: fmt.Sprintf("stacks of processes that end soon may lack names: %v", err)}); err != nil {
+			return err
+		}
+	}
 	if err := r.special(probe.Begin); err != nil {
 		return err
 	}
@@ -193,7 +198,6 @@ func (r *run) trace(ctx context.Context) error {
 		return err
 	}
 	if r.child != nil && !r.opts.DryRun {
-		r.names.symbols.Snapshot(int(r.child.PID()))
 		if err := r.child.Release(); err != nil {
 			return err
 		}
@@ -344,6 +348,7 @@ const idleLooks = 5
 
 // idle is called after each look at the ring.
 func (r *run) idle() error {
+	r.names.poll()
 	if r.records == 0 {
 		r.quiet++
 		if r.quiet == idleLooks {

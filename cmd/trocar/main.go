@@ -7,6 +7,7 @@ import (
 	"os/signal"
 	"runtime"
 	"syscall"
+	"time"
 
 	"trocar/internal/ui/cli"
 )
@@ -20,8 +21,13 @@ func main() {
 	go func() {
 		<-signals // ends the run: maps are printed
 		cancel()
-		second := <-signals // does not wait for that
-		os.Exit(128 + int(second.(syscall.Signal)))
+		first := time.Now()
+		for second := range signals {
+			// timeout(1) and terminals signal the process and its group, so one key press may come twice.
+			if time.Since(first) > 500*time.Millisecond {
+				os.Exit(128 + int(second.(syscall.Signal))) // does not wait for that
+			}
+		}
 	}()
 	os.Exit(cli.Main(ctx, os.Args))
 }

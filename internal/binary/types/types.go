@@ -39,6 +39,7 @@ const (
 	Timestamp  // u64 nanoseconds (as of clock Mode), u32 format id, u32 pad
 	CgroupPath // u64 cgroup id, u32 filter id, u32 pad
 	Username   // u64 uid, shown as the user's name
+	List       // u64 number of elements, then the first Len of them (fewer if there are not so many), each of Elem
 	None       // the "type" of a statement-like call (printf …)
 
 	Count // aggregations: per-CPU values of a map, see AggSize
@@ -195,6 +196,11 @@ func PointerTo(elem *Type, space Space) *Type {
 // ArrayOf makes an array type; n is -1 for a flexible array.
 func ArrayOf(elem *Type, n int) *Type {
 	return &Type{Kind: Array, Size: elem.Size * max(n, 0), Align: elem.Align, Elem: elem, Len: n}
+}
+
+// ListOf makes a list that holds at most n elements.
+func ListOf(elem *Type, n int) *Type {
+	return &Type{Kind: List, Name: elem.String() + "[]", Size: 8 + (elem.Size*n+7)&^7, Align: 8, Elem: elem, Len: n}
 }
 
 // StringOf makes a string type that holds size bytes, the final NUL included.

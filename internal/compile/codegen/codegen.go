@@ -399,3 +399,33 @@ func (c *compiler) strftime(format string) int {
 	c.out.Formats = append(c.out.Formats, format)
 	return len(c.out.Formats) - 1
 }
+
+// Names tells whether records or maps hold addresses that will be named: of user space, of the kernel.
+func (o *Output) Names() (user, kernel bool) {
+	var look func(t *types.Type)
+	look = func(t *types.Type) {
+		if t == nil {
+			return
+		}
+		switch t.Kind {
+		case types.UStack, types.USym:
+			user = true
+		case types.KStack, types.KSym:
+			kernel = true
+		case types.Tuple, types.Record:
+			for _, f := range t.Fields {
+				look(f.Type)
+			}
+		}
+	}
+	for _, l := range o.Layouts {
+		for _, s := range l.Args {
+			look(s.Type)
+		}
+	}
+	for _, s := range o.Storage {
+		look(s.Map.Key)
+		look(s.Map.Value)
+	}
+	return user, kernel
+}

@@ -123,6 +123,8 @@ func (d *Decoder) Value(v *result.Value, t *types.Type, b []byte) {
 		v.Kind, v.Text = result.Buffer, text(b[4:4+n])
 	case types.Array:
 		d.array(v, t, b)
+	case types.List:
+		d.list(v, t, b)
 	case types.Struct, types.Union, types.Tuple, types.Record:
 		d.fields(v, t, b)
 	case types.UStack, types.KStack:
@@ -178,6 +180,16 @@ func (d *Decoder) array(v *result.Value, t *types.Type, b []byte) {
 	v.Elems = make([]result.Value, max(t.Len, 0))
 	for i := range v.Elems {
 		d.Value(&v.Elems[i], t.Elem, b[i*t.Elem.Size:(i+1)*t.Elem.Size])
+	}
+}
+
+// list decodes the elements that were captured, and marks that there are more.
+func (d *Decoder) list(v *result.Value, t *types.Type, b []byte) {
+	n := uint(b, 8)
+	v.Kind, v.Cut, v.Num = result.Array, n > uint64(t.Len), n
+	v.Elems = make([]result.Value, min(n, uint64(t.Len)))
+	for i := range v.Elems {
+		d.Value(&v.Elems[i], t.Elem, b[8+i*t.Elem.Size:8+(i+1)*t.Elem.Size])
 	}
 }
 

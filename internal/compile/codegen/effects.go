@@ -87,7 +87,8 @@ func (g *gen) formatted(kind LayoutKind, e *check.Call) {
 			refuse(e.Span, "%s can't print a whole map", e.Fn.Names[0])
 		}
 		args = append(args, a.Expr)
-		ts = append(ts, a.Expr.Type())
+		t, _ := g.captures(a.Expr)
+		ts = append(ts, t)
 	}
 	l := g.layout(kind, e.Span, ts...)
 	l.Format = e.Format
@@ -109,7 +110,8 @@ func (g *gen) print(e *check.Call) {
 		return
 	}
 	x := e.Args[0].Expr
-	l := g.layout(RecPrint, e.Span, x.Type())
+	t, _ := g.captures(x)
+	l := g.layout(RecPrint, e.Span, t)
 	g.send(l, []check.Expr{x})
 }
 

@@ -97,6 +97,10 @@ func (g *gen) send(l *Layout, args []check.Expr) {
 			dynamic = true
 			continue
 		}
+		if to, ok := g.captures(args[i]); ok && to.Equal(s.Type) {
+			g.captureInto(buf.at(s.Offset), args[i], s.Type)
+			continue
+		}
 		g.into(buf.at(s.Offset), args[i], s.Type)
 	}
 	if !dynamic {

@@ -190,6 +190,13 @@ func (g *gen) defaultSpace() space {
 
 // strInto is str() to a string of t.Size bytes, padded with zeros. A string that fills all bytes without a NUL was longer.
 func (g *gen) strInto(dst memory, e *check.Call, t *types.Type) {
+	if src, v, ok := g.textOf(e.Args[0].Expr); ok {
+		g.zero(dst, t.Size)
+		p, n := g.viewOf(v, src, e.Span)
+		g.limitTo(n, e)
+		g.readN(dst, p, n, t.Size, e.Span)
+		return
+	}
 	src, limit, constant := g.strCall(e)
 	tmp := memory{space: inScratch, off: g.reserve(t.Size + 1)}
 	g.zero(dst, t.Size)
@@ -230,9 +237,23 @@ func (g *gen) strRead(dst, src memory, limit ir.Reg, constant, size int, e *chec
 func (g *gen) appendString(dst memory, e check.Expr, t *types.Type) ir.Reg {
 	b := g.b
 	if c, ok := e.(*check.Call); ok && c.Fn.ID == "str" {
+		if src, v, ok := g.textOf(c.Args[0].Expr); ok {
+			p, n := g.viewOf(v, src, c.Span)
+			g.limitTo(n, c)
+			g.readN(dst, p, n, t.Size, c.Span)
+			return n
+		}
 		src, limit, constant := g.strCall(c)
 		n := g.strRead(dst, src, limit, constant, t.Size, c)
 		b.ApplyImm(ir.Sub, n, 1)
+		return n
+	}
+	if src, v, ok := g.textOf(e); ok {
+		p, n := g.viewOf(v, src, e.Pos())
+		if v.Unit > 1 {
+			b.ApplyImm(ir.Mul, n, int64(v.Unit))
+		}
+		g.readN(dst, p, n, t.Size, e.Pos())
 		return n
 	}
 	m := g.own(g.place(e), e.Type().Size, e.Pos())
@@ -341,4 +362,17 @@ func (g *gen) prefixConst(m memory, s string, n, size int, unequal ir.Label) {
 		b.IfImm(ir.NE, v, int64(binary.LittleEndian.Uint64(word)), unequal)
 		i += w
 	}
+}
+
+// limitTo applies the length that str() was given to one that the value itself has.
+func (g *gen) limitTo(n ir.Reg, e *check.Call) {
+	if len(e.Args) < 2 || e.Args[1].Expr == nil {
+		return
+	}
+	b := g.b
+	fits := b.Label()
+	limit := g.scalar(e.Args[1].Expr)
+	b.If(ir.LE, n, limit, fits)
+	b.Set(n, limit)
+	b.Bind(fits)
 }

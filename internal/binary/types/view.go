@@ -1,0 +1,184 @@
+package types
+
+import "strings"
+
+// View is what a value means to a programmer where its layout alone doesn't show it: text, or a list of elements that
+// lies elsewhere. It is found by the names of a library's types and their members, so that it follows changes of layout
+// as the debug information tells them.
+type View struct {
+	Data int // offset of the pointer to the first byte or element
+	// Len is the offset of the number of bytes or elements. If End is set it is instead the offset of a pointer behind the
+	// last element. If Before is set the length lies Len bytes in front of the data (libstdc++'s string before C++11).
+	Len         int
+	LenSize     int // bytes of the length
+	End, Before bool
+	Unit        int   // text: bytes of a character: 1, 2 or 4
+	Elem        *Type // list: the elements' type
+}
+
+// Text tells how to reach the text of a string type of C++, Rust or Go.
+func (t *Type) Text() (View, bool) {
+	if t == nil || t.Kind != Struct {
+		return View{}, false
+	}
+	switch t.Lang() {
+	case Go:
+		if t.Form() == GoStringForm {
+			return t.view("str", "len", 1)
+		}
+	case Rust:
+		switch {
+		case t.Name == "&str" || t.Name == "&mut str" || strings.HasSuffix(t.Name, "Box<str>") || strings.HasPrefix(t.Name, "alloc::boxed::Box<str"):
+			return t.view("data_ptr", "length", 1)
+		case t.Name == "alloc::string::String" || t.Name == "String":
+			if vec, ok := t.member("vec"); ok {
+				v, ok := vec.Type.List()
+				return View{Data: v.Data + vec.Offset, Len: v.Len + vec.Offset, LenSize: v.LenSize, Unit: 1}, ok
+			}
+		}
+	case CPlusPlus:
+		if !strings.HasPrefix(t.Name, "std::") {
+			break
+		}
+		if strings.Contains(t.Name, "basic_string_view<") {
+			if v, ok := t.view("_M_str", "_M_len", 0); ok {
+				return v, true
+			}
+			return t.view("__data_", "__size_", 0)
+		}
+		if strings.Contains(t.Name, "basic_string<") {
+			p, ok := t.member("_M_dataplus", "_M_p")
+			if !ok || p.Type.Kind != Pointer {
+				break
+			}
+			unit := max(1, p.Type.Elem.Size)
+			if n, ok := t.member("_M_string_length"); ok {
+				return View{Data: p.Offset, Len: n.Offset, LenSize: n.Type.Size, Unit: unit}, true
+			}
+			return View{Data: p.Offset, Len: 24, LenSize: 8, Before: true, Unit: unit}, true
+		}
+	}
+	return View{}, false
+}
+
+// List tells how to reach the elements of a vector or slice.
+func (t *Type) List() (View, bool) {
+	if t == nil || t.Kind != Struct {
+		return View{}, false
+	}
+	switch t.Lang() {
+	case Go:
+		if t.Form() == GoSliceForm && t.Source.Item != nil {
+			v, ok := t.view("array", "len", 0)
+			v.Elem, v.Unit = t.Source.Item.Complete(), 0
+			return v, ok && v.Elem.Size > 0
+		}
+	case Rust:
+		switch {
+		case strings.HasPrefix(t.Name, "&[") || strings.HasPrefix(t.Name, "&mut ["):
+			v, ok := t.view("data_ptr", "length", 0)
+			return v.of(t, "data_ptr", ok)
+		case strings.HasPrefix(t.Name, "alloc::vec::Vec<") || strings.HasPrefix(t.Name, "Vec<"):
+			n, ok := t.member("len")
+			buf, found := t.member("buf")
+			if !ok || !found {
+				break
+			}
+			p, ok := buf.Type.pointer(0)
+			if !ok {
+				break
+			}
+			// The pointer is to bytes in newer libraries; the element is the vector's first type argument.
+			elem := t.Elem
+			if elem == nil && p.Type.Elem != nil && p.Type.Elem.Name != "u8" {
+				elem = p.Type.Elem.Complete()
+			}
+			v := View{Data: buf.Offset + p.Offset, Len: n.Offset, LenSize: n.Type.Size, Elem: elem}
+			if elem == nil && strings.Contains(t.Name, "<u8") {
+				v.Elem = p.Type.Elem
+			}
+			return v, v.Elem != nil && v.Elem.Size > 0
+		}
+	case CPlusPlus:
+		if !strings.HasPrefix(t.Name, "std::vector<") || strings.HasPrefix(t.Name, "std::vector<bool") {
+			break
+		}
+		first, ok := t.member("_M_impl", "_M_start")
+		last, ok2 := t.member("_M_impl", "_M_finish")
+		if !ok || !ok2 || first.Type.Kind != Pointer {
+			break
+		}
+		v := View{Data: first.Offset, Len: last.Offset, LenSize: 8, End: true, Elem: first.Type.Elem.Complete()}
+		return v, v.Elem != nil && v.Elem.Size > 0
+	}
+	return View{}, false
+}
+
+// of fills in the element that a data pointer points to.
+func (v View) of(t *Type, data string, ok bool) (View, bool) {
+	if f, found := t.Field(data); ok && found && f.Type.Kind == Pointer {
+		v.Elem = f.Type.Elem.Complete()
+		return v, v.Elem != nil && v.Elem.Size > 0
+	}
+	return v, false
+}
+
+// view is one by the names of a pointer and a length; unit 0: what the pointer points to.
+func (t *Type) view(data, length string, unit int) (View, bool) {
+	p, ok := t.Field(data)
+	n, ok2 := t.Field(length)
+	if !ok || !ok2 || p.Type.Kind != Pointer {
+		return View{}, false
+	}
+	if unit == 0 {
+		unit = 1
+		if p.Type.Elem != nil {
+			unit = max(1, p.Type.Elem.Size)
+		}
+	}
+	return View{Data: p.Offset, Len: n.Offset, LenSize: n.Type.Size, Unit: unit}, true
+}
+
+// member follows names through nested members; the offset is from t.
+func (t *Type) member(names ...string) (Field, bool) {
+	at, f := 0, Field{Type: t}
+	for _, name := range names {
+		next, ok := f.Type.Complete().Field(name)
+		if !ok {
+			return Field{}, false
+		}
+		at += next.Offset
+		f = next
+	}
+	f.Offset = at
+	return f, true
+}
+
+// pointer finds the first pointer in a value, in nested members.
+func (t *Type) pointer(depth int) (Field, bool) {
+	t = t.Complete()
+	if t.Kind == Pointer {
+		return Field{Type: t}, true
+	}
+	if depth > 8 || t.Kind != Struct {
+		return Field{}, false
+	}
+	for _, f := range t.Fields {
+		if p, ok := f.Type.pointer(depth + 1); ok {
+			p.Offset += f.Offset
+			return p, true
+		}
+	}
+	return Field{}, false
+}
+
+// Referenced is the type behind a reference of C++ or Rust's &T; ok is false for others.
+func (t *Type) Referenced() (*Type, bool) {
+	if t == nil || t.Kind != Pointer || t.Source == nil || t.Elem == nil {
+		return nil, false
+	}
+	if t.Source.Ref == PlainPointer && !(t.Lang() == Rust && strings.HasPrefix(t.Name, "&")) {
+		return nil, false
+	}
+	return t.Elem.Complete(), true
+}

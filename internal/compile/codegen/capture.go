@@ -1,0 +1,263 @@
+package codegen
+
+import (
+	"trocar/internal/binary/types"
+	"trocar/internal/compile/check"
+	"trocar/internal/compile/ir"
+	"trocar/internal/script/diag"
+)
+
+// Values that are shown are captured: text, elements and what references refer to is read in the program, when the
+// traced one still has it. The type of what is captured differs from the value's own: a std::string becomes a String, a
+// vector a List, a reference what it refers to. The tree of reads is bounded in depth and size.
+
+// Bounds of captured values inside others. Text that is printed by itself has the script's max_strlen.
+const (
+	innerStrlen = 200
+	innerElems  = 8
+	maxDepth    = 4
+	maxCapture  = 8 << 10 // bytes of one value
+)
+
+// shown is the type in which values of t are captured; t itself if they are shown as they lie in memory.
+func (g *gen) shown(t *types.Type, depth int) *types.Type {
+	if t == nil || t.Source == nil && t.Kind != types.Struct {
+		return t
+	}
+	t = t.Complete()
+	if depth > maxDepth {
+		return t
+	}
+	if _, ok := t.Text(); ok {
+		n := innerStrlen
+		if depth == 0 {
+			n = g.c.prog.Config.MaxStrlen
+		}
+		return types.StringOf(n)
+	}
+	if v, ok := t.List(); ok {
+		elem := g.shown(v.Elem, depth+1)
+		n := innerElems
+		for n > 1 && n*elem.Size > maxCapture/4 {
+			n /= 2
+		}
+		return types.ListOf(elem, n)
+	}
+	if elem, ok := t.Referenced(); ok && elem.Size > 0 && !elem.Incomplete {
+		return g.shown(elem, depth)
+	}
+	switch t.Kind {
+	case types.Struct:
+		if t.Source != nil && t.Source.Variants != nil {
+			return t
+		}
+		return g.shownStruct(t, depth)
+	case types.Array:
+		if e := g.shown(t.Elem, depth+1); e != t.Elem && t.Len > 0 && t.Len*e.Size <= maxCapture {
+			return types.ArrayOf(e, t.Len)
+		}
+	}
+	return t
+}
+
+func (g *gen) shownStruct(t *types.Type, depth int) *types.Type {
+	changed := false
+	out := *t
+	out.Fields = nil
+	at := 0
+	for _, f := range t.Fields {
+		if f.Artificial {
+			changed = true
+			continue
+		}
+		n := f
+		if f.BitSize == 0 {
+			n.Type = g.shown(f.Type, depth+1)
+		}
+		changed = changed || n.Type != f.Type
+		size := n.Type.Size
+		if f.BitSize > 0 {
+			size = (f.BitOffset + f.BitSize + 7) / 8
+		}
+		at = roundUp(at)
+		n.Offset = at
+		at += size
+		out.Fields = append(out.Fields, n)
+	}
+	if !changed || at > maxCapture {
+		return t
+	}
+	out.Size, out.Align = roundUp(at), 8
+	return &out
+}
+
+// captures tells whether a value is captured in another form than it has, and in which.
+func (g *gen) captures(e check.Expr) (*types.Type, bool) {
+	t := e.Type()
+	switch t.Kind {
+	case types.Struct, types.Pointer, types.Array:
+	default:
+		return t, false
+	}
+	if t.Space == types.Kernel && t.Kind == types.Pointer {
+		return t, false
+	}
+	to := g.shown(t, 0)
+	return to, to != t
+}
+
+// captureInto evaluates an expression and captures its value as type to.
+func (g *gen) captureInto(dst memory, e check.Expr, to *types.Type) {
+	if a, ok := e.(*check.ArgsRef); ok && !g.argsInMemory() {
+		g.captureArgs(dst, a, to)
+		return
+	}
+	t := e.Type()
+	if t.Kind == types.Pointer {
+		tmp := memory{space: onStack, off: g.b.Slot(8)}
+		g.store(tmp, 8, g.scalar(e))
+		g.capture(dst, tmp, t, to, e.Pos())
+		return
+	}
+	g.capture(dst, g.place(e), t, to, e.Pos())
+}
+
+// captureArgs captures all arguments, each from its own place.
+func (g *gen) captureArgs(dst memory, a *check.ArgsRef, to *types.Type) {
+	g.zero(dst, to.Size)
+	for i, f := range a.T.Fields {
+		if f.Type.Kind == types.Void {
+			continue // types.Missing
+		}
+		out := to.Fields[i]
+		v := g.argOf(i, a.Span)
+		src := memory{}
+		if v.Place.Kind == types.InMemory {
+			src = g.memoryAt(v.Place, a.Span)
+		} else {
+			src = g.temp(roundUp(f.Type.Size))
+			g.assemble(src, v.Place, f.Type.Size, a.Span)
+		}
+		g.capture(dst.at(out.Offset), src, f.Type, out.Type, a.Span)
+	}
+}
+
+// capture reads a value of type from at src into dst as type to.
+func (g *gen) capture(dst, src memory, from, to *types.Type, span diag.Span) {
+	b := g.b
+	from = from.Complete()
+	if from == to {
+		g.fetch(dst, src, to.Size, span)
+		return
+	}
+	if v, ok := from.Text(); ok && to.Kind == types.String {
+		g.zero(dst, to.Size)
+		p, n := g.viewOf(v, src, span)
+		limit := to.Size
+		if v.Unit > 1 {
+			b.ApplyImm(ir.Mul, n, int64(v.Unit))
+		}
+		g.readN(dst, p, n, limit, span)
+		return
+	}
+	if v, ok := from.List(); ok && to.Kind == types.List {
+		g.captureList(dst, src, v, to, span)
+		return
+	}
+	if elem, ok := from.Referenced(); ok {
+		p := g.load(src, 8, false, span)
+		g.capture(dst, memory{space: inUser, base: p}, elem, to, span)
+		return
+	}
+	switch {
+	case from.Kind == types.Struct && to.Kind == types.Struct:
+		g.zeroPadding(dst, to)
+		i := 0
+		for _, f := range from.Fields {
+			if f.Artificial {
+				continue
+			}
+			out := to.Fields[i]
+			i++
+			if f.BitSize > 0 {
+				g.fetch(dst.at(out.Offset), src.at(f.Offset), (f.BitOffset+f.BitSize+7)/8, span)
+				continue
+			}
+			g.capture(dst.at(out.Offset), src.at(f.Offset), f.Type, out.Type, span)
+		}
+	case from.Kind == types.Array && to.Kind == types.Array:
+		for i := range to.Len {
+			g.capture(dst.at(i*to.Elem.Size), src.at(i*from.Elem.Size), from.Elem, to.Elem, span)
+		}
+	default:
+		g.fetch(dst, src, min(from.Size, to.Size), span)
+	}
+}
+
+// viewOf loads the pointer and the length of a view.
+func (g *gen) viewOf(v types.View, src memory, span diag.Span) (p, n ir.Reg) {
+	b := g.b
+	p = b.Copy(g.load(src.at(v.Data), 8, false, span))
+	switch {
+	case v.Before:
+		n = g.load(memory{space: inUser, base: p, off: -v.Len}, v.LenSize, false, span)
+	case v.End:
+		n = b.Copy(g.load(src.at(v.Len), 8, false, span))
+		b.Apply(ir.Sub, n, p)
+		if v.Elem.Size > 1 {
+			b.ApplyImm(ir.Div, n, int64(v.Elem.Size))
+		}
+	default:
+		n = g.load(src.at(v.Len), v.LenSize, false, span)
+	}
+	return p, b.Copy(n)
+}
+
+// readN reads n bytes at p, at most limit.
+func (g *gen) readN(dst memory, p, n ir.Reg, limit int, span diag.Span) {
+	b := g.b
+	fits, none := b.Label(), b.Label()
+	b.IfImm(ir.LE, n, int64(limit), fits)
+	b.SetImm(n, int64(limit))
+	b.Bind(fits)
+	b.IfImm(ir.EQ, n, 0, none)
+	g.fetchN(dst, memory{space: inUser, base: p}, n, span)
+	b.Bind(none)
+}
+
+func (g *gen) captureList(dst, src memory, v types.View, to *types.Type, span diag.Span) {
+	b := g.b
+	g.zero(dst, to.Size)
+	p, n := g.viewOf(v, src, span)
+	g.store(dst, 8, n)
+	if v.Elem == to.Elem {
+		bytes := b.Copy(n)
+		fits := b.Label()
+		b.IfImm(ir.LE, bytes, int64(to.Len), fits)
+		b.SetImm(bytes, int64(to.Len))
+		b.Bind(fits)
+		b.ApplyImm(ir.Mul, bytes, int64(v.Elem.Size))
+		g.readN(dst.at(8), p, bytes, to.Len*v.Elem.Size, span)
+		return
+	}
+	end := b.Label()
+	for i := range to.Len {
+		b.IfImm(ir.LE, n, int64(i), end)
+		g.capture(dst.at(8+i*to.Elem.Size), memory{space: inUser, base: p, off: i * v.Elem.Size}, v.Elem, to.Elem, span)
+	}
+	b.Bind(end)
+}
+
+// textOf is the text of a string value of the program's language, or of a reference or pointer to one.
+func (g *gen) textOf(e check.Expr) (src memory, v types.View, ok bool) {
+	t := e.Type()
+	if v, ok := t.Complete().Text(); ok {
+		return g.place(e), v, true
+	}
+	if t.Kind == types.Pointer && t.Elem != nil {
+		if v, ok := t.Elem.Complete().Text(); ok {
+			return pointee(t, g.scalar(e)), v, true
+		}
+	}
+	return memory{}, types.View{}, false
+}
