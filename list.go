@@ -13,20 +13,31 @@ type ListOptions struct {
 	Params  []string
 	PID     int
 	Verbose bool // with arguments
-	Unsafe  bool
+	// DebugDirs are folders in which debug files are looked for first.
+	DebugDirs []string
+	Unsafe    bool
 }
 
-// Listed is a probe point in the form that scripts take.
+// Listed is a probe point in the form that scripts take, or a type of the kernel.
 type Listed struct {
 	Name   string
 	Params []string // "int fd"
+	// Definition is a type's definition in C.
+	Definition string
 }
 
-// List lists probe points. An error is a *CompileError.
+// List lists probe points, or types of the kernel for a pattern like "struct task_struct". An error is a *CompileError.
 func List(o ListOptions) ([]Listed, error) {
-	opts := probe.Options{PID: o.PID, Unsafe: o.Unsafe, Demangle: true}
+	opts := probe.Options{PID: o.PID, Unsafe: o.Unsafe, Demangle: true, DebugDirs: o.DebugDirs}
+	var kernel kernelTypes
+	defer kernel.close()
+	opts.Prototype = kernel.prototype
 	var entries []probe.Entry
 	var diags diag.List
+	if isTypePattern(o.Pattern) {
+		out, diags := listTypes(o.Pattern, o.Verbose)
+		return out, listError(&diags)
+	}
 	if o.Script != "" {
 		p := &Program{opts: Options{Script: o.Script, ScriptName: o.Name, Params: o.Params}}
 		file, err := p.parse(&diags)
@@ -39,10 +50,14 @@ func List(o ListOptions) ([]Listed, error) {
 	}
 	var out []Listed
 	for _, e := range entries {
-		out = append(out, Listed(e))
+		out = append(out, Listed{Name: e.Name, Params: e.Params})
 	}
+	return out, listError(&diags)
+}
+
+func listError(diags *diag.List) error {
 	if diags.Errors() > 0 {
-		return out, &CompileError{Diags: diags.All, NoMatch: true}
+		return &CompileError{Diags: diags.All, NoMatch: true}
 	}
-	return out, nil
+	return nil
 }

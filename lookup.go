@@ -1,23 +1,24 @@
 package trocar
 
 import (
-	"trocar/internal/binary/objfile"
 	"trocar/internal/compile/check"
 	"trocar/internal/process/probe"
+	"trocar/internal/process/symbolize"
 	"trocar/internal/process/target"
 )
 
 // lookup finds what a script names outside itself.
 func (p *Program) lookup() check.Lookup {
 	return check.Lookup{
-		UserSymbol: userSymbol,
+		UserSymbol: p.userSymbol,
+		UserType:   p.matched.Type,
 		CgroupID:   target.CgroupID,
+
+		KernelType: p.kernel.named, KernelEnumerator: p.kernel.enumerator, KernelSymbol: symbolize.KernelAddress,
 	}
 }
 
-var _ = objfile.Open
-var _ probe.Kind
-
-func userSymbol(pt *probe.Point, name string) (check.Symbol, error) {
-	return check.Symbol{}, nil
+func (p *Program) userSymbol(pt *probe.Point, name string) (check.Symbol, error) {
+	s, err := p.matched.Symbol(pt, name)
+	return check.Symbol{Addr: s.Addr, Size: s.Size, Absolute: s.Fixed}, err
 }

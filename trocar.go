@@ -43,6 +43,8 @@ type Options struct {
 	Filter func(name string) bool
 	// TraceableFunctions is a file with the kernel's functions, in place of tracefs' available_filter_functions.
 	TraceableFunctions string
+	// DebugDirs are folders in which debug files are looked for first.
+	DebugDirs []string
 	// Mode "": all probes; "test" or "bench": only the test or bench probes.
 	Mode string
 	// Disable names kernel features to do without (as in KernelFeatures), to see what older kernels would do.
@@ -61,6 +63,8 @@ type Program struct {
 	child    *target.Child
 	ns       *codegen.Namespace
 	probes   int
+	matched  *probe.Result
+	kernel   kernelTypes
 }
 
 // CompileError holds what is wrong with a script.
@@ -130,11 +134,11 @@ func Compile(ctx context.Context, o Options) (p *Program, err error) {
 	}
 	matched := probe.MatchAll(file.Probes, probe.Options{
 		PID: o.PID, ChildPID: childPID, Unsafe: o.Unsafe, Missing: p.setting("missing_probes"), MaxProbes: p.limit("max_probes"),
-		Filter: o.Filter, TraceableFunctions: o.TraceableFunctions, Demangle: p.setting("cpp_demangle") != "0" && p.setting("cpp_demangle") != "false",
+		Filter: o.Filter, TraceableFunctions: o.TraceableFunctions, DebugDirs: o.DebugDirs, Prototype: p.kernel.prototype, Demangle: p.setting("cpp_demangle") != "0" && p.setting("cpp_demangle") != "false",
 		NeedArgs: func(ap *syntax.AttachPoint) bool { return needs[ap].Args || needs[ap].Retval },
 		Names:    func(ap *syntax.AttachPoint) bool { return needs[ap].Name },
 	})
-	p.probes = matched.Count()
+	p.matched, p.probes = matched, matched.Count()
 	noMatch := diags.Errors() == 0 && matched.Diags.Errors() > 0
 	if p.probes == 0 && matched.Diags.Errors() == 0 {
 		matched.Diags.Errorf(diag.Span{}, "No probes to attach")
@@ -247,6 +251,7 @@ func (p *Program) input(childPID int) check.Input {
 		Params: p.opts.Params, Env: p.opts.Env, Unsafe: p.opts.Unsafe, ChildPID: childPID, PID: p.opts.PID,
 		NCPU: kernel.PossibleCPUs(), Arch: runtime.GOARCH, Lookup: p.lookup(),
 	}
+	in.Features.KFunc = p.kernel.hasKfunc
 	in.Features.TAIClock = p.features.Has(kernel.KtimeTAI)
 	for _, n := range p.opts.Named {
 		name, value, has := strings.Cut(n, "=")
@@ -282,6 +287,10 @@ func (p *Program) Close() {
 		p.child.Kill(0)
 		p.child = nil
 	}
+	if p.matched != nil {
+		p.matched.Close()
+	}
+	p.kernel.close()
 }
 
 // Probes is the number of probes as users count them: a name counts once for each attach point, however many places it has.

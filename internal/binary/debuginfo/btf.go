@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"os"
 	"slices"
@@ -29,6 +30,9 @@ type BTF struct {
 	conv    btfConverter
 	byName  map[string]*types.Type // asked for before; nil: there is none
 	enums   map[string]btfEnumerator
+	finds   int // walks so far
+	seed    maphash.Seed
+	sorted  []uint64 // of each type with a name: its hash, and its id in the lower 32 bits
 }
 
 // KernelBTF is where the running kernel shows its types (with CONFIG_DEBUG_INFO_BTF, Linux 5.4).
@@ -149,7 +153,7 @@ func (b *BTF) Close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	mapped := b.mapped
-	b.mapped, b.types, b.strings, b.starts = nil, nil, []byte{0}, []uint32{0}
+	b.mapped, b.types, b.strings, b.starts, b.sorted = nil, nil, []byte{0}, []uint32{0}, []uint64{}
 	b.conv.init(b)
 	if mapped == nil {
 		return nil
@@ -226,12 +230,18 @@ func (b *BTF) called(off uint32, name string) bool {
 	return s[0] == name[0] && s[len(name)] == 0 && string(s[:len(name)]) == name
 }
 
+// btfWalks is how many names are looked for by walking over the types: some 0.7 ms each, while sorting them takes 10.
+const btfWalks = 8
+
 // find returns the id of the first type of one of the kinds (a set of bits) that has a name.
 func (b *BTF) find(kinds uint32, name string) (id uint32, ok bool) {
 	if name == "" {
 		return 0, false
 	}
 	b.index()
+	if b.finds++; b.finds > btfWalks {
+		return b.search(kinds, name)
+	}
 	for id, off := range b.starts {
 		if id == 0 {
 			continue
@@ -241,6 +251,39 @@ func (b *BTF) find(kinds uint32, name string) (id uint32, ok bool) {
 		}
 	}
 	return 0, false
+}
+
+// search is find by hash.
+func (b *BTF) search(kinds uint32, name string) (id uint32, ok bool) {
+	if b.sorted == nil {
+		b.sortNames()
+	}
+	hash := maphash.String(b.seed, name) >> 32 << 32
+	i, _ := slices.BinarySearch(b.sorted, hash)
+	for ; i < len(b.sorted) && b.sorted[i]>>32<<32 == hash; i++ {
+		id := uint32(b.sorted[i])
+		off := int(b.starts[id])
+		if kinds>>(btfU32(b.types, off+4)>>24&0x1f)&1 != 0 && b.called(btfU32(b.types, off), name) {
+			return id, true
+		}
+	}
+	return 0, false
+}
+
+func (b *BTF) sortNames() {
+	b.seed = maphash.MakeSeed()
+	b.sorted = make([]uint64, 0, len(b.starts))
+	for id, off := range b.starts {
+		if id == 0 {
+			continue
+		}
+		if name := btfU32(b.types, int(off)); name != 0 && uint64(name) < uint64(len(b.strings)) {
+			s := b.strings[name:]
+			hash := maphash.Bytes(b.seed, s[:bytes.IndexByte(s, 0)])
+			b.sorted = append(b.sorted, hash>>32<<32|uint64(id))
+		}
+	}
+	slices.Sort(b.sorted)
 }
 
 // Type finds a type by its name in C: "struct task_struct", "union x", "enum e", or that of a typedef or basic type

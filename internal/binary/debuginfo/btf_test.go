@@ -300,6 +300,27 @@ func TestBTFTags(t *testing.T) {
 	}
 }
 
+// TestBTFSearch holds names found by hash against names found by walking.
+func TestBTFSearch(t *testing.T) {
+	b := kernelTypes(t)
+	kinds := uint32(1<<btfStruct | 1<<btfUnion | 1<<btfEnum | 1<<btfTypedef | 1<<btfFunc)
+	b.index()
+	for id := 1; id < len(b.starts); id += 997 {
+		name := b.nameOf(b.at(uint32(id)))
+		for _, k := range []uint32{kinds, 1 << btfStruct, 1 << btfFunc} {
+			b.finds = 0
+			want, ok := b.find(k, name)
+			got, found := uint32(0), false
+			if name != "" {
+				got, found = b.search(k, name)
+			}
+			if got != want || found != ok {
+				t.Errorf("%s: %d %v, not %d %v", name, got, found, want, ok)
+			}
+		}
+	}
+}
+
 func BenchmarkBTFType(b *testing.B) {
 	for b.Loop() {
 		k := kernelTypes(b)
@@ -316,9 +337,18 @@ func BenchmarkBTFAbsent(b *testing.B) {
 	for b.Loop() {
 		k.mu.Lock()
 		clear(k.byName)
+		k.finds = 0
 		k.mu.Unlock()
 		if k.Type("struct nonsense") != nil {
 			b.Fatal("there is one")
 		}
+	}
+}
+
+func BenchmarkBTFSortNames(b *testing.B) {
+	k := kernelTypes(b)
+	k.index()
+	for b.Loop() {
+		k.sortNames()
 	}
 }

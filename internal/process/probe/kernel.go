@@ -277,8 +277,11 @@ func matchFentry(m *matcher, s *spec) []*Point {
 	}
 	var points []*Point
 	for _, f := range found {
-		points = append(points, &Point{Kind: s.kind.kind, Name: s.kind.name + ":" + f.module + ":" + f.name, Category: f.module,
-			Event: f.name, Func: f.name, PID: m.pid()})
+		p := &Point{Kind: s.kind.kind, Name: s.kind.name + ":" + f.module + ":" + f.name, Category: f.module, Event: f.name, Func: f.name, PID: m.pid()}
+		if m.opts.NeedArgs == nil || m.opts.NeedArgs(s.ap) {
+			p.Scope = m.kernelArgs(p)
+		}
+		points = append(points, p)
 	}
 	if len(points) == 0 && !hasWildcard(s.fn) {
 		m.missingKernel(s, k)
@@ -327,7 +330,11 @@ func matchRawTracepoint(m *matcher, s *spec) []*Point {
 	var points []*Point
 	for _, n := range names {
 		if matchGlob(s.fn, n) && matchGlob(s.target, "vmlinux") {
-			points = append(points, &Point{Kind: RawTracepoint, Name: "rawtracepoint:vmlinux:" + n, Category: "vmlinux", Event: n, PID: m.pid()})
+			p := &Point{Kind: RawTracepoint, Name: "rawtracepoint:vmlinux:" + n, Category: "vmlinux", Event: n, PID: m.pid()}
+			if m.opts.NeedArgs == nil || m.opts.NeedArgs(s.ap) {
+				p.Scope = m.kernelArgs(p)
+			}
+			points = append(points, p)
 		}
 	}
 	if len(points) == 0 && !s.skip && s.target != "*" {

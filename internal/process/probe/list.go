@@ -255,7 +255,7 @@ func listKprobes(m *matcher, s *spec) (out []listing) {
 			name = f.module + ":" + name
 		}
 		if i == 0 || len(out) == 0 || out[len(out)-1].name != name {
-			out = append(out, listing{name: name})
+			out = append(out, listing{name, func() []string { return m.kernelParams(s.kind.kind, f.name) }})
 		}
 	}
 	return out
@@ -263,7 +263,7 @@ func listKprobes(m *matcher, s *spec) (out []listing) {
 
 func listFentry(m *matcher, s *spec) (out []listing) {
 	for _, f := range m.kernelFunctionList().find(s.target, s.fn) {
-		out = append(out, listing{name: f.module + ":" + f.name})
+		out = append(out, listing{f.module + ":" + f.name, func() []string { return m.kernelParams(s.kind.kind, f.name) }})
 	}
 	return out
 }
@@ -276,7 +276,7 @@ func listRawTracepoints(m *matcher, s *spec) (out []listing) {
 	}
 	for _, n := range names {
 		if matchGlob(s.fn, n) {
-			out = append(out, listing{name: "vmlinux:" + n})
+			out = append(out, listing{"vmlinux:" + n, func() []string { return m.kernelParams(RawTracepoint, n) }})
 		}
 	}
 	return out

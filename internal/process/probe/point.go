@@ -5,6 +5,7 @@
 package probe
 
 import (
+	"trocar/internal/binary/debuginfo"
 	"trocar/internal/binary/types"
 	"trocar/internal/script/diag"
 	"trocar/internal/script/syntax"
@@ -104,6 +105,10 @@ type Options struct {
 	Names func(*syntax.AttachPoint) bool
 	// Filter leaves out points by their name (--probe-filter); begin and end always stay. Nil: all.
 	Filter func(name string) bool
+	// DebugDirs are folders in which debug files are looked for first (--debuginfo).
+	DebugDirs []string
+	// Prototype tells what a function of the kernel takes, or (raw) a tracepoint; nil: not known.
+	Prototype func(name string, raw bool) (debuginfo.Prototype, bool)
 	// TraceableFunctions is a file with the kernel's functions to take instead of available_filter_functions.
 	TraceableFunctions string
 }
