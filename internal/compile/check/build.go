@@ -159,12 +159,11 @@ func (b *builder) block(n *node) *Block {
 }
 
 func (b *builder) stmts(out *Block, n *node) {
-	for i, k := range n.kids {
+	for _, k := range n.kids {
 		if ends(out.Stmts) {
 			b.warnf(k.span, "Unreachable statement.")
 			return
 		}
-		_ = i
 		b.stmt(out, k)
 	}
 	if n.value != nil && ends(out.Stmts) {

@@ -366,9 +366,7 @@ func (inf *inferrer) checkPlace(n *node) {
 				try = " (try to use args.ret instead)"
 			}
 			inf.errorf(n.span, "The retval builtin can only be used with 'kretprobe' and 'uretprobe' and 'fentry' probes%s", try)
-			return
 		}
-		inf.refuseInLoop(n, "retval")
 	case "argN":
 		if kind != probe.Kprobe && kind != probe.Uprobe && kind != probe.USDT && kind != probe.RawTracepoint {
 			inf.errorf(n.span, "The %s builtin can only be used with 'kprobes', 'uprobes' and 'usdt' probes", n.str)
@@ -377,9 +375,7 @@ func (inf *inferrer) checkPlace(n *node) {
 		if i, _ := argNumber(n.str); kind != probe.USDT && i >= inf.registerArgs() {
 			inf.errorf(n.span, "%s doesn't support %s", inf.machine(), n.str).
 				Hint("further arguments are on the stack: *(uint64 *)(reg(\"sp\") + 8) is the first of them on amd64")
-			return
 		}
-		inf.refuseInLoop(n, n.str)
 	case "func":
 		switch kind {
 		case probe.Kprobe, probe.Kretprobe, probe.Uprobe, probe.Uretprobe, probe.Fentry, probe.Fexit:
@@ -429,10 +425,6 @@ func (inf *inferrer) checkPlace(n *node) {
 		}
 	}
 }
-
-// refuseInLoop refuses what the body of a for loop cannot see. Our loops run in the program itself, so nothing is refused;
-// the function exists for builtins that one day may not.
-func (inf *inferrer) refuseInLoop(*node, string) bool { return false }
 
 func (inf *inferrer) registerArgs() int {
 	if inf.in.Arch == "arm64" {

@@ -61,8 +61,8 @@ func (b *builder) cast(n *node, e E) Expr {
 		return nil
 	}
 	if to.isPtr() && from.isInt() {
-		// A number becomes an address by its own sign.
-		x = castTo(x, types.IntOf(8, from.signed()))
+		// A number becomes an address without its sign: (int8 *)-1 of an int8 is 0xff.
+		x = castTo(castTo(x, types.IntOf(from.t.Size, false)), types.TUint64)
 	}
 	return castTo(x, e.T)
 }

@@ -48,8 +48,10 @@ var fakeTask = func() *types.Type {
 	t := &types.Type{Kind: types.Struct, Name: "struct task_struct", Size: 64, Align: 8}
 	self := types.PointerTo(t, types.AnySpace)
 	t.Fields = []types.Field{
-		{Name: "pid", Type: types.TInt32, Offset: 8}, {Name: "real_parent", Type: self, Offset: 16},
-		{Name: "group_leader", Type: self, Offset: 24}, {Name: "comm", Type: types.ArrayOf(types.TChar, 16), Offset: 32},
+		{Name: "pid", Type: types.TInt32, Offset: 8},
+		{Name: "real_parent", Type: self, Offset: 16},
+		{Name: "group_leader", Type: self, Offset: 24},
+		{Name: "comm", Type: types.ArrayOf(types.TChar, 16), Offset: 32},
 	}
 	return t
 }()
@@ -78,13 +80,15 @@ func fakeMatches(file *syntax.File) [][]probe.Match {
 	reg := func(n int) types.Place { return types.Place{Kind: types.InRegister, Reg: n} }
 	scope := func(n *types.Type) *probe.Scope {
 		return &probe.Scope{Args: []probe.Var{
-			{Name: "n", Type: n, Place: reg(5)}, {Name: "s", Type: types.PointerTo(types.TChar, types.User), Place: reg(4)},
+			{Name: "n", Type: n, Place: reg(5)},
+			{Name: "s", Type: types.PointerTo(types.TChar, types.User), Place: reg(4)},
 			{Name: "p", Type: pair, Place: reg(1)},
 		}}
 	}
 	common := scope(types.TInt32)
 	record := &probe.Scope{ArgsType: &types.Type{Kind: types.Struct, Name: "struct _tracepoint_syscalls_open", Size: 32, Align: 8, Fields: []types.Field{
-		{Name: "common_type", Type: types.TUint16}, {Name: "fd", Type: types.TInt32, Offset: 8},
+		{Name: "common_type", Type: types.TUint16},
+		{Name: "fd", Type: types.TInt32, Offset: 8},
 		{Name: "filename", Type: types.PointerTo(types.TChar, types.User), Offset: 16},
 	}}}
 	var all [][]probe.Match

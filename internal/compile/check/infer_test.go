@@ -50,34 +50,46 @@ func TestPromotion(t *testing.T) {
 		{`begin { $a = 1; $a = $a + 1 }`, map[string]string{"$a": "int64"}},
 		{`begin { let $a; $a = $a + 1; $a = 1 }`, map[string]string{"$a": "int64"}},
 		{`begin { $a = (uint64)1 - (uint64)2; $b = (uint64)((uint64)1 - (uint64)2) }`, map[string]string{"$a": "int64", "$b": "uint64"}},
-		{`begin { $a = (uint8)1; $b = $a + 1; $c = -$a; $d = ~$a; $e = $a << 1 }`,
-			map[string]string{"$b": "uint64", "$c": "uint64", "$d": "uint64", "$e": "uint64"}},
+		{
+			`begin { $a = (uint8)1; $b = $a + 1; $c = -$a; $d = ~$a; $e = $a << 1 }`,
+			map[string]string{"$b": "uint64", "$c": "uint64", "$d": "uint64", "$e": "uint64"},
+		},
 		{`begin { $a = "a"; $a = "hello" }`, map[string]string{"$a": "string[6]"}},
 		{`begin { $a = ("hi", 1); $a = ("hello", 500); @[$a] = 1 }`, map[string]string{"$a": "(string[6],int16)", "@[]": "(string[6],int16)"}},
 		{`begin { $a = (x=1, y="a"); $a = (y="hello", x=(uint32)1) }`, map[string]string{"$a": "record { .x = uint32, .y = string[6] }"}},
 		{`begin { @ = 1 } end { @ = -70000 }`, map[string]string{"@": "int32"}},
-		{`begin { @a[(int16)-1, ((int32)-2, 3)] = 10; @a[5, (6, 7)] = 11; $c = ((int8)-4, ((int16)-5, -6)); @a[$c] = 12; }`,
-			map[string]string{"@a[]": "(int16,(int32,int8))", "@a": "int8"}},
+		{
+			`begin { @a[(int16)-1, ((int32)-2, 3)] = 10; @a[5, (6, 7)] = 11; $c = ((int8)-4, ((int16)-5, -6)); @a[$c] = 12; }`,
+			map[string]string{"@a[]": "(int16,(int32,int8))", "@a": "int8"},
+		},
 		{`begin { @a++; @b += 1; @c--; @d = (uint8)1; @d++ }`, map[string]string{"@a": "int64", "@b": "int64", "@c": "int64", "@d": "uint64"}},
 		{`begin { $x = (uint8)1; $x++; let $y: uint8 = 1; $y++ }`, map[string]string{"$x": "uint64", "$y": "uint8"}},
 		{`begin { $y = (int16*)0; $y++; $z = $y + 1 }`, map[string]string{"$y": "int16 *", "$z": "int16 *"}},
-		{`begin { @ = count(); @s = sum(5); @u = sum(pid); @m = min(-1); $x = @; @k[@, @s] = 1 }`,
-			map[string]string{"@": "count_t", "@s": "sum_t", "@u": "usum_t", "@m": "min_t", "$x": "uint64", "@k[]": "(uint64,int64)"}},
+		{
+			`begin { @ = count(); @s = sum(5); @u = sum(pid); @m = min(-1); $x = @; @k[@, @s] = 1 }`,
+			map[string]string{"@": "count_t", "@s": "sum_t", "@u": "usum_t", "@m": "min_t", "$x": "uint64", "@k[]": "(uint64,int64)"},
+		},
 		{`begin { $a = pid ? "yes" : "no, thanks"; $b = nsecs ? (uint8)1 : (int32)-1 }`, map[string]string{"$a": "string[11]", "$b": "int32"}},
 		{`begin { $c = true; $d = $c + 1; $e = $c + $c }`, map[string]string{"$d": "uint64", "$e": "bool"}},
-		{`begin { @m[1,"ab"] = 5; for ($kv : @m) { $k = $kv.0; $v = $kv.1 } }`,
-			map[string]string{"$kv": "((int8,string[3]),int8)", "$k": "(int8,string[3])", "$v": "int8"}},
+		{
+			`begin { @m[1,"ab"] = 5; for ($kv : @m) { $k = $kv.0; $v = $kv.1 } }`,
+			map[string]string{"$kv": "((int8,string[3]),int8)", "$k": "(int8,string[3])", "$v": "int8"},
+		},
 		{`begin { @m[1] = count(); for ($kv : @m) { } }`, map[string]string{"$kv": "(int8,uint64)"}},
 		{`begin { for ($i : 0..500) { } }`, map[string]string{"$i": "int16"}},
 		{`begin { @c[1, ("hello", (int8)5)] = 0; _ = has_key(@c, (1, ("hello", (int32)5))) }`, map[string]string{"@c[]": "(int8,(string[6],int32))"}},
 		{`begin { @m[1] = "abc"; let $v; if (find(@m, 1, $v)) { print($v) } }`, map[string]string{"$v": "string[4]"}},
-		{`begin { let $a: string = "hi"; let $b: string[64] = "hi"; let $c: uint16; $c = 1 }`,
-			map[string]string{"$a": "string[3]", "$b": "string[64]", "$c": "uint16"}},
+		{
+			`begin { let $a: string = "hi"; let $b: string[64] = "hi"; let $c: uint16; $c = 1 }`,
+			map[string]string{"$a": "string[3]", "$b": "string[64]", "$c": "uint16"},
+		},
 		{`begin { $a = 5; let $b: typeof($a) = 1; $c = (typeof($a))3 }`, map[string]string{"$b": "int8", "$c": "int8"}},
 		{`begin { @x[1,2] = 5; let $k: typeof(@x) = (3,4); let $v: typeof(@x[1,2]) = 1 }`, map[string]string{"$k": "(int8,int8)", "$v": "int8"}},
 		{`enum E { A = 1, B = 2 }; begin { $a = A; $b = A + 1; $c = (enum E)2 }`, map[string]string{"$a": "enum E", "$b": "uint64", "$c": "enum E"}},
-		{`begin { $a = (int8[8])12345; $b = (uint64)$a; $c = (int8[])"hey"; $d = (bool[2])(uint16)1; $e = $a[0] }`,
-			map[string]string{"$a": "int8[8]", "$b": "uint64", "$c": "int8[4]", "$d": "bool[2]", "$e": "int8"}},
+		{
+			`begin { $a = (int8[8])12345; $b = (uint64)$a; $c = (int8[])"hey"; $d = (bool[2])(uint16)1; $e = $a[0] }`,
+			map[string]string{"$a": "int8[8]", "$b": "uint64", "$c": "int8[4]", "$d": "bool[2]", "$e": "int8"},
+		},
 		// The sign that a literal takes depends on when it meets its partner.
 		{`begin { $a = 1; $b = (uint64)2; $a = $b; @x[$a, "hi"] = $a + 3; }`, map[string]string{"@x": "int64", "@x[]": "(uint64,string[3])"}},
 	}
@@ -108,4 +120,19 @@ func TestComptime(t *testing.T) {
 	expectError(t, `begin { if comptime (1 > 2) { fail("x %d", 5) } }`, "")
 	expectError(t, `begin { if (1 > 2) { fail("x %d, %s", 5, "y") } }`, "ERROR: x 5, y")
 	expectError(t, `begin { static_assert(sizeof(int8) == 2, "int8 is small"); }`, "int8 is small")
+}
+
+func TestAddressOfNumber(t *testing.T) {
+	for src, want := range map[string]string{
+		`begin { print((uint8*)-1) }`:                 "print((uint8 *)0xff)",
+		`begin { $a = (int16)-1; print((uint8*)$a) }`: "print((uint8 *)(uint64)(uint16)$a)",
+		`begin { print((uint64)(int8)200) }`:          "print(18446744073709551560:uint64)",
+	} {
+		p, diags := compile(t, src, Input{})
+		if p == nil {
+			t.Errorf("%s\n%s", src, text(diags))
+		} else if got := dump(t, p); !contains(got, want) {
+			t.Errorf("%s\n%s\nwant %s", src, got, want)
+		}
+	}
 }

@@ -58,15 +58,17 @@ func (l *lowerer) stmt(s syntax.Stmt) *node {
 	case *syntax.If:
 		return &node{op: opExpr, span: s.Span, kids: []*node{l.ifExpr(s)}}
 	case *syntax.While:
-		w := c(l).warnf(s.Span, "While loops are deprecated and may be removed in the future.")
+		w := l.warnf(s.Span, "While loops are deprecated and may be removed in the future.")
 		w.Hint("For loops support ranges (e.g. `for ($x : $start..$end) { ... }`), and can be used in place of while. " +
 			"These are more easily proven to be bounded by the verifier.")
 		return &node{op: opWhile, span: s.Span, kids: []*node{l.expr(s.Cond), l.block(s.Body)}}
 	case *syntax.ForMap:
 		return &node{op: opForMap, span: s.Span, str: s.Var.Name, m: l.mapOf(s.Map), kids: []*node{l.variable(s.Var), l.mapRef(s.Map), l.block(s.Body)}}
 	case *syntax.ForRange:
-		return &node{op: opForRange, span: s.Span, str: s.Var.Name,
-			kids: []*node{l.variable(s.Var), l.expr(s.Start), l.expr(s.End), l.block(s.Body)}}
+		return &node{
+			op: opForRange, span: s.Span, str: s.Var.Name,
+			kids: []*node{l.variable(s.Var), l.expr(s.Start), l.expr(s.End), l.block(s.Body)},
+		}
 	case *syntax.Unroll:
 		return &node{op: opUnroll, span: s.Span, kids: []*node{l.expr(s.N), l.block(s.Body)}}
 	case *syntax.Jump:
@@ -78,8 +80,6 @@ func (l *lowerer) stmt(s syntax.Stmt) *node {
 	}
 	return nil // imports: nothing to run
 }
-
-func c(l *lowerer) *checker { return l.checker }
 
 // assign lowers `lhs op= rhs`.
 func (l *lowerer) assign(s *syntax.Assign) *node {

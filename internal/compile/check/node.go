@@ -92,7 +92,6 @@ type variable struct {
 	assigned bool
 	decl     *node // its let, or nil
 	sized    bool  // the declaration says its size: assignments don't change the type
-	seen     bool  // introspected: the type is final from the next round on
 	locked   *types.Type
 	out      *Var // in the program
 	addr     bool
@@ -112,9 +111,7 @@ type mapState struct {
 	valued bool // used in a way that gives or needs a value
 
 	key, val             slot
-	seen                 bool
 	lockedKey, lockedVal *types.Type
-	aggArg               ty // type of the arguments of its aggregation
 	out                  *Map
 }
 

@@ -1,7 +1,3 @@
-// Package check turns a parsed script and its matched probes into a typed program: names resolved, macros and imports
-// expanded, types inferred over the whole script, constants folded, conversions explicit, unsafe calls refused.
-//
-// What leaves this package needs no more decisions about meaning: codegen only chooses instructions.
 package check
 
 import (

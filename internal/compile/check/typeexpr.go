@@ -154,18 +154,12 @@ func (inf *inferrer) visitArgs(n *node) {
 	scope := inf.act.points[0].Scope
 	switch {
 	case n.op == opRetval:
-		if inf.refuseInLoop(n, "retval") {
-			return
-		}
 		inf.solver.set(&n.slot, known(elemType(scope.Retval.Type)).at(spaceOf(inf.act.kind)))
 		return
 	case inf.act.kind != probe.Uprobe && inf.act.kind != probe.Tracepoint && inf.act.kind != probe.RawTracepoint &&
 		inf.act.kind != probe.Fentry && inf.act.kind != probe.Fexit && (scope == nil || len(scope.Args) == 0 && scope.ArgsType == nil):
 		inf.errorf(n.span, "The args builtin can only be used with tracepoint, rawtracepoint, fentry/fexit, and uprobe probes "+
 			"(%s used here)", probeTypeName(inf.act.kind))
-		return
-	}
-	if inf.refuseInLoop(n, "args") {
 		return
 	}
 	if t := inf.argsType(); t != nil {

@@ -34,8 +34,7 @@ func verify(t testing.TB, p *Program) {
 }
 
 type verifier struct {
-	t     testing.TB
-	depth int
+	t testing.TB
 }
 
 func (v *verifier) fail(format string, args ...any) { v.t.Errorf(format, args...) }
