@@ -46,14 +46,18 @@ func (f *File) match(q *Query) (funcs []Func, err error) {
 		funcs = append(funcs, fn)
 		return true
 	}
+	want := ""
+	if !q.Wildcard() && !q.versions && !q.demangle {
+		want = q.Pattern
+	}
 	own := f.table(".symtab")
-	f.walkOwn(add)
+	f.walkOwn(want, add)
 	if own.len() <= 1 || len(funcs) == 0 {
-		f.walkDebug(add)
+		f.walkDebug(want, add)
 	}
 	// Unpacking takes milliseconds, and what is packed is not in the tables before: the last resort for one name.
 	if own.len() <= 1 && q.Wildcard() || len(funcs) == 0 {
-		f.walkMini(add)
+		f.walkMini(want, add)
 		f.goFunctions(add)
 	}
 	return mergeAliases(funcs), nil

@@ -96,6 +96,16 @@ func (f *File) dynTable() symTable {
 
 func (t *symTable) len() int { return len(t.syms) / max(t.ent, 1) }
 
+// begins tells whether the name at an offset is want, or want with something behind that is no part of the name.
+func (t *symTable) begins(name uint32, want string) bool {
+	end := uint64(name) + uint64(len(want))
+	if end >= uint64(len(t.strs)) || view(t.strs[name:end]) != want {
+		return false
+	}
+	c := t.strs[end]
+	return c == 0 || c == '@' || c == '.'
+}
+
 // rawSym is a symbol as in the file.
 type rawSym struct {
 	name        uint32
@@ -144,45 +154,47 @@ func (r *rawSym) bind() Bind {
 func (f *File) Functions(yield func(*Symbol) bool) (err error) {
 	defer Guard(&err)()
 	own := f.table(".symtab")
-	if f.walkOwn(yield) && own.len() <= 1 {
-		_ = f.walkDebug(yield) && f.walkMini(yield) && f.goFunctions(yield)
+	if f.walkOwn("", yield) && own.len() <= 1 {
+		_ = f.walkDebug("", yield) && f.walkMini("", yield) && f.goFunctions(yield)
 	}
 	return nil
 }
 
 // walkOwn walks the two tables of the file itself.
-func (f *File) walkOwn(yield func(*Symbol) bool) bool {
+func (f *File) walkOwn(want string, yield func(*Symbol) bool) bool {
 	own, dyn := f.table(".symtab"), f.dynTable()
-	return f.walk(&own, f.versions(), yield) && f.walk(&dyn, f.versions(), yield)
+	return f.walk(&own, want, yield) && f.walk(&dyn, want, yield)
 }
 
 // walkDebug walks the table of the separate debug file.
-func (f *File) walkDebug(yield func(*Symbol) bool) bool {
+func (f *File) walkDebug(want string, yield func(*Symbol) bool) bool {
 	d := f.Debug()
 	if d == nil {
 		return true
 	}
 	t := d.table(".symtab")
-	return f.walk(&t, f.versions(), yield)
+	return f.walk(&t, want, yield)
 }
 
 // walkMini walks the table of the mini debug info.
-func (f *File) walkMini(yield func(*Symbol) bool) bool {
+func (f *File) walkMini(want string, yield func(*Symbol) bool) bool {
 	m := f.miniDebug()
 	if m == nil {
 		return true
 	}
 	t := m.table(".symtab")
-	return f.walk(&t, f.versions(), yield)
+	return f.walk(&t, want, yield)
 }
 
-// walk yields the code symbols of a table. Addresses are judged by f, since a debug file has no content of its own.
-func (f *File) walk(t *symTable, v *versions, yield func(*Symbol) bool) bool {
+// walk yields the code symbols of a table: those that begin with the name wanted and go on at most with a version or the
+// mark of a clone, all with "". Addresses are judged by f, since a debug file has no content of its own.
+func (f *File) walk(t *symTable, want string, yield func(*Symbol) bool) bool {
+	v := f.versions()
 	var s Symbol
 	var seg *Segment
 	for i := 1; i < t.len(); i++ {
 		r := t.at(i)
-		if !r.code() || r.value == 0 {
+		if !r.code() || r.value == 0 || want != "" && !t.begins(r.name, want) {
 			continue
 		}
 		if seg == nil || r.value-seg.Addr >= seg.FileSize {

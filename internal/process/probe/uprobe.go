@@ -359,16 +359,29 @@ func (m *matcher) inside(s *spec, b *binary, fn *objfile.Func, p *Point, refuse 
 // replace it by a call that overwrites what the function keeps below its stack pointer. The next instruction, which
 // nothing but the nop leads to in practice, is as good.
 func (m *matcher) insidePoint(s *spec, b *binary, p *Point, addr uint64, refuse func(string, ...any) *diag.Diagnostic) *Point {
-	at := addr
-	for range 4 {
-		if !code.IsNop5(b.obj.Bytes(at, 5)) {
-			p.Skip = int(at - addr)
-			return m.place(p, b, at)
-		}
-		at += 5
+	nops, err := nop5s(b.obj, addr)
+	switch {
+	case err != nil:
+		refuse("%s cannot be probed: %s", p.Name, err)
+		return nil
+	case nops == maxNop5s:
+		refuse("only nops are at %s, which cannot be probed safely", p.Name)
+		return nil
 	}
-	refuse("only nops are at %s, which cannot be probed safely", p.Name)
-	return nil
+	p.Skip = 5 * nops
+	return m.place(p, b, addr+uint64(p.Skip))
+}
+
+// maxNop5s is how many five-byte nops in a row are stepped over.
+const maxNop5s = 4
+
+// nop5s is the number of five-byte nops that follow one another at an address.
+func nop5s(obj *objfile.File, addr uint64) (n int, err error) {
+	defer objfile.Guard(&err)()
+	for n < maxNop5s && code.IsNop5(obj.Bytes(addr+uint64(5*n), 5)) {
+		n++
+	}
+	return n, nil
 }
 
 // boundary tells whether an instruction begins at addr, decoding from start. A place inside of an instruction is always
