@@ -21,7 +21,7 @@ const (
 	maxMembers     = 1 << 16
 	maxEnumerators = 1 << 17
 	maxTypeSize    = 1 << 40
-	maxKeptTypes   = 1 << 18
+	maxKeptTypes   = 1 << 15
 	maxDimensions  = 16
 )
 

@@ -29,6 +29,7 @@ type die struct {
 	children bool
 	vals     []value
 	table    *abbrevTable
+	buf      [12]value // of vals, for most entries
 }
 
 // read reads the entry at off, using d's memory. It is false at a null entry and where nothing can be read.
@@ -38,6 +39,9 @@ func (d *die) read(u *unit, t *abbrevTable, off int) bool {
 		return false
 	}
 	code := r.uleb()
+	if d.vals == nil {
+		d.vals = d.buf[:0]
+	}
 	d.u, d.off, d.table, d.vals, d.sibling = u, off, t, d.vals[:0], 0
 	if code == 0 || r.bad {
 		d.next = r.pos

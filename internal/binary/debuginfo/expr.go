@@ -84,16 +84,17 @@ const (
 
 // exprEnv is where an expression is compiled for.
 type exprEnv struct {
-	in *Info
-	u  *unit
-	pc uint64
+	in    *Info
+	u     *unit
+	pc    uint64
+	start uint64 // of the function whose frame it is
 	// entry tells that pc is the function's first instruction, where registers have the values DW_OP_entry_value asks for.
 	entry bool
 	// base compiles the frame base; nil if there is none.
 	base  func() (sym, string)
 	depth int
-	// prologue tells that pc is before the function's statements.
-	prologue bool
+	// body is where the function's statements begin, 0 if that isn't known; nil if nothing is.
+	body func() uint64
 }
 
 func unavailable(format string, args ...any) types.Place {

@@ -96,7 +96,7 @@ func (x *nameIndex) add(s *scanner, u *unit, t *abbrevTable, off int, found []na
 	if !d.read(u, t, off) {
 		return found
 	}
-	if _, ok := d.get(atInline); !ok && len(d.pcRanges(1)) == 0 {
+	if _, ok := d.get(atInline); !ok && !d.hasCode() {
 		return found
 	}
 	var name, linkage []byte
@@ -155,9 +155,9 @@ func (in *Info) FunctionsNamed(name string) (fns []*Function, err error) {
 	}
 	seen := make(map[entryKey]bool)
 	bodies := make(map[uint64]bool)        // entries
-	abstract := make(map[string]*Function) // by identity, if no code has been found
-	own := make(map[string]bool)
-	var order []string
+	abstract := make(map[uint64]*Function) // by identity, if no code has been found
+	own := make(map[uint64]bool)
+	var order []uint64
 	for _, key := range []string{name, string(plain([]byte(lastPart(name))))} {
 		entries := x.find(key)
 		for _, e := range entries[:min(len(entries), maxNamed)] {

@@ -34,7 +34,7 @@ type Function struct {
 	u   *unit
 	off int
 	// identity is the same for all entries that describe the function, in whatever unit.
-	identity string
+	identity uint64
 }
 
 // entryKey names an entry among all files.
@@ -142,24 +142,26 @@ func (in *Info) function(d *die) *Function {
 	if v, _, ok := d.inherited(atCallingConvention); ok && v.u == 3 { // DW_CC_nocall
 		fn.NoCall = true
 	}
-	yes, known := d.u.optimized()
-	fn.Optimized = yes || !known
-	fn.identity = fn.identify(d.abstract())
+	fn.Optimized = d.u.root.optimized
+	fn.identity = in.identity(d.abstract(), fn)
 	return fn
 }
 
-// identify makes the identity from the abstract entry, which all copies have in common: their own linkage names may be
-// those of the variants that C++ makes of constructors and destructors.
-func (fn *Function) identify(abstract *die) string {
+// identity makes a function's identity from its abstract entry, which all copies have in common: their own linkage
+// names may be those of the variants that C++ makes of constructors and destructors. fn may be nil.
+func (in *Info) identity(abstract *die, fn *Function) uint64 {
 	for _, at := range []uint16{atLinkageName, atMIPSLinkageName} {
 		if v, o, ok := abstract.inherited(at); ok {
-			return o.u.str(v)
+			return in.hash.of(o.u.strBytes(v))
 		}
 	}
-	if fn.Lang == types.Go {
-		return fn.Name
+	if abstract.u.load().lang == types.Go {
+		return in.hash.of([]byte(abstract.fullName()))
 	}
-	return fn.Qualified + "\x00" + fn.File + "\x00" + strconv.Itoa(fn.Line)
+	if fn == nil {
+		fn = in.function(abstract)
+	}
+	return in.hash.of([]byte(fn.Qualified + "\x00" + fn.File + "\x00" + strconv.Itoa(fn.Line)))
 }
 
 // abstract is the entry that all copies of a function refer to: the end of the chain of DW_AT_abstract_origin.

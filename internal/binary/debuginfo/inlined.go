@@ -29,10 +29,11 @@ func (in *Info) Copies(fn *Function) (copies []*Instance, err error) {
 		if !ok {
 			continue
 		}
-		if in.function(d).identity != id {
+		a := d.abstract()
+		if in.identity(a, nil) != id {
 			continue
 		}
-		origins[d.abstract().key()] = true
+		origins[a.key()] = true
 		units[e.u] = true
 	}
 	for _, u := range x.far {
@@ -138,24 +139,19 @@ func (s *scanner) origin(u *unit, v value) (entryKey, bool) {
 }
 
 // inlineIndex counts the inlined copies of functions by identity.
-type inlineIndex struct{ count map[string]int }
+type inlineIndex struct{ count map[uint64]int }
 
 // inlineCounts counts the copies of all functions.
 func (in *Info) inlineCounts() (*inlineIndex, error) {
 	if in.inlines != nil {
 		return in.inlines, nil
 	}
-	type origin struct {
-		key   entryKey
-		u     *unit
-		count int
-	}
 	var mu sync.Mutex
 	total := make(map[entryKey]int)
 	err := in.everyUnit(func(s *scanner, u *unit) bool {
 		local := make(map[entryKey]int)
 		s.eachInlined(u, func(d *die, key entryKey) {
-			if len(d.pcRanges(1)) > 0 {
+			if d.hasCode() {
 				local[key]++
 			}
 		})
@@ -169,10 +165,16 @@ func (in *Info) inlineCounts() (*inlineIndex, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &inlineIndex{count: make(map[string]int)}
-	for key, n := range total {
+	// In order, so that what is read of a unit serves all of its functions.
+	keys := make([]entryKey, 0, len(total))
+	for key := range total {
+		keys = append(keys, key)
+	}
+	sortKeys(keys)
+	x := &inlineIndex{count: make(map[uint64]int)}
+	for _, key := range keys {
 		if d, ok := in.entry(key); ok {
-			x.count[in.function(d).identity] += n
+			x.count[in.identity(d, nil)] += total[key]
 		}
 	}
 	in.inlines = x
@@ -195,4 +197,14 @@ func (in *Info) entry(key entryKey) (*die, bool) {
 		return nil, false
 	}
 	return u.at(uint64(key.off))
+}
+
+func sortKeys(keys []entryKey) {
+	sort.Slice(keys, func(i, j int) bool {
+		a, b := keys[i], keys[j]
+		if a.file != b.file {
+			return a.file < b.file
+		}
+		return a.sec < b.sec || a.sec == b.sec && a.off < b.off
+	})
 }

@@ -28,6 +28,7 @@ type lineTable struct {
 	compDir string
 	dirs    [][]byte
 	files   []lineFile
+	paths   map[uint64]string
 	version uint16
 
 	program  []byte
@@ -40,9 +41,10 @@ type lineTable struct {
 	opLens   []byte
 	addrSize uint8
 
-	rows   []lineRow // sorted by address; nil until decoded
-	done   bool
-	starts []int // of the sequences in rows
+	rows      []lineRow // sorted by address; nil until decoded
+	done      bool
+	questions int   // asked before
+	starts    []int // of the sequences in rows
 }
 
 type lineFile struct {
@@ -186,6 +188,18 @@ func (lt *lineTable) path(file uint64) string {
 	if file >= uint64(len(lt.files)) {
 		return ""
 	}
+	p, ok := lt.paths[file]
+	if !ok {
+		p = lt.makePath(file)
+		if lt.paths == nil {
+			lt.paths = make(map[uint64]string)
+		}
+		lt.paths[file] = p
+	}
+	return p
+}
+
+func (lt *lineTable) makePath(file uint64) string {
 	f := lt.files[file]
 	if len(f.name) == 0 || len(f.name) > maxPath {
 		return ""
@@ -212,12 +226,25 @@ func (lt *lineTable) path(file uint64) string {
 	return path.Join(dir, name)
 }
 
-// decode runs the line number program (DWARF 5, 6.2.5).
+// decode runs the line number program and keeps all rows.
 func (lt *lineTable) decode() {
 	if lt.done {
 		return
 	}
 	lt.done = true
+	var sequences [][2]int
+	lt.run(func(rows []lineRow) bool {
+		sequences = append(sequences, [2]int{len(lt.rows), len(lt.rows) + len(rows)})
+		lt.rows = append(lt.rows, rows...)
+		return true
+	})
+	lt.order(sequences)
+	lt.u.f.info.keep(lt.u, len(lt.rows)*24)
+}
+
+// run runs the line number program (DWARF 5, 6.2.5). It calls yield with the rows of each sequence until that returns
+// false; they are only valid during the call. Sequences that the linker removed are left out.
+func (lt *lineTable) run(yield func([]lineRow) bool) {
 	r := reader{b: lt.program}
 	dead := format{addrSize: lt.addrSize}
 	start := lineRow{file: 1, line: 1}
@@ -225,19 +252,15 @@ func (lt *lineTable) decode() {
 		start.flags = rowStmt
 	}
 	row := start
-	begin := 0 // of the sequence in rows
-	emit := func() {
-		lt.rows = append(lt.rows, row)
-		row.flags &^= rowPrologueEnd
-	}
-	var sequences [][2]int
+	var rows []lineRow
 	for r.pos < len(r.b) {
 		op := r.u8()
 		if op >= lt.opBase {
 			adj := op - lt.opBase
 			row.addr += uint64(adj/lt.lineRng) * uint64(lt.minInst)
 			row.line += uint32(int32(lt.lineBase) + int32(adj%lt.lineRng))
-			emit()
+			rows = append(rows, row)
+			row.flags &^= rowPrologueEnd
 			continue
 		}
 		switch op {
@@ -250,19 +273,17 @@ func (lt *lineTable) decode() {
 			switch ext[0] {
 			case 1: // DW_LNE_end_sequence
 				row.flags = rowEnd
-				emit()
-				if dead.gone(lt.rows[begin].addr) || !ascending(lt.rows[begin:]) {
-					lt.rows = lt.rows[:begin] // removed by the linker, or damaged
-				} else {
-					sequences = append(sequences, [2]int{begin, len(lt.rows)})
+				rows = append(rows, row)
+				if !dead.gone(rows[0].addr) && ascending(rows) && !yield(rows) {
+					return
 				}
-				begin = len(lt.rows)
-				row = start
+				rows, row = rows[:0], start
 			case 2: // DW_LNE_set_address
 				row.addr = x.uint(len(ext) - 1)
 			}
 		case 1: // DW_LNS_copy
-			emit()
+			rows = append(rows, row)
+			row.flags &^= rowPrologueEnd
 		case 2: // DW_LNS_advance_pc
 			row.addr += r.uleb() * uint64(lt.minInst)
 		case 3: // DW_LNS_advance_line
@@ -289,9 +310,6 @@ func (lt *lineTable) decode() {
 			}
 		}
 	}
-	lt.rows = lt.rows[:begin]
-	lt.order(sequences)
-	lt.u.f.info.keep(lt.u, len(lt.rows)*24)
 }
 
 func ascending(rows []lineRow) bool {
@@ -323,6 +341,17 @@ func (lt *lineTable) order(sequences [][2]int) {
 
 // sequence returns the rows of the sequence that an address lies in.
 func (lt *lineTable) sequence(addr uint64) []lineRow {
+	if !lt.done && lt.questions < wholeAfter {
+		lt.questions++
+		var found []lineRow
+		lt.run(func(rows []lineRow) bool {
+			if rows[0].addr <= addr && addr < rows[len(rows)-1].addr {
+				found = append([]lineRow(nil), rows...)
+			}
+			return found == nil
+		})
+		return found
+	}
 	lt.decode()
 	i := sort.Search(len(lt.starts), func(i int) bool { return lt.rows[lt.starts[i]].addr > addr }) - 1
 	for n := 0; i >= 0 && n < 64; i, n = i-1, n+1 { // sequences overlap in damaged files only

@@ -1,60 +1,100 @@
 package debuginfo
 
 import (
+	"sort"
 	"strings"
 
 	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/types"
 )
 
-// Functions calls yield with each function that has code of its own, unit by unit, then with those that were inlined
-// everywhere, until it returns false. The Info may be used by yield.
+// Functions calls yield with each function that has code of its own, unit by unit, until it returns false. The Info may
+// be used by yield.
 func (in *Info) Functions(yield func(*Function) bool) (err error) {
 	defer objfile.Guard(&err)()
 	in.mu.Lock()
 	units := in.main.unitList()
 	in.mu.Unlock()
 	seen := make(map[uint64]bool)
-	only := make(map[string]*Function)
-	var order []string
-	hasBody := make(map[string]bool)
-	if in.main.alt != nil {
-		in.mu.Lock()
-		units = append(units[:len(units):len(units)], in.main.alt.unitList()...)
-		in.mu.Unlock()
-	}
 	for _, u := range units {
 		for _, fn := range in.functionsOf(u) {
-			if fn.Entry != 0 {
-				if fn.Inlined {
-					hasBody[fn.identity] = true
-				}
-				if !seen[fn.Entry] {
-					seen[fn.Entry] = true
-					if !yield(fn) {
-						return nil
-					}
-				}
+			if seen[fn.Entry] {
 				continue
 			}
-			if id := fn.identity; only[id] == nil {
-				only[id] = fn
-				order = append(order, id)
+			seen[fn.Entry] = true
+			if !yield(fn) {
+				return nil
 			}
 		}
 	}
-	for _, id := range order {
-		if hasBody[id] {
-			continue
-		}
+	return nil
+}
+
+// InlinedOnly calls yield with each function that has no code of its own, as it was inlined everywhere, until it
+// returns false.
+func (in *Info) InlinedOnly(yield func(*Function) bool) (err error) {
+	defer objfile.Guard(&err)()
+	in.mu.Lock()
+	only, err := in.inlinedOnly()
+	in.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	for _, key := range only {
 		in.mu.Lock()
-		belongs := in.belongs(only[id])
+		var fn *Function
+		if d, ok := in.entry(key); ok {
+			if fn = in.function(d); !in.belongs(fn) {
+				fn = nil
+			}
+		}
 		in.mu.Unlock()
-		if belongs && !yield(only[id]) {
+		if fn != nil && !yield(fn) {
 			return nil
 		}
 	}
 	return nil
+}
+
+// inlinedOnly lists one abstract entry of each function that no unit has code of.
+func (in *Info) inlinedOnly() ([]entryKey, error) {
+	x, err := in.functionNames()
+	if err != nil {
+		return nil, err
+	}
+	first := make(map[uint64]entryKey)
+	body := make(map[uint64]bool)
+	entries := append([]named(nil), x.entries...)
+	sort.Slice(entries, func(i, j int) bool {
+		a, b := &entries[i], &entries[j]
+		if a.u != b.u {
+			return a.u.f.id < b.u.f.id || a.u.f == b.u.f && a.u.off < b.u.off
+		}
+		return a.off < b.off
+	})
+	for i, e := range entries {
+		if i > 0 && entries[i-1].u == e.u && entries[i-1].off == e.off {
+			continue
+		}
+		d, ok := e.u.at(uint64(e.off))
+		if !ok {
+			continue
+		}
+		id := in.identity(d.abstract(), nil)
+		if d.hasCode() {
+			body[id] = true
+		} else if _, ok := first[id]; !ok {
+			first[id] = d.key()
+		}
+	}
+	var only []entryKey
+	for id, key := range first {
+		if !body[id] {
+			only = append(only, key)
+		}
+	}
+	sortKeys(only)
+	return only, nil
 }
 
 // belongs tells whether a function without code is one of this program: dwz's common file has those of others too.
@@ -93,10 +133,8 @@ func (in *Info) functionsOf(u *unit) []*Function {
 		if ab == nil {
 			continue
 		}
-		if ab.tag == tagSubprogram && ab.has&(hasPC|hasInline) != 0 && d.read(u, t, w.off) {
-			if _, ok := d.get(atInline); ok || len(d.pcRanges(1)) > 0 {
-				fns = append(fns, in.function(d))
-			}
+		if ab.tag == tagSubprogram && ab.has&hasPC != 0 && d.read(u, t, w.off) && d.hasCode() {
+			fns = append(fns, in.function(d))
 		}
 		if ab.children && w.sibling != 0 && (isType(ab.tag) && !inTypes || ab.tag == tagSubprogram && !u.root.nests()) {
 			w.pos = w.sibling

@@ -32,16 +32,11 @@ func (u *unit) prefix(off int) string {
 	if !u.load().lang.HasScopes() {
 		return ""
 	}
-	var b strings.Builder
-	for _, s := range u.scopesOf(off) {
-		d, ok := u.at(uint64(s))
-		if !ok || d.tag == tagVariantPart || b.Len() > maxQualified {
-			continue
-		}
-		b.WriteString(d.scopeName())
-		b.WriteString("::")
+	if ro := u.root; !ro.haveScopes && ro.scopeQuestions < wholeAfter {
+		ro.scopeQuestions++
+		return u.searchPrefix(off)
 	}
-	return b.String()
+	return u.scopePrefix(u.scopeOf(off))
 }
 
 // scopeName is what an entry is called in the names of what is in it.

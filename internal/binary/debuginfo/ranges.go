@@ -35,33 +35,42 @@ func (f format) gone(addr uint64) bool {
 
 // pcRanges returns the code of an entry: DW_AT_ranges, or DW_AT_low_pc to DW_AT_high_pc. What the linker removed is left
 // out.
-func (d *die) pcRanges(limit int) []Range {
+func (d *die) pcRanges(limit int) []Range { return d.appendRanges(nil, limit) }
+
+// appendRanges is pcRanges into the memory of dst.
+func (d *die) appendRanges(dst []Range, limit int) []Range {
 	if v, ok := d.get(atRanges); ok {
-		return d.u.rangeList(v, limit)
+		return d.u.rangeList(v, dst, limit)
 	}
 	lowAttr, ok := d.get(atLowPC)
 	if !ok {
-		return nil
+		return dst
 	}
 	low, ok := d.u.address(lowAttr)
 	if !ok || d.u.gone(low) {
-		return nil
+		return dst
 	}
 	highAttr, ok := d.get(atHighPC)
 	if !ok {
-		return nil
+		return dst
 	}
 	high, isAddr := d.u.address(highAttr)
 	if !isAddr {
 		if highAttr.isBlock() {
-			return nil
+			return dst
 		}
 		high = low + highAttr.u
 	}
 	if high <= low {
-		return nil
+		return dst
 	}
-	return []Range{{low, high}}
+	return append(dst, Range{low, high})
+}
+
+// hasCode tells whether the entry has code that the linker kept.
+func (d *die) hasCode() bool {
+	var one [1]Range
+	return len(d.appendRanges(one[:0], 1)) > 0
 }
 
 // entryPC is the address at which the code of an entry begins to run (DWARF 5, 2.18).
@@ -99,9 +108,9 @@ func (d *die) entryPC(ranges []Range) uint64 {
 }
 
 // rangeList reads the list that DW_AT_ranges names.
-func (u *unit) rangeList(v value, limit int) []Range {
+func (u *unit) rangeList(v value, dst []Range, limit int) []Range {
 	ro := u.load()
-	list := rangeReader{u: u, limit: limit, base: ro.low}
+	list := rangeReader{u: u, limit: limit, base: ro.low, out: dst}
 	if u.version < 5 {
 		f, off := u.f, v.u
 		if ro.skeleton != nil { // GNU's split DWARF 4 keeps all ranges in the program
@@ -115,7 +124,7 @@ func (u *unit) rangeList(v value, limit int) []Range {
 	if v.form == formRnglistx {
 		var ok bool
 		if off, ok = u.listOffset(section, secRnglists, ro.rngBase, v.u); !ok {
-			return nil
+			return dst
 		}
 	}
 	list.readV5(readerAt(section, off))

@@ -12,10 +12,11 @@ type funcRange struct {
 	off int
 }
 
-// scope is an entry that gives its name to what is declared in it: a namespace, class, struct, union or function.
+// scope is an entry that gives its name to what is declared in it: a namespace, class, struct or union. Offsets count
+// from the unit's beginning.
 type scope struct {
-	off, end int
-	parent   int // index, -1: none
+	off, end uint32
+	parent   int32 // index, -1: none
 	tag      uint16
 }
 
@@ -31,6 +32,10 @@ func isType(tag uint16) bool {
 	return false
 }
 
+// wholeAfter is how many questions about one unit are answered by going through it up to the answer, before what is in
+// it is listed once for all.
+const wholeAfter = 8
+
 // functions returns the code of the unit's functions by address. The unit is gone through once.
 func (u *unit) functions() ([]funcRange, error) {
 	ro := u.load()
@@ -43,6 +48,7 @@ func (u *unit) functions() ([]funcRange, error) {
 	}
 	ro.haveFuncs = true
 	var d die
+	var ranges []Range
 	// Only rustc (before 1.60) puts the code of a method into its type.
 	inTypes := ro.lang == types.Rust || ro.lang == types.OtherLanguage
 	w := walker{u: u, t: t, pos: u.first}
@@ -55,7 +61,8 @@ func (u *unit) functions() ([]funcRange, error) {
 			continue
 		}
 		if ab.tag == tagSubprogram && ab.has&hasPC != 0 && d.read(u, t, w.off) {
-			for _, r := range d.pcRanges(maxRanges) {
+			ranges = d.appendRanges(ranges[:0], maxRanges)
+			for _, r := range ranges {
 				ro.funcs = append(ro.funcs, funcRange{r, w.off})
 			}
 		}
@@ -70,6 +77,10 @@ func (u *unit) functions() ([]funcRange, error) {
 
 // functionAt returns the entry of the innermost function that has code at an address, 0 if there is none.
 func (u *unit) functionAt(addr uint64) (int, error) {
+	if ro := u.load(); !ro.haveFuncs && ro.funcQuestions < wholeAfter {
+		ro.funcQuestions++
+		return u.searchFunction(addr)
+	}
 	funcs, err := u.functions()
 	if err != nil {
 		return 0, err
@@ -83,7 +94,88 @@ func (u *unit) functionAt(addr uint64) (int, error) {
 	return 0, nil
 }
 
-// scopeList returns the unit's scopes in order.
+// searchFunction is functionAt without a list.
+func (u *unit) searchFunction(addr uint64) (int, error) {
+	ro := u.load()
+	t, err := u.table()
+	if err != nil {
+		return 0, err
+	}
+	var d die
+	var ranges []Range
+	found := 0
+	inTypes := ro.lang == types.Rust || ro.lang == types.OtherLanguage
+	for w := (walker{u: u, t: t, pos: u.first}); ; {
+		ab := w.next()
+		if w.bad {
+			return found, nil
+		}
+		if ab == nil {
+			continue
+		}
+		if ab.tag == tagSubprogram && ab.has&hasPC != 0 && d.read(u, t, w.off) {
+			if ranges = d.appendRanges(ranges[:0], maxRanges); contains(ranges, addr) {
+				found = w.off
+				if !ro.nests() {
+					return found, nil
+				}
+			}
+		}
+		if ab.children && w.sibling != 0 && (isType(ab.tag) && !inTypes || ab.tag == tagSubprogram && !ro.nests()) {
+			w.pos = w.sibling
+		}
+	}
+}
+
+// searchPrefix is the names of the scopes around an entry, found without a list.
+func (u *unit) searchPrefix(off int) string {
+	t, err := u.table()
+	if err != nil {
+		return ""
+	}
+	type level struct {
+		off int
+		tag uint16
+	}
+	var around []level
+	w := walker{u: u, t: t, pos: u.first}
+	for w.off < off && len(around) < maxDepth {
+		ab := w.next()
+		switch {
+		case w.bad:
+			return ""
+		case w.off >= off:
+		case ab == nil:
+			if len(around) > 0 {
+				around = around[:len(around)-1]
+			}
+		case ab.children && w.sibling != 0 && w.sibling <= off:
+			w.pos = w.sibling
+		case ab.children:
+			around = append(around, level{w.off, ab.tag})
+		}
+	}
+	prefix := ""
+	for _, l := range around {
+		if l.tag == tagSubprogram {
+			break
+		}
+		if !isScope(l.tag) || len(prefix) > maxQualified {
+			continue
+		}
+		if d, ok := u.at(uint64(l.off)); ok && l.tag != tagVariantPart {
+			prefix += d.scopeName() + "::"
+		}
+	}
+	return prefix
+}
+
+func isScope(tag uint16) bool {
+	return tag == tagNamespace || tag == tagVariantPart || isType(tag)
+}
+
+// scopeList returns the unit's scopes in order. What is local to a function is not among them: no language writes the
+// function's name before it.
 func (u *unit) scopeList() []scope {
 	ro := u.load()
 	if ro.haveScopes {
@@ -91,13 +183,13 @@ func (u *unit) scopeList() []scope {
 	}
 	ro.haveScopes = true
 	t, err := u.table()
-	if err != nil {
+	if err != nil || u.end-u.off > 1<<32-1 {
 		return nil
 	}
 	type level struct{ scope, depth int }
 	var open []level // scopes whose end isn't known yet
 	w := walker{u: u, t: t, pos: u.first}
-	depth := 0
+	depth, inFunc := 0, -1
 	for depth < maxDepth {
 		ab := w.next()
 		if w.bad {
@@ -106,47 +198,67 @@ func (u *unit) scopeList() []scope {
 		if ab == nil {
 			depth--
 			if n := len(open); n > 0 && open[n-1].depth == depth {
-				ro.scopes[open[n-1].scope].end = w.pos
+				ro.scopes[open[n-1].scope].end = uint32(w.pos - u.off)
 				open = open[:n-1]
+			}
+			if depth == inFunc {
+				inFunc = -1
 			}
 			continue
 		}
 		if !ab.children {
 			continue
 		}
-		switch ab.tag {
-		case tagNamespace, tagClassType, tagStructureType, tagUnionType, tagInterfaceType, tagEnumerationType, tagVariantPart:
+		switch {
+		case inFunc >= 0:
+		case isScope(ab.tag):
 			parent := -1
 			if n := len(open); n > 0 {
 				parent = open[n-1].scope
 			}
 			open = append(open, level{len(ro.scopes), depth})
-			ro.scopes = append(ro.scopes, scope{off: w.off, end: u.end, parent: parent, tag: ab.tag})
-		default:
-			// Nothing that is looked up has its name from other entries. Types in functions have, but no language writes it.
-			if w.sibling != 0 && ab.tag != tagSubprogram && ab.tag != tagLexicalBlock && depth > 0 {
-				w.pos = w.sibling
-				continue
-			}
+			ro.scopes = append(ro.scopes, scope{uint32(w.off - u.off), uint32(u.end - u.off), int32(parent), ab.tag})
+		case w.sibling != 0 && depth > 0:
+			w.pos = w.sibling
+			continue
+		case ab.tag == tagSubprogram:
+			inFunc = depth
 		}
 		depth++
 	}
-	u.f.info.keep(u, len(ro.scopes)*32)
+	u.f.info.keep(u, len(ro.scopes)*16)
 	return ro.scopes
 }
 
-// scopesOf returns the entries around the entry at off, outermost first.
-func (u *unit) scopesOf(off int) []int {
+// scopeOf returns the index of the innermost scope around the entry at off, -1 if there is none.
+func (u *unit) scopeOf(off int) int {
 	list := u.scopeList()
-	i := sort.Search(len(list), func(i int) bool { return list[i].off >= off }) - 1
-	var chain []int
-	for ; i >= 0; i = list[i].parent {
-		if off < list[i].end {
-			chain = append(chain, list[i].off)
-		}
+	at := uint32(off - u.off)
+	i := sort.Search(len(list), func(i int) bool { return list[i].off >= at }) - 1
+	for i >= 0 && at >= list[i].end {
+		i = int(list[i].parent)
 	}
-	for l, r := 0, len(chain)-1; l < r; l, r = l+1, r-1 {
-		chain[l], chain[r] = chain[r], chain[l]
+	return i
+}
+
+// scopePrefix is what the names of entries in a scope begin with.
+func (u *unit) scopePrefix(i int) string {
+	if i < 0 {
+		return ""
 	}
-	return chain
+	ro := u.root
+	if prefix, ok := ro.prefixes[i]; ok {
+		return prefix
+	}
+	sc := ro.scopes[i]
+	prefix := u.scopePrefix(int(sc.parent))
+	if d, ok := u.at(uint64(sc.off) + uint64(u.off)); ok && sc.tag != tagVariantPart && len(prefix) < maxQualified {
+		prefix += d.scopeName() + "::"
+	}
+	if ro.prefixes == nil {
+		ro.prefixes = make(map[int]string)
+	}
+	ro.prefixes[i] = prefix
+	u.f.info.keep(u, 64+len(prefix))
+	return prefix
 }

@@ -45,6 +45,7 @@ type root struct {
 	gnuRanges uint64 // DW_AT_GNU_ranges_base
 	dwoName   string
 	dwoID     uint64
+	optimized bool // told to optimize, or it is not known
 
 	skeleton *unit // of a split unit: the one in the program
 	split    *unit // of a skeleton: the unit with the entries, where it was found
@@ -56,12 +57,14 @@ type root struct {
 // heavy is what going through a whole unit gives. It is made on demand and given up again: see Info.keep.
 type heavy struct {
 	scopes   []scope
+	prefixes map[int]string
 	funcs    []funcRange
 	lines    *lineTable
 	linesErr error
 
-	haveScopes, haveFuncs bool
-	size                  int // bytes of memory, about
+	haveScopes, haveFuncs         bool
+	scopeQuestions, funcQuestions int // asked before they were listed
+	size                          int // bytes of memory, about
 }
 
 // parseUnit reads a unit's header (DWARF 5, 7.5.1). It returns no unit for padding.
@@ -191,6 +194,7 @@ func (u *unit) readRoot(skeleton *unit) *root {
 			ro.low, _ = u.address(v)
 		}
 	}
+	ro.optimized = optimized(ro.producer)
 	if d.tag == tagPartialUnit && ro.lang == types.UnknownLanguage {
 		ro.lang = u.f.info.partialLanguage(u)
 	}
@@ -253,20 +257,19 @@ func (u *unit) full(in *Info) (*unit, error) {
 	return ro.split, ro.splitErr
 }
 
-// optimized tells whether the compiler was told to optimize; known is false where it doesn't say.
-func (u *unit) optimized() (yes, known bool) {
-	p := u.load().producer
-	if p == "" || !strings.HasPrefix(p, "GNU") {
-		return false, false
+// optimized tells whether a compiler was told to optimize. GCC records its options (-grecord-gcc-switches is the
+// default); of others it isn't known, and taken to be so.
+func optimized(producer string) bool {
+	if !strings.HasPrefix(producer, "GNU") {
+		return true
 	}
-	// GCC records its options (-grecord-gcc-switches is the default).
 	last := ""
-	for _, f := range strings.Fields(p) {
+	for _, f := range strings.Fields(producer) {
 		if strings.HasPrefix(f, "-O") {
 			last = f
 		}
 	}
-	return last != "" && last != "-O0", true
+	return last != "" && last != "-O0"
 }
 
 // str returns the text of a string attribute.

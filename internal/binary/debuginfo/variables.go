@@ -1,6 +1,8 @@
 package debuginfo
 
 import (
+	"sync"
+
 	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/types"
 )
@@ -91,7 +93,7 @@ func (d *die) eachParam(yield func(*die)) {
 // clone copies an entry that is read in a loop.
 func (d *die) clone() *die {
 	c := *d
-	c.vals = append([]value(nil), d.vals...)
+	c.vals = append(c.buf[:0], d.vals...)
 	return &c
 }
 
@@ -139,26 +141,28 @@ func (in *Info) Locals(i *Instance, pc uint64) (vars []Var, err error) {
 // env prepares the compilation of places at an address of an instance.
 func (in *Info) env(i *Instance, pc uint64) *exprEnv {
 	outer := i.Outer()
-	e := &exprEnv{in: in, u: i.u, pc: pc, entry: pc == outer.Entry}
+	e := &exprEnv{in: in, u: i.u, pc: pc, start: outer.Entry, entry: pc == outer.Entry}
 	d, ok := outer.u.at(uint64(outer.off))
 	if !ok {
 		return e
 	}
-	bodyAt, _ := in.body(outer.Func)
-	e.prologue = pc < bodyAt && pc >= outer.Entry
+	e.body = sync.OnceValue(func() uint64 {
+		addr, _ := in.body(outer.Func)
+		return addr
+	})
 	if v, _, ok := d.inherited(atFrameBase); ok {
 		e.base = func() (sym, string) {
 			l := outer.u.locationAt(v, pc)
 			if !l.found {
 				return sym{}, "its function has no frame base at this address"
 			}
-			inner := &exprEnv{in: in, u: outer.u, pc: pc, entry: e.entry, depth: e.depth + 1}
+			inner := &exprEnv{in: in, u: outer.u, pc: pc, start: e.start, entry: e.entry, depth: e.depth + 1}
 			if inner.depth > maxExprDepth {
 				return sym{}, "its location is damaged"
 			}
 			base, why := inner.value(l.expr)
 			if why == "" && l.plain && l.expr[0] != opCallFrameCFA {
-				return inner.steadyBase(base, bodyAt)
+				return inner.steadyBase(base, e.body())
 			}
 			return base, why
 		}
@@ -173,7 +177,7 @@ func (e *exprEnv) steadyBase(base sym, body uint64) (sym, string) {
 	const why = "its frame is not set up at this address"
 	row, err := e.in.frames.At(body)
 	if body == 0 || err != nil || row.CFA.Expr != nil || base.ops != nil || len(base.derefs) > 0 || row.CFA.Reg != base.reg {
-		if e.entry || e.pc < body {
+		if e.entry || e.start <= e.pc && e.pc < body {
 			return sym{}, why
 		}
 		return base, ""
@@ -217,13 +221,18 @@ func (in *Info) variable(e *exprEnv, p, at *die) Var {
 func (e *exprEnv) ready(d *die) (p types.Place, late bool) {
 	p = e.variable(d)
 	v, ok := d.get(atLocation)
-	if !ok || !v.isBlock() || !e.prologue && !e.entry {
+	if !ok || !v.isBlock() || !e.entry && !e.inPrologue() {
 		return p, false
 	}
 	if e.ownFrame(v.block) {
 		return unavailable("stored in the frame only by the function's first instructions"), true
 	}
 	return p, false
+}
+
+// inPrologue tells whether the address is before the function's statements.
+func (e *exprEnv) inPrologue() bool {
+	return e.body != nil && e.start <= e.pc && e.pc < e.body()
 }
 
 // ownFrame tells whether an expression is a slot in the frame that the function itself makes: below the CFA. What the

@@ -15,7 +15,7 @@ import (
 func describe(t *testing.T, in *Info, source string) string {
 	t.Helper()
 	var lines []string
-	err := in.Functions(func(fn *Function) bool {
+	add := func(fn *Function) bool {
 		if !strings.Contains(fn.File, source) {
 			return true
 		}
@@ -62,8 +62,11 @@ func describe(t *testing.T, in *Info, source string) string {
 		}
 		lines = append(lines, b.String())
 		return true
-	})
-	if err != nil {
+	}
+	if err := in.Functions(add); err != nil {
+		t.Fatal(err)
+	}
+	if err := in.InlinedOnly(add); err != nil {
 		t.Fatal(err)
 	}
 	if err := in.Damage(); err != nil {
