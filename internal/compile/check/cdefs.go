@@ -362,7 +362,8 @@ func (d *definitions) names() []string {
 	return sorted(names)
 }
 
-// basicName tells whether a type name means the same everywhere.
-func basicName(name string) bool {
-	return cNames[name] != nil || scriptName(name) != nil || scriptTypes[name] != nil
+// knows tells whether a type name means the same at every point: the language's, C's, or defined by the script.
+func (d *definitions) knows(name string) bool {
+	t := d.types[name]
+	return t != nil && !t.Incomplete || cNames[name] != nil || scriptName(name) != nil || scriptTypes[name] != nil
 }

@@ -136,12 +136,7 @@ func (b *builder) deref(n *node, x Expr, e E) Expr {
 	if x == nil || x.Type().Kind != types.Pointer {
 		return nil
 	}
-	elem := x.Type().Elem
-	if elem.Incomplete {
-		if full := b.typeNamed(elem.Name); full != nil {
-			elem = full
-		}
-	}
+	elem := b.complete(x.Type().Elem)
 	switch {
 	case elem.Incomplete:
 		b.errorf(n.span, "cannot read '%s': only its name is known", typestr(elem)).Hint("define it at the top of the script")
@@ -152,15 +147,10 @@ func (b *builder) deref(n *node, x Expr, e E) Expr {
 	case elem.IsText():
 		return b.text(&Deref{E{elem, n.span}, x}, e.T)
 	}
-	if e.T.Kind != elem.Kind {
+	if e.T.Kind != elem.Kind || e.T.Incomplete {
 		e.T = elem
 	}
 	return &Deref{E{e.T, n.span}, x}
-}
-
-func (c *checker) typeNamed(name string) *types.Type {
-	inf := &inferrer{checker: c}
-	return inf.typeNamed(name)
 }
 
 func (b *builder) binary(n *node, e E) Expr {
@@ -269,12 +259,18 @@ func (b *builder) pointerOp(n *node, e E) Expr {
 	if p == nil || i == nil {
 		return nil
 	}
-	sum := &Binary{E{types.TUint64, n.span}, n.str, castTo(p, types.TUint64), scale(i, stride(ptr.ty.t.Elem))}
+	sum := &Binary{E{types.TUint64, n.span}, n.str, castTo(p, types.TUint64), scale(i, b.stride(n, ptr.ty.t.Elem))}
 	return &Cast{e, sum}
 }
 
 // stride is the distance of two elements that a pointer walks over; void counts in bytes.
-func stride(elem *types.Type) int { return max(elem.Size, 1) }
+func (b *builder) stride(n *node, elem *types.Type) int {
+	elem = b.complete(elem)
+	if elem.Incomplete && elem.Size == 0 {
+		b.errorf(n.span, "cannot count in steps of '%s': only its name is known", typestr(elem)).Hint("define it at the top of the script")
+	}
+	return max(elem.Size, 1)
+}
 
 func scale(i Expr, by int) Expr {
 	if by == 1 {
@@ -321,7 +317,7 @@ func (b *builder) incDec(n *node, e E) Expr {
 	step := int64(1)
 	switch {
 	case e.T.Kind == types.Pointer:
-		step = int64(stride(e.T.Elem))
+		step = int64(b.stride(n, e.T.Elem))
 	case !e.T.IsInteger():
 		b.errorf(n.span, "The %s operator can not be used on expressions of type '%s'", n.str, typestr(e.T))
 		return nil
@@ -435,7 +431,7 @@ func (b *builder) index(n *node, e E) Expr {
 		b.expr(i)
 		return nil
 	}
-	if t.isPtr() && stride(t.t.Elem) == 1 && t.t.Elem.Size == 0 {
+	if t.isPtr() && t.t.Elem.Size == 0 && (t.t.Elem.Kind == types.Void || t.t.Elem.Kind == types.Func) {
 		b.errorf(n.span, "The array index operator [] cannot be used on a pointer to an unsized type (void *).")
 		return nil
 	}
@@ -462,7 +458,7 @@ func (b *builder) index(n *node, e E) Expr {
 	}
 	if t.isPtr() {
 		elem := x.Type().Elem
-		sum := &Binary{E{types.TUint64, n.span}, "+", castTo(x, types.TUint64), scale(idx, stride(elem))}
+		sum := &Binary{E{types.TUint64, n.span}, "+", castTo(x, types.TUint64), scale(idx, b.stride(n, elem))}
 		return b.deref(n, &Cast{E{x.Type(), n.span}, sum}, e)
 	}
 	if t.is(types.Array) && x.Type().Elem.IsText() {

@@ -21,7 +21,7 @@ type uses struct {
 	probeName bool // the probe's name, when compiling
 }
 
-func usesOf(act *action) uses {
+func (c *checker) usesOf(act *action) uses {
 	u := uses{args: map[string]bool{}, argN: map[int]bool{}}
 	comptime := 0
 	var visit func(n *node)
@@ -46,7 +46,7 @@ func usesOf(act *action) uses {
 			}
 		case is(n, "uaddr"):
 			u.file = true
-		case n.op == opType && n.expr != nil && n.expr.Base != "" && !basicName(n.expr.Base):
+		case n.op == opType && n.expr != nil && n.expr.Base != "" && !c.defs.knows(n.expr.Base):
 			u.file = true
 		case is(n, "probe") && comptime > 0:
 			u.probeName = true
@@ -84,7 +84,7 @@ type place struct {
 
 // group splits points by what the action depends on, in the order of their first members.
 func (c *checker) group(act *action, points []*probe.Point) [][]*probe.Point {
-	u := usesOf(act)
+	u := c.usesOf(act)
 	perFile := u.file && (c.in.Lookup.UserType != nil || c.in.Lookup.UserSymbol != nil)
 	known := map[place]int{}
 	index := map[string]int{}

@@ -81,6 +81,11 @@ func (inf *inferrer) round() {
 			v.slot, v.sized = slot{}, false
 		}
 	}
+	// Rules speak of the action they were made for.
+	inf.solver.enter = func() func() {
+		act := inf.act
+		return func() { inf.act = act }
+	}
 	for _, act := range inf.actions {
 		inf.act = act
 		if act.pred != nil {

@@ -101,7 +101,7 @@ func (inf *inferrer) unaryType(n *node, x ty) ty {
 	case x.isBool() && n.str == "!":
 		return known(types.TBool)
 	case deref && x.isPtr():
-		return in(elemType(x.t.Elem), types.AnySpace).at(x.t.Space)
+		return in(elemType(inf.complete(x.t.Elem)), types.AnySpace).at(x.t.Space)
 	case deref && n.kids[0].op == opArgs:
 		return x // (*args).x is an older way to write args.x
 	case x.isInt() && n.str == "!":
@@ -139,7 +139,7 @@ func (inf *inferrer) indexType(n *node, x ty) ty {
 	var elem *types.Type
 	switch {
 	case x.is(types.Array), x.isPtr():
-		elem = elemType(x.t.Elem)
+		elem = elemType(inf.complete(x.t.Elem))
 	case x.isStr():
 		elem = types.TInt8
 	case x.is(types.Tuple):
@@ -198,17 +198,6 @@ func (inf *inferrer) fieldType(n *node, x ty) ty {
 		return known(elemType(f.Type))
 	}
 	return known(elemType(f.Type)).at(space)
-}
-
-// complete finds the definition of a type of which a pointer only knows the name.
-func (inf *inferrer) complete(t *types.Type) *types.Type {
-	if !t.Incomplete {
-		return t
-	}
-	if def := inf.typeNamed(t.Name); def != nil && !def.Incomplete {
-		return def
-	}
-	return t
 }
 
 // fieldNames lists members, also those of unnamed members.

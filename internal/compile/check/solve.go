@@ -12,6 +12,8 @@ type rule struct {
 // from the start in the order of the script. Types only ever grow (see promote), so it ends; and the order is bpftrace's
 // (its type_resolution.md), because where signs mix the result depends on it.
 type solver struct {
+	// enter, if set, gives a function that brings back the state in which a rule was made, to be called before the rule.
+	enter func() func()
 	seeds []*slot
 	work  []*rule
 	steps int
@@ -27,6 +29,10 @@ func (s *solver) set(to *slot, t ty) {
 }
 
 func (s *solver) rule(out *slot, f func(in []ty) ty, in ...*slot) {
+	if s.enter != nil {
+		back, inner := s.enter(), f
+		f = func(in []ty) ty { back(); return inner(in) }
+	}
 	r := &rule{out: out, in: in, f: f}
 	for _, i := range in {
 		i.deps = append(i.deps, r)

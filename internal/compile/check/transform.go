@@ -42,11 +42,12 @@ func (inf *inferrer) rewrite(n *node) bool {
 		if t.none() {
 			return false
 		}
-		if t.t.Incomplete {
-			inf.errorf(n.span, "the size of '%s' is not known: only its name is", typestr(t.t))
+		full := inf.complete(t.t)
+		if full.Incomplete {
+			inf.errorf(n.span, "the size of '%s' is not known: only its name is", typestr(full))
 			return false
 		}
-		n.toInt(uint64(t.t.Size), false)
+		n.toInt(uint64(full.Size), false)
 	case opOffsetof:
 		t := n.kids[0].ty
 		if t.none() {

@@ -112,31 +112,51 @@ func (inf *inferrer) modify(n *node, t *types.Type) *types.Type {
 	return t
 }
 
+func (inf *inferrer) typeNamed(name string) *types.Type  { return inf.checker.typeNamed(inf.act, name) }
+func (inf *inferrer) complete(t *types.Type) *types.Type { return inf.checker.complete(inf.act, t) }
+func (b *builder) complete(t *types.Type) *types.Type    { return b.checker.complete(b.act, t) }
+
 // typeNamed finds a type by the name a script uses: its own, the script's, the traced program's, the kernel's.
-func (inf *inferrer) typeNamed(name string) *types.Type {
+func (c *checker) typeNamed(act *action, name string) *types.Type {
 	if t := scriptTypes[name]; t != nil {
 		return t
 	}
-	t := inf.defs.types[name]
+	t := c.defs.types[name]
 	if t == nil {
 		t = cNames[name]
 	}
-	if (t == nil || t.Incomplete) && inf.in.Lookup.UserType != nil && inf.act != nil {
-		if u := inf.in.Lookup.UserType(inf.act.points[0], name); u != nil {
+	if (t == nil || t.Incomplete) && c.in.Lookup.UserType != nil {
+		if u := c.in.Lookup.UserType(act.points[0], name); u != nil {
 			t = u
 		}
 	}
 	if t == nil || t.Incomplete {
-		if k := inf.in.Lookup.kernelType(name); k != nil {
+		if k := c.in.Lookup.kernelType(name); k != nil {
 			t = k
 		}
 	}
 	if t == nil && isTag(name) {
 		// Only the name is known, which is enough for a pointer.
-		t = inf.defs.incomplete(name)
+		t = c.defs.incomplete(name)
 	}
 	if t != nil && t.Kind == types.Enum {
 		t = wideEnum(t)
+	}
+	return t
+}
+
+// complete finds the definition of a type of which a pointer only knows the name; t itself if there is none.
+func (c *checker) complete(act *action, t *types.Type) *types.Type {
+	if !t.Incomplete {
+		return t
+	}
+	if full := t.Complete(); !full.Incomplete {
+		return full
+	}
+	if def := c.typeNamed(act, t.Name); def != nil {
+		if def = def.Complete(); !def.Incomplete {
+			return def
+		}
 	}
 	return t
 }
