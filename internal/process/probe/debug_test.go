@@ -127,8 +127,8 @@ func TestSourcePositions(t *testing.T) {
 	}
 	points, r = find(t, fmt.Sprintf("u:%s@%s:%d {}", prog, filepath.Join(dir, "shop.c"), entry), Options{})
 	sell, _ := find(t, "u:"+prog+":sell+0 {}", Options{})
-	if len(points) != 1 || points[0].Addr-uint64(points[0].Skip) != sell[0].Addr {
-		t.Errorf("line of the function: %+v, the function is at %#x\n%s", points, sell[0].Addr, messages(r))
+	if len(points) != 1 || points[0].Addr-uint64(points[0].Skip) != sell[0].Addr-uint64(sell[0].Skip) {
+		t.Errorf("line of the function: %d points, %+v, the function is at %#x\n%s", len(points), *points[0], sell[0].Addr, messages(r))
 	}
 	for script, said := range map[string]string{
 		fmt.Sprintf("u:%s@shop.c:9999 {}", prog): "the file is known, but the line and those behind it have no code",
