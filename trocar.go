@@ -140,15 +140,11 @@ func Compile(ctx context.Context, o Options) (p *Program, err error) {
 	})
 	p.matched, p.probes = matched, matched.Count()
 	noMatch := diags.Errors() == 0 && matched.Diags.Errors() > 0
-	if p.probes == 0 && matched.Diags.Errors() == 0 {
-		matched.Diags.Errorf(diag.Span{}, "No probes to attach")
-		noMatch = true
-	}
 	diags.Append(&matched.Diags)
 	if err := p.failed(&diags, noMatch); err != nil {
 		return p, err
 	}
-	if !anyPoint(matched) {
+	if p.probes == 0 {
 		p.warn(&diags)
 		return p, ErrNoProbes
 	}
@@ -172,17 +168,6 @@ func Compile(ctx context.Context, o Options) (p *Program, err error) {
 
 // ErrNoProbes says that all probes of a script were left out, as it or the filter wanted.
 var ErrNoProbes = errors.New("no probes to attach")
-
-func anyPoint(matched *probe.Result) bool {
-	for _, matches := range matched.Matches {
-		for _, m := range matches {
-			if len(m.Points) > 0 {
-				return true
-			}
-		}
-	}
-	return false
-}
 
 // parse reads the script and its imports and expands macros.
 func (p *Program) parse(diags *diag.List) (*syntax.File, error) {
