@@ -66,7 +66,7 @@ func (p *cParser) fail(format string, args ...any) {
 	}
 	p.pos = len(p.toks)
 	if !p.quiet {
-		complain(p.u.diags, t.from, t.span(), "syntax: "+format, args...)
+		p.u.pp.complain(t.from, t.span(), "syntax: "+format, args...)
 	}
 }
 
@@ -84,7 +84,7 @@ func (p *cParser) failFrom(start int, format string, args ...any) {
 		if end > start {
 			span = span.To(p.toks[end-1].span())
 		}
-		complain(p.u.diags, t.from, span, "syntax: "+format, args...)
+		p.u.pp.complain(t.from, span, "syntax: "+format, args...)
 	}
 }
 

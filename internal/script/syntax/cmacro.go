@@ -19,6 +19,36 @@ type cmacro struct {
 	undone   bool // by #undef or a new definition
 }
 
+// readParams reads the names of parameters behind '(', and gives the number of tokens up to and with ')'; 0: they are wrong.
+func (m *cmacro) readParams(toks []ctoken) int {
+	for i := 0; i < len(toks); i++ {
+		t := toks[i]
+		switch {
+		case t.is(")") && len(m.params) == 0:
+			return i + 1
+		case t.is("..."):
+			m.variadic = true
+			m.params = append(m.params, "__VA_ARGS__")
+		case t.kind == cName:
+			m.params = append(m.params, t.text)
+			if i+1 < len(toks) && toks[i+1].is("...") { // GNU's named ones
+				m.variadic = true
+				i++
+			}
+		default:
+			return 0
+		}
+		i++
+		switch {
+		case i < len(toks) && toks[i].is(")"):
+			return i + 1
+		case i >= len(toks) || !toks[i].is(",") || m.variadic:
+			return 0
+		}
+	}
+	return 0
+}
+
 // expandMacro puts the body of a macro in front of the text. It is false if the name stands without its arguments.
 func (c *cpp) expandMacro(t ctoken, m *cmacro) bool {
 	hide := &hidden{m.name, t.hide}
@@ -43,7 +73,6 @@ func (c *cpp) expandMacro(t ctoken, m *cmacro) bool {
 
 // prepend puts tokens before what is still to be read; they take the place of t.
 func (c *cpp) prepend(t ctoken, list []ctoken) {
-	*c.left -= len(list)
 	for i := len(list) - 1; i >= 0; i-- {
 		n := list[i]
 		n.src, n.pos, n.from, n.bol = t.src, t.pos, t.from, false
@@ -59,6 +88,9 @@ func (c *cpp) arguments(m *cmacro) ([][]ctoken, bool) {
 	args := [][]ctoken{nil}
 	for depth := 0; ; {
 		t := c.raw()
+		if *c.made--; *c.made < 0 {
+			*c.left = -1
+		}
 		switch {
 		case t.kind == cEOF:
 			return nil, false
@@ -101,9 +133,14 @@ func (c *cpp) substitute(m *cmacro, args [][]ctoken, hide *hidden) []ctoken {
 		}
 		return -1
 	}
-	for i := 0; i < len(m.body) && *c.left > 0; i++ {
+	for i := 0; i < len(m.body); i++ {
+		if len(out) > maxOneMade || *c.made < 0 {
+			*c.left = -1 // no more of this
+			return nil
+		}
 		t := m.body[i]
 		t.hide = hide
+		*c.made--
 		if m.fn && t.is("#") && i+1 < len(m.body) {
 			if p := param(m.body[i+1]); p >= 0 {
 				t.kind, t.text = cString, strconv.Quote(tokensText(args[p]))
@@ -147,7 +184,7 @@ func (c *cpp) substitute(m *cmacro, args [][]ctoken, hide *hidden) []ctoken {
 			}
 			list = expanded[p]
 		}
-		*c.left -= len(list)
+		*c.made -= len(list)
 		for j, a := range list {
 			if j == 0 {
 				a.space = t.space
@@ -163,7 +200,7 @@ func (c *cpp) expandList(list []ctoken) []ctoken {
 	if c.nest >= maxExpandNest {
 		return list
 	}
-	sub := &cpp{diags: c.diags, headers: c.headers, macros: c.macros, once: c.once, left: c.left, nest: c.nest + 1}
+	sub := &cpp{diags: c.diags, headers: c.headers, macros: c.macros, once: c.once, left: c.left, made: c.made, nest: c.nest + 1}
 	for i := len(list) - 1; i >= 0; i-- {
 		sub.pending = append(sub.pending, list[i])
 	}

@@ -11,11 +11,13 @@ import (
 
 // Limits of the preprocessor.
 const (
-	maxCTokens    = 3 << 20 // read or made by macros
+	maxCTokens    = 4 << 20 // read
+	maxMade       = 1 << 19 // tokens made by macros
+	maxOneMade    = 1 << 16 // by one of them
 	maxCMacros    = 1 << 17
 	maxCDepth     = 120 // of #include and of #if
 	maxMacroArgs  = 127
-	maxExpandNest = 200 // of macro calls in arguments
+	maxExpandNest = 40 // of macro calls in arguments
 )
 
 // cpp is a C preprocessor (ISO C11 6.10): a stream of tokens with directives carried out and macros replaced.
@@ -30,8 +32,11 @@ type cpp struct {
 
 	readers []*creader
 	pending []ctoken // to be read before the readers' text, last first
-	left    *int     // tokens that may still be read
+	left    *int     // tokens that may still be read; negative: too many were
+	made    *int     // tokens that macros may still make
 	nest    int
+
+	complaints int
 }
 
 // creader reads the regions of one text.
@@ -55,10 +60,10 @@ type ccond struct {
 }
 
 func newCPP(opts IncludeOptions, diags *diag.List) *cpp {
-	left := maxCTokens
+	left, made := maxCTokens, maxMade
 	c := &cpp{
 		diags: diags, headers: &headers{opts: opts, files: map[string]*diag.Source{}},
-		macros: map[string]*cmacro{}, once: map[*diag.Source]bool{}, left: &left,
+		macros: map[string]*cmacro{}, once: map[*diag.Source]bool{}, left: &left, made: &made,
 	}
 	for _, d := range append(slices.Clone(predefined), predefinedFor[runtime.GOARCH]...) {
 		name, value, _ := strings.Cut(d, " ")
@@ -225,16 +230,21 @@ func (c *cpp) closeConds(r *creader) {
 
 // errorf reports what can't be understood in a text.
 func (c *cpp) errorf(r *creader, at diag.Span, format string, args ...any) {
-	complain(c.diags, r.from, at, format, args...)
+	c.complain(r.from, at, format, args...)
 }
 
 // complain reports what can't be understood, as much as the text it is in is the user's.
-func complain(diags *diag.List, from origin, at diag.Span, format string, args ...any) {
-	switch from {
-	case ofScript:
-		diags.Errorf(at, format, args...)
-	case ofHeader:
-		diags.Warnf(at, format, args...).Hint("this part of the header is left out")
+func (c *cpp) complain(from origin, at diag.Span, format string, args ...any) {
+	if from == ofSystem {
+		return
+	}
+	if c.complaints++; c.complaints > maxErrors {
+		return
+	}
+	if from == ofScript {
+		c.diags.Errorf(at, format, args...)
+	} else {
+		c.diags.Warnf(at, format, args...).Hint("this part of the header is left out")
 	}
 }
 
@@ -397,23 +407,12 @@ func (c *cpp) define(r *creader, at diag.Span, toks []ctoken) {
 	toks = toks[1:]
 	if len(toks) > 0 && toks[0].is("(") && !toks[0].space {
 		m.fn = true
-		i := 1
-		for ; i < len(toks) && !toks[i].is(")"); i++ {
-			switch {
-			case toks[i].kind == cName:
-				m.params = append(m.params, toks[i].text)
-			case toks[i].is("..."):
-				m.variadic = true
-				if i > 0 && toks[i-1].is(",") || len(m.params) == 0 {
-					m.params = append(m.params, "__VA_ARGS__")
-				}
-			}
-		}
-		if i == len(toks) || len(m.params) > maxMacroArgs {
+		n := m.readParams(toks[1:])
+		if n == 0 || len(m.params) > maxMacroArgs {
 			c.errorf(r, at, "invalid parameters of macro %s", m.name)
 			return
 		}
-		toks = toks[i+1:]
+		toks = toks[1+n:]
 	}
 	m.body = append([]ctoken(nil), toks...)
 	for i := range m.body {

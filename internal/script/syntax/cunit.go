@@ -102,7 +102,7 @@ func (u *cUnit) declaration() ([]ctoken, bool) {
 			list = append(list, t)
 		} else if !skipped {
 			skipped = true
-			complain(u.diags, t.from, t.span(), "the declaration has more than %d tokens", maxCDecl)
+			u.pp.complain(t.from, t.span(), "the declaration has more than %d tokens", maxCDecl)
 		}
 	}
 }
@@ -135,7 +135,7 @@ func (u *cUnit) parenGroup() []ctoken {
 // skipBraces skips to the '}' that closes a '{' that was read.
 func (u *cUnit) skipBraces() {
 	for depth := 1; depth > 0; {
-		t := u.pp.next()
+		t := u.pp.raw()
 		switch {
 		case t.kind == cEOF:
 			return

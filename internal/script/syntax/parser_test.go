@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -361,6 +362,13 @@ func TestIntegers(t *testing.T) {
 }
 
 func TestLimits(t *testing.T) {
+	var bomb, callBomb strings.Builder
+	bomb.WriteString("#define a0 1\n")
+	callBomb.WriteString("#define f0(x) x x\n")
+	for i := 1; i < 60; i++ {
+		fmt.Fprintf(&bomb, "#define a%d a%d + a%d\n", i, i-1, i-1)
+		fmt.Fprintf(&callBomb, "#define f%d(x) f%d(f%d(x))\n", i, i-1, i-1)
+	}
 	for name, text := range map[string]string{
 		"parentheses": "begin { $x = " + strings.Repeat("(", 20000),
 		"blocks":      "begin " + strings.Repeat("{", 20000),
@@ -377,6 +385,10 @@ func TestLimits(t *testing.T) {
 		"records":     "begin { $x = " + strings.Repeat("(a=", 20000) + "1 }",
 		"struct":      strings.Repeat("struct a { ", 20000),
 		"arrays":      "struct a { int x" + strings.Repeat("[1]", 20000) + "; }",
+		"C macros":    bomb.String() + "struct a { int x[a59]; };",
+		"C calls":     callBomb.String() + "struct a { int x[f59(1)]; };",
+		"C nested":    "#define f(x) x\nstruct a { int x[" + strings.Repeat("f(", 20000) + "1" + strings.Repeat(")", 20000) + "]; };",
+		"#if":         strings.Repeat("#if 1\n", 20000),
 		"large":       strings.Repeat("begin { } ", 1000000),
 	} {
 		t.Run(name, func(t *testing.T) {
