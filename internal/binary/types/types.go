@@ -39,6 +39,7 @@ const (
 	Timestamp  // u64 nanoseconds (as of clock Mode), u32 format id, u32 pad
 	CgroupPath // u64 cgroup id, u32 filter id, u32 pad
 	Username   // u64 uid, shown as the user's name
+	Text       // u64 length, then the first bytes of a text that may hold NULs
 	List       // u64 number of elements, then the first Len of them (fewer if there are not so many), each of Elem
 	None       // the "type" of a statement-like call (printf …)
 
@@ -196,6 +197,11 @@ func PointerTo(elem *Type, space Space) *Type {
 // ArrayOf makes an array type; n is -1 for a flexible array.
 func ArrayOf(elem *Type, n int) *Type {
 	return &Type{Kind: Array, Size: elem.Size * max(n, 0), Align: elem.Align, Elem: elem, Len: n}
+}
+
+// TextOf makes a text of which at most n bytes are kept.
+func TextOf(n int) *Type {
+	return &Type{Kind: Text, Name: "string", Size: 8 + (n+7)&^7, Align: 8}
 }
 
 // ListOf makes a list that holds at most n elements.

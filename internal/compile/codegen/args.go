@@ -231,6 +231,42 @@ func (g *gen) argPlace(e *check.ArgRef) memory {
 	return dst
 }
 
+// inPlace finds the argument or result that a chain of fields by value begins with, if that is in registers or pieces, and
+// the field's offset in it.
+func (g *gen) inPlace(e check.Expr) (v probe.Var, off int, ok bool) {
+	for {
+		switch x := e.(type) {
+		case *check.Member:
+			if x.X.Type().Kind == types.Pointer || x.Field.BitSize > 0 && off > 0 {
+				return v, 0, false
+			}
+			off += x.Field.Offset
+			e = x.X
+			continue
+		case *check.Cast:
+			return v, 0, false
+		case *check.ArgRef:
+			v = g.argOf(x.Arg, x.Span)
+		case *check.RetvalRef:
+			v = *g.retvalVar(x.Span)
+		default:
+			return v, 0, false
+		}
+		return v, off, v.Place.Kind == types.InPieces || v.Place.Kind == types.InRegister
+	}
+}
+
+// partOf is the memory of a part of a value in pieces.
+func (g *gen) partOf(v probe.Var, off int, e check.Expr) memory {
+	p := v.Place.Slice(off, e.Type().Size)
+	if p.Kind == types.InMemory {
+		return g.memoryAt(p, e.Pos())
+	}
+	dst := g.temp(roundUp(e.Type().Size))
+	g.assemble(dst, p, e.Type().Size, e.Pos())
+	return dst
+}
+
 func (g *gen) retvalVar(span diag.Span) *probe.Var {
 	s := g.points[0].Scope
 	if s == nil || s.Retval == nil {

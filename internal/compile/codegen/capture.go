@@ -33,7 +33,10 @@ func (g *gen) shown(t *types.Type, depth int) *types.Type {
 		if depth == 0 {
 			n = g.c.prog.Config.MaxStrlen
 		}
-		return types.StringOf(n)
+		if depth == 0 {
+			return types.StringOf(n) // sent with its true length
+		}
+		return types.TextOf(n)
 	}
 	if v, ok := t.List(); ok {
 		elem := g.shown(v.Elem, depth+1)
@@ -150,14 +153,18 @@ func (g *gen) capture(dst, src memory, from, to *types.Type, span diag.Span) {
 		g.fetch(dst, src, to.Size, span)
 		return
 	}
-	if v, ok := from.Text(); ok && to.Kind == types.String {
+	if v, ok := from.Text(); ok && (to.Kind == types.Text || to.Kind == types.String) {
 		g.zero(dst, to.Size)
 		p, n := g.viewOf(v, src, span)
-		limit := to.Size
 		if v.Unit > 1 {
 			b.ApplyImm(ir.Mul, n, int64(v.Unit))
 		}
-		g.readN(dst, p, n, limit, span)
+		if to.Kind == types.String {
+			g.readN(dst, p, n, to.Size, span)
+			return
+		}
+		g.store(dst, 8, n)
+		g.readN(dst.at(8), p, n, to.Size-8, span)
 		return
 	}
 	if v, ok := from.List(); ok && to.Kind == types.List {

@@ -125,6 +125,9 @@ func (d *Decoder) Value(v *result.Value, t *types.Type, b []byte) {
 		d.array(v, t, b)
 	case types.List:
 		d.list(v, t, b)
+	case types.Text:
+		n := uint(b, 8)
+		d.string(v, b[8:8+min(n, uint64(t.Size-8))], n > uint64(t.Size-8))
 	case types.Struct, types.Union, types.Tuple, types.Record:
 		d.fields(v, t, b)
 	case types.UStack, types.KStack:

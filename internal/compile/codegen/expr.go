@@ -195,6 +195,9 @@ func (g *gen) place(e check.Expr) memory {
 		if r, ok := e.X.(*check.ArgsRef); ok {
 			return g.argsMember(r, e)
 		}
+		if v, off, ok := g.inPlace(e); ok {
+			return g.partOf(v, off, e)
+		}
 		return g.place(e.X).at(e.Field.Offset)
 	case *check.Index:
 		return g.indexPlace(e)
@@ -310,6 +313,9 @@ func (g *gen) member(e *check.Member) ir.Reg {
 	f := e.Field
 	if f.DataLoc {
 		return g.dataLoc(e)
+	}
+	if v, off, ok := g.inPlace(e); ok && f.BitSize == 0 {
+		return g.fromPlace(v.Place.Slice(off, e.T.Size), e.T, e.Span)
 	}
 	m := g.place(e)
 	if f.BitSize == 0 {

@@ -147,12 +147,37 @@ func resultPlace(t *types.Type, lang types.Language) types.Place {
 	case t.IsScalar() && t.Size <= 8:
 		return types.Place{Kind: types.InRegister, Reg: 0}
 	case t.Kind == types.Float:
-		return unavailable("the result is a floating point number, in a register that programs in the kernel cannot read")
+		return unavailable("the result is in xmm0, which BPF cannot read")
+	case (t.Kind == types.Struct || t.Kind == types.Union) && t.Size <= 16 && (lang == types.C || lang == types.CPlusPlus):
+		return structResult(t)
 	case (t.Kind == types.Struct || t.Kind == types.Union) && t.Size > 16 && (lang == types.C || lang == types.CPlusPlus):
 		// In memory that the caller gave; its address is returned.
 		return types.Place{Kind: types.InMemory, Reg: 0}
 	}
 	return unavailable("where a result of type %s is returned is not known", t)
+}
+
+// structResult is a small structure's place: each of its one or two words in the next register of its class.
+func structResult(t *types.Type) types.Place {
+	classes := t.Classify()
+	if classes == nil {
+		return types.Place{Kind: types.InMemory, Reg: 0}
+	}
+	integer := []int{0, 1} // rax, rdx
+	ints, floats := 0, 0
+	p := types.Place{Kind: types.InPieces}
+	for i, c := range classes {
+		piece := types.Piece{Size: min(8, t.Size-8*i)}
+		if c == types.IntegerClass {
+			piece.Place = types.Place{Kind: types.InRegister, Reg: integer[ints]}
+			ints++
+		} else {
+			piece.Place = unavailable("in xmm%d, which BPF cannot read", floats)
+			floats++
+		}
+		p.Pieces = append(p.Pieces, piece)
+	}
+	return p
 }
 
 // sourcePoints makes the points of a source position: one for each function, and each inlined copy, with code of the line.
