@@ -39,7 +39,8 @@ const (
 	Timestamp  // u64 nanoseconds (as of clock Mode), u32 format id, u32 pad
 	CgroupPath // u64 cgroup id, u32 filter id, u32 pad
 	Username   // u64 uid, shown as the user's name
-	Text       // u64 length, then the first bytes of a text that may hold NULs
+	Text       // u64 length in bytes, then the first bytes of a text that may hold NULs; Len: bytes of a character
+	Wide       // characters of Len bytes up to one that is 0
 	List       // u64 number of elements, then the first Len of them (fewer if there are not so many), each of Elem
 	None       // the "type" of a statement-like call (printf …)
 
@@ -199,9 +200,34 @@ func ArrayOf(elem *Type, n int) *Type {
 	return &Type{Kind: Array, Size: elem.Size * max(n, 0), Align: elem.Align, Elem: elem, Len: n}
 }
 
-// TextOf makes a text of which at most n bytes are kept.
-func TextOf(n int) *Type {
-	return &Type{Kind: Text, Name: "string", Size: 8 + (n+7)&^7, Align: 8}
+// TextOf makes a text with characters of unit bytes, of which at most n bytes are kept.
+func TextOf(n, unit int) *Type {
+	return &Type{Kind: Text, Name: "string", Size: 8 + (n+7)&^7, Align: 8, Len: unit}
+}
+
+// WideOf makes a text that ends with a character 0, of at most n bytes.
+func WideOf(n, unit int) *Type {
+	return &Type{Kind: Wide, Name: "string", Size: (n + 7) &^ 7, Align: 8, Len: unit}
+}
+
+// WideUnit is the size of the characters that a pointer to char16_t, char32_t or wchar_t points to; 0 for other types.
+func (t *Type) WideUnit() int {
+	if t == nil || t.Kind != Pointer || t.Elem == nil || t.Elem.Kind != Int || t.Elem.Size != 2 && t.Elem.Size != 4 {
+		return 0
+	}
+	if l := t.Elem.Lang(); l != C && l != CPlusPlus {
+		return 0
+	}
+	if t.Elem.Form() != UnicodeForm {
+		switch t.Elem.Alias() {
+		case "wchar_t", "char16_t", "char32_t":
+		default:
+			if t.Elem.Name != "wchar_t" {
+				return 0
+			}
+		}
+	}
+	return t.Elem.Size
 }
 
 // ListOf makes a list that holds at most n elements.

@@ -1,6 +1,8 @@
 package codegen
 
 import (
+	"github.com/cilium/ebpf/asm"
+
 	"trocar/internal/binary/types"
 	"trocar/internal/compile/check"
 	"trocar/internal/compile/ir"
@@ -28,7 +30,13 @@ func (g *gen) shown(t *types.Type, depth int) *types.Type {
 	if depth > maxDepth {
 		return t
 	}
-	if _, ok := t.Text(); ok {
+	if unit := t.WideUnit(); unit > 0 {
+		return types.WideOf(2*innerStrlen, unit)
+	}
+	if v, ok := t.Text(); ok {
+		if v.Unit > 1 {
+			return types.TextOf(2*innerStrlen, v.Unit)
+		}
 		n := innerStrlen
 		if depth == 0 {
 			n = g.c.prog.Config.MaxStrlen
@@ -36,7 +44,7 @@ func (g *gen) shown(t *types.Type, depth int) *types.Type {
 		if depth == 0 {
 			return types.StringOf(n) // sent with its true length
 		}
-		return types.TextOf(n)
+		return types.TextOf(n, 1)
 	}
 	if v, ok := t.List(); ok {
 		elem := g.shown(v.Elem, depth+1)
@@ -167,6 +175,10 @@ func (g *gen) capture(dst, src memory, from, to *types.Type, span diag.Span) {
 		g.readN(dst.at(8), p, n, to.Size-8, span)
 		return
 	}
+	if to.Kind == types.Wide {
+		g.captureWide(dst, src, to, span)
+		return
+	}
 	if v, ok := from.List(); ok && to.Kind == types.List {
 		g.captureList(dst, src, v, to, span)
 		return
@@ -253,6 +265,33 @@ func (g *gen) captureList(dst, src memory, v types.View, to *types.Type, span di
 		g.capture(dst.at(8+i*to.Elem.Size), memory{space: inUser, base: p, off: i * v.Elem.Size}, v.Elem, to.Elem, span)
 	}
 	b.Bind(end)
+}
+
+// captureWide reads wide characters. Where the text ends is not known, and the next page may not be there: what lies in the
+// first page is read by itself.
+func (g *gen) captureWide(dst, src memory, to *types.Type, span diag.Span) {
+	b := g.b
+	tmp := memory{space: inScratch, off: g.reserve(2 * to.Size)}
+	g.zero(tmp, 2*to.Size)
+	p := b.Copy(g.load(src, 8, false, span))
+	n := b.OpImm(ir.And, p, 4095)
+	b.Apply(ir.Neg, n, n)
+	b.ApplyImm(ir.Add, n, 4096)
+	g.readN(tmp, p, n, to.Size, span)
+	// n is now what was read: at most all that is wanted.
+	end := b.Label()
+	b.IfImm(ir.GE, n, int64(to.Size), end)
+	rest := b.Op(ir.Sub, b.Imm(int64(to.Size)), n)
+	inside := b.Label()
+	b.IfImm(ir.LE, rest, int64(to.Size), inside)
+	b.SetImm(rest, 0)
+	b.Bind(inside)
+	b.IfImm(ir.EQ, rest, 0, end)
+	base, off := g.ref(tmp)
+	at := b.Op(ir.Add, base, n)
+	b.Do(asm.FnProbeReadUser, ir.A(at, off), ir.R(rest), ir.R(b.Op(ir.Add, p, n)))
+	b.Bind(end)
+	g.copy(dst, tmp, to.Size)
 }
 
 // textOf is the text of a string value of the program's language, or of a reference or pointer to one.

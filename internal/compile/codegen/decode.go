@@ -3,6 +3,8 @@ package codegen
 import (
 	"encoding/binary"
 	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 	"unsafe"
 
 	"trocar/internal/binary/types"
@@ -127,7 +129,14 @@ func (d *Decoder) Value(v *result.Value, t *types.Type, b []byte) {
 		d.list(v, t, b)
 	case types.Text:
 		n := uint(b, 8)
-		d.string(v, b[8:8+min(n, uint64(t.Size-8))], n > uint64(t.Size-8))
+		kept := b[8 : 8+min(n, uint64(t.Size-8))]
+		if t.Len > 1 {
+			kept = []byte(wide(kept, t.Len, false))
+		}
+		d.string(v, kept, n > uint64(t.Size-8))
+	case types.Wide:
+		s := wide(b, t.Len, true)
+		d.string(v, []byte(s), !endsWide(b, t.Len))
 	case types.Struct, types.Union, types.Tuple, types.Record:
 		d.fields(v, t, b)
 	case types.UStack, types.KStack:
@@ -186,6 +195,40 @@ func (d *Decoder) array(v *result.Value, t *types.Type, b []byte) {
 	}
 }
 
+// wide decodes UTF-16 or UTF-32, up to a character 0 if it ends with one.
+func wide(b []byte, unit int, ends bool) string {
+	if unit == 2 {
+		var units []uint16
+		for ; len(b) >= 2; b = b[2:] {
+			u := binary.LittleEndian.Uint16(b)
+			if u == 0 && ends {
+				break
+			}
+			units = append(units, u)
+		}
+		return string(utf16.Decode(units))
+	}
+	var runes []rune
+	for ; len(b) >= 4; b = b[4:] {
+		u := binary.LittleEndian.Uint32(b)
+		if u == 0 && ends {
+			break
+		}
+		runes = append(runes, rune(min(u, utf8.MaxRune+1)))
+	}
+	return string(runes)
+}
+
+// endsWide tells whether there is a character 0.
+func endsWide(b []byte, unit int) bool {
+	for ; len(b) >= unit; b = b[unit:] {
+		if uint(b, unit) == 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // list decodes the elements that were captured, and marks that there are more.
 func (d *Decoder) list(v *result.Value, t *types.Type, b []byte) {
 	n := uint(b, 8)
@@ -205,21 +248,33 @@ func (d *Decoder) fields(v *result.Value, t *types.Type, b []byte) {
 	default:
 		v.Kind, v.Type = result.Struct, t.Name
 	}
-	v.Elems = make([]result.Value, len(t.Fields))
+	v.Elems = make([]result.Value, 0, len(t.Fields))
 	if t.Kind != types.Tuple {
-		v.Names = make([]string, len(t.Fields))
+		v.Names = make([]string, 0, len(t.Fields))
 	}
-	for i, f := range t.Fields {
-		if v.Names != nil {
-			v.Names[i] = f.Name
+	d.members(v, t, b)
+}
+
+// members adds the fields of t, those of unnamed structures and base classes as its own.
+func (d *Decoder) members(v *result.Value, t *types.Type, b []byte) {
+	for _, f := range t.Fields {
+		fits := f.BitSize > 0 || f.Offset+f.Type.Size <= len(b) && !f.Type.Incomplete
+		if fits && f.Name == "" && (f.Type.Kind == types.Struct || f.Type.Kind == types.Union) && t.Kind != types.Tuple {
+			d.members(v, f.Type, b[f.Offset:f.Offset+f.Type.Size])
+			continue
 		}
+		if t.Kind != types.Tuple {
+			v.Names = append(v.Names, f.Name)
+		}
+		v.Elems = append(v.Elems, result.Value{})
+		e := &v.Elems[len(v.Elems)-1]
 		switch {
 		case f.BitSize > 0:
-			d.bits(&v.Elems[i], f, b)
-		case f.Offset+f.Type.Size > len(b) || f.Type.Incomplete:
-			v.Elems[i] = result.Value{Kind: result.Unavailable, Text: "its type is not complete"}
+			d.bits(e, f, b)
+		case !fits:
+			*e = result.Value{Kind: result.Unavailable, Text: "its type is not complete"}
 		default:
-			d.Value(&v.Elems[i], f.Type, b[f.Offset:f.Offset+f.Type.Size])
+			d.Value(e, f.Type, b[f.Offset:f.Offset+f.Type.Size])
 		}
 	}
 }
