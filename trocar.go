@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"runtime"
 	"strings"
 
@@ -174,7 +175,9 @@ func (p *Program) parse(diags *diag.List) (*syntax.File, error) {
 	src := &diag.Source{Name: p.opts.ScriptName, Text: p.opts.Script}
 	file := syntax.Load(src, syntax.ParseOptions{
 		Params:  p.opts.Params,
-		Include: syntax.IncludeOptions{Dirs: p.opts.IncludeDirs, Files: p.opts.Includes},
+		Include: syntax.IncludeOptions{
+			Dirs: p.opts.IncludeDirs, Files: p.opts.Includes, System: syntax.SystemIncludeDirs(kernel.Release()), HaveBTF: kernelHasTypes(),
+		},
 	}, diags)
 	if err := p.failed(diags, false); err != nil {
 		return nil, err
@@ -196,6 +199,12 @@ func (p *Program) warn(diags *diag.List) {
 			p.opts.Warn(d)
 		}
 	}
+}
+
+// kernelHasTypes tells whether the kernel has its type information with it.
+func kernelHasTypes() bool {
+	_, err := os.Stat("/sys/kernel/btf/vmlinux")
+	return err == nil
 }
 
 // failed turns errors in the list into one error.
