@@ -220,6 +220,11 @@ func (b *builder) intOp(n *node, e E) Expr {
 			ex, ey := castTo(b.expr(x), types.TUint64), castTo(b.expr(y), types.TUint64)
 			return castTo(&Binary{E{types.TUint64, n.span}, n.str, ex, ey}, types.TBool)
 		}
+		if t := e.T; beyondInt64(x) || beyondInt64(y) {
+			// As C does: what no signed type holds makes the operation unsigned.
+			e.T = types.TUint64
+			return castTo(&Binary{e, n.str, operand(x, e.T), operand(y, e.T)}, t)
+		}
 		return &Binary{e, n.str, operand(x, e.T), operand(y, e.T)}
 	}
 	common := types.TInt64
@@ -227,6 +232,8 @@ func (b *builder) intOp(n *node, e E) Expr {
 	case x.ty.isBool() && y.ty.isBool():
 		common = types.TUint8
 	case x.ty.isBool() || y.ty.isBool():
+	case beyondInt64(x) || beyondInt64(y):
+		common = types.TUint64
 	default:
 		if p, ok := promote(x.ty, y.ty); ok {
 			common = b.final(p.t)
@@ -240,6 +247,9 @@ func (b *builder) intOp(n *node, e E) Expr {
 	}
 	return &Binary{e, n.str, operand(x, common), operand(y, common)}
 }
+
+// beyondInt64 tells whether the node is a literal that only uint64 can hold.
+func beyondInt64(n *node) bool { return n.posInt() && n.num > 1<<63-1 }
 
 // pointerOp is arithmetic, which counts in elements, and comparison of pointers.
 func (b *builder) pointerOp(n *node, e E) Expr {

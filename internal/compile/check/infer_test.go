@@ -124,9 +124,11 @@ func TestComptime(t *testing.T) {
 
 func TestAddressOfNumber(t *testing.T) {
 	for src, want := range map[string]string{
-		`begin { print((uint8*)-1) }`:                 "print((uint8 *)0xff)",
-		`begin { $a = (int16)-1; print((uint8*)$a) }`: "print((uint8 *)(uint64)(uint16)$a)",
-		`begin { print((uint64)(int8)200) }`:          "print(18446744073709551560:uint64)",
+		`begin { print((uint8*)-1) }`:                         "print((uint8 *)0xff)",
+		`begin { $a = (int16)-1; print((uint8*)$a) }`:         "print((uint8 *)(uint64)(uint16)$a)",
+		`begin { print((uint64)(int8)200) }`:                  "print(18446744073709551560:uint64)",
+		`begin { print((int32)200 % 18446744073709551615) }`:  "print((int64)(200:uint64 % 18446744073709551615:uint64):uint64)",
+		`begin { $a = -1; print($a < 18446744073709551615) }`: "print(((uint64)$a < 18446744073709551615:uint64):bool)",
 	} {
 		p, diags := compile(t, src, Input{})
 		if p == nil {

@@ -36,7 +36,7 @@ func (inf *inferrer) binaryType(n *node, l, r ty) ty {
 		space = rs
 	}
 	if l.numeric() && r.numeric() {
-		return inf.intOp(n, l, r).at(space)
+		return intResult(n, l, r).at(space)
 	}
 	if compares(n.str) {
 		return known(types.TBool)
@@ -49,19 +49,17 @@ func (inf *inferrer) binaryType(n *node, l, r ty) ty {
 	return in(types.IntOf(8, signed), space)
 }
 
-func (inf *inferrer) intOp(n *node, l, r ty) ty {
+// intResult is the type of an operation on integers.
+func intResult(n *node, l, r ty) ty {
 	if l.flex() && !r.flex() {
 		l = ty{t: types.IntOf(l.t.Size, r.signed())}
 	} else if r.flex() && !l.flex() {
 		r = ty{t: types.IntOf(r.t.Size, l.signed())}
 	}
-	switch {
-	case compares(n.str):
+	if compares(n.str) {
 		return known(types.TBool)
-	case same(l.t, r.t):
-	case (n.str == "/" || n.str == "%") && (l.signed() || r.signed()):
-		inf.warnf(n.span, "signed operands for '%s' can lead to undefined behavior (cast to unsigned to silence warning)", n.str)
 	}
+	// bpftrace warns of signed division, which it carries out without signs. Here it is exact.
 	return known(types.IntOf(8, l.signed() || r.signed() || n.str == "-"))
 }
 
