@@ -167,7 +167,7 @@ func (f *File) BuildID() (id string) {
 }
 
 // maxMini bounds the size of unpacked mini debug info, which is a symbol table: real ones have up to some megabytes.
-const maxMini = 256 << 20
+const maxMini = 64 << 20
 
 // miniDebug is the symbol table that Fedora and others put, packed by xz, into .gnu_debugdata. It holds the functions
 // that .dynsym lacks.

@@ -27,7 +27,7 @@ func demangled(name string, bare bool) string {
 		name = name[1:] // some systems put one more underscore in front
 	}
 	opts := make([]demangle.Option, 0, 4)
-	opts = append(opts, demangle.LLVMStyle, demangle.MaxLength(16))
+	opts = append(opts, demangle.LLVMStyle, demangle.MaxLength(14))
 	if bare {
 		opts = append(opts, demangle.NoParams)
 	}

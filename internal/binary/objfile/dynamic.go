@@ -31,7 +31,7 @@ const (
 	dtGNUHash  = 0x6ffffef5
 	dtVerSym   = 0x6ffffff0
 
-	maxNeeded = 4096
+	maxNeeded = 1024
 )
 
 func (f *File) dynamicInfo() *dynamic {

@@ -5,6 +5,9 @@ import (
 	"strings"
 )
 
+// maxNearNames bounds how many names are compared.
+const maxNearNames = 1 << 20
+
 // maxNearName bounds the names that are compared letter by letter.
 const maxNearName = 256
 
@@ -17,8 +20,12 @@ func (f *File) Near(name string, n int) (names []string) {
 	var best []candidate
 	limit := max(1, len(name)/3)
 	lower := strings.ToLower(name)
+	left := maxNearNames
 	readable := strings.ContainsAny(name, ":<( ")
 	f.Functions(func(s *Symbol) bool {
+		if left--; left < 0 {
+			return false
+		}
 		got := s.Name
 		if readable {
 			if !IsMangled(got) {

@@ -8,11 +8,16 @@ import (
 	"io"
 )
 
-// maxInflated bounds the size of one section after decompression. The largest debug sections seen are 3 GB (browsers).
-const maxInflated = 8 << 30
+// maxInflated bounds the size of one section after decompression. Only few programs have more debug information in one
+// section, and theirs is not compressed.
+const maxInflated = 1 << 30
 
-// maxRatio bounds what a compressed byte may become: deflate's limit is 1032 (RFC 1951), and real debug info stays below 20.
-const maxRatio = 1032
+// maxRatio bounds what a byte of a large section may become. Real debug information is compressed to no less than a
+// tenth; deflate could make a thousandth of zeros (RFC 1951).
+const (
+	maxRatio    = 100
+	smallEnough = 16 << 20 // no ratio is too high for this
+)
 
 const (
 	shfCompressed = 0x800
@@ -99,8 +104,8 @@ func (f *File) zdebug(s *Section) ([]byte, error) {
 }
 
 func inflate(typ, size uint64, body []byte) ([]byte, error) {
-	if size > maxInflated || (typ == chZlib && size/maxRatio > uint64(len(body))) {
-		return nil, fmt.Errorf("a size of %d bytes out of %d cannot be", size, len(body))
+	if size > maxInflated || size > smallEnough && size/maxRatio > uint64(len(body)) {
+		return nil, fmt.Errorf("%d bytes packed into %d are not unpacked: that is more than debug information ever is", size, len(body))
 	}
 	var r io.Reader
 	switch typ {

@@ -43,6 +43,9 @@ const (
 	sttFunc   = 2
 	sttIFunc  = 10
 
+	// maxSymbols bounds the symbols read of one table. Browsers with all their debug information have some million.
+	maxSymbols = 1 << 23
+
 	shnUndef     = 0
 	shnLoReserve = 0xff00
 )
@@ -76,6 +79,8 @@ func (f *File) makeTable(syms, strs []byte) symTable {
 	if f.is64 {
 		t.ent = 24
 	}
+	// A file may have any size without taking room on a disk.
+	t.syms = syms[:min(len(syms), maxSymbols*t.ent)]
 	if len(strs) > math.MaxUint32 {
 		t.strs = strs[:math.MaxUint32]
 	}

@@ -16,6 +16,8 @@ const (
 	maxScannedFuncs = 2000
 	// shortJump is how far jumps of one byte reach.
 	shortJump = 128
+	// maxBefore is how much code in front of a function is decoded to find them.
+	maxBefore = 64 << 10
 )
 
 // entrySites gives the distance of the site from the entry for each function, -1 for those that cannot be probed.
@@ -108,9 +110,11 @@ func jumpedInto(obj *objfile.File, funcs []objfile.Func, sites []int, moved []in
 		} else if start, ok := obj.FrameStart(fn.Addr - 1); ok {
 			from = start
 		}
-		if n := fn.Addr - from; n <= 1<<20 {
-			code.Targets(arch, obj.Bytes(from, int(n)), from, hit)
+		if fn.Addr-from > maxBefore {
+			bad = append(bad, i) // a function so large in front is not worth the time
+			continue
 		}
+		code.Targets(arch, obj.Bytes(from, int(fn.Addr-from)), from, hit)
 	}
 	for _, s := range obj.Segments() {
 		if s.Exec {
