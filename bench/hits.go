@@ -2,7 +2,7 @@ package main
 
 import "fmt"
 
-// hits: what one hit costs the traced program, by what the script does and by the function's first instruction. The call
+// hits: what one hit costs the traced program in CPU time, by what the script does and by the function's first instruction. The call
 // itself costs 1 to 2 ns and is not taken off.
 func hits(s *stage) ([]row, error) {
 	path, err := s.build("hits", "bench/fixtures/hits.c")
