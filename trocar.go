@@ -34,6 +34,8 @@ type Options struct {
 
 	PID     int    // only this process; the run ends with it
 	Command string // a command to start, held until all is attached; the run ends with it
+	// Argv is the same in words, for arguments that have blanks.
+	Argv []string
 
 	Unsafe       bool
 	HelperErrors bool // tell of each failed read of memory
@@ -120,8 +122,11 @@ func Compile(ctx context.Context, o Options) (p *Program, err error) {
 		return p, fmt.Errorf("process %d: %w", o.PID, target.ErrGone)
 	}
 	childPID := 0
-	if o.Command != "" {
-		if p.child, err = target.Launch(target.SplitCommand(o.Command)); err != nil {
+	if len(o.Argv) == 0 {
+		o.Argv = target.SplitCommand(o.Command)
+	}
+	if len(o.Argv) > 0 {
+		if p.child, err = target.Launch(o.Argv); err != nil {
 			return p, err
 		}
 		childPID = int(p.child.PID())

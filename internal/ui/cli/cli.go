@@ -59,6 +59,11 @@ type named struct {
 
 func commands() []named {
 	return []named{
+		{"trace", newTrace},
+		{"count", newCount},
+		{"latency", newLatency},
+		{"stack", newStack},
+		{"info", newInfo},
 		{"list", newList},
 		{"demo", newDemo},
 		{"doctor", newDoctor},

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"trocar"
+	"trocar/internal/script/diag"
 	"trocar/internal/ui/output"
 )
 
@@ -105,11 +106,14 @@ func (a *app) trace(ctx context.Context, s *settings, p *script) error {
 	return a.traceWith(ctx, s, o)
 }
 
-// traceWith compiles a script and runs it, or shows what the flags ask for instead.
-func (a *app) traceWith(ctx context.Context, s *settings, o trocar.Options) error {
+// traceWith compiles a script and runs it, or shows what the flags ask for instead. Notices are told first.
+func (a *app) traceWith(ctx context.Context, s *settings, o trocar.Options, notices ...string) error {
 	sink, err := a.sink(s)
 	if err != nil {
 		return err
+	}
+	for _, n := range notices {
+		sink.diagnostic(&diag.Diagnostic{Severity: diag.Info, Text: n})
 	}
 	o.Warn = sink.diagnostic
 	program, err := trocar.Compile(ctx, o)

@@ -1,0 +1,372 @@
+package trocar
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"trocar/internal/binary/debuginfo"
+	"trocar/internal/binary/types"
+	"trocar/internal/process/probe"
+	"trocar/internal/process/target"
+	"trocar/internal/script/diag"
+	"trocar/internal/script/syntax"
+)
+
+// FunctionsOptions say which functions are looked for.
+type FunctionsOptions struct {
+	// Path is the program or library; "": that of the process.
+	Path string
+	PID  int
+	// Patterns are names as in the source, exact or with wildcards; "lib:func" is in a library; "file.c:42" is a line.
+	Patterns []string
+	// DebugDirs are folders in which debug files are looked for first.
+	DebugDirs []string
+}
+
+// Function is a function of a program with what can be shown of its calls.
+type Function struct {
+	// Point is the attach point of its entry without "uprobe:", Return that of its return without "uretprobe:" ("" if
+	// there can be none, for the reason NoReturn).
+	Point, Return, NoReturn string
+	// Name is the name as in the source, without parameters.
+	Name string
+	// Called tells that the builtin func shows Name.
+	Called bool
+
+	Typed  bool // debug information tells the parameters
+	Params []Param
+	Result *Param // nil: it returns nothing, or that is not known
+
+	// The caller's frame is at the value of the register plus FrameOffset where the entry is probed, and at that of
+	// FrameReturn where the return is. FrameRegister is "" if that is not known.
+	FrameRegister string
+	FrameOffset   int64
+	FrameReturn   string
+
+	types map[string]*types.Type
+}
+
+// Param is a parameter or a result.
+type Param struct {
+	Name string
+	Type string // as in the source
+	Show Show
+	Why  string // Hidden: the reason
+}
+
+// Show is how a value is shown.
+type Show uint8
+
+// Ways of showing values.
+const (
+	ShowValue  Show = iota // as it is; it can be kept for later
+	ShowText               // a string: str() of it is its text
+	ShowTarget             // a reference, of which the target is shown
+	ShowWhole              // parts of it are read when it is printed: it cannot be kept
+	Hidden                 // not to be had
+)
+
+// Functions finds functions. Errors are *CompileError: nothing fits, or the file cannot be read.
+func Functions(o FunctionsOptions) ([]Function, error) {
+	var out []Function
+	for _, pattern := range o.Patterns {
+		lib, name, line := splitFunction(pattern)
+		if line {
+			out = append(out, Function{Point: quoteWord(o.Path) + "@" + pattern, Name: pattern, NoReturn: "it is a line"})
+			continue
+		}
+		path := o.Path
+		if lib != "" {
+			path = lib
+		}
+		fns, err := functions(o, path, name)
+		if err != nil {
+			return nil, err
+		}
+		for _, fn := range fns {
+			if !slices.ContainsFunc(out, func(f Function) bool { return f.Point == fn.Point }) {
+				out = append(out, fn)
+			}
+		}
+	}
+	return out, nil
+}
+
+// splitFunction takes "lib:func" and "file.c:42" apart. A name of C++ or Rust has colons in pairs.
+func splitFunction(pattern string) (lib, name string, line bool) {
+	for i := 0; i < len(pattern); i++ {
+		switch {
+		case strings.ContainsRune("(<[ ", rune(pattern[i])):
+			return "", pattern, false
+		case pattern[i] == ':' && i+1 < len(pattern) && pattern[i+1] == ':':
+			i++
+		case pattern[i] == ':':
+			lib, name = pattern[:i], pattern[i+1:]
+			if _, err := strconv.ParseUint(name, 10, 31); err == nil && strings.Contains(lib, ".") {
+				return "", pattern, true
+			}
+			return lib, name, false
+		}
+	}
+	return "", pattern, false
+}
+
+func functions(o FunctionsOptions, path, name string) ([]Function, error) {
+	point := func(kind string) *syntax.Probe {
+		return &syntax.Probe{Points: []*syntax.AttachPoint{{
+			Text: kind + ":" + path + ":" + name, Kind: kind, Parts: []string{path, name}, Quoted: []bool{true, true},
+		}}}
+	}
+	opts := probe.Options{PID: o.PID, Demangle: true, DebugDirs: o.DebugDirs}
+	matched := probe.MatchAll([]*syntax.Probe{point("uprobe")}, opts)
+	defer matched.Close()
+	if matched.Diags.Errors() > 0 {
+		return nil, &CompileError{Diags: matched.Diags.All, NoMatch: true}
+	}
+	returns := probe.MatchAll([]*syntax.Probe{point("uretprobe")}, opts)
+	defer returns.Close()
+	noReturn := firstError(&returns.Diags)
+	var out []Function
+	for _, p := range allPoints(matched) {
+		fn := describe(matched.Known(p), p, path, o.PID)
+		var ret *probe.Point
+		for _, r := range allPoints(returns) {
+			if r.Func == p.Func && r.Path == p.Path && r.Addr <= p.Addr && (ret == nil || r.Addr > ret.Addr) {
+				ret = r
+			}
+		}
+		if ret == nil {
+			fn.NoReturn = noReturn
+			if noReturn == "" {
+				fn.NoReturn = "its return cannot be probed"
+			}
+		} else {
+			fn.Return = fn.Point
+			if fn.Typed && ret.Scope != nil && ret.Scope.Retval != nil {
+				fn.Result = paramOf(*ret.Scope.Retval)
+			}
+		}
+		out = append(out, fn)
+	}
+	return out, nil
+}
+
+func allPoints(r *probe.Result) (points []*probe.Point) {
+	for _, matches := range r.Matches {
+		for _, m := range matches {
+			points = append(points, m.Points...)
+		}
+	}
+	return points
+}
+
+func firstError(diags *diag.List) string {
+	for _, d := range diags.All {
+		if d.Severity == diag.Error {
+			return d.Text
+		}
+	}
+	return ""
+}
+
+// describe tells what is known of the function of an entry point.
+func describe(k probe.Known, p *probe.Point, path string, pid int) Function {
+	display := p.Func
+	if path == "" {
+		path = p.Path
+		if exe, _, err := target.PID(pid).Exe(); pid != 0 && err == nil {
+			path = exe
+		}
+	}
+	fn := Function{Point: quoteWord(path) + ":" + quoteWord(display), Name: display, Called: true}
+	fn.frame(k, p)
+	if k.Func == nil {
+		return fn
+	}
+	if name := sourceName(k.Func); name != display {
+		fn.Name, fn.Called = name, false
+	}
+	sig, err := k.Info.Signature(k.Func)
+	if err != nil || p.Scope == nil {
+		return fn
+	}
+	fn.Typed = len(p.Scope.Args) > 0 || len(sig.Params) == 0
+	fn.types = map[string]*types.Type{}
+	for _, v := range p.Scope.Args {
+		fn.Params = append(fn.Params, *paramOf(v))
+		fn.types[v.Name] = v.Type
+	}
+	return fn
+}
+
+func sourceName(fn *debuginfo.Function) string {
+	if fn.Lang.HasScopes() && fn.Qualified != "" {
+		return fn.Qualified
+	}
+	return fn.Name
+}
+
+// frame tells where the caller's frame is at a point: at a function's entry the return address is on top of the stack
+// (amd64) or nothing is on it yet; elsewhere the call frame information tells.
+func (fn *Function) frame(k probe.Known, p *probe.Point) {
+	a := arch()
+	fn.FrameReturn = "sp"
+	if p.Entry {
+		fn.FrameRegister, fn.FrameOffset = "sp", int64(a.StackArgs)
+		return
+	}
+	if k.Info == nil {
+		return
+	}
+	row, err := k.Info.Frames().At(p.Addr)
+	if err != nil || row.CFA.Expr != nil || row.CFA.Reg < 0 || row.CFA.Reg >= len(a.DWARF) {
+		return
+	}
+	for name, off := range a.Regs {
+		if off == a.DWARF[row.CFA.Reg] && (fn.FrameRegister == "" || len(name) < len(fn.FrameRegister) || len(name) == len(fn.FrameRegister) && name < fn.FrameRegister) {
+			fn.FrameRegister = name
+		}
+	}
+	fn.FrameOffset = row.CFA.Offset
+}
+
+func paramOf(v probe.Var) *Param {
+	p := &Param{Name: v.Name, Type: types.Declare(v.Type, "")}
+	if v.Place.Kind == types.Unavailable {
+		p.Show, p.Why = Hidden, v.Place.Why
+		return p
+	}
+	p.Show = showOf(v.Type)
+	return p
+}
+
+// maxKept bounds what is kept of one value until a call returns.
+const maxKept = 256
+
+// showOf tells how a value of a type is shown.
+func showOf(t *types.Type) Show {
+	if t == nil {
+		return ShowWhole
+	}
+	t = t.Complete()
+	if _, ok := t.Text(); ok || isCString(t) {
+		return ShowText
+	}
+	if elem, ok := t.Referenced(); ok {
+		if _, ok := elem.Text(); ok {
+			return ShowText
+		}
+		if elem.Size > 0 && elem.Size <= maxKept && plain(elem, 0) {
+			return ShowTarget
+		}
+		return ShowWhole
+	}
+	if t.Size > maxKept || !plain(t, 0) {
+		return ShowWhole
+	}
+	return ShowValue
+}
+
+// isCString tells a pointer to C's char, which is taken for text.
+func isCString(t *types.Type) bool {
+	return t.Kind == types.Pointer && t.Source != nil && t.Source.Ref == types.PlainPointer && t.Elem != nil &&
+		t.Elem.Kind == types.Int && t.Elem.Size == 1 && t.Elem.Name == "char" && t.Lang() != types.Rust
+}
+
+// plain tells whether a value is shown as it lies in memory: no part of it is text or elements that lie elsewhere.
+func plain(t *types.Type, depth int) bool {
+	if t == nil || depth > 8 {
+		return true
+	}
+	t = t.Complete()
+	if _, ok := t.Text(); ok {
+		return false
+	}
+	if _, ok := t.List(); ok {
+		return false
+	}
+	switch t.Kind {
+	case types.Struct, types.Union:
+		for _, f := range t.Fields {
+			if _, ok := f.Type.Referenced(); ok || !plain(f.Type, depth+1) {
+				return false
+			}
+		}
+	case types.Array:
+		return plain(t.Elem, depth+1)
+	}
+	return true
+}
+
+// ShowExpr tells how the value of an expression over the function's parameters is shown.
+func (fn *Function) ShowExpr(text string) Show {
+	var diags diag.List
+	x := syntax.ParseExpr(&diag.Source{Text: text}, &diags)
+	if x == nil {
+		return ShowWhole
+	}
+	t, ok := fn.typeOf(x)
+	switch {
+	case !ok:
+		return ShowWhole
+	case t == nil:
+		return ShowValue
+	}
+	return showOf(t)
+}
+
+// typeOf is the type of an expression; nil with ok for values that scripts compute.
+func (fn *Function) typeOf(x syntax.Expr) (t *types.Type, ok bool) {
+	switch x := x.(type) {
+	case *syntax.Ident:
+		if t := fn.types[x.Name]; t != nil {
+			return t.Complete(), true
+		}
+		return nil, x.Name != "retval" && x.Name != "args"
+	case *syntax.Field:
+		if id, isIdent := x.X.(*syntax.Ident); isIdent && id.Name == "args" {
+			t := fn.types[x.Name]
+			return t.Complete(), t != nil
+		}
+		t, ok := fn.typeOf(x.X)
+		if !ok || t == nil {
+			return nil, false
+		}
+		if t.Kind == types.Pointer {
+			t = t.Elem.Complete()
+		}
+		f, ok := t.Field(x.Name)
+		return f.Type.Complete(), ok
+	case *syntax.Index:
+		t, ok := fn.typeOf(x.X)
+		if !ok || t == nil {
+			return nil, false
+		}
+		if v, ok := t.List(); ok {
+			return v.Elem.Complete(), true
+		}
+		return t.Elem.Complete(), t.Elem != nil
+	case *syntax.Unary:
+		t, ok := fn.typeOf(x.X)
+		if x.Op != "*" || !ok || t == nil {
+			return nil, ok && x.Op != "&"
+		}
+		return t.Elem.Complete(), t.Elem != nil
+	case *syntax.Cast, *syntax.Tuple, *syntax.Record, *syntax.Ternary:
+		return nil, false
+	}
+	return nil, true
+}
+
+// quoteWord puts a part of an attach point in quotes where it needs them.
+func quoteWord(s string) string {
+	plain := s != ""
+	for _, c := range s {
+		plain = plain && (c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("_./-", c))
+	}
+	if plain && !(s[0] >= '0' && s[0] <= '9') {
+		return s
+	}
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
+}

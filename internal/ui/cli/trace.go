@@ -1,0 +1,194 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"trocar"
+	"trocar/internal/script/diag"
+	"trocar/internal/ui/recipe"
+)
+
+// recipeFlags are what the commands that write a script have in common.
+type recipeFlags struct {
+	settings
+	path   string // -x
+	script bool   // --script
+	args   []string
+	min    time.Duration
+	o      recipe.Options
+}
+
+// recipes makes a command of a recipe.
+func recipes(a *app, use, short, long string, flags func(*recipeFlags, *cobra.Command), write func([]recipe.Function, recipe.Options, *diag.List) recipe.Script) *cobra.Command {
+	r := &recipeFlags{}
+	cmd := &cobra.Command{
+		Use:   use + " {-p PID | -x PATH | -c COMMAND} FUNC…  [-- COMMAND ARG…]",
+		Short: short,
+		Long:  short + ".\n\n" + long,
+		RunE: func(cmd *cobra.Command, words []string) error {
+			return a.recipe(cmd, r, words, write)
+		},
+		DisableFlagsInUseLine: true,
+	}
+	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) { fmt.Fprintf(a.out, "%s\n\n%s", cmd.Long, cmd.UsageString()) })
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &statusError{exitUsage, err} })
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringVarP(&r.pid, "pid", "p", "", "a process")
+	f.StringVarP(&r.path, "exe", "x", "", "a program or library, in all processes")
+	f.StringVarP(&r.command, "cmd", "c", "", "a command to run, held until attached (or behind --)")
+	f.StringVar(&r.o.If, "if", "", "only calls for which this holds, as in 'size > 4096'")
+	flags(r, cmd)
+	f.DurationVar(&r.o.For, "for", 0, "end after this time, as in 10s")
+	f.StringVarP(&r.format, "format", "f", "text", "form of results: text, json")
+	f.StringVarP(&r.output, "output", "o", "", "write results to this file")
+	f.StringVarP(&r.buffering, "buffering", "B", "line", "buffering of results: line, full, none")
+	f.BoolVarP(&r.quiet, "quiet", "q", false, "no word of attaching")
+	f.BoolVar(&r.noWarnings, "no-warnings", false, "no warnings and notices")
+	f.StringArrayVar(&r.debugInfo, "debuginfo", nil, "directories of debug files")
+	f.BoolVar(&r.script, "script", false, "show the script instead of running it")
+	return cmd
+}
+
+const functionsHelp = `FUNC is a function's name as in the source, exact or with wildcards, of C, C++, Rust or Go;
+"lib:func" is in a library, "file.c:42" a line. A function of the C library needs its library: libc:malloc.`
+
+func newTrace(a *app) *cobra.Command {
+	return recipes(a, "trace", "Show each call with its arguments, result and duration",
+		functionsHelp+`
+A call is shown when it returns, and at the end if it has not.
+
+    trocar trace -x ./server handle_request
+    trocar trace -p 812 'Shop::*' --min 10ms
+    trocar trace handle --args 'req->path, req->size' --if 'req->size > 4096' -- ./server -v`,
+		func(r *recipeFlags, cmd *cobra.Command) {
+			f := cmd.Flags()
+			f.StringArrayVar(&r.o.Args, "args", nil, "show these expressions, parted by commas, instead of all arguments")
+			f.DurationVar(&r.o.Min, "min", 0, "only calls that took at least this, as in 10ms")
+			f.BoolVar(&r.o.Stack, "stack", false, "with the stack")
+			f.IntVar(&r.o.Strlen, "strlen", 0, "bytes of a string that are shown at most (64)")
+			f.IntVarP(&r.o.Calls, "calls", "n", 0, "end after so many calls")
+		}, recipe.Trace)
+}
+
+func newCount(a *app) *cobra.Command {
+	return recipes(a, "count", "Count calls of functions", functionsHelp+"\n\n    trocar count -p 812 'http_*' --for 10s",
+		func(r *recipeFlags, cmd *cobra.Command) {
+			cmd.Flags().StringArrayVar(&r.o.Args, "by", nil, "count by these expressions, parted by commas, as well")
+		}, recipe.Count)
+}
+
+func newLatency(a *app) *cobra.Command {
+	return recipes(a, "latency", "Show how long calls of functions take, as histograms in microseconds",
+		functionsHelp+"\nCalls that call themselves count each; what is called counts as part of the caller.\n\n    trocar latency -p 812 handle_request --for 10s",
+		func(*recipeFlags, *cobra.Command) {}, recipe.Latency)
+}
+
+func newStack(a *app) *cobra.Command {
+	return recipes(a, "stack", "Count calls of functions by the stack that led to them",
+		functionsHelp+"\n\n    trocar stack -p 812 libc:malloc --for 5s",
+		func(*recipeFlags, *cobra.Command) {}, recipe.Stack)
+}
+
+// recipe finds the functions, writes the script, and runs or shows it.
+func (a *app) recipe(cmd *cobra.Command, r *recipeFlags, words []string, write func([]recipe.Function, recipe.Options, *diag.List) recipe.Script) error {
+	argv := []string(nil)
+	if at := cmd.ArgsLenAtDash(); at >= 0 {
+		words, argv = words[:at], words[at:]
+	}
+	if len(argv) > 0 && r.command != "" {
+		return usageErrorf("the command is given twice: by -c and behind --")
+	}
+	if err := r.check(); err != nil {
+		return err
+	}
+	if r.process != 0 && len(argv) > 0 {
+		return usageErrorf("either a process (-p) or a command, not both")
+	}
+	path := r.path
+	if path == "" && r.process == 0 {
+		switch {
+		case len(argv) > 0:
+			path = argv[0]
+		case r.command != "":
+			path, _, _ = strings.Cut(r.command, " ")
+		default:
+			return usageErrorf("what is to be traced? -p PID, -x PATH, -c COMMAND, or a command behind --")
+		}
+	}
+	if len(words) == 0 {
+		return usageErrorf("which functions? Their names, or a pattern like 'http_*' (%s list shows what there is)", a.name)
+	}
+	r.o.JSON = r.format == "json"
+	found, err := trocar.Functions(trocar.FunctionsOptions{Path: path, PID: r.process, Patterns: words, DebugDirs: r.debugDirs()})
+	if err != nil {
+		return a.plain(&r.settings).failure(err)
+	}
+	var diags diag.List
+	script := write(functionsOf(found), r.o, &diags)
+	if diags.Errors() > 0 {
+		return a.plain(&r.settings).failure(&trocar.CompileError{Diags: diags.All})
+	}
+	if r.script {
+		_, err := io.WriteString(a.out, script.Text)
+		for _, n := range script.Notices {
+			fmt.Fprintf(a.err, "INFO: %s\n", n)
+		}
+		return err
+	}
+	err = a.traceWith(cmd.Context(), &r.settings, trocar.Options{
+		Script: script.Text, ScriptName: cmd.Name(), PID: r.process, Command: r.command, Argv: argv, DebugDirs: r.debugDirs(),
+	}, script.Notices...)
+	if s := (*statusError)(nil); errors.As(err, &s) && s.status == exitUsage && s.err == nil {
+		fmt.Fprintf(a.err, "The script that was made is wrong; --script shows it.\n")
+	}
+	return err
+}
+
+// functionsOf gives functions in the recipes' terms.
+func functionsOf(found []trocar.Function) []recipe.Function {
+	shows := map[trocar.Show]recipe.Show{
+		trocar.ShowValue: recipe.AsValue, trocar.ShowText: recipe.AsText, trocar.ShowTarget: recipe.AsTarget,
+		trocar.ShowWhole: recipe.AsWhole, trocar.Hidden: recipe.Hidden,
+	}
+	value := func(p trocar.Param) recipe.Value { return recipe.Value{Name: p.Name, Show: shows[p.Show], Why: p.Why} }
+	var out []recipe.Function
+	for i := range found {
+		f := &found[i]
+		fn := recipe.Function{
+			Point: f.Point, Returns: f.Return != "", NoReturn: f.NoReturn, Name: f.Name, Called: f.Called, Typed: f.Typed,
+			ShowOf: func(expr string) recipe.Show { return shows[f.ShowExpr(expr)] },
+		}
+		for _, p := range f.Params {
+			fn.Params = append(fn.Params, value(p))
+		}
+		if f.Result != nil {
+			v := value(*f.Result)
+			fn.Result = &v
+		}
+		if f.FrameRegister != "" {
+			fn.Frame = registerPlus(f.FrameRegister, f.FrameOffset)
+			fn.FrameReturn = registerPlus(f.FrameReturn, 0)
+		}
+		out = append(out, fn)
+	}
+	return out
+}
+
+// registerPlus is the expression of a register's value plus an offset.
+func registerPlus(reg string, off int64) string {
+	text := fmt.Sprintf("reg(%q)", reg)
+	switch {
+	case off > 0:
+		text += fmt.Sprintf(" + %d", off)
+	case off < 0:
+		text += fmt.Sprintf(" - %d", -off)
+	}
+	return text
+}

@@ -1,0 +1,118 @@
+package recipe
+
+import (
+	"strings"
+
+	"trocar/internal/script/diag"
+	"trocar/internal/script/syntax"
+)
+
+// Count writes a script that counts calls by function, and by expressions over their arguments.
+func Count(fns []Function, o Options, diags *diag.List) Script {
+	return counted(fns, o, diags, nil)
+}
+
+// Stack writes a script that counts calls by the stack that led to them.
+func Stack(fns []Function, o Options, diags *diag.List) Script {
+	return counted(fns, o, diags, []string{"ustack"})
+}
+
+func counted(fns []Function, o Options, diags *diag.List, by []string) Script {
+	s := &script{o: o}
+	if !s.parse(diags) {
+		return s.done()
+	}
+	// What looks at no argument is one probe for all functions, and quick to attach.
+	var same []string
+	for i := range fns {
+		fn := &fns[i]
+		if fn.Called && len(s.args) == 0 && s.cond == nil {
+			same = append(same, fn.Point)
+			continue
+		}
+		keys := []string{"func"}
+		if !fn.Called {
+			keys[0] = quoted(fn.Name)
+		}
+		for _, x := range s.args {
+			p := part{expr: syntax.PrintExpr(over(x, fn, argsOf))}
+			if fn.ShowOf != nil && fn.ShowOf(syntax.PrintExpr(x)) == AsText {
+				p.show = AsText
+			}
+			keys = append(keys, p.value(p.expr))
+		}
+		s.countProbe([]string{fn.Point}, fn, append(keys, by...))
+	}
+	if len(same) > 0 {
+		s.countProbe(same, nil, append([]string{"func"}, by...))
+	}
+	s.timer()
+	return s.done()
+}
+
+func (s *script) countProbe(points []string, fn *Function, keys []string) {
+	if s.b.Len() > 0 {
+		s.line("")
+	}
+	for i, p := range points {
+		comma := ""
+		if i < len(points)-1 {
+			comma = ","
+		}
+		s.line("uprobe:%s%s", p, comma)
+	}
+	if s.cond != nil {
+		s.line("/%s/", syntax.PrintExpr(over(s.cond, fn, argsOf)))
+	}
+	s.line("{\n  @calls[%s] = count();\n}", strings.Join(keys, ", "))
+}
+
+// Latency writes a script that keeps a histogram of durations for each function. A call is paired with its return by
+// thread and frame, so that recursion, exceptions and longjmp pair nothing wrong.
+func Latency(fns []Function, o Options, diags *diag.List) Script {
+	s := &script{o: o}
+	if !s.parse(diags) {
+		return s.done()
+	}
+	if s.cond != nil && mentions(s.cond, "retval") {
+		diags.Errorf(diag.Span{}, "--if: the result is not known when a call begins, which is where it is looked at")
+		return s.done()
+	}
+	s.line("let @open = hash(%d);", openCalls)
+	timed := 0
+	for i := range fns {
+		fn := &fns[i]
+		if !fn.Returns || fn.Frame == "" {
+			why := fn.NoReturn
+			if why == "" {
+				why = "where its frame is is not known"
+			}
+			s.notice("%s is left out: %s", fn.Name, why)
+			continue
+		}
+		timed++
+		name := quoted(fn.Name)
+		if fn.Called {
+			name = "func"
+		}
+		set := "@open[tid, (int64)(" + fn.Frame + "), " + name + "]"
+		s.line("\nuprobe:%s\n{", fn.Point)
+		if s.cond != nil {
+			s.line("  if (%s) {\n    %s = (int64)nsecs;\n  } else {\n    _ = delete(@open, (tid, (int64)(%s), %s));\n  }",
+				syntax.PrintExpr(over(s.cond, fn, argsOf)), set, fn.Frame, name)
+		} else {
+			s.line("  %s = (int64)nsecs;", set)
+		}
+		s.line("}\n\nuretprobe:%s\n{\n  $key = (tid, (int64)(%s), %s);", fn.Point, fn.FrameReturn, name)
+		s.line("  if (has_key(@open, $key)) {\n    @microseconds[%s] = hist((uint64)((int64)nsecs - @open[$key]) / 1000);\n    _ = delete(@open, $key);\n  }\n}", name)
+	}
+	if timed == 0 {
+		diags.Errorf(diag.Span{}, "no return of these functions can be probed")
+		for _, n := range s.notices {
+			diags.All[len(diags.All)-1].Note(diag.Span{}, "%s", n)
+		}
+	}
+	s.timer()
+	s.line("\nend { clear(@open); }")
+	return s.done()
+}

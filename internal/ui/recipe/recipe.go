@@ -1,0 +1,200 @@
+// Package recipe owns what the commands trace, count, latency and stack mean: it writes them as scripts.
+//
+// A recipe is text made of the functions that were found and the options that were given. It needs nothing but these, so
+// the same question always gives the same script, which can be shown, kept and changed.
+package recipe
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"trocar/internal/script/diag"
+	"trocar/internal/script/syntax"
+)
+
+// Function is a function whose calls are looked at.
+type Function struct {
+	Point    string // attach point without its kind
+	Returns  bool   // its return can be probed
+	NoReturn string // why not
+	Name     string // as in the source
+	Called   bool   // the builtin func shows Name
+
+	Typed  bool // the parameters are known
+	Params []Value
+	Result *Value
+
+	// Frame is the expression that gives the place of the caller's frame where the entry is probed; FrameReturn the same
+	// for the return. "": not known.
+	Frame, FrameReturn string
+
+	// ShowOf tells how the value of an expression over the parameters is shown. Nil: as it is.
+	ShowOf func(expr string) Show
+}
+
+// Value is a parameter or a result.
+type Value struct {
+	Name string
+	Show Show
+	Why  string // Hidden: the reason
+}
+
+// Show is how a value is shown.
+type Show uint8
+
+// Ways of showing values.
+const (
+	AsValue  Show = iota // as it is
+	AsText               // a string, by str()
+	AsTarget             // a reference, of which the target is shown
+	AsWhole              // read when it is printed: it cannot be kept until the call returns
+	Hidden
+)
+
+// Options are those that all recipes have.
+type Options struct {
+	Args   []string      // expressions to show, or to count by, instead of all parameters
+	If     string        // only calls for which this holds
+	Min    time.Duration // only calls that took at least this
+	Stack  bool          // with the stack
+	Strlen int           // bytes of a string that are shown; 0: the language's default
+	Calls  int           // end after so many calls
+	For    time.Duration // end after this time
+	JSON   bool          // values, not lines of text
+}
+
+// Script is a recipe's script with what has to be said about it.
+type Script struct {
+	Text    string
+	Notices []string
+}
+
+// script is one under construction.
+type script struct {
+	o       Options
+	b       strings.Builder
+	args    []syntax.Expr
+	cond    syntax.Expr
+	notices []string
+}
+
+// parse reads the expressions of the options.
+func (s *script) parse(diags *diag.List) bool {
+	for _, text := range s.o.Args {
+		list := syntax.ParseExprs(&diag.Source{Name: "--args", Text: text}, diags)
+		s.args = append(s.args, list...)
+	}
+	if s.o.If != "" {
+		s.cond = syntax.ParseExpr(&diag.Source{Name: "--if", Text: s.o.If}, diags)
+	}
+	return diags.Errors() == 0
+}
+
+func (s *script) line(format string, args ...any) {
+	if format != "" {
+		fmt.Fprintf(&s.b, format, args...)
+	}
+	s.b.WriteByte('\n')
+}
+
+// notice notes something once.
+func (s *script) notice(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	for _, n := range s.notices {
+		if n == text {
+			return
+		}
+	}
+	s.notices = append(s.notices, text)
+}
+
+// config writes the settings.
+func (s *script) config() {
+	var set []string
+	if s.o.Strlen > 0 {
+		set = append(set, fmt.Sprintf("max_strlen = %d", s.o.Strlen))
+	}
+	set = append(set, "print_maps_on_exit = false")
+	s.line("config = { %s }", strings.Join(set, "; "))
+}
+
+// timer ends the script after a time.
+func (s *script) timer() {
+	switch d := s.o.For; {
+	case d <= 0:
+	case d%time.Second == 0:
+		s.line("\ninterval:s:%d { exit(); }", d/time.Second)
+	case d%time.Millisecond == 0:
+		s.line("\ninterval:ms:%d { exit(); }", d/time.Millisecond)
+	default:
+		s.line("\ninterval:us:%d { exit(); }", max(1, d/time.Microsecond))
+	}
+}
+
+func (s *script) done() Script { return Script{Text: s.b.String(), Notices: s.notices} }
+
+// over makes an expression over a function's parameters one of the script: parameters are named by args.
+func over(x syntax.Expr, fn *Function, rename func(name string) syntax.Expr) syntax.Expr {
+	return rewrite(syntax.Clone(x), func(id *syntax.Ident) syntax.Expr {
+		for i := range fn.Params {
+			if fn.Params[i].Name == id.Name {
+				return rename(id.Name)
+			}
+		}
+		return id
+	})
+}
+
+// argsOf names a parameter where it is probed.
+func argsOf(name string) syntax.Expr {
+	return &syntax.Field{X: &syntax.Ident{Name: "args"}, Name: name}
+}
+
+// mentions tells whether an expression has a name in it.
+func mentions(x syntax.Expr, name string) bool {
+	found := false
+	syntax.Inspect(x, func(n syntax.Node) bool {
+		if id, ok := n.(*syntax.Ident); ok && id.Name == name {
+			found = true
+		}
+		return !found
+	})
+	return found
+}
+
+// quoted is a string literal of the language.
+func quoted(text string) string {
+	return syntax.PrintExpr(&syntax.StrLit{Value: text})
+}
+
+// inFormat keeps text from being taken for conversions.
+func inFormat(text string) string { return strings.ReplaceAll(text, "%", "%%") }
+
+// writable tells whether a name can stand as the name of a value in a record, and behind "args.".
+func writable(name string) (field, arg bool) {
+	var diags diag.List
+	r, ok := syntax.ParseExpr(&diag.Source{Text: "(" + name + "=1)"}, &diags).(*syntax.Record)
+	field = ok && len(r.Names) == 1 && r.Names[0] == name
+	f, ok := syntax.ParseExpr(&diag.Source{Text: "args." + name}, &diags).(*syntax.Field)
+	return field, ok && f.Name == name
+}
+
+// fieldNames gives each value a name in a record, which must be none of the language's and no other's.
+func fieldNames(names []string) []string {
+	used := map[string]bool{"start": true, "stack_": true, "func_": true}
+	out := make([]string, len(names))
+	for i, n := range names {
+		if ok, _ := writable(n); !ok || used[n] {
+			if ok, _ := writable(n + "_"); ok && !used[n+"_"] {
+				n += "_"
+			} else {
+				n = "value" + strconv.Itoa(i)
+			}
+		}
+		used[n] = true
+		out[i] = n
+	}
+	return out
+}

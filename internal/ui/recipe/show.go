@@ -1,0 +1,155 @@
+package recipe
+
+import "strings"
+
+// moment is when a call is shown, and from where its values come.
+type moment struct {
+	time  string // expression of its time
+	tid   string // the thread, if it is not the one that runs
+	part  func(part) string
+	call  bool   // its beginning: there is no result yet
+	ret   bool   // its return
+	open  bool   // it has not returned
+	stack string // the kept stack
+}
+
+// function is the name of one of several functions that are shown alike.
+func (m *moment) function() string {
+	if m.open {
+		return "$call.func_"
+	}
+	return "func"
+}
+
+const clock = "%H:%M:%S.%f"
+
+// print writes the statement that shows a call.
+func (s *script) print(indent string, c *call, m moment) {
+	if s.o.JSON {
+		s.printRecord(indent, c, m)
+	} else {
+		s.printLine(indent, c, m)
+	}
+	if !s.o.Stack || s.o.JSON {
+		return
+	}
+	switch {
+	case !c.pairs():
+		s.line(`%sprintf("%%s\n", ustack);`, indent)
+	case m.ret || m.open:
+		s.line(`%sprintf("%%s\n", %s);`, indent, m.stack)
+	}
+}
+
+// printLine writes a line: "12:00:00.000000 PID/TID COMM name(i=1, s="x") = 5 <1.250 us>".
+func (s *script) printLine(indent string, c *call, m moment) {
+	format := "%s "
+	args := []string{`strftime("` + clock + `", ` + m.time + `)`}
+	if m.tid == "" {
+		format += "%7d/%-7d %-15s "
+		args = append(args, "pid", "tid", "comm")
+	} else {
+		format += "%7s/%-7d %-15s "
+		args = append(args, `""`, m.tid, `""`)
+	}
+	if c.name == "" {
+		format += "%s"
+		args = append(args, m.function())
+	} else {
+		format += inFormat(c.name)
+	}
+	if m.call || !c.split {
+		var parts []string
+		for _, p := range c.shown {
+			text := inFormat(p.label) + "="
+			switch {
+			case p.show == Hidden || p.exit != "" && m.open:
+				text += "?"
+			case p.show == AsText:
+				text += `"%s"`
+				args = append(args, m.part(p))
+			default:
+				text += "%s"
+				args = append(args, m.part(p))
+			}
+			parts = append(parts, text)
+		}
+		switch {
+		case len(c.shown) > 0 || c.fn.Typed:
+			format += "(" + strings.Join(parts, ", ") + ")"
+		case c.fn.NoReturn != "it is a line":
+			format += "(?)"
+		}
+	} else {
+		format += "(…)"
+	}
+	switch {
+	case m.ret:
+		switch r := c.fn.Result; {
+		case r == nil && !c.fn.Typed:
+			format += " = ?"
+		case r == nil:
+		case r.Show == Hidden:
+			format += " = ?"
+		case r.Show == AsText:
+			format += ` = "%s"`
+			args = append(args, "str(retval)")
+		default:
+			format += " = %s"
+			args = append(args, "retval")
+		}
+		format += " <%d.%03d us>"
+		args = append(args, "$took / 1000", "$took % 1000")
+	case m.open:
+		format += " has not returned"
+	}
+	s.line("%sprintf(%s, %s);", indent, strings.TrimSuffix(quoted(format), `"`)+`\n"`, strings.Join(args, ", "))
+}
+
+// printRecord writes the call as one value with names.
+func (s *script) printRecord(indent string, c *call, m moment) {
+	name := m.function()
+	if c.name != "" {
+		name = quoted(c.name)
+	}
+	fields := []string{`time=strftime("%Y-%m-%dT%H:%M:%S.%f%z", ` + m.time + `)`}
+	if m.tid == "" {
+		fields = append(fields, "process=pid", "thread=tid", "command=comm")
+	} else {
+		fields = append(fields, "thread="+m.tid)
+	}
+	fields = append(fields, "function="+name)
+	var parts []string
+	if m.call || !c.split {
+		for _, p := range c.shown {
+			if p.show != Hidden && !(p.exit != "" && m.open) {
+				parts = append(parts, p.field+"="+m.part(p))
+			}
+		}
+	}
+	if len(parts) > 0 {
+		fields = append(fields, "arguments=("+strings.Join(parts, ", ")+")")
+	}
+	switch {
+	case m.ret:
+		if r := c.fn.Result; r != nil && r.Show != Hidden {
+			if r.Show == AsText {
+				fields = append(fields, "result=str(retval)")
+			} else {
+				fields = append(fields, "result=retval")
+			}
+		}
+		fields = append(fields, "duration_ns=$took")
+	case m.open:
+		fields = append(fields, "returned=false")
+	}
+	if s.o.Stack {
+		switch {
+		case !c.pairs():
+			fields = append(fields, "stack=ustack")
+		case m.ret || m.open:
+			fields = append(fields, "stack="+m.stack)
+		}
+	}
+	s.line("%sprint((%s));", indent, strings.Join(fields, ", "))
+}

@@ -1,0 +1,399 @@
+package recipe
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"trocar/internal/script/diag"
+	"trocar/internal/script/syntax"
+)
+
+// openCalls bounds the calls of one function that may be open at a time, in all threads.
+const openCalls = 16384
+
+// Trace writes a script that shows each call. A call is one line, written when it returns: what its arguments were at its
+// entry is kept by thread and frame until then, so that recursion, exceptions and longjmp pair nothing wrong. Where an
+// argument can only be shown at the entry, there is a second line for that.
+func Trace(fns []Function, o Options, diags *diag.List) Script {
+	s := &script{o: o}
+	if !s.parse(diags) {
+		return s.done()
+	}
+	s.config()
+	var calls []*call
+	for i := range fns {
+		c := s.call(&fns[i])
+		if len(calls) > 0 && calls[len(calls)-1].joins(c) {
+			calls[len(calls)-1].points = append(calls[len(calls)-1].points, fns[i].Point)
+			continue
+		}
+		calls = append(calls, c)
+	}
+	kept := 0
+	for _, c := range calls {
+		if c.keeps() {
+			kept++
+		}
+	}
+	n := 0
+	for _, c := range calls {
+		if !c.keeps() {
+			continue
+		}
+		n++
+		c.store = "@calls"
+		if kept > 1 {
+			c.store += strconv.Itoa(n)
+		}
+		s.line("let %s = hash(%d);", c.store, openCalls)
+	}
+	for _, c := range calls {
+		s.entry(c)
+		if c.pairs() {
+			s.exit(c)
+		}
+	}
+	s.timer()
+	s.unreturned(calls)
+	return s.done()
+}
+
+// call is how the calls of a function, or of several that are alike, are shown.
+type call struct {
+	fn     *Function
+	points []string
+	name   string // as it is printed; "": by the builtin func
+	shown  []part
+	extra  []part // kept for conditions at the return, not shown
+	atExit syntax.Expr
+	atCall syntax.Expr
+	split  bool // the arguments are shown when it is entered
+	store  string
+}
+
+// part is one value of a line.
+type part struct {
+	label string // "i", or the expression
+	field string // its name in the record of the kept values
+	expr  string // at the entry; "": at the return, see exit
+	exit  string // where the function returns, without having been kept
+	show  Show
+}
+
+func (c *call) pairs() bool { return c.fn.Returns && c.fn.Frame != "" }
+func (c *call) keeps() bool { return c.pairs() }
+
+// call finds out how the calls of a function are shown.
+func (s *script) call(fn *Function) *call {
+	c := &call{fn: fn, points: []string{fn.Point}, name: fn.Name}
+	if !fn.Returns && fn.NoReturn != "" && fn.NoReturn != "it is a line" {
+		s.notice("%s: only calls are shown, without results and durations: %s", fn.Name, fn.NoReturn)
+	} else if fn.Returns && fn.Frame == "" {
+		s.notice("%s: only calls are shown, without results and durations: where its frame is is not known", fn.Name)
+	}
+	if s.cond != nil {
+		if mentions(s.cond, "retval") {
+			c.atExit = s.cond
+		} else {
+			c.atCall = s.cond
+		}
+	}
+	if len(s.args) > 0 {
+		s.expressions(c)
+	} else {
+		s.parameters(c)
+	}
+	if c.atExit != nil {
+		s.needed(c)
+	}
+	if r := fn.Result; c.pairs() && r != nil && r.Show == Hidden {
+		s.notice("%s: its result is not shown: %s", fn.Name, r.Why)
+	}
+	for _, p := range c.shown {
+		c.split = c.split || p.show == AsWhole && p.expr != ""
+	}
+	if !c.pairs() {
+		c.split = false
+	}
+	if c.split && (s.o.Min > 0 || c.atExit != nil) {
+		// Whether the call is shown is known only when it returns.
+		c.split = false
+		c.shown = dropWhole(c.shown, func(p part) {
+			s.notice("%s: %s is not shown, as it would have to be kept until the call returns; name parts of it with --args", fn.Name, p.label)
+		})
+	}
+	return c
+}
+
+func dropWhole(parts []part, tell func(part)) (kept []part) {
+	for _, p := range parts {
+		if p.show == AsWhole && p.expr != "" {
+			tell(p)
+			kept = append(kept, part{label: p.label, show: Hidden})
+			continue
+		}
+		kept = append(kept, p)
+	}
+	return kept
+}
+
+// parameters shows all of a function's parameters.
+func (s *script) parameters(c *call) {
+	fn := c.fn
+	if !fn.Typed {
+		if fn.NoReturn != "it is a line" {
+			s.notice("%s: there is no debug information that tells its arguments and result; registers can be shown with --args 'arg0, str(arg1)'", fn.Name)
+		}
+		return
+	}
+	names := make([]string, len(fn.Params))
+	for i, p := range fn.Params {
+		names[i] = p.Name
+	}
+	fields := fieldNames(names)
+	for i, p := range fn.Params {
+		_, ok := writable(p.Name)
+		switch {
+		case p.Show == Hidden:
+			s.notice("%s: %s is not shown: %s", fn.Name, p.Name, p.Why)
+		case !ok:
+			p.Show = Hidden
+			s.notice("%s: %s is not shown: a script cannot write this name", fn.Name, p.Name)
+		}
+		c.shown = append(c.shown, part{label: p.Name, field: fields[i], expr: "args." + p.Name, show: p.Show})
+	}
+}
+
+// expressions shows those of the options.
+func (s *script) expressions(c *call) {
+	var labels []string
+	for _, x := range s.args {
+		labels = append(labels, syntax.PrintExpr(x))
+	}
+	fields := fieldNames(labels)
+	for i, x := range s.args {
+		p := part{label: labels[i], field: fields[i]}
+		if c.fn.ShowOf != nil {
+			p.show = c.fn.ShowOf(labels[i])
+		}
+		if mentions(x, "retval") {
+			p.exit, p.show = syntax.PrintExpr(x), AsValue
+			if !c.pairs() {
+				p.show = Hidden
+			}
+		} else {
+			p.expr = syntax.PrintExpr(over(x, c.fn, argsOf))
+		}
+		c.shown = append(c.shown, p)
+	}
+}
+
+// needed keeps the parameters that the condition at the return looks at.
+func (s *script) needed(c *call) {
+	var names []string
+	for _, p := range c.fn.Params {
+		if mentions(c.atExit, p.Name) {
+			names = append(names, p.Name)
+		}
+	}
+	for i, p := range c.fn.Params {
+		if !mentions(c.atExit, p.Name) {
+			continue
+		}
+		field := "if" + strconv.Itoa(i)
+		show := AsValue
+		if p.Show == AsText && mentions(c.atExit, "str") {
+			show = AsText
+		}
+		c.extra = append(c.extra, part{label: p.Name, field: field, expr: "args." + p.Name, show: show})
+	}
+}
+
+// joins tells whether the calls of two functions are shown by the same text, so that they can share a probe.
+func (c *call) joins(d *call) bool {
+	if !c.fn.Called || !d.fn.Called || c.pairs() != d.pairs() || c.fn.Frame != d.fn.Frame || c.fn.FrameReturn != d.fn.FrameReturn ||
+		len(c.shown) != len(d.shown) || c.split != d.split || c.atCall != d.atCall || c.atExit != d.atExit || len(c.fn.Params) != len(d.fn.Params) {
+		return false
+	}
+	for i := range c.shown {
+		if c.shown[i] != d.shown[i] {
+			return false
+		}
+	}
+	for i := range c.fn.Params {
+		if c.fn.Params[i] != d.fn.Params[i] {
+			return false
+		}
+	}
+	a, b := c.fn.Result, d.fn.Result
+	if a != b && (a == nil || b == nil || *a != *b) {
+		return false
+	}
+	c.name = "" // the builtin func tells them apart
+	return true
+}
+
+// kept are the values that are kept until the call returns.
+func (c *call) kept() (parts []part) {
+	if !c.split {
+		for _, p := range c.shown {
+			if p.expr != "" && p.show != Hidden {
+				parts = append(parts, p)
+			}
+		}
+	}
+	return append(parts, c.extra...)
+}
+
+// plain is the text of a value as it is printed or kept.
+func (p part) value(expr string) string {
+	switch p.show {
+	case AsText:
+		return "str(" + expr + ")"
+	case AsTarget:
+		return "*" + expr
+	}
+	return expr
+}
+
+func (s *script) points(kind string, c *call) {
+	s.line("")
+	for i, p := range c.points {
+		comma := ""
+		if i < len(c.points)-1 {
+			comma = ","
+		}
+		s.line("%s:%s%s", kind, p, comma)
+	}
+}
+
+// entry writes the probe of a call's beginning.
+func (s *script) entry(c *call) {
+	s.points("uprobe", c)
+	s.line("{")
+	indent := "  "
+	key := "tid, (int64)" + "(" + c.fn.Frame + ")"
+	if c.atCall != nil {
+		s.line("  if (%s) {", syntax.PrintExpr(over(c.atCall, c.fn, argsOf)))
+		indent = "    "
+	}
+	if !c.pairs() || c.split {
+		s.limit(indent)
+		s.print(indent, c, moment{time: "nsecs", part: func(p part) string { return p.value(p.expr) }, call: true})
+		if !c.pairs() {
+			s.enough(indent)
+		}
+	}
+	if c.pairs() {
+		fields := []string{"start=(int64)nsecs"}
+		if s.o.Stack {
+			fields = append(fields, "stack_=ustack")
+		}
+		if c.name == "" {
+			fields = append(fields, "func_=func")
+		}
+		for _, p := range c.kept() {
+			fields = append(fields, p.field+"="+p.value(p.expr))
+		}
+		s.line("%s%s[%s] = (%s);", indent, c.store, key, strings.Join(fields, ", "))
+	}
+	if c.atCall != nil {
+		if c.pairs() {
+			// A call that was left by an exception may have been in the same frame.
+			s.line("  } else {\n    _ = delete(%s, (%s));", c.store, key)
+		}
+		s.line("  }")
+	}
+	s.line("}")
+}
+
+// exit writes the probe of a call's return.
+func (s *script) exit(c *call) {
+	s.points("uretprobe", c)
+	s.line("{")
+	s.line("  $key = (tid, (int64)(%s));", c.fn.FrameReturn)
+	s.line("  if (has_key(%s, $key)) {", c.store)
+	s.line("    $call = %s[$key];", c.store)
+	s.line("    $took = (uint64)((int64)nsecs - $call.start);")
+	s.line("    _ = delete(%s, $key);", c.store)
+	indent := "    "
+	var conds []string
+	if s.o.Min > 0 {
+		conds = append(conds, fmt.Sprintf("$took >= %d", s.o.Min.Nanoseconds()))
+	}
+	if c.atExit != nil {
+		x := over(c.atExit, c.fn, func(name string) syntax.Expr {
+			for _, p := range c.extra {
+				if p.label == name {
+					return &syntax.Field{X: &syntax.Var{Name: "$call"}, Name: p.field}
+				}
+			}
+			return argsOf(name)
+		})
+		text := syntax.PrintExpr(x)
+		if len(conds) > 0 {
+			text = "(" + text + ")"
+		}
+		conds = append(conds, text)
+	}
+	if len(conds) > 0 {
+		s.line("    if (%s) {", strings.Join(conds, " && "))
+		indent = "      "
+	}
+	s.limit(indent)
+	s.print(indent, c, moment{time: "nsecs", part: func(p part) string {
+		if p.exit != "" {
+			return p.exit
+		}
+		return "$call." + p.field
+	}, ret: true, stack: "$call.stack_"})
+	s.enough(indent)
+	if len(conds) > 0 {
+		s.line("    }")
+	}
+	s.line("  }")
+	s.line("}")
+}
+
+// limit and enough end the script after a number of calls.
+func (s *script) limit(indent string) {
+	if s.o.Calls > 0 {
+		s.line("%sif (@shown >= %d) {\n%s  return;\n%[1]s}", indent, s.o.Calls, indent)
+	}
+}
+
+func (s *script) enough(indent string) {
+	if s.o.Calls > 0 {
+		s.line("%s@shown++;\n%[1]sif (@shown >= %d) {\n%[1]s  exit();\n%[1]s}", indent, s.o.Calls)
+	}
+}
+
+// unreturned shows the calls that are still open at the end.
+func (s *script) unreturned(calls []*call) {
+	first := true
+	for _, c := range calls {
+		if !c.pairs() || c.atExit != nil {
+			continue
+		}
+		if first {
+			s.line("\n// Calls that have not returned, or were left by an exception.\nend\n{")
+			first = false
+		}
+		indent := "    "
+		s.line("  for ($kv : %s) {", c.store)
+		s.line("    $call = $kv.1;")
+		if s.o.Min > 0 {
+			s.line("    if ((int64)nsecs - $call.start >= %d) {", s.o.Min.Nanoseconds())
+			indent = "      "
+		}
+		s.print(indent, c, moment{time: "$call.start", tid: "$kv.0.0", part: func(p part) string { return "$call." + p.field }, open: true, stack: "$call.stack_"})
+		if s.o.Min > 0 {
+			s.line("    }")
+		}
+		s.line("  }")
+	}
+	if !first {
+		s.line("}")
+	}
+}
