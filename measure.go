@@ -10,7 +10,7 @@ import (
 )
 
 // benchTime is how long a bench probe is run at least.
-const benchTime = 200 * time.Millisecond
+const benchTime = 40 * time.Millisecond
 
 // measure runs the bench or test probes instead of attaching anything.
 func (r *run) measure(mode string) error {

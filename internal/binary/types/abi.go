@@ -25,7 +25,7 @@ var AMD64 = &Arch{
 	Name: "amd64",
 	Regs: map[string]int{
 		"r15": 0, "r14": 8, "r13": 16, "r12": 24, "bp": 32, "bx": 40, "r11": 48, "r10": 56, "r9": 64, "r8": 72,
-		"ax": 80, "cx": 88, "dx": 96, "si": 104, "di": 112, "orig_rax": 120, "ip": 128, "cs": 136, "flags": 144, "sp": 152, "ss": 160,
+		"ax": 80, "cx": 88, "dx": 96, "si": 104, "di": 112, "orig_rax": 120, "orig_ax": 120, "ip": 128, "pc": 128, "cs": 136, "flags": 144, "sp": 152, "ss": 160,
 	},
 	//             rax rdx rcx rbx rsi  rdi  rbp rsp  r8  r9  r10 r11 r12 r13 r14 r15 rip
 	DWARF:      []int{80, 96, 88, 40, 104, 112, 32, 152, 72, 64, 56, 48, 24, 16, 8, 0, 128},

@@ -9,7 +9,7 @@ import (
 // The registers of struct pt_regs, by bpftrace's names (amd64: arch/x86/include/uapi/asm/ptrace.h without the r of the
 // 64-bit names, which is accepted too).
 var amd64Registers = []string{
-	"r15", "r14", "r13", "r12", "bp", "bx", "r11", "r10", "r9", "r8", "ax", "cx", "dx", "si", "di", "orig_ax", "ip", "cs", "flags", "sp", "ss",
+	"r15", "r14", "r13", "r12", "bp", "bx", "r11", "r10", "r9", "r8", "ax", "cx", "dx", "si", "di", "orig_ax", "ip", "pc", "cs", "flags", "sp", "ss",
 }
 
 func registerNames(arch string) []string {

@@ -123,7 +123,7 @@ const (
 const (
 	ControlStart = 0  // the boot clock when the run began, in nanoseconds
 	ControlTAI   = 8  // TAI minus the boot clock
-	ControlStop  = 16 // set by exit(): programs then do nothing any more, but for the end probes
+	ControlStop  = 16 // set by exit(): timers then do nothing any more
 	ControlSize  = 24
 )
 

@@ -77,7 +77,9 @@ func (g *gen) body() {
 		b.StoreImm(8, ir.FP, g.retSlot, 0)
 	}
 	quit := b.Label() // leaves without scratch
-	if g.c.exits && g.points[0].Kind != probe.End {
+	if g.c.exits && g.class == Perf {
+		// exit() takes effect when user space hears of it. Probes go on counting until then, but timers, which may tick
+		// many times meanwhile, do not.
 		b.IfImm(ir.NE, b.Load(8, b.MapValue(ControlName, ControlStop), 0), 0, quit)
 	}
 	g.filter(quit)
