@@ -1,6 +1,7 @@
 package trocar
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,9 +27,11 @@ type FunctionsOptions struct {
 
 // Function is a function of a program with what can be shown of its calls.
 type Function struct {
-	// Point is the attach point of its entry without "uprobe:", Return that of its return without "uretprobe:" ("" if
-	// there can be none, for the reason NoReturn).
-	Point, Return, NoReturn string
+	// Point is the attach point of its entry, without "uprobe:".
+	Point string
+	// Returns are the attach points of its return, with their kind; none for the reason NoReturn.
+	Returns  []string
+	NoReturn string
 	// Name is the name as in the source, without parameters.
 	Name string
 	// Called tells that the builtin func shows Name.
@@ -37,13 +40,16 @@ type Function struct {
 	Typed  bool // debug information tells the parameters
 	Params []Param
 	Result *Param // nil: it returns nothing, or that is not known
+	// ResultExpr gives the result where the return is probed.
+	ResultExpr string
 
-	// The caller's frame is at the value of the register plus FrameOffset where the entry is probed, and at that of
-	// FrameReturn where the return is. FrameRegister is "" if that is not known.
+	// The caller's frame is at the value of the register plus FrameOffset where the entry is probed, and at the stack
+	// pointer plus ReturnOffset where the return is. FrameRegister is "" if that is not known.
 	FrameRegister string
 	FrameOffset   int64
-	FrameReturn   string
+	ReturnOffset  int64
 
+	path  string
 	types map[string]*types.Type
 }
 
@@ -118,7 +124,7 @@ func functions(o FunctionsOptions, path, name string) ([]Function, error) {
 			Text: kind + ":" + path + ":" + name, Kind: kind, Parts: []string{path, name}, Quoted: []bool{true, true},
 		}}}
 	}
-	opts := probe.Options{PID: o.PID, Demangle: true, DebugDirs: o.DebugDirs}
+	opts := probe.Options{PID: o.PID, Demangle: true, DebugDirs: o.DebugDirs, OutOfLine: true}
 	matched := probe.MatchAll([]*syntax.Probe{point("uprobe")}, opts)
 	defer matched.Close()
 	if matched.Diags.Errors() > 0 {
@@ -129,27 +135,54 @@ func functions(o FunctionsOptions, path, name string) ([]Function, error) {
 	noReturn := firstError(&returns.Diags)
 	var out []Function
 	for _, p := range allPoints(matched) {
-		fn := describe(matched.Known(p), p, path, o.PID)
+		known := matched.Known(p)
+		fn := describe(known, p, path, o.PID)
 		var ret *probe.Point
 		for _, r := range allPoints(returns) {
 			if r.Func == p.Func && r.Path == p.Path && r.Addr <= p.Addr && (ret == nil || r.Addr > ret.Addr) {
 				ret = r
 			}
 		}
-		if ret == nil {
-			fn.NoReturn = noReturn
-			if noReturn == "" {
-				fn.NoReturn = "its return cannot be probed"
-			}
-		} else {
-			fn.Return = fn.Point
-			if fn.Typed && ret.Scope != nil && ret.Scope.Retval != nil {
-				fn.Result = paramOf(*ret.Scope.Retval)
-			}
-		}
+		fn.returns(known, p, ret, noReturn)
 		out = append(out, fn)
 	}
 	return out, nil
+}
+
+// returns tells where the return of a function is probed; ret is its return probe, if it can have one.
+func (fn *Function) returns(k probe.Known, p, ret *probe.Point, noReturn string) {
+	if ret == nil {
+		fn.NoReturn = noReturn
+		if noReturn == "" {
+			fn.NoReturn = "its return cannot be probed"
+		}
+		return
+	}
+	var result *probe.Var
+	if fn.Typed && ret.Scope != nil && ret.Scope.Retval != nil {
+		result = ret.Scope.Retval
+		fn.Result, fn.ResultExpr = paramOf(*result), "retval"
+	}
+	if !throws(k) {
+		fn.Returns = []string{"uretprobe:" + fn.Point}
+		return
+	}
+	points, why := exits(k, p, fn.path, p.Func)
+	if why != "" {
+		fn.NoReturn = why + "; a return probe would break exceptions and panics that pass it"
+		return
+	}
+	for _, at := range points {
+		fn.Returns = append(fn.Returns, "uprobe:"+at)
+	}
+	if arch().RetOnStack {
+		fn.ReturnOffset = 8
+	}
+	if fn.Result != nil && fn.Result.Show != Hidden {
+		if fn.ResultExpr = resultExpr(result); fn.ResultExpr == "" {
+			fn.Result.Show, fn.Result.Why = Hidden, fmt.Sprintf("a result of type %s is not read where exceptions can pass", fn.Result.Type)
+		}
+	}
 }
 
 func allPoints(r *probe.Result) (points []*probe.Point) {
@@ -179,7 +212,7 @@ func describe(k probe.Known, p *probe.Point, path string, pid int) Function {
 			path = exe
 		}
 	}
-	fn := Function{Point: quoteWord(path) + ":" + quoteWord(display), Name: display, Called: true}
+	fn := Function{Point: quoteWord(path) + ":" + quoteWord(display), Name: display, Called: true, path: path}
 	fn.frame(k, p)
 	if k.Func == nil {
 		return fn
@@ -194,10 +227,18 @@ func describe(k probe.Known, p *probe.Point, path string, pid int) Function {
 	fn.Typed = len(p.Scope.Args) > 0 || len(sig.Params) == 0
 	fn.types = map[string]*types.Type{}
 	for _, v := range p.Scope.Args {
+		if isResult(sig, v.Name) || strings.HasPrefix(v.Name, "__in_chrg") || strings.HasPrefix(v.Name, "__vtt_parm") {
+			continue // not yet there; or GCC's own, of constructors and destructors
+		}
 		fn.Params = append(fn.Params, *paramOf(v))
 		fn.types[v.Name] = v.Type
 	}
 	return fn
+}
+
+// isResult tells a result of Go from the parameters.
+func isResult(sig debuginfo.Signature, name string) bool {
+	return slices.ContainsFunc(sig.Results, func(r debuginfo.Var) bool { return r.Name == name && name != "" })
 }
 
 func sourceName(fn *debuginfo.Function) string {
@@ -211,7 +252,6 @@ func sourceName(fn *debuginfo.Function) string {
 // (amd64) or nothing is on it yet; elsewhere the call frame information tells.
 func (fn *Function) frame(k probe.Known, p *probe.Point) {
 	a := arch()
-	fn.FrameReturn = "sp"
 	if p.Entry {
 		fn.FrameRegister, fn.FrameOffset = "sp", int64(a.StackArgs)
 		return

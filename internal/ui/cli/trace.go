@@ -162,7 +162,7 @@ func functionsOf(found []trocar.Function) []recipe.Function {
 	for i := range found {
 		f := &found[i]
 		fn := recipe.Function{
-			Point: f.Point, Returns: f.Return != "", NoReturn: f.NoReturn, Name: f.Name, Called: f.Called, Typed: f.Typed,
+			Point: f.Point, Returns: f.Returns, ResultExpr: f.ResultExpr, NoReturn: f.NoReturn, Name: f.Name, Called: f.Called, Typed: f.Typed,
 			ShowOf: func(expr string) recipe.Show { return shows[f.ShowExpr(expr)] },
 		}
 		for _, p := range f.Params {
@@ -174,7 +174,7 @@ func functionsOf(found []trocar.Function) []recipe.Function {
 		}
 		if f.FrameRegister != "" {
 			fn.Frame = registerPlus(f.FrameRegister, f.FrameOffset)
-			fn.FrameReturn = registerPlus(f.FrameReturn, 0)
+			fn.FrameReturn = registerPlus("sp", f.ReturnOffset)
 		}
 		out = append(out, fn)
 	}

@@ -82,12 +82,12 @@ func Latency(fns []Function, o Options, diags *diag.List) Script {
 	timed := 0
 	for i := range fns {
 		fn := &fns[i]
-		if !fn.Returns || fn.Frame == "" {
+		if len(fn.Returns) == 0 || fn.Frame == "" {
 			why := fn.NoReturn
 			if why == "" {
 				why = "where its frame is is not known"
 			}
-			s.notice("%s is left out: %s", fn.Name, why)
+			s.notice(fn, "left out: %s", why)
 			continue
 		}
 		timed++
@@ -103,13 +103,15 @@ func Latency(fns []Function, o Options, diags *diag.List) Script {
 		} else {
 			s.line("  %s = (int64)nsecs;", set)
 		}
-		s.line("}\n\nuretprobe:%s\n{\n  $key = (tid, (int64)(%s), %s);", fn.Point, fn.FrameReturn, name)
+		s.line("}")
+		s.points(fn.Returns)
+		s.line("{\n  $key = (tid, (int64)(%s), %s);", fn.FrameReturn, name)
 		s.line("  if (has_key(@open, $key)) {\n    @microseconds[%s] = hist((uint64)((int64)nsecs - @open[$key]) / 1000);\n    _ = delete(@open, $key);\n  }\n}", name)
 	}
 	if timed == 0 {
 		diags.Errorf(diag.Span{}, "no return of these functions can be probed")
-		for _, n := range s.notices {
-			diags.All[len(diags.All)-1].Note(diag.Span{}, "%s", n)
+		for i := range s.notices {
+			diags.All[len(diags.All)-1].Note(diag.Span{}, "%s", s.notices[i].String())
 		}
 	}
 	s.timer()

@@ -6,6 +6,7 @@ package recipe
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,15 +17,17 @@ import (
 
 // Function is a function whose calls are looked at.
 type Function struct {
-	Point    string // attach point without its kind
-	Returns  bool   // its return can be probed
-	NoReturn string // why not
-	Name     string // as in the source
-	Called   bool   // the builtin func shows Name
+	Point    string   // attach point of its entry, without its kind
+	Returns  []string // attach points of its return, with their kind
+	NoReturn string   // why there is none
+	Name     string   // as in the source
+	Called   bool     // the builtin func shows Name
 
 	Typed  bool // the parameters are known
 	Params []Value
 	Result *Value
+	// ResultExpr gives the result where the return is probed.
+	ResultExpr string
 
 	// Frame is the expression that gives the place of the caller's frame where the entry is probed; FrameReturn the same
 	// for the return. "": not known.
@@ -77,7 +80,7 @@ type script struct {
 	b       strings.Builder
 	args    []syntax.Expr
 	cond    syntax.Expr
-	notices []string
+	notices []notice
 }
 
 // parse reads the expressions of the options.
@@ -99,15 +102,35 @@ func (s *script) line(format string, args ...any) {
 	s.b.WriteByte('\n')
 }
 
-// notice notes something once.
-func (s *script) notice(format string, args ...any) {
+// notice notes something about a function. What holds for several is said once.
+func (s *script) notice(fn *Function, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
-	for _, n := range s.notices {
-		if n == text {
+	for i := range s.notices {
+		if n := &s.notices[i]; n.text == text {
+			if !slices.Contains(n.names, fn.Name) {
+				n.names = append(n.names, fn.Name)
+			}
 			return
 		}
 	}
-	s.notices = append(s.notices, text)
+	s.notices = append(s.notices, notice{[]string{fn.Name}, text})
+}
+
+// notice is what has to be said of functions.
+type notice struct {
+	names []string
+	text  string
+}
+
+// maxNamed is how many functions a notice names.
+const maxNamed = 3
+
+func (n *notice) String() string {
+	names := strings.Join(n.names[:min(len(n.names), maxNamed)], ", ")
+	if more := len(n.names) - maxNamed; more > 0 {
+		names += fmt.Sprintf(" and %d more", more)
+	}
+	return names + ": " + n.text
 }
 
 // config writes the settings.
@@ -133,7 +156,13 @@ func (s *script) timer() {
 	}
 }
 
-func (s *script) done() Script { return Script{Text: s.b.String(), Notices: s.notices} }
+func (s *script) done() Script {
+	script := Script{Text: s.b.String()}
+	for i := range s.notices {
+		script.Notices = append(script.Notices, s.notices[i].String())
+	}
+	return script
+}
 
 // over makes an expression over a function's parameters one of the script: parameters are named by args.
 func over(x syntax.Expr, fn *Function, rename func(name string) syntax.Expr) syntax.Expr {

@@ -93,10 +93,10 @@ func (s *script) printLine(indent string, c *call, m moment) {
 			format += " = ?"
 		case r.Show == AsText:
 			format += ` = "%s"`
-			args = append(args, "str(retval)")
+			args = append(args, "str("+c.fn.ResultExpr+")")
 		default:
 			format += " = %s"
-			args = append(args, "retval")
+			args = append(args, c.fn.ResultExpr)
 		}
 		format += " <%d.%03d us>"
 		args = append(args, "$took / 1000", "$took % 1000")
@@ -134,9 +134,9 @@ func (s *script) printRecord(indent string, c *call, m moment) {
 	case m.ret:
 		if r := c.fn.Result; r != nil && r.Show != Hidden {
 			if r.Show == AsText {
-				fields = append(fields, "result=str(retval)")
+				fields = append(fields, "result=str("+c.fn.ResultExpr+")")
 			} else {
-				fields = append(fields, "result=retval")
+				fields = append(fields, "result="+c.fn.ResultExpr)
 			}
 		}
 		fields = append(fields, "duration_ns=$took")

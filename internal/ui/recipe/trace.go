@@ -2,6 +2,7 @@ package recipe
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -25,7 +26,8 @@ func Trace(fns []Function, o Options, diags *diag.List) Script {
 	for i := range fns {
 		c := s.call(&fns[i])
 		if len(calls) > 0 && calls[len(calls)-1].joins(c) {
-			calls[len(calls)-1].points = append(calls[len(calls)-1].points, fns[i].Point)
+			calls[len(calls)-1].points = append(calls[len(calls)-1].points, "uprobe:"+fns[i].Point)
+			calls[len(calls)-1].returns = append(calls[len(calls)-1].returns, fns[i].Returns...)
 			continue
 		}
 		calls = append(calls, c)
@@ -61,15 +63,16 @@ func Trace(fns []Function, o Options, diags *diag.List) Script {
 
 // call is how the calls of a function, or of several that are alike, are shown.
 type call struct {
-	fn     *Function
-	points []string
-	name   string // as it is printed; "": by the builtin func
-	shown  []part
-	extra  []part // kept for conditions at the return, not shown
-	atExit syntax.Expr
-	atCall syntax.Expr
-	split  bool // the arguments are shown when it is entered
-	store  string
+	fn      *Function
+	points  []string
+	returns []string
+	name    string // as it is printed; "": by the builtin func
+	shown   []part
+	extra   []part // kept for conditions at the return, not shown
+	atExit  syntax.Expr
+	atCall  syntax.Expr
+	split   bool // the arguments are shown when it is entered
+	store   string
 }
 
 // part is one value of a line.
@@ -81,16 +84,16 @@ type part struct {
 	show  Show
 }
 
-func (c *call) pairs() bool { return c.fn.Returns && c.fn.Frame != "" }
+func (c *call) pairs() bool { return len(c.fn.Returns) > 0 && c.fn.Frame != "" }
 func (c *call) keeps() bool { return c.pairs() }
 
 // call finds out how the calls of a function are shown.
 func (s *script) call(fn *Function) *call {
-	c := &call{fn: fn, points: []string{fn.Point}, name: fn.Name}
-	if !fn.Returns && fn.NoReturn != "" && fn.NoReturn != "it is a line" {
-		s.notice("%s: only calls are shown, without results and durations: %s", fn.Name, fn.NoReturn)
-	} else if fn.Returns && fn.Frame == "" {
-		s.notice("%s: only calls are shown, without results and durations: where its frame is is not known", fn.Name)
+	c := &call{fn: fn, points: []string{"uprobe:" + fn.Point}, returns: slices.Clone(fn.Returns), name: fn.Name}
+	if len(fn.Returns) == 0 && fn.NoReturn != "" && fn.NoReturn != "it is a line" {
+		s.notice(fn, "only calls are shown, without results and durations: %s", fn.NoReturn)
+	} else if fn.Frame == "" {
+		s.notice(fn, "only calls are shown, without results and durations: where its frame is is not known")
 	}
 	if s.cond != nil {
 		if mentions(s.cond, "retval") {
@@ -108,7 +111,7 @@ func (s *script) call(fn *Function) *call {
 		s.needed(c)
 	}
 	if r := fn.Result; c.pairs() && r != nil && r.Show == Hidden {
-		s.notice("%s: its result is not shown: %s", fn.Name, r.Why)
+		s.notice(fn, "the result is not shown: %s", r.Why)
 	}
 	for _, p := range c.shown {
 		c.split = c.split || p.show == AsWhole && p.expr != ""
@@ -120,7 +123,7 @@ func (s *script) call(fn *Function) *call {
 		// Whether the call is shown is known only when it returns.
 		c.split = false
 		c.shown = dropWhole(c.shown, func(p part) {
-			s.notice("%s: %s is not shown, as it would have to be kept until the call returns; name parts of it with --args", fn.Name, p.label)
+			s.notice(fn, "%s is not shown, as it would have to be kept until the call returns; name parts of it with --args", p.label)
 		})
 	}
 	return c
@@ -143,7 +146,7 @@ func (s *script) parameters(c *call) {
 	fn := c.fn
 	if !fn.Typed {
 		if fn.NoReturn != "it is a line" {
-			s.notice("%s: there is no debug information that tells its arguments and result; registers can be shown with --args 'arg0, str(arg1)'", fn.Name)
+			s.notice(fn, "no debug information tells arguments and results; registers can be shown with --args 'arg0, str(arg1)'")
 		}
 		return
 	}
@@ -156,10 +159,10 @@ func (s *script) parameters(c *call) {
 		_, ok := writable(p.Name)
 		switch {
 		case p.Show == Hidden:
-			s.notice("%s: %s is not shown: %s", fn.Name, p.Name, p.Why)
+			s.notice(fn, "%s is not shown: %s", p.Name, p.Why)
 		case !ok:
 			p.Show = Hidden
-			s.notice("%s: %s is not shown: a script cannot write this name", fn.Name, p.Name)
+			s.notice(fn, "%s is not shown: a script cannot write this name", p.Name)
 		}
 		c.shown = append(c.shown, part{label: p.Name, field: fields[i], expr: "args." + p.Name, show: p.Show})
 	}
@@ -178,7 +181,7 @@ func (s *script) expressions(c *call) {
 			p.show = c.fn.ShowOf(labels[i])
 		}
 		if mentions(x, "retval") {
-			p.exit, p.show = syntax.PrintExpr(x), AsValue
+			p.exit, p.show = syntax.PrintExpr(c.result(x)), AsValue
 			if !c.pairs() {
 				p.show = Hidden
 			}
@@ -212,7 +215,7 @@ func (s *script) needed(c *call) {
 
 // joins tells whether the calls of two functions are shown by the same text, so that they can share a probe.
 func (c *call) joins(d *call) bool {
-	if !c.fn.Called || !d.fn.Called || c.pairs() != d.pairs() || c.fn.Frame != d.fn.Frame || c.fn.FrameReturn != d.fn.FrameReturn ||
+	if !c.fn.Called || !d.fn.Called || c.pairs() != d.pairs() || c.fn.Frame != d.fn.Frame || c.fn.FrameReturn != d.fn.FrameReturn || c.fn.ResultExpr != d.fn.ResultExpr ||
 		len(c.shown) != len(d.shown) || c.split != d.split || c.atCall != d.atCall || c.atExit != d.atExit || len(c.fn.Params) != len(d.fn.Params) {
 		return false
 	}
@@ -257,20 +260,31 @@ func (p part) value(expr string) string {
 	return expr
 }
 
-func (s *script) points(kind string, c *call) {
+// points writes the attach points of a probe.
+func (s *script) points(list []string) {
 	s.line("")
-	for i, p := range c.points {
+	for i, p := range list {
 		comma := ""
-		if i < len(c.points)-1 {
+		if i < len(list)-1 {
 			comma = ","
 		}
-		s.line("%s:%s%s", kind, p, comma)
+		s.line("%s%s", p, comma)
 	}
+}
+
+// result makes an expression with the result one of the script.
+func (c *call) result(x syntax.Expr) syntax.Expr {
+	return rewrite(syntax.Clone(x), func(id *syntax.Ident) syntax.Expr {
+		if id.Name != "retval" || c.fn.ResultExpr == "" {
+			return id
+		}
+		return syntax.ParseExpr(&diag.Source{Text: c.fn.ResultExpr}, &diag.List{})
+	})
 }
 
 // entry writes the probe of a call's beginning.
 func (s *script) entry(c *call) {
-	s.points("uprobe", c)
+	s.points(c.points)
 	s.line("{")
 	indent := "  "
 	key := "tid, (int64)" + "(" + c.fn.Frame + ")"
@@ -310,7 +324,7 @@ func (s *script) entry(c *call) {
 
 // exit writes the probe of a call's return.
 func (s *script) exit(c *call) {
-	s.points("uretprobe", c)
+	s.points(c.returns)
 	s.line("{")
 	s.line("  $key = (tid, (int64)(%s));", c.fn.FrameReturn)
 	s.line("  if (has_key(%s, $key)) {", c.store)
@@ -323,7 +337,7 @@ func (s *script) exit(c *call) {
 		conds = append(conds, fmt.Sprintf("$took >= %d", s.o.Min.Nanoseconds()))
 	}
 	if c.atExit != nil {
-		x := over(c.atExit, c.fn, func(name string) syntax.Expr {
+		x := over(c.result(c.atExit), c.fn, func(name string) syntax.Expr {
 			for _, p := range c.extra {
 				if p.label == name {
 					return &syntax.Field{X: &syntax.Var{Name: "$call"}, Name: p.field}
