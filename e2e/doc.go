@@ -1,10 +1,10 @@
 // Package e2e traces real programs on the running kernel.
 //
 // Each file in script/ is one case (see testscript's documentation for the form); the programs that they trace are in
-// fixtures/ and are built when a case asks for them. A case waits for events, never for time. Besides testscript's own
+// testdata/ and are built when a case asks for them. A case waits for events, never for time. Besides testscript's own
 // commands there are:
 //
-//	fixture SOURCE [NAME [FLAG…]]   build fixtures/SOURCE as ./NAME (default: SOURCE without suffix)
+//	fixture SOURCE [NAME [FLAG…]]   build testdata/SOURCE as ./NAME (default: SOURCE without suffix)
 //	status N CMD ARG…               run in the foreground; its exit status must be N
 //	start NAME CMD ARG…             run in the background, until it says "ready"; $NAME_pid is its process id
 //	attach NAME CMD ARG…            the same for a tracer, until its probes are attached

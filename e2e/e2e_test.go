@@ -25,7 +25,7 @@ func TestScripts(t *testing.T) {
 	if err := os.Symlink("trocar", filepath.Join(bin, "bpftrace")); err != nil {
 		t.Fatal(err)
 	}
-	fixtures, err := filepath.Abs("fixtures")
+	fixtures, err := filepath.Abs("testdata")
 	if err != nil {
 		t.Fatal(err)
 	}

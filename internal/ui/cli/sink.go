@@ -88,7 +88,9 @@ func (k *sink) diagnostic(d *diag.Diagnostic) {
 // failure shows why there is no run, or why it broke off, and gives the exit status.
 func (k *sink) failure(err error) error {
 	status := exitFailed
+	var hints []string
 	var compile *trocar.CompileError
+	var launch *trocar.LaunchError
 	switch {
 	case errors.As(err, &compile):
 		status = exitUsage
@@ -107,13 +109,15 @@ func (k *sink) failure(err error) error {
 			return &statusError{status: exitNoMatch}
 		}
 		status = exitNoMatch
+	case errors.As(err, &launch):
+		status = launch.Status()
+		if launch.Hint != "" {
+			hints = []string{launch.Hint}
+		}
 	case trocar.Unavailable(err):
 		status = exitNotPermitted
 	}
-	if k.s.format != "json" {
-		return &statusError{status, err}
-	}
-	k.diagnostic(&diag.Diagnostic{Severity: diag.Error, Text: err.Error()})
+	k.diagnostic(&diag.Diagnostic{Severity: diag.Error, Text: err.Error(), Hints: hints})
 	return &statusError{status: status}
 }
 
