@@ -66,7 +66,7 @@ var layers = map[string][]string{
 	"internal/kernel": {"internal/process/probe", "result", "github.com/cilium/ebpf", "golang.org/x/sys"},
 
 	"internal/demo":      {"golang.org/x/sys"},
-	"internal/ui/recipe": {"internal/script/syntax"},
+	"internal/ui/recipe": {"internal/script/..."},
 	"internal/ui/output": {"result", "github.com/google/pprof"},
 	"internal/ui/cli": {
 		".", "result", "internal/script/diag", "internal/ui/...", "internal/demo", "github.com/spf13/cobra", "github.com/spf13/pflag",
