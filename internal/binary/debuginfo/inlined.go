@@ -12,12 +12,18 @@ const maxCopies = 1 << 20
 
 // Copies returns the places where a function was inlined, by address.
 func (in *Info) Copies(fn *Function) (copies []*Instance, err error) {
+	copies, _, err = in.AllCopies(fn)
+	return copies, err
+}
+
+// AllCopies is Copies, and empty is the number of copies that the optimizer left no instruction of their own.
+func (in *Info) AllCopies(fn *Function) (copies []*Instance, empty int, err error) {
 	defer objfile.Guard(&err)()
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	x, err := in.functionNames()
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	id := fn.identity
 	name := string(plain([]byte(fn.Name)))
@@ -44,6 +50,7 @@ func (in *Info) Copies(fn *Function) (copies []*Instance, err error) {
 		u     *unit
 		off   int
 		entry uint64
+		in    uint64 // an address in it: GCC's entry may be that of an instruction in front of the copy's own
 	}
 	var all []found
 	err = in.everyUnit(func(s *scanner, u *unit) bool {
@@ -54,18 +61,19 @@ func (in *Info) Copies(fn *Function) (copies []*Instance, err error) {
 			if !origins[origin] {
 				return
 			}
-			if ranges := d.pcRanges(maxRanges); len(ranges) > 0 {
-				mu.Lock()
-				if len(all) < maxCopies {
-					all = append(all, found{u, d.off, d.entryPC(ranges)})
-				}
-				mu.Unlock()
+			ranges := d.pcRanges(maxRanges)
+			mu.Lock()
+			if len(ranges) == 0 {
+				empty++
+			} else if len(all) < maxCopies {
+				all = append(all, found{u, d.off, d.entryPC(ranges), ranges[0].Low})
 			}
+			mu.Unlock()
 		})
 		return true
 	})
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	sort.Slice(all, func(i, j int) bool {
 		if all[i].entry != all[j].entry {
@@ -74,7 +82,7 @@ func (in *Info) Copies(fn *Function) (copies []*Instance, err error) {
 		return all[i].off < all[j].off
 	})
 	for _, f := range all {
-		chain, err := in.instancesAt(f.entry)
+		chain, err := in.instancesAt(f.in)
 		if err != nil {
 			continue
 		}
@@ -84,7 +92,7 @@ func (in *Info) Copies(fn *Function) (copies []*Instance, err error) {
 			}
 		}
 	}
-	return copies, nil
+	return copies, empty, nil
 }
 
 // eachInlined calls yield with each inlined copy in a unit and what it is a copy of.

@@ -84,6 +84,10 @@ func (c *checker) addActions(index int, p *syntax.Probe, matches []probe.Match) 
 		return
 	}
 	first := c.lower(index, p, points)
+	if kept := c.withArgs(first, points); len(kept) < len(points) {
+		points = kept
+		first = c.lower(index, p, points)
+	}
 	groups := c.group(first, points)
 	if len(groups) == 1 {
 		c.actions = append(c.actions, first)

@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"trocar/internal/binary/types"
@@ -110,6 +111,49 @@ func (c *checker) group(act *action, points []*probe.Point) [][]*probe.Point {
 		groups[i] = append(groups[i], p)
 	}
 	return groups
+}
+
+// withArgs leaves out inlined copies at which an argument is not to be had that the action uses, and says so. If there is
+// no other point they stay, and the argument is refused.
+func (c *checker) withArgs(act *action, points []*probe.Point) []*probe.Point {
+	if !slices.ContainsFunc(points, func(p *probe.Point) bool { return p.Inlined }) {
+		return points
+	}
+	u := c.usesOf(act)
+	var kept []*probe.Point
+	var reasons []string
+	left := map[string]int{}
+	for _, p := range points {
+		why := ""
+		if p.Inlined && p.Scope != nil {
+			for _, a := range p.Scope.Args {
+				if u.args[a.Name] && a.Place.Kind == types.Unavailable {
+					why = fmt.Sprintf("%s: args.%s is not available there: %s", p.Func, a.Name, a.Place.Why)
+					break
+				}
+			}
+		}
+		for i := range u.argN {
+			if p.Inlined && p.Scope != nil && i < len(p.Scope.ArgN) && p.Scope.ArgN[i].Kind == types.Unavailable {
+				why = fmt.Sprintf("%s: arg%d is not available there: %s", p.Func, i, p.Scope.ArgN[i].Why)
+			}
+		}
+		if why == "" {
+			kept = append(kept, p)
+			continue
+		}
+		if left[why] == 0 {
+			reasons = append(reasons, why)
+		}
+		left[why]++
+	}
+	if len(kept) == 0 {
+		return points
+	}
+	for _, why := range reasons {
+		c.warnf(act.probe.Span, "%d inlined copies are not probed of %s", left[why], why)
+	}
+	return kept
 }
 
 // key tells scopes apart as far as the body can see.

@@ -61,14 +61,31 @@ func (m *matcher) typed(s *spec, b *binary, entry uint64, p *Point) {
 		}
 	}
 	p.Scope = scopeOf(p.Scope)
+	p.Scope.Args = argsOf(vars)
+}
+
+// argsOf are parameters as `args` has them.
+func argsOf(vars []debuginfo.Var) (args []Var) {
 	for i := range vars {
 		v := &vars[i]
 		if v.Name == "" {
 			v.Name = fmt.Sprintf("arg%d", i) // a parameter without a name
 		}
-		p.Scope.Args = append(p.Scope.Args, Var{Name: v.Name, Type: v.Type, Place: v.Place})
+		args = append(args, Var{Name: v.Name, Type: v.Type, Place: v.Place})
 	}
+	return args
 }
+
+// noArgN makes arg0, arg1 … unavailable.
+func noArgN(why string) (places []types.Place) {
+	for range maxArgN {
+		places = append(places, unavailable("%s", why))
+	}
+	return places
+}
+
+// maxArgN is how many arguments by position are told why they cannot be had.
+const maxArgN = 10
 
 // scopeOf is a scope that may be changed.
 func scopeOf(s *Scope) *Scope {

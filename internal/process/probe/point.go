@@ -50,8 +50,10 @@ type Point struct {
 	Addr   uint64 // its virtual address in the file
 	Entry  bool   // Uprobe: a function's entry, where the return address is on top of the stack and no frame is set up
 	Skip   int    // bytes from the place that was asked for to Offset, an equivalent and cheaper instruction: to be taken off the instruction pointer
-	RefCtr uint64 // USDT: file offset of the semaphore, 0: none
-	PID    int    // only this process; 0: all
+	// Inlined marks a place where the function was inlined: the code around it is another's.
+	Inlined bool
+	RefCtr  uint64 // USDT: file offset of the semaphore, 0: none
+	PID     int    // only this process; 0: all
 
 	// Interval, Profile: period in nanoseconds, or Freq in hertz (one of both). Software, Hardware: Period in events.
 	Period, Freq uint64
@@ -103,10 +105,14 @@ type Options struct {
 	// Names tells whether the names of an attach point's points are seen (by the builtins probe and func); nil: always.
 	// Where not, names that a pattern found stay mangled.
 	Names func(*syntax.AttachPoint) bool
+	// OutOfLine leaves inlined copies of functions out.
+	OutOfLine bool
 	// Filter leaves out points by their name (--probe-filter); begin and end always stay. Nil: all.
 	Filter func(name string) bool
 	// DebugDirs are folders in which debug files are looked for first (--debuginfo).
 	DebugDirs []string
+	// KernelType finds a type of the kernel by its name in C; nil: none is known.
+	KernelType func(name string) *types.Type
 	// Prototype tells what a function of the kernel takes, or (raw) a tracepoint; nil: not known.
 	Prototype func(name string, raw bool) (debuginfo.Prototype, bool)
 	// TraceableFunctions is a file with the kernel's functions to take instead of available_filter_functions.

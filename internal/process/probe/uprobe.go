@@ -278,7 +278,7 @@ func (m *matcher) functions(s *spec, b *binary, q *objfile.Query) ([]*Point, err
 			points = append(points, p)
 		}
 	}
-	return onePerSite(points), nil
+	return onePerSite(m.copies(s, b, q, all, points)), nil
 }
 
 // onePerSite drops points at a place that another point has already: a script's action runs once for a hit.
