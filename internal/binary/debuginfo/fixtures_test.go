@@ -131,3 +131,12 @@ func run(t testing.TB, name string, args ...string) string {
 	}
 	return string(out)
 }
+
+func readFile(t testing.TB, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}

@@ -80,7 +80,8 @@ func (e *fde) run(machine objfile.Machine, pc uint64, yield func(Row) bool) (row
 			}
 			return next <= pc
 		}
-		return next <= m.loc || yield(m.row(Range{m.loc, min(next, e.High)}))
+		end := min(next, e.High)
+		return end <= m.loc || yield(m.row(Range{m.loc, end}))
 	})
 	if err != nil {
 		return Row{}, false, err

@@ -168,30 +168,40 @@ func (f *Frames) At(pc uint64) (row Row, err error) {
 }
 
 // Each calls yield with all rows, function by function, until it returns false. Those of .debug_frame come only if
-// there is no .eh_frame.
+// there is no .eh_frame. The Frames may be used by yield.
 func (f *Frames) Each(yield func(Row) bool) (err error) {
 	defer objfile.Guard(&err)()
 	f.mu.Lock()
-	defer f.mu.Unlock()
 	f.open()
 	s := &f.eh
 	if s.data == nil {
 		s = &f.dbg
 	}
 	s.buildIndex()
-	for _, span := range s.index {
-		e, err := s.fde(span.off)
-		if err != nil {
-			continue // a damaged function doesn't hide the others
+	index := s.index
+	f.mu.Unlock()
+	var rows []Row
+	for _, span := range index {
+		rows = rows[:0]
+		f.mu.Lock()
+		if e, err := s.fde(span.off); err == nil { // a damaged function doesn't hide the others
+			e.run(f.machine, 0, func(r Row) bool {
+				rows = append(rows, r)
+				return len(rows) < maxRows
+			})
 		}
-		more := true
-		_, _, err = e.run(f.machine, 0, func(r Row) bool { more = yield(r); return more })
-		if !more {
-			return err
+		f.mu.Unlock()
+		for _, r := range rows {
+			if !yield(r) {
+				return nil
+			}
 		}
 	}
 	return nil
 }
+
+// maxRows bounds the rows of one function.
+const maxRows = 1 << 16
 
 // find returns where the FDE of an address is.
 func (f *Frames) find(s *frameSection, pc uint64) (int, bool) {

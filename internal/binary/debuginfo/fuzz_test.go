@@ -1,0 +1,243 @@
+package debuginfo
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"trocar/internal/binary/objfile"
+	"trocar/internal/binary/types"
+)
+
+// fakeSections is an object file made of bytes.
+type fakeSections map[string][]byte
+
+func (s fakeSections) Data(name string) ([]byte, error) {
+	if b, ok := s[name]; ok {
+		return b, nil
+	}
+	return nil, objfile.ErrNoSection
+}
+
+func (s fakeSections) Section(name string) (objfile.Section, bool) {
+	b, ok := s[name]
+	return objfile.Section{Name: name, Type: 1, Size: uint64(len(b)), Addr: 0x1000}, ok
+}
+
+// seeds compiles small programs and calls add with the debug info of each.
+func seeds(f *testing.F, add func(*objfile.File)) {
+	dir := f.TempDir()
+	for i, flags := range [][]string{{"-O2", "-gdwarf-5"}, {"-O0", "-gdwarf-4"}, {"-O2", "-gdwarf-2", "-gstrict-dwarf"}} {
+		out := filepath.Join(dir, string(rune('a'+i)))
+		src, _ := filepath.Abs("testdata/plain.c")
+		cmd := exec.Command("gcc", append(flags, "-o", out, src)...)
+		if msg, err := cmd.CombinedOutput(); err != nil {
+			f.Logf("no seed: %v\n%s", err, msg)
+			continue
+		}
+		if file, err := objfile.Open(out); err == nil {
+			add(file)
+			file.Close()
+		}
+	}
+	_ = os.Remove(dir)
+}
+
+// tooSlow fails the test if a small input takes long.
+func tooSlow(t *testing.T, start time.Time, size int) {
+	if d := time.Since(start); d > 20*time.Second {
+		t.Errorf("%d bytes took %v", size, d)
+	}
+}
+
+// FuzzDWARF asks everything of damaged debug info.
+func FuzzDWARF(f *testing.F) {
+	seeds(f, func(file *objfile.File) {
+		get := func(name string) []byte {
+			b, _ := file.Data(name)
+			return append([]byte(nil), b...)
+		}
+		f.Add(get(".debug_info"), get(".debug_abbrev"), get(".debug_str"), get(".debug_line"), append(get(".debug_loclists"), get(".debug_loc")...),
+			append(get(".debug_rnglists"), get(".debug_ranges")...), get(".debug_aranges"), get(".eh_frame"))
+	})
+	f.Fuzz(func(t *testing.T, info, abbrev, str, line, loc, ranges, aranges, frame []byte) {
+		start := time.Now()
+		s := fakeSections{".debug_info": info, ".debug_abbrev": abbrev, ".debug_str": str, ".debug_line": line, ".debug_line_str": str,
+			".debug_loclists": loc, ".debug_loc": loc, ".debug_rnglists": ranges, ".debug_ranges": ranges, ".debug_aranges": aranges,
+			".debug_types": info, ".debug_addr": ranges, ".debug_str_offsets": ranges, ".eh_frame": frame, ".debug_frame": frame}
+		in, err := New(Source{Path: "fuzz", Code: s, Machine: objfile.AMD64})
+		if err != nil {
+			return
+		}
+		askAll(in)
+		tooSlow(t, start, len(info))
+	})
+}
+
+// askAll asks a program's debug info everything, of some functions.
+func askAll(in *Info) {
+	n := 0
+	var addrs []uint64
+	var names []string
+	look := func(fn *Function) bool {
+		if n++; n > 60 {
+			return false
+		}
+		in.Prototype(fn)
+		in.CopyCount(fn)
+		names = append(names, fn.Name, fn.Qualified)
+		if own := fn.Own(); own != nil {
+			body, _ := in.Body(fn)
+			for _, pc := range []uint64{fn.Entry, body, fn.Entry + 7} {
+				vars, _ := in.Params(own, pc)
+				locals, _ := in.Locals(own, pc)
+				for _, v := range append(vars, locals...) {
+					types.Declare(v.Type, v.Name)
+					walkType(v.Type, 0)
+					evalIfComputed(v.Place)
+				}
+				addrs = append(addrs, pc)
+			}
+		}
+		copies, _ := in.Copies(fn)
+		for i, c := range copies {
+			if i > 4 {
+				break
+			}
+			in.Params(c, c.Entry)
+			in.Locals(c, c.Entry)
+		}
+		return true
+	}
+	in.Functions(look)
+	n = 0
+	in.InlinedOnly(look)
+	for i, name := range names {
+		if i < 20 {
+			in.FunctionsNamed(name)
+			in.TypeNamed(name, nil)
+		}
+	}
+	for _, name := range []string{"struct shapes", "pair_t", "enum color", "int"} {
+		if list, err := in.TypesNamed(name); err == nil {
+			for _, t := range list {
+				walkType(t, 0)
+			}
+		}
+	}
+	for i, a := range addrs {
+		if i > 40 {
+			break
+		}
+		in.InstancesAt(a)
+		in.LineAt(a)
+		in.Frames().At(a)
+	}
+	in.SitesOf("plain.c", 50, 0)
+	in.LinesOf("plain.c")
+	in.Files()
+	in.Languages()
+	in.Frames().Each(func(Row) bool { return true })
+}
+
+func walkType(t *types.Type, depth int) {
+	if t == nil || depth > 6 {
+		return
+	}
+	t = t.Complete()
+	_ = t.String()
+	types.Declare(t, "x")
+	for i, f := range t.Fields {
+		if i < 50 {
+			walkType(f.Type, depth+1)
+		}
+	}
+	walkType(t.Elem, depth+1)
+}
+
+// evalIfComputed checks that a place's computation is well-formed.
+func evalIfComputed(p types.Place) {
+	evalPlace(fakeMachine{seed: 3}, p)
+	if p.Pointee != nil {
+		evalPlace(fakeMachine{seed: 3}, *p.Pointee)
+	}
+}
+
+// FuzzFrames reads damaged call frame information.
+func FuzzFrames(f *testing.F) {
+	seeds(f, func(file *objfile.File) {
+		b, _ := file.Data(".eh_frame")
+		h, _ := file.Data(".eh_frame_hdr")
+		f.Add(append([]byte(nil), b...), append([]byte(nil), h...), uint64(0x1180))
+	})
+	f.Fuzz(func(t *testing.T, frame, hdr []byte, pc uint64) {
+		start := time.Now()
+		s := fakeSections{".eh_frame": frame, ".eh_frame_hdr": hdr, ".debug_frame": frame}
+		for _, m := range []objfile.Machine{objfile.AMD64, objfile.AArch64} {
+			frames := NewFrames(s, s, m)
+			frames.At(pc)
+			n := 0
+			frames.Each(func(r Row) bool {
+				if r.Low >= r.High {
+					t.Errorf("row from %#x to %#x", r.Low, r.High)
+				}
+				frames.At(r.Low)
+				n++
+				return n < 1000
+			})
+		}
+		tooSlow(t, start, len(frame))
+	})
+}
+
+// FuzzExpression compiles damaged expressions.
+func FuzzExpression(f *testing.F) {
+	for _, e := range [][]byte{
+		{opReg0 + 5}, {opFbreg, 0x6c}, {opReg0, opPiece, 8, opReg0 + 3, opPiece, 8}, {opBreg0 + 7, 8, opDeref, opPlusUconst, 4, opStackValue},
+		{opEntryValue, 1, opReg0 + 5, opStackValue}, {opImplicitPointer, 1, 0, 0, 0, 0}, {opLit0 + 3, opConst1u, 9, opMul, opStackValue},
+		{opBreg0, 0, opConst1u, 0xff, opAnd, opLit0, opNe, opBra, 1, 0, opNop, opStackValue}, {opBitPiece, 8, 8}, {opSkip, 0xfd, 0xff},
+	} {
+		f.Add(e, uint64(0x1000))
+	}
+	f.Fuzz(func(t *testing.T, expr []byte, pc uint64) {
+		s := fakeSections{".debug_info": {8, 0, 0, 0, 4, 0, 0, 0, 0, 0, 8, 0}, ".debug_abbrev": {0}, ".debug_addr": expr}
+		in, err := New(Source{Path: "fuzz", Code: s, Machine: objfile.AMD64})
+		if err != nil {
+			t.Fatal(err)
+		}
+		u := in.main.unitList()[0]
+		u.load()
+		for _, entry := range []bool{true, false} {
+			e := &exprEnv{in: in, u: u, pc: pc, entry: entry}
+			e.base = e.cfa
+			evalIfComputed(e.place(expr))
+			e.value(expr)
+		}
+	})
+}
+
+// FuzzLines reads damaged line tables.
+func FuzzLines(f *testing.F) {
+	seeds(f, func(file *objfile.File) {
+		b, _ := file.Data(".debug_line")
+		str, _ := file.Data(".debug_line_str")
+		f.Add(append([]byte(nil), b...), append([]byte(nil), str...))
+	})
+	f.Fuzz(func(t *testing.T, line, str []byte) {
+		s := fakeSections{".debug_line": line, ".debug_line_str": str, ".debug_str": str}
+		u := &unit{f: &file{info: &Info{}, sec: s}, format: format{version: 5, addrSize: 8}, root: &root{}}
+		lt := &lineTable{u: u}
+		if lt.parse(line, 0) != nil {
+			return
+		}
+		lt.decode()
+		for i, r := range lt.rows {
+			if i < 100 {
+				lt.rowAt(r.addr)
+				lt.path(uint64(r.file))
+			}
+		}
+	})
+}
