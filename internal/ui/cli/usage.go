@@ -8,6 +8,14 @@ import (
 // usage is the help of the default command. It is written by hand, grouped by what one wants to do.
 func (a *app) usage(w io.Writer) {
 	fmt.Fprintf(w, usageText, a.name)
+	if a.name == "bpftrace" {
+		return
+	}
+	fmt.Fprintf(w, "\nCOMMANDS (%s help COMMAND tells more):\n", a.name)
+	for _, c := range commands() {
+		fmt.Fprintf(w, "    %-10s %s\n", c.name, c.make(a).Short)
+	}
+	fmt.Fprintf(w, "    %-10s %s\n", "completion", "Write a shell's completion script")
 }
 
 const usageText = `%[1]s - see inside running programs, with scripts in bpftrace's language
@@ -16,7 +24,7 @@ USAGE:
     %[1]s [flags] FILE [ARGS]       run a script file ("-": from stdin)
     %[1]s [flags] -e 'PROGRAM'      run this program
     %[1]s -l [PATTERN|FILE]         list probe points, or what a script attaches to
-    %[1]s COMMAND                   list, demo, doctor, completion, version
+    %[1]s COMMAND …                 see below
     named parameters of a script stand behind "--":  %[1]s FILE -- --name=value
 
 FLAGS:
