@@ -270,7 +270,7 @@ func (b *builder) jump(out *Block, n *node) {
 			b.errorf(n.span, "Probe return values can only be integers. Found %s", typestr(k.ty.t))
 			return
 		}
-		j.Value, _ = b.tryConvert(k, known(types.TInt64))
+		j.Value = castTo(b.expr(k), types.TInt64)
 	}
 	out.Stmts = append(out.Stmts, j)
 }

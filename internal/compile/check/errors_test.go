@@ -152,6 +152,10 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+func TestTuplesOfHugeNumbers(t *testing.T) {
+	expectError(t, `begin { if (((int64)pid, "x") == (18446744073709551615, "x")) { } }`, "Type mismatch for '=='")
+}
+
 func TestWarnings(t *testing.T) {
 	for src, want := range map[string]string{
 		`begin { $b = -1; let $a: uint16 = $b; print($a) }`: "Expression of type: int8 being cast to type: uint16. This may cause unexpected results.",

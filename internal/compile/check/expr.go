@@ -167,6 +167,8 @@ func (b *builder) binary(n *node, e E) Expr {
 			return b.mismatch(n)
 		}
 		return &Logic{e, n.str, b.expr(x), b.expr(y)}
+	case (n.str == "==" || n.str == "!=") && b.bothText(l, r):
+		return &Binary{e, n.str, b.textValue(x), b.textValue(y)}
 	case l.isPtr() || r.isPtr():
 		return b.pointerOp(n, e)
 	case l.numeric() && r.numeric():
@@ -190,8 +192,11 @@ func (b *builder) binary(n *node, e E) Expr {
 		if !ok {
 			return b.mismatch(n)
 		}
-		ex, _ := b.tryConvert(x, p)
-		ey, _ := b.tryConvert(y, p)
+		ex, okX := b.tryConvert(x, p)
+		ey, okY := b.tryConvert(y, p)
+		if !okX || !okY {
+			return b.mismatch(n)
+		}
 		return &Binary{e, n.str, ex, ey}
 	}
 	return &Binary{e, n.str, b.expr(x), b.expr(y)}
@@ -465,6 +470,9 @@ func (b *builder) index(n *node, e E) Expr {
 	x, idx := b.expr(k), castTo(b.expr(i), types.TUint64)
 	if x == nil || idx == nil {
 		return nil
+	}
+	if _, ok := b.elements(t.t); ok {
+		return b.listIndex(n, x, idx, e)
 	}
 	if t.isPtr() {
 		elem := x.Type().Elem
