@@ -217,7 +217,7 @@ func describe(k probe.Known, p *probe.Point, path string, pid int) Function {
 	if k.Func == nil {
 		return fn
 	}
-	if name := sourceName(k.Func); name != display {
+	if name := sourceName(k.Func, display); name != display {
 		fn.Name, fn.Called = name, false
 	}
 	sig, err := k.Info.Signature(k.Func)
@@ -241,11 +241,14 @@ func isResult(sig debuginfo.Signature, name string) bool {
 	return slices.ContainsFunc(sig.Results, func(r debuginfo.Var) bool { return r.Name == name && name != "" })
 }
 
-func sourceName(fn *debuginfo.Function) string {
-	if fn.Lang.HasScopes() && fn.Qualified != "" {
+func sourceName(fn *debuginfo.Function, display string) string {
+	switch {
+	case fn.Lang.HasScopes() && fn.Qualified != "":
 		return fn.Qualified
+	case fn.Lang == types.Go || strings.HasPrefix(display, fn.Name+"."):
+		return fn.Name // without what the compiler has put behind it
 	}
-	return fn.Name
+	return display
 }
 
 // frame tells where the caller's frame is at a point: at a function's entry the return address is on top of the stack

@@ -91,10 +91,7 @@ func Latency(fns []Function, o Options, diags *diag.List) Script {
 			continue
 		}
 		timed++
-		name := quoted(fn.Name)
-		if fn.Called {
-			name = "func"
-		}
+		name := quoted(fn.Name) // func is another value at the return
 		set := "@open[tid, (int64)(" + fn.Frame + "), " + name + "]"
 		s.line("\nuprobe:%s\n{", fn.Point)
 		if s.cond != nil {

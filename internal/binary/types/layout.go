@@ -1,0 +1,214 @@
+package types
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// LayoutLine is one line of a type's layout.
+type LayoutLine struct {
+	Text   string // as the language writes it, indented
+	Offset int    // in the whole type; -1: the line is no member
+	Bit    int    // of a bit-field: its lowest bit, from the byte at Offset
+	Size   int    // in bytes; of a bit-field in bits
+	Bits   bool   // it is a bit-field
+	Gap    int    // bytes in front of it that no member uses
+}
+
+// Layout writes a type as its language does, with the place of each member. Types without a name are written where they
+// are used; so are base classes with a name, as members.
+func Layout(t *Type) []LayoutLine {
+	t = t.Complete()
+	l := layout{left: maxDefined, lang: t.Lang()}
+	switch {
+	case t.Kind == Struct && t.Source != nil && t.Source.Variants != nil:
+		l.variants(t)
+	case t.Kind == Struct || t.Kind == Union:
+		l.open(t, "", 0, 0)
+		l.members(t, 0, 1)
+		l.close(t, 0)
+	case t.Kind == Enum:
+		l.enum(t)
+	default:
+		l.line(0, "%s", Declare(t, ""))
+	}
+	return l.lines
+}
+
+type layout struct {
+	lines []LayoutLine
+	left  int
+	lang  Language
+}
+
+func (l *layout) add(n LayoutLine) bool {
+	if l.left--; l.left < 0 {
+		return false
+	}
+	l.lines = append(l.lines, n)
+	return true
+}
+
+func (l *layout) line(depth int, format string, args ...any) bool {
+	return l.add(LayoutLine{Text: strings.Repeat("    ", depth) + fmt.Sprintf(format, args...), Offset: -1})
+}
+
+// word is the word that begins the definition of a type.
+func word(t *Type) string {
+	switch {
+	case t.Kind == Union:
+		return "union"
+	case t.Kind == Enum:
+		return "enum"
+	case t.Source != nil && t.Source.Class:
+		return "class"
+	}
+	return "struct"
+}
+
+// open writes the head of a type; name is that of a member of it.
+func (l *layout) open(t *Type, name string, depth, at int) bool {
+	head := word(t)
+	bare := strings.TrimPrefix(t.Name, head+" ")
+	indent := strings.Repeat("    ", depth)
+	text := ""
+	switch {
+	case l.lang == Go && depth == 0:
+		text = strings.TrimSpace("type "+bare) + " " + head + " {"
+	case l.lang == Go:
+		text = strings.TrimSpace(name+" "+head) + " {"
+	case bare == "" || depth > 0:
+		text = head + " {"
+	default:
+		text = head + " " + bare + " {"
+	}
+	n := LayoutLine{Text: indent + text, Offset: -1}
+	if depth == 0 {
+		n.Offset, n.Size = 0, t.Size
+	}
+	return l.add(n)
+}
+
+func (l *layout) close(t *Type, depth int) {
+	end := "};"
+	if l.lang == Go || l.lang == Rust {
+		end = "}"
+	}
+	l.line(depth, "%s", end)
+}
+
+// members writes the members of a type that lies at a place of the whole.
+func (l *layout) members(t *Type, at, depth int) {
+	used := 0 // bytes of t up to the end of the members so far
+	for _, f := range t.Fields {
+		n := LayoutLine{Offset: at + f.Offset, Size: f.Type.Size}
+		if t.Kind == Struct && f.Offset > used && f.BitSize == 0 && !t.hasVBases() {
+			n.Gap = f.Offset - used
+		}
+		end := f.Offset + f.Type.Size
+		if f.BitSize > 0 {
+			n.Bits, n.Bit, n.Size = true, f.BitOffset, f.BitSize
+			end = f.Offset + (f.BitOffset+f.BitSize+7)/8
+		}
+		used = max(used, end)
+		indent := strings.Repeat("    ", depth)
+		base, hole := unnamed(f.Type)
+		text := l.declare(f)
+		before, after, ok := strings.Cut(text, hole)
+		if base == nil || !ok || l.lang == Go || l.lang == Rust || depth > maxNesting || base.Kind == Enum {
+			n.Text = indent + text
+			if !l.add(n) {
+				return
+			}
+			continue
+		}
+		n.Text = indent + before + word(base) + " {"
+		if !l.add(n) {
+			return
+		}
+		inner := f.Type == base || f.Type.Complete() == base
+		if inner {
+			l.members(base, at+f.Offset, depth+1)
+		} else {
+			l.members(base, 0, depth+1) // an element's own offsets
+		}
+		l.line(depth, "}%s", after)
+	}
+	if t.Source != nil {
+		for _, v := range t.Source.VBases {
+			l.line(depth, "virtual %s; // where it lies only the object knows", Declare(v, ""))
+		}
+	}
+	if gap := t.Size - used; t.Kind == Struct && gap > 0 && used > 0 && !t.hasVBases() {
+		l.add(LayoutLine{Text: "", Offset: -1, Gap: gap})
+	}
+}
+
+func (t *Type) hasVBases() bool { return t.Source != nil && len(t.Source.VBases) > 0 }
+
+// declare writes one member.
+func (l *layout) declare(f Field) string {
+	switch l.lang {
+	case Go:
+		if f.Embedded {
+			return Declare(f.Type, "")
+		}
+		return Declare(f.Type, f.Name)
+	case Rust:
+		return Declare(f.Type, f.Name) + ","
+	}
+	text := Declare(f.Type, f.Name)
+	if f.BitSize > 0 {
+		text += " : " + strconv.Itoa(f.BitSize)
+	}
+	text += ";"
+	if f.Base {
+		text = strings.TrimSuffix(text, ";") + "; // base class"
+	}
+	return text
+}
+
+func (l *layout) enum(t *Type) {
+	l.add(LayoutLine{Text: strings.TrimSpace("enum "+strings.TrimPrefix(t.Name, "enum ")) + " {", Size: t.Size})
+	for _, e := range t.Enums {
+		value := strconv.FormatUint(uint64(e.Value), 10)
+		if t.Signed {
+			value = strconv.FormatInt(e.Value, 10)
+		}
+		if !l.line(1, "%s = %s,", e.Name, value) {
+			return
+		}
+	}
+	l.close(t, 0)
+}
+
+// variants writes an enum of Rust.
+func (l *layout) variants(t *Type) {
+	l.add(LayoutLine{Text: "enum " + t.Name + " {", Size: t.Size})
+	v := t.Source.Variants
+	if v.Discr.Type != nil {
+		l.add(LayoutLine{Text: "    // discriminant: " + Declare(v.Discr.Type, ""), Offset: v.Discr.Offset, Size: v.Discr.Type.Size})
+	}
+	for _, w := range v.List {
+		var held []string
+		for _, r := range w.Discrs {
+			text := strconv.FormatUint(r.Low, 10)
+			if r.High != r.Low {
+				text += "..=" + strconv.FormatUint(r.High, 10)
+			}
+			held = append(held, text)
+		}
+		if w.Default {
+			held = append(held, "any other")
+		}
+		if !l.line(1, "%s { // %s", w.Name, strings.Join(held, ", ")) {
+			return
+		}
+		if w.Type != nil {
+			l.members(w.Type.Complete(), w.Offset, 2)
+		}
+		l.line(1, "},")
+	}
+	l.close(t, 0)
+}
