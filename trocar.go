@@ -140,7 +140,7 @@ func Compile(ctx context.Context, o Options) (p *Program, err error) {
 	}
 	matched := probe.MatchAll(file.Probes, probe.Options{
 		PID: o.PID, ChildPID: childPID, Unsafe: o.Unsafe, Missing: p.setting("missing_probes"), MaxProbes: p.limit("max_probes"),
-		Filter: o.Filter, TraceableFunctions: o.TraceableFunctions, DebugDirs: o.DebugDirs, Prototype: p.kernel.prototype, Demangle: p.setting("cpp_demangle") != "0" && p.setting("cpp_demangle") != "false",
+		Filter: o.Filter, TraceableFunctions: o.TraceableFunctions, DebugDirs: o.DebugDirs, KernelType: p.kernel.named, Prototype: p.kernel.prototype, Demangle: p.setting("cpp_demangle") != "0" && p.setting("cpp_demangle") != "false",
 		NeedArgs: func(ap *syntax.AttachPoint) bool { return needs[ap].Args || needs[ap].Retval },
 		Names:    func(ap *syntax.AttachPoint) bool { return needs[ap].Name },
 	})
@@ -179,7 +179,7 @@ var ErrNoProbes = errors.New("no probes to attach")
 func (p *Program) parse(diags *diag.List) (*syntax.File, error) {
 	src := &diag.Source{Name: p.opts.ScriptName, Text: p.opts.Script}
 	file := syntax.Load(src, syntax.ParseOptions{
-		Params:  p.opts.Params,
+		Params: p.opts.Params,
 		Include: syntax.IncludeOptions{
 			Dirs: p.opts.IncludeDirs, Files: p.opts.Includes, System: syntax.SystemIncludeDirs(kernel.Release()), HaveBTF: kernelHasTypes(),
 		},

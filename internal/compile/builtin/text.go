@@ -6,7 +6,7 @@ var text = []Func{
 	{
 		ID: "str", Names: []string{"str"}, Min: 1, Max: 2, Group: Strings,
 		Variants: []string{"string str(char *p [, uint64 length])"},
-		Doc: `Reads a string that ends with a NUL from memory, at most length bytes, and never more than max_strlen (1024) with the NUL.
+		Doc: `Reads a string that ends with a NUL from memory, at most length bytes with the NUL, and never more than max_strlen (1024).
 A string that was longer is shown with str_trunc_trailer ("..") behind it. str($1) is a positional parameter as text.`,
 	},
 	{

@@ -393,7 +393,7 @@ func (in *interp) call(e *check.Call) []byte {
 	case "str":
 		n := t.Size
 		if len(e.Args) > 1 {
-			n = int(min(uint64(n), in.num(arg(1))))
+			n = int(max(min(uint64(n), in.num(arg(1))), 1)) - 1 // it counts the NUL
 		}
 		if arg(0).Type().Kind == types.String {
 			s := cstring(in.eval(arg(0)))

@@ -210,7 +210,8 @@ func (g *gen) strInto(dst memory, e *check.Call, t *types.Type) {
 	b.Do(asm.FnProbeReadKernel, g.addr(dst), ir.R(n), g.addr(tmp))
 }
 
-// strRead reads at most size characters and a NUL, and gives the number of bytes with the NUL.
+// strRead reads at most size characters and a NUL, and gives the number of bytes with the NUL. A length that str() was given
+// counts the NUL.
 func (g *gen) strRead(dst, src memory, limit ir.Reg, constant, size int, e *check.Call) ir.Reg {
 	b := g.b
 	most := ir.I(int64(size + 1))
@@ -218,13 +219,15 @@ func (g *gen) strRead(dst, src memory, limit ir.Reg, constant, size int, e *chec
 	case constant < 0:
 		most = ir.I(1)
 	case constant > 0:
-		most = ir.I(int64(min(constant, size) + 1))
+		most = ir.I(int64(min(constant, size+1)))
 	case limit != ir.NoReg:
-		fits := b.Label()
+		fits, some := b.Label(), b.Label()
 		b.IfImm(ir.LE, limit, int64(size), fits)
 		b.SetImm(limit, int64(size))
 		b.Bind(fits)
-		b.ApplyImm(ir.Add, limit, 1)
+		b.IfImm(ir.NE, limit, 0, some)
+		b.SetImm(limit, 1)
+		b.Bind(some)
 		most = ir.R(limit)
 	}
 	if t := e.Args[0].Expr.Type(); t.Kind == types.Array && src.direct() {
@@ -364,14 +367,17 @@ func (g *gen) prefixConst(m memory, s string, n, size int, unequal ir.Label) {
 	}
 }
 
-// limitTo applies the length that str() was given to one that the value itself has.
+// limitTo applies the length that str() was given, which counts a NUL, to one that the value itself has.
 func (g *gen) limitTo(n ir.Reg, e *check.Call) {
 	if len(e.Args) < 2 || e.Args[1].Expr == nil {
 		return
 	}
 	b := g.b
-	fits := b.Label()
-	limit := g.scalar(e.Args[1].Expr)
+	fits, some := b.Label(), b.Label()
+	limit := b.Copy(g.scalar(e.Args[1].Expr))
+	b.IfImm(ir.EQ, limit, 0, some)
+	b.ApplyImm(ir.Sub, limit, 1)
+	b.Bind(some)
 	b.If(ir.LE, n, limit, fits)
 	b.Set(n, limit)
 	b.Bind(fits)

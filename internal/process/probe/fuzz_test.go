@@ -71,7 +71,7 @@ func FuzzOperand(f *testing.F) {
 func FuzzFormat(f *testing.F) {
 	f.Add("\tfield:char comm[16];\toffset:8;\tsize:16;\tsigned:0;\n\tfield:__data_loc char[] name;\toffset:24;\tsize:4;\tsigned:0;\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		r, err := parseFormat(event{"a", "b"}, text)
+		r, err := parseFormat(event{"a", "b"}, text, nil)
 		if err != nil {
 			return
 		}

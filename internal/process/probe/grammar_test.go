@@ -342,7 +342,7 @@ format:
 	field:struct odd thing;	offset:56;	size:24;	signed:0;
 
 print fmt: "field:int no;"
-`)
+`, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -363,6 +363,55 @@ print fmt: "field:int no;"
 	}
 	if record.Size != 80 {
 		t.Errorf("size %d", record.Size)
+	}
+}
+
+// TestRecordTypes reads declarations of fields whose types are the kernel's.
+func TestRecordTypes(t *testing.T) {
+	reason := &types.Type{Kind: types.Enum, Name: "enum reason", Size: 4, Align: 4}
+	known := map[string]*types.Type{
+		"enum reason": reason, "enum narrow": {Kind: types.Enum, Name: "enum narrow", Size: 1}, "key_t": types.TInt32,
+		"struct pair": {Kind: types.Struct, Name: "struct pair", Size: 8, Fields: []types.Field{{Name: "a", Type: types.TInt32}}},
+		"siginfo_t":   {Kind: types.Struct, Name: "siginfo_t", Size: 128},
+	}
+	for _, tt := range []struct {
+		line, want string
+	}{
+		{"field:const char *const * argv;	offset:8;	size:8;	signed:0;", "char * *"},
+		{"field:const void *const p;	offset:8;	size:8;	signed:0;", "void *"},
+		{"field:const void* p;	offset:8;	size:8;	signed:0;", "void *"},
+		{"field:const char __user * name;	offset:8;	size:8;	signed:0;", "char *"},
+		{`field:const char __attribute__((btf_type_tag("user"))) * name;	offset:8;	size:8;	signed:0;`, "char *"},
+		{"field:struct pair * p;	offset:8;	size:8;	signed:0;", "struct pair *"},
+		{"field:struct pair * * p;	offset:8;	size:8;	signed:0;", "struct pair * *"},
+		{"field:siginfo_t * p;	offset:8;	size:8;	signed:0;", "siginfo_t *"},
+		{"field:key_t * p;	offset:8;	size:8;	signed:0;", "int32 *"},
+		{"field:unknown_t * p;	offset:8;	size:8;	signed:0;", "void *"},
+		{"field:unsigned long * p;	offset:8;	size:8;	signed:0;", "uint64 *"},
+		{"field:enum reason r;	offset:8;	size:4;	signed:0;", "enum reason"},
+		{"field:enum reason r[2];	offset:8;	size:8;	signed:0;", "enum reason[2]"},
+		{"field:enum missing r;	offset:8;	size:4;	signed:0;", "enum missing"},
+		{"field:enum narrow r;	offset:8;	size:4;	signed:0;", "enum narrow"}, // an integer: the sizes contradict each other
+		{"field:__data_loc unsigned int[] list;	offset:8;	size:4;	signed:0;", "uint32 *"},
+		{"field:__data_loc unknown_t[] list;	offset:8;	size:4;	signed:0;", "void *"},
+		{"field:__data_loc char[] s;	offset:8;	size:4;	signed:0;", "char *"},
+	} {
+		r := recordTypes{types.User, func(name string) *types.Type { return known[name] }}
+		f, _, err := r.field(tt.line)
+		if err != nil || f.Type.String() != tt.want {
+			t.Errorf("%s: %s %v, not %s", tt.line, f.Type, err, tt.want)
+		}
+		if kernel := f.Type.Kind == types.Pointer && f.Type.Space == types.Kernel; kernel != f.DataLoc {
+			t.Errorf("%s: points to %d", tt.line, f.Type.Space)
+		}
+		if f.Type.Kind == types.Enum && f.Type != reason {
+			t.Errorf("%s: %+v", tt.line, f.Type)
+		}
+	}
+	r := recordTypes{types.User, func(name string) *types.Type { return known[name] }}
+	f, _, _ := r.field("field:struct pair * p;	offset:8;	size:8;	signed:0;")
+	if f.Type.Elem.Complete() != known["struct pair"] {
+		t.Error("what a pointer points to is not completed")
 	}
 }
 

@@ -52,6 +52,10 @@ type Point struct {
 	Skip   int    // bytes from the place that was asked for to Offset, an equivalent and cheaper instruction: to be taken off the instruction pointer
 	// Inlined marks a place where the function was inlined: the code around it is another's.
 	Inlined bool
+	// AtReturn, Uretprobe: the place is an instruction with which the function returns, and is probed itself. The return
+	// address is on top of the stack.
+	AtReturn bool
+	Go       *GoRuntime // in Go code
 	RefCtr  uint64 // USDT: file offset of the semaphore, 0: none
 	PID     int    // only this process; 0: all
 
@@ -73,6 +77,7 @@ type Point struct {
 type Scope struct {
 	Args      []Var         // by name: `args.x`
 	Retval    *Var          // typed result, where known
+	Results   []string      // Go: the names of the results; if there are several, Retval is a struct of them
 	ArgN      []types.Place // USDT: arg0, arg1 …; nil: by the C calling convention
 	ArgNTypes []*types.Type // beside ArgN
 	// ArgsType is the whole of `args` when it is a struct in kernel memory (tracepoint records): fields at offsets of

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"trocar/internal/binary/types"
@@ -115,7 +114,7 @@ func matchTracepoint(m *matcher, s *spec) []*Point {
 	for _, e := range found {
 		p := &Point{Kind: Tracepoint, Name: "tracepoint:" + e.category + ":" + e.name, Category: e.category, Event: e.name, PID: m.pid()}
 		if need {
-			t, err := eventRecord(e)
+			t, err := eventRecord(e, m.opts.KernelType)
 			if err != nil {
 				m.diags.Warnf(s.ap.Span, "the fields of %s cannot be read: %s", p.Name, err)
 			} else {
@@ -170,7 +169,7 @@ func (m *matcher) noTracefs(s *spec, err error) {
 const maxFormat = 1 << 20
 
 // eventRecord reads the type of an event's record from its format file.
-func eventRecord(e event) (*types.Type, error) {
+func eventRecord(e event, named func(string) *types.Type) (*types.Type, error) {
 	f, err := os.Open(filepath.Join(tracefs("events"), e.category, e.name, "format"))
 	if err != nil {
 		return nil, err
@@ -185,27 +184,27 @@ func eventRecord(e event) (*types.Type, error) {
 			break
 		}
 	}
-	return parseFormat(e, string(text))
+	return parseFormat(e, string(text), named)
 }
 
 // parseFormat reads lines of the form
 //
 //	field:unsigned short common_type;	offset:0;	size:2;	signed:0;
 //
-// of Documentation/trace/events.rst, section 2.2.
-func parseFormat(e event, text string) (*types.Type, error) {
+// of Documentation/trace/events.rst, section 2.2. Types of the kernel are looked up by named (nil: there are none).
+func parseFormat(e event, text string, named func(string) *types.Type) (*types.Type, error) {
 	t := &types.Type{Kind: types.Struct, Name: "struct " + e.category + ":" + e.name, Align: 1}
 	// Pointers in records of system calls are the caller's.
-	space := types.Kernel
+	r := recordTypes{types.Kernel, named}
 	if e.category == "syscalls" {
-		space = types.User
+		r.space = types.User
 	}
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		if !strings.HasPrefix(line, "field:") {
 			continue
 		}
-		f, size, err := parseField(line, space)
+		f, size, err := r.field(line)
 		if err != nil {
 			return nil, err
 		}
@@ -216,114 +215,4 @@ func parseFormat(e event, text string) (*types.Type, error) {
 		return nil, fmt.Errorf("no fields are described")
 	}
 	return t, nil
-}
-
-// maxRecord is the largest record the kernel makes (PERF_MAX_TRACE_SIZE is 8192).
-const maxRecord = 1 << 16
-
-func parseField(line string, space types.Space) (f types.Field, size int, err error) {
-	part := func(key string) string {
-		_, rest, _ := strings.Cut(line, key)
-		value, _, _ := strings.Cut(rest, ";")
-		return value
-	}
-	decl := part("field:")
-	offset, err1 := strconv.Atoi(part("offset:"))
-	size, err2 := strconv.Atoi(part("size:"))
-	if err1 != nil || err2 != nil || offset < 0 || size < 0 || offset+size > maxRecord {
-		return f, 0, fmt.Errorf("cannot be understood: %q", line)
-	}
-	signed := part("signed:") == "1"
-	i := strings.LastIndexAny(decl, " \t*")
-	if i < 0 {
-		return f, 0, fmt.Errorf("cannot be understood: %q", line)
-	}
-	typ, name := strings.TrimSpace(decl[:i+1]), decl[i+1:]
-	f.Offset = offset
-
-	length := -1
-	if j := strings.IndexByte(name, '['); j >= 0 {
-		length = 0
-		if n, err := strconv.Atoi(strings.TrimSuffix(name[j+1:], "]")); err == nil {
-			length = n
-		}
-		name = name[:j]
-	}
-	f.Name = name
-	switch {
-	case strings.HasPrefix(typ, "__data_loc"), strings.HasPrefix(typ, "__rel_loc"):
-		if strings.HasPrefix(typ, "__rel_loc") {
-			// Relative to the field itself: not the form that DataLoc stands for.
-			f.Type = types.IntOf(4, false)
-			break
-		}
-		elem := types.TChar
-		if word := strings.TrimSuffix(strings.TrimSpace(strings.TrimPrefix(typ, "__data_loc")), "[]"); word != "char" {
-			elem = namedInt(strings.TrimSpace(word), 1, false)
-		}
-		f.Type, f.DataLoc = types.PointerTo(elem, types.Kernel), true
-	case length >= 0:
-		// The elements' size is not told, but follows from the number.
-		if length == 0 || size%length != 0 {
-			f.Type = types.ArrayOf(types.TUint8, size)
-			break
-		}
-		n := size / length
-		switch {
-		case typ == "char" && n == 1:
-			f.Type = types.ArrayOf(types.TChar, length)
-		case n == 1 || n == 2 || n == 4 || n == 8:
-			f.Type = types.ArrayOf(namedInt(typ, n, signed), length)
-		default:
-			f.Type = types.ArrayOf(types.TUint8, size)
-		}
-	case strings.HasSuffix(typ, "*") && size == 8:
-		f.Type = types.PointerTo(pointee(strings.TrimSpace(strings.TrimSuffix(typ, "*"))), space)
-	case size == 1 || size == 2 || size == 4 || size == 8:
-		f.Type = namedInt(typ, size, signed)
-	default:
-		f.Type = types.ArrayOf(types.TUint8, size)
-	}
-	return f, size, nil
-}
-
-// namedInt is an integer with the name that the kernel uses for it.
-func namedInt(name string, size int, signed bool) *types.Type {
-	if name == "bool" && size == 1 {
-		return types.TBool
-	}
-	if name == "char" && size == 1 {
-		return types.TChar
-	}
-	return &types.Type{Kind: types.Int, Name: name, Size: size, Align: size, Signed: signed}
-}
-
-// pointee is what a pointer of a record points to, as far as its name tells.
-func pointee(name string) *types.Type {
-	name = strings.TrimSpace(strings.TrimPrefix(name, "const "))
-	switch {
-	case name == "char":
-		return types.TChar
-	case name == "void", strings.HasSuffix(name, "*"):
-		return types.TVoid
-	case strings.HasPrefix(name, "struct "), strings.HasPrefix(name, "union "):
-		k := types.Struct
-		if name[0] == 'u' {
-			k = types.Union
-		}
-		return &types.Type{Kind: k, Name: name, Incomplete: true}
-	}
-	for _, t := range []struct {
-		name string
-		size int
-		sign bool
-	}{
-		{"int", 4, true}, {"unsigned int", 4, false}, {"long", 8, true}, {"unsigned long", 8, false}, {"short", 2, true},
-		{"size_t", 8, false}, {"u8", 1, false}, {"u16", 2, false}, {"u32", 4, false}, {"u64", 8, false}, {"loff_t", 8, true},
-	} {
-		if t.name == name {
-			return types.IntOf(t.size, t.sign)
-		}
-	}
-	return types.TVoid
 }
