@@ -136,7 +136,18 @@ func (n *names) UserStack(tgid uint32, point int, caller uint64, addrs []uint64,
 		addrs[0] -= uint64(n.r.code.Points[point].Skip)
 		h.IP = addrs[0] + uint64(n.r.code.Points[point].Skip)
 	}
-	return n.symbols.Stack(nil, h, addrs)
+	return n.symbols.Stack(nil, h, plausible(addrs))
+}
+
+// plausible leaves out what can't be code: in programs without frame pointers the kernel's walk goes on into data. The first
+// page is never mapped, and no user address has more than 47 bits (56 with five-level paging, which must be asked for).
+func plausible(addrs []uint64) []uint64 {
+	for i, a := range addrs {
+		if i > 0 && (a < 4096 || a >= 1<<47) {
+			return addrs[:i]
+		}
+	}
+	return addrs
 }
 
 // KernelStack names kernel frames.
