@@ -24,6 +24,8 @@ type Source struct {
 	Machine objfile.Machine // tells the names and meaning of registers
 	// Open opens the other files that debug info names: .dwo, .dwp and the common file of dwz. Nil: they are not read.
 	Open func(path string) (Sections, error)
+	// Fetch gets a debug file by its build id and returns its path. Nil: none are fetched.
+	Fetch func(buildID string) (string, error)
 	// Roots are put before the paths that debug info names ("/proc/PID/root"), and tried in order; none: as they are.
 	Roots []string
 }

@@ -1,22 +1,51 @@
 package debuginfo
 
 import (
+	"context"
 	"fmt"
+	"os"
 
 	"trocar/internal/binary/objfile"
 )
 
-// Open reads the DWARF of an opened program or library: its own, else that of its separate debug file.
+// Open reads the DWARF of an opened program or library: its own, else that of its separate debug file, else what the
+// servers in DEBUGINFOD_URLS have for it. Only where that is set does it use the network.
 func Open(f *objfile.File) (*Info, error) {
+	return OpenWith(f, DebuginfodFrom(os.Getenv))
+}
+
+// OpenWith is Open with given servers; nil: none.
+func OpenWith(f *objfile.File, servers *Debuginfod) (*Info, error) {
 	src := Source{Path: f.Path(), Code: f, Machine: f.Machine(), Open: openSections}
-	if !hasDWARF(f) {
-		d := f.Debug()
-		if d == nil || !hasDWARF(d) {
-			return nil, fmt.Errorf("%s: %w", f.Path(), ErrNone)
-		}
-		src.Debug, src.DebugAt = d, d.Path()
+	if servers != nil {
+		src.Fetch = func(buildID string) (string, error) { return servers.DebugFile(context.Background(), buildID) }
 	}
-	return New(src)
+	if hasDWARF(f) {
+		return New(src)
+	}
+	if d := f.Debug(); d != nil && hasDWARF(d) {
+		src.Debug, src.DebugAt = d, d.Path()
+		return New(src)
+	}
+	if id := f.BuildID(); servers != nil && id != "" {
+		path, err := src.Fetch(id)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w: %w", f.Path(), ErrNone, err)
+		}
+		d, err := objfile.Open(path)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w: %w", f.Path(), ErrNone, err)
+		}
+		src.Debug, src.DebugAt = d, path
+		in, err := New(src)
+		if err != nil {
+			d.Close()
+			return nil, err
+		}
+		in.split.open = append(in.split.open, d)
+		return in, nil
+	}
+	return nil, fmt.Errorf("%s: %w", f.Path(), ErrNone)
 }
 
 // hasDWARF tells whether a file has debug info of its own.

@@ -2,6 +2,7 @@ package debuginfo
 
 import (
 	"bytes"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -51,9 +52,7 @@ func (in *Info) openPath(path string) (Sections, string, error) {
 		}
 		s, err := in.src.Open(at)
 		if err == nil {
-			if c, ok := s.(io.Closer); ok {
-				in.split.open = append(in.split.open, c)
-			}
+			in.adopt(s)
 			return s, at, nil
 		}
 		if first == nil {
@@ -61,6 +60,13 @@ func (in *Info) openPath(path string) (Sections, string, error) {
 		}
 	}
 	return nil, "", first
+}
+
+// adopt has a file closed with the Info.
+func (in *Info) adopt(s Sections) {
+	if c, ok := s.(io.Closer); ok {
+		in.split.open = append(in.split.open, c)
+	}
 }
 
 // openSplit finds the unit that has the entries of a skeleton: in the program's .dwp, or in its own .dwo file.
@@ -336,6 +342,18 @@ func (in *Info) openAlt() error {
 		if first == nil {
 			first = err
 		}
+	}
+	if in.src.Fetch != nil && len(id) > 0 {
+		path, err := in.src.Fetch(hex.EncodeToString(id))
+		if err == nil {
+			var sec Sections
+			if sec, err = in.src.Open(path); err == nil {
+				in.adopt(sec)
+				in.main.alt = in.newFile(path, sec)
+				return nil
+			}
+		}
+		first = err
 	}
 	return fmt.Errorf("parts of the debug info of %s are in %s, which cannot be read: %w", in.src.DebugAt, name, first)
 }
