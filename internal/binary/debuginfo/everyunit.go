@@ -75,6 +75,7 @@ func (in *Info) everyUnit(visit func(s *scanner, u *unit) bool) error {
 		defer close(units)
 		defer objfile.Guard(&err)()
 		for _, u := range list {
+			in.passed(u)
 			if u.typeOff == 0 {
 				full, splitErr := u.full(in) // may open files: not by the workers
 				if splitErr == nil {
@@ -101,6 +102,23 @@ func (in *Info) everyUnit(visit func(s *scanner, u *unit) bool) error {
 		}
 	}
 	return err
+}
+
+// evictAfter is how much debug info is gone through before the memory of its pages is given back.
+const evictAfter = 32 << 20
+
+// passed counts a unit that a scan comes to. Without it, a scan would end with the whole file in memory.
+func (in *Info) passed(u *unit) {
+	in.scanned += u.end - u.off
+	if in.scanned < evictAfter {
+		return
+	}
+	in.scanned = 0
+	for _, f := range in.files {
+		if m, ok := f.sec.(interface{ Evict() }); ok {
+			m.Evict()
+		}
+	}
 }
 
 // nameHash hashes names for the indexes.

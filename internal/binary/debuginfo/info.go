@@ -42,6 +42,7 @@ type Info struct {
 
 	kept     []*unit // units with heavy data, oldest first
 	keptSize int
+	scanned  int // bytes of debug info since the last eviction
 
 	partialOnce  sync.Once
 	partialLangs map[*unit]types.Language

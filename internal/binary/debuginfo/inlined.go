@@ -180,8 +180,13 @@ func (in *Info) inlineCounts() (*inlineIndex, error) {
 	}
 	sortKeys(keys)
 	x := &inlineIndex{count: make(map[uint64]int)}
+	var last *unit
 	for _, key := range keys {
 		if d, ok := in.entry(key); ok {
+			if d.u != last {
+				last = d.u
+				in.passed(d.u)
+			}
 			x.count[in.identity(d, nil)] += total[key]
 		}
 	}

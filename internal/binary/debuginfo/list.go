@@ -113,6 +113,7 @@ func (in *Info) functionsOf(u *unit) []*Function {
 	if u.typeOff != 0 {
 		return nil
 	}
+	in.passed(u)
 	u, err := u.full(in)
 	if err != nil || u.load().err != nil {
 		return nil

@@ -16,6 +16,9 @@ func Open(f *objfile.File) (*Info, error) {
 
 // OpenWith is Open with given servers; nil: none.
 func OpenWith(f *objfile.File, servers *Debuginfod) (*Info, error) {
+	if f.Type() != objfile.TypeExec && f.Type() != objfile.TypeDyn {
+		return nil, fmt.Errorf("%s: %w: it is not linked, so nothing in it has an address", f.Path(), ErrNone)
+	}
 	src := Source{Path: f.Path(), Code: f, Machine: f.Machine(), Open: openSections}
 	if servers != nil {
 		src.Fetch = func(buildID string) (string, error) { return servers.DebugFile(context.Background(), buildID) }

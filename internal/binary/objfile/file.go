@@ -191,6 +191,14 @@ func (f *File) Close() error {
 	return unix.Munmap(data)
 }
 
+// Evict gives the memory back that reading large parts of the file took: pages are read again when they are needed.
+// Views stay valid.
+func (f *File) Evict() {
+	if f.mapped != nil {
+		_ = unix.Madvise(f.mapped, unix.MADV_DONTNEED) // of a file, only the page tables forget it
+	}
+}
+
 // Path is the path given to Open.
 func (f *File) Path() string { return f.path }
 
