@@ -114,6 +114,16 @@ func (t *Type) List() (View, bool) {
 	return View{}, false
 }
 
+// Elements tells how to reach what an index counts: the elements of a List, or the characters of a Text.
+func (t *Type) Elements() (View, bool) {
+	if v, ok := t.List(); ok {
+		return v, true
+	}
+	v, ok := t.Text()
+	v.Elem = IntOf(max(v.Unit, 1), false)
+	return v, ok
+}
+
 // of fills in the element that a data pointer points to.
 func (v View) of(t *Type, data string, ok bool) (View, bool) {
 	if f, found := t.Field(data); ok && found && f.Type.Kind == Pointer {

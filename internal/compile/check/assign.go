@@ -20,7 +20,7 @@ func (inf *inferrer) visitSetVar(n *node) {
 			inf.errorf(n.span, "Value '%s' cannot be assigned to a scratch variable.", typestr(in[0].t))
 			return ty{}
 		}
-		return inf.assignVar(v, in[0], n)
+		return inf.assignVar(v, inf.textual(in[0]), n)
 	}, &n.kids[0].slot)
 }
 
@@ -62,7 +62,7 @@ func (inf *inferrer) visitSetMap(n *node) {
 	rhs := n.kids[1]
 	inf.visit(rhs)
 	inf.solver.rule(&m.val, func(in []ty) ty {
-		t := in[0]
+		t := inf.textual(in[0])
 		if !assignable(t, m.val.ty, true) {
 			inf.refuseAggregate(n, t)
 			return ty{}

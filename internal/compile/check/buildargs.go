@@ -132,8 +132,8 @@ func (b *builder) stringArg(k *node) Expr {
 		return nil
 	}
 	switch t := k.ty; {
-	case t.isStr():
-		return b.expr(k)
+	case t.isStr(), isTextValue(t.t):
+		return b.textValue(k)
 	case t.isPtr():
 		str := &Call{E: E{types.StringOf(b.cfg.MaxStrlen), k.span}, Fn: builtin.Lookup("str")}
 		str.Args = []Arg{{Expr: b.pointerArg(k, types.TInt8)}}

@@ -21,6 +21,12 @@ func (b *builder) tryConvert(n *node, to ty) (e Expr, ok bool) {
 		return castTo(b.expr(n), target), true
 	case same(from.t, to.t):
 		return b.expr(n), true
+	case to.isStr() && isTextValue(from.t):
+		x := b.textValue(n)
+		if x == nil || x.Type().Size > to.t.Size {
+			return x, false
+		}
+		return castTo(x, target), true
 	case from.t.Kind != to.t.Kind:
 		return b.expr(n), false
 	}

@@ -471,7 +471,7 @@ func (b *builder) index(n *node, e E) Expr {
 	if x == nil || idx == nil {
 		return nil
 	}
-	if _, ok := b.elements(t.t); ok {
+	if _, ok := elements(t.t); ok {
 		return b.listIndex(n, x, idx, e)
 	}
 	if t.isPtr() {

@@ -294,6 +294,7 @@ func (inf *inferrer) visitTuple(n *node) {
 	inf.solver.rule(&n.slot, func(in []ty) ty {
 		elems := make([]*types.Type, len(in))
 		for i, t := range in {
+			t = inf.textual(t)
 			elems[i] = t.t
 			switch {
 			case t.castable():
@@ -326,7 +327,7 @@ func (inf *inferrer) visitKey(m *mapState, key, at *node) {
 
 func (inf *inferrer) keyRule(m *mapState, key, at *node) {
 	inf.solver.rule(&m.key, func(in []ty) ty {
-		t := in[0]
+		t := inf.textual(in[0])
 		if !assignable(t, m.key.ty, false) {
 			inf.errorf(at.span, "Value '%s' cannot be used as a map key.", typestr(t.t))
 			return ty{}
@@ -376,7 +377,7 @@ func (inf *inferrer) visitIf(n *node) {
 	inf.visitAll(n.kids)
 	for i := 1; i <= 2; i++ {
 		inf.solver.rule(&n.slot, func(in []ty) ty {
-			p, ok := promote(n.ty, in[0])
+			p, ok := promote(n.ty, inf.textual(in[0]))
 			if !ok {
 				left, right := typestr(in[0].t), typestr(n.ty.t)
 				if i == 2 {

@@ -23,6 +23,9 @@ func (inf *inferrer) binaryType(n *node, l, r ty) ty {
 	if l.isBool() && r.isBool() {
 		return known(types.TBool)
 	}
+	if compares(n.str) && inf.bothText(l, r) {
+		return known(types.TBool)
+	}
 	if l.isPtr() || r.isPtr() {
 		return inf.pointerOp(n, l, r)
 	}
@@ -135,7 +138,10 @@ func tupleElem(x ty, i uint64) ty {
 
 func (inf *inferrer) indexType(n *node, x ty) ty {
 	var elem *types.Type
+	list, isList := elements(x.t)
 	switch {
+	case isList:
+		elem = elemType(inf.complete(list.Elem))
 	case x.is(types.Array), x.isPtr():
 		elem = elemType(inf.complete(x.t.Elem))
 	case x.isStr():
@@ -190,6 +196,10 @@ func (inf *inferrer) fieldType(n *node, x ty) ty {
 		} else {
 			hintNear(inf.errorf(n.span, "Struct/union of type '%s' does not contain a field named '%s'", typestr(t), n.str), n.str, fieldNames(t))
 		}
+		return ty{}
+	}
+	if f.Type.Kind == types.Void && n.kids[0].op == opRetval {
+		inf.errorf(n.span, "the result '%s' is not available: %s", n.str, f.Type.Name)
 		return ty{}
 	}
 	if space == types.AnySpace {

@@ -153,7 +153,7 @@ func (inf *inferrer) rewriteCall(n *node) bool {
 func (c *checker) stringLike(n *node) bool {
 	t := n.ty
 	switch {
-	case t.isStr():
+	case t.isStr(), isTextValue(t.t):
 		return true
 	case t.is(types.Array):
 		if isInt(t.t.Elem) && t.t.Elem.Size == 1 && t.t.Elem.Signed {

@@ -232,6 +232,27 @@ func (g *gen) viewOf(v types.View, src memory, span diag.Span) (p, n ir.Reg) {
 	return p, b.Copy(n)
 }
 
+// listElement is the memory of a list's element. One beyond the end is nowhere, so that it reads as zero.
+func (g *gen) listElement(e *check.Index) memory {
+	b := g.b
+	v, ok := e.X.Type().Elements()
+	if !ok {
+		refuse(e.Span, "internal: no elements in a value of type %s", e.X.Type())
+	}
+	p, n := g.viewOf(v, g.place(e.X), e.Span)
+	i := b.Copy(g.scalar(e.I))
+	inside, end := b.Label(), b.Label()
+	b.If(ir.LT, i, n, inside)
+	g.runtimeError("Array access out of bounds. This can lead to unexpected results.", e.Span)
+	b.SetImm(p, 0)
+	b.Jump(end)
+	b.Bind(inside)
+	b.ApplyImm(ir.Mul, i, int64(v.Elem.Size))
+	b.Apply(ir.Add, p, i)
+	b.Bind(end)
+	return memory{space: inUser, base: p}
+}
+
 // readN reads n bytes at p, at most limit.
 func (g *gen) readN(dst memory, p, n ir.Reg, limit int, span diag.Span) {
 	b := g.b

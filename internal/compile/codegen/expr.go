@@ -363,6 +363,9 @@ func (g *gen) indexPlace(e *check.Index) memory {
 	b := g.b
 	t := e.X.Type()
 	k, fixed := e.I.(*check.Const)
+	if t.Kind == types.Struct {
+		return g.listElement(e)
+	}
 	if t.Kind == types.Pointer {
 		m := pointee(t, g.scalar(e.X))
 		if fixed {
@@ -417,7 +420,7 @@ func (g *gen) bound(i ir.Reg, n int) {
 func (g *gen) indexScalar(e *check.Index) ir.Reg {
 	b := g.b
 	t := e.X.Type()
-	if _, fixed := e.I.(*check.Const); fixed || t.Kind == types.Pointer || t.Len < 0 {
+	if _, fixed := e.I.(*check.Const); fixed || t.Kind == types.Pointer || t.Kind == types.Struct || t.Len < 0 {
 		return g.load(g.indexPlace(e), e.T.Size, e.T.Signed, e.Span)
 	}
 	i := g.scalar(e.I)

@@ -1,0 +1,77 @@
+package check
+
+import (
+	"trocar/internal/binary/types"
+	"trocar/internal/compile/builtin"
+)
+
+// Strings and lists of the traced program's language (std::string, Go's slices, Rust's Vec …) lie in memory as structures
+// that point elsewhere. Where a script keeps or compares such a string it means the text, and where it counts it means the
+// elements.
+
+// behindReference is the type of a value, through a reference of C++ or Rust.
+func behindReference(t *types.Type) *types.Type {
+	if elem, ok := t.Referenced(); ok {
+		return elem
+	}
+	return t
+}
+
+// isTextValue tells whether a value of the type is a string of the program's language, of single bytes, or a reference to one.
+func isTextValue(t *types.Type) bool {
+	if t == nil || t.Kind != types.Struct && t.Kind != types.Pointer {
+		return false
+	}
+	v, ok := behindReference(t).Complete().Text()
+	return ok && v.Unit == 1
+}
+
+// textual is the type in which a value is kept: a string of the program's language as a string.
+func (c *checker) textual(t ty) ty {
+	if !isTextValue(t.t) {
+		return t
+	}
+	return in(types.StringOf(c.cfg.MaxStrlen), types.Kernel)
+}
+
+// bothText tells whether an operator is between two strings of which at least one is the program's.
+func (c *checker) bothText(l, r ty) bool {
+	return (isTextValue(l.t) || isTextValue(r.t)) && c.textual(l).isStr() && c.textual(r).isStr()
+}
+
+// textValue builds a string of one of the program's language; others stay as they are.
+func (b *builder) textValue(n *node) Expr {
+	x := b.expr(n)
+	if !isTextValue(n.ty.t) || x == nil {
+		return x
+	}
+	return b.strOf(x)
+}
+
+// strOf is the call of str that a script leaves out.
+func (b *builder) strOf(x Expr) Expr {
+	str := &Call{E: E{types.StringOf(b.cfg.MaxStrlen), x.Pos()}, Fn: builtin.Lookup("str")}
+	str.Args = []Arg{{Expr: x}}
+	return str
+}
+
+// elements tells how to reach what an index counts in a value, if that is a list or a string of the program's language.
+func elements(t *types.Type) (types.View, bool) {
+	if t == nil || t.Kind != types.Struct && t.Kind != types.Pointer {
+		return types.View{}, false
+	}
+	return behindReference(t).Complete().Elements()
+}
+
+// listIndex builds the element of a list.
+func (b *builder) listIndex(n *node, x, idx Expr, e E) Expr {
+	if x.Type().Kind == types.Pointer {
+		elem := b.complete(x.Type().Elem)
+		x = &Deref{E{elem, n.span}, x}
+	}
+	v, _ := x.Type().Elements()
+	if v.Elem.IsText() {
+		return b.text(&Index{E{v.Elem, n.span}, x, idx}, e.T)
+	}
+	return &Index{e, x, idx}
+}
