@@ -102,14 +102,15 @@ func same(a, b *types.Type) bool {
 		return true
 	}
 	if a == nil || b == nil || a.Kind != b.Kind {
-		return false
+		return untyped(a) && untyped(b)
 	}
 	switch a.Kind {
 	case types.Struct, types.Union:
 		if a.Name == "" && b.Name == "" {
 			return false // unnamed types are the same only if they are one
 		}
-		return a.Name == b.Name && a.Size == b.Size
+		// Of one that is not complete the size may not be known.
+		return a.Name == b.Name && (a.Size == b.Size || a.Incomplete || b.Incomplete)
 	case types.Enum:
 		return a.Name == b.Name && a.Size == b.Size
 	case types.Pointer:
@@ -134,6 +135,9 @@ func same(a, b *types.Type) bool {
 	return a.Size == b.Size && a.Signed == b.Signed
 }
 
+// untyped tells whether nothing can be read there: a pointer to a function is a void pointer to scripts.
+func untyped(t *types.Type) bool { return t != nil && (t.Kind == types.Void || t.Kind == types.Func) }
+
 // compatible tells whether values of both types may live in one variable after promotion.
 func compatible(a, b *types.Type) bool {
 	if a == nil || b == nil {
@@ -143,7 +147,7 @@ func compatible(a, b *types.Type) bool {
 		return true
 	}
 	if a.Kind != b.Kind {
-		return false
+		return untyped(a) && untyped(b)
 	}
 	switch a.Kind {
 	case types.Struct, types.Union:

@@ -13,7 +13,7 @@ func typestr(t *types.Type) string {
 		return "none"
 	}
 	switch t.Kind {
-	case types.None:
+	case types.None, types.Func:
 		return "void"
 	case types.Int:
 		if t.Name == "char" {
