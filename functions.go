@@ -43,11 +43,11 @@ type Function struct {
 	// ResultExpr gives the result where the return is probed.
 	ResultExpr string
 
-	// The caller's frame is at the value of the register plus FrameOffset where the entry is probed, and at the stack
-	// pointer plus ReturnOffset where the return is. FrameRegister is "" if that is not known.
-	FrameRegister string
-	FrameOffset   int64
-	ReturnOffset  int64
+	// EntryKey and ReturnKey are what tells a call from all others that are open, as keys of a map: the same where the
+	// entry and where the return is probed. "": not known.
+	EntryKey, ReturnKey string
+	// Notices are what else is to be said, like inlined copies that are left out.
+	Notices []string
 
 	path  string
 	types map[string]*types.Type
@@ -126,6 +126,12 @@ func functions(o FunctionsOptions, path, name string) ([]Function, error) {
 	}
 	opts := probe.Options{PID: o.PID, Demangle: true, DebugDirs: o.DebugDirs, OutOfLine: true}
 	matched := probe.MatchAll([]*syntax.Probe{point("uprobe")}, opts)
+	if matched.Diags.Errors() > 0 {
+		// It may have no code of its own.
+		opts.OutOfLine = false
+		matched.Close()
+		matched = probe.MatchAll([]*syntax.Probe{point("uprobe")}, opts)
+	}
 	defer matched.Close()
 	if matched.Diags.Errors() > 0 {
 		return nil, &CompileError{Diags: matched.Diags.All, NoMatch: true}
@@ -137,16 +143,39 @@ func functions(o FunctionsOptions, path, name string) ([]Function, error) {
 	for _, p := range allPoints(matched) {
 		known := matched.Known(p)
 		fn := describe(known, p, path, o.PID)
+		if p.Inlined {
+			fn.NoReturn = "it was inlined, and inlined code does not return"
+			if !slices.ContainsFunc(out, func(f Function) bool { return f.Point == fn.Point }) {
+				out = append(out, fn)
+			}
+			continue
+		}
 		var ret *probe.Point
 		for _, r := range allPoints(returns) {
-			if r.Func == p.Func && r.Path == p.Path && r.Addr <= p.Addr && (ret == nil || r.Addr > ret.Addr) {
+			if r.Func == p.Func && r.Path == p.Path && inFunction(known, p, r.Addr) && ret == nil {
 				ret = r
 			}
 		}
 		fn.returns(known, p, ret, noReturn)
+		if len(fn.Returns) == 0 || throws(known) {
+			fn.Notices = append(fn.Notices, warnings(&matched.Diags)...)
+		}
 		out = append(out, fn)
 	}
 	return out, nil
+}
+
+// inFunction tells whether an address is in the function that a point is the entry of.
+func inFunction(k probe.Known, p *probe.Point, addr uint64) bool {
+	if k.Func != nil {
+		for _, r := range k.Func.Ranges {
+			if r.Low <= addr && addr < r.High {
+				return true
+			}
+		}
+		return false
+	}
+	return k.File != nil && addr-(p.Addr-uint64(p.Skip)) < max(1, k.File.CodeSize(p.Addr-uint64(p.Skip)))
 }
 
 // returns tells where the return of a function is probed; ret is its return probe, if it can have one.
@@ -164,7 +193,7 @@ func (fn *Function) returns(k probe.Known, p, ret *probe.Point, noReturn string)
 		fn.Result, fn.ResultExpr = paramOf(*result), "retval"
 	}
 	if !throws(k) {
-		fn.Returns = []string{"uretprobe:" + fn.Point}
+		fn.Returns = []string{"uretprobe:" + strings.TrimSuffix(fn.Point, "+0")}
 		return
 	}
 	points, why := exits(k, p, fn.path, p.Func)
@@ -176,7 +205,7 @@ func (fn *Function) returns(k probe.Known, p, ret *probe.Point, noReturn string)
 		fn.Returns = append(fn.Returns, "uprobe:"+at)
 	}
 	if arch().RetOnStack {
-		fn.ReturnOffset = 8
+		fn.ReturnKey = frameKey("sp", 8)
 	}
 	if fn.Result != nil && fn.Result.Show != Hidden {
 		if fn.ResultExpr = resultExpr(result); fn.ResultExpr == "" {
@@ -192,6 +221,15 @@ func allPoints(r *probe.Result) (points []*probe.Point) {
 		}
 	}
 	return points
+}
+
+func warnings(diags *diag.List) (texts []string) {
+	for _, d := range diags.All {
+		if d.Severity == diag.Warning {
+			texts = append(texts, d.Text)
+		}
+	}
+	return texts
 }
 
 func firstError(diags *diag.List) string {
@@ -213,9 +251,13 @@ func describe(k probe.Known, p *probe.Point, path string, pid int) Function {
 		}
 	}
 	fn := Function{Point: quoteWord(path) + ":" + quoteWord(display), Name: display, Called: true, path: path}
-	fn.frame(k, p)
-	if k.Func == nil {
+	fn.keys(k, p)
+	if k.Func == nil || p.Inlined {
+		fn.params(p.Scope, debuginfo.Signature{})
 		return fn
+	}
+	if k.Func.Inlined {
+		fn.Point += "+0" // its own code alone: only that returns
 	}
 	if name := sourceName(k.Func, display); name != display {
 		fn.Name, fn.Called = name, false
@@ -224,16 +266,25 @@ func describe(k probe.Known, p *probe.Point, path string, pid int) Function {
 	if err != nil || p.Scope == nil {
 		return fn
 	}
-	fn.Typed = len(p.Scope.Args) > 0 || len(sig.Params) == 0
+	fn.params(p.Scope, sig)
+	fn.Typed = fn.Typed || len(sig.Params) == 0
+	return fn
+}
+
+// params tells the parameters that a point has.
+func (fn *Function) params(scope *probe.Scope, sig debuginfo.Signature) {
+	if scope == nil {
+		return
+	}
+	fn.Typed = len(scope.Args) > 0
 	fn.types = map[string]*types.Type{}
-	for _, v := range p.Scope.Args {
+	for _, v := range scope.Args {
 		if isResult(sig, v.Name) || strings.HasPrefix(v.Name, "__in_chrg") || strings.HasPrefix(v.Name, "__vtt_parm") {
 			continue // not yet there; or GCC's own, of constructors and destructors
 		}
 		fn.Params = append(fn.Params, *paramOf(v))
 		fn.types[v.Name] = v.Type
 	}
-	return fn
 }
 
 // isResult tells a result of Go from the parameters.
@@ -251,27 +302,52 @@ func sourceName(fn *debuginfo.Function, display string) string {
 	return display
 }
 
-// frame tells where the caller's frame is at a point: at a function's entry the return address is on top of the stack
-// (amd64) or nothing is on it yet; elsewhere the call frame information tells.
-func (fn *Function) frame(k probe.Known, p *probe.Point) {
+// keys tell calls apart by thread and the place of the caller's frame. At a function's entry the return address is on top
+// of the stack (amd64) or nothing is on it yet; elsewhere the call frame information tells. A goroutine is told by the
+// address of its descriptor, which is in a register in all of Go's code, and its frame by the distance from the stack's
+// end (g.stack.hi), because stacks are moved.
+func (fn *Function) keys(k probe.Known, p *probe.Point) {
 	a := arch()
-	if p.Entry {
-		fn.FrameRegister, fn.FrameOffset = "sp", int64(a.StackArgs)
+	if k.File != nil && k.File.IsGo() && (k.Func == nil || k.Func.Lang == types.Go) {
+		g := "r14"
+		if a == types.ARM64 {
+			g = "r28"
+		}
+		if p.Entry {
+			fn.EntryKey = fmt.Sprintf(`(int64)reg(%q), *(int64 *)(reg(%[1]q) + 8) - (int64)reg("sp")`, g)
+			fn.ReturnKey = fn.EntryKey
+		}
 		return
 	}
-	if k.Info == nil {
-		return
+	reg, off := "sp", int64(a.StackArgs)
+	if !p.Entry {
+		if k.Info == nil {
+			return
+		}
+		row, err := k.Info.Frames().At(p.Addr)
+		if err != nil || row.CFA.Expr != nil || row.CFA.Reg < 0 || row.CFA.Reg >= len(a.DWARF) {
+			return
+		}
+		reg, off = registerOf(a, a.DWARF[row.CFA.Reg]), row.CFA.Offset
 	}
-	row, err := k.Info.Frames().At(p.Addr)
-	if err != nil || row.CFA.Expr != nil || row.CFA.Reg < 0 || row.CFA.Reg >= len(a.DWARF) {
-		return
+	fn.EntryKey, fn.ReturnKey = frameKey(reg, off), frameKey("sp", 0)
+}
+
+func frameKey(reg string, off int64) string {
+	if off == 0 {
+		return fmt.Sprintf("tid, (int64)reg(%q)", reg)
 	}
-	for name, off := range a.Regs {
-		if off == a.DWARF[row.CFA.Reg] && (fn.FrameRegister == "" || len(name) < len(fn.FrameRegister) || len(name) == len(fn.FrameRegister) && name < fn.FrameRegister) {
-			fn.FrameRegister = name
+	return fmt.Sprintf("tid, (int64)(reg(%q) %s)", reg, strings.NewReplacer("+", "+ ", "-", "- ").Replace(signed(off)))
+}
+
+// registerOf is the shortest name of the register at an offset of pt_regs.
+func registerOf(a *types.Arch, off int) (best string) {
+	for name, at := range a.Regs {
+		if at == off && (best == "" || len(name) < len(best) || len(name) == len(best) && name < best) {
+			best = name
 		}
 	}
-	fn.FrameOffset = row.CFA.Offset
+	return best
 }
 
 func paramOf(v probe.Var) *Param {
@@ -280,7 +356,15 @@ func paramOf(v probe.Var) *Param {
 		p.Show, p.Why = Hidden, v.Place.Why
 		return p
 	}
-	p.Show = showOf(v.Type)
+	for _, piece := range v.Place.Pieces {
+		if piece.Place.Kind == types.Unavailable {
+			p.Show, p.Why = Hidden, "a part of it is not there: "+piece.Place.Why
+			return p
+		}
+	}
+	if p.Show = showOf(v.Type); p.Show == Hidden {
+		p.Why = "which variant of the enum it is cannot be shown"
+	}
 	return p
 }
 
@@ -296,7 +380,13 @@ func showOf(t *types.Type) Show {
 	if _, ok := t.Text(); ok || isCString(t) {
 		return ShowText
 	}
+	if hasVariants(t) {
+		return Hidden
+	}
 	if elem, ok := t.Referenced(); ok {
+		if hasVariants(elem) {
+			return Hidden
+		}
 		if _, ok := elem.Text(); ok {
 			return ShowText
 		}
@@ -309,6 +399,11 @@ func showOf(t *types.Type) Show {
 		return ShowWhole
 	}
 	return ShowValue
+}
+
+// hasVariants tells an enum of Rust, of which values are not yet taken apart.
+func hasVariants(t *types.Type) bool {
+	return t.Source != nil && t.Source.Variants != nil && len(t.Source.Variants.List) > 1
 }
 
 // isCString tells a pointer to C's char, which is taken for text.

@@ -2,6 +2,7 @@ package types
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -202,11 +203,19 @@ func (l *layout) variants(t *Type) {
 		if w.Default {
 			held = append(held, "any other")
 		}
+		members := w.Type.Complete()
+		if members == nil || len(members.Fields) == 0 {
+			l.line(1, "%s, // %s", w.Name, strings.Join(held, ", "))
+			continue
+		}
 		if !l.line(1, "%s { // %s", w.Name, strings.Join(held, ", ")) {
 			return
 		}
-		if w.Type != nil {
-			l.members(w.Type.Complete(), w.Offset, 2)
+		from := len(l.lines)
+		l.members(members, w.Offset, 2)
+		l.lines = slices.DeleteFunc(l.lines, func(n LayoutLine) bool { return n.Text == "" })
+		for i := from; i < len(l.lines); i++ {
+			l.lines[i].Gap = 0 // other variants may use it
 		}
 		l.line(1, "},")
 	}

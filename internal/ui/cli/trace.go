@@ -163,6 +163,7 @@ func functionsOf(found []trocar.Function) []recipe.Function {
 		f := &found[i]
 		fn := recipe.Function{
 			Point: f.Point, Returns: f.Returns, ResultExpr: f.ResultExpr, NoReturn: f.NoReturn, Name: f.Name, Called: f.Called, Typed: f.Typed,
+			EntryKey: f.EntryKey, ReturnKey: f.ReturnKey, Notices: f.Notices,
 			ShowOf: func(expr string) recipe.Show { return shows[f.ShowExpr(expr)] },
 		}
 		for _, p := range f.Params {
@@ -172,23 +173,7 @@ func functionsOf(found []trocar.Function) []recipe.Function {
 			v := value(*f.Result)
 			fn.Result = &v
 		}
-		if f.FrameRegister != "" {
-			fn.Frame = registerPlus(f.FrameRegister, f.FrameOffset)
-			fn.FrameReturn = registerPlus("sp", f.ReturnOffset)
-		}
 		out = append(out, fn)
 	}
 	return out
-}
-
-// registerPlus is the expression of a register's value plus an offset.
-func registerPlus(reg string, off int64) string {
-	text := fmt.Sprintf("reg(%q)", reg)
-	switch {
-	case off > 0:
-		text += fmt.Sprintf(" + %d", off)
-	case off < 0:
-		text += fmt.Sprintf(" - %d", -off)
-	}
-	return text
 }

@@ -82,27 +82,27 @@ func Latency(fns []Function, o Options, diags *diag.List) Script {
 	timed := 0
 	for i := range fns {
 		fn := &fns[i]
-		if len(fn.Returns) == 0 || fn.Frame == "" {
+		if len(fn.Returns) == 0 || fn.EntryKey == "" {
 			why := fn.NoReturn
 			if why == "" {
-				why = "where its frame is is not known"
+				why = "where its frame lies is not known"
 			}
 			s.notice(fn, "left out: %s", why)
 			continue
 		}
 		timed++
 		name := quoted(fn.Name) // func is another value at the return
-		set := "@open[tid, (int64)(" + fn.Frame + "), " + name + "]"
+		set := "@open[" + fn.EntryKey + ", " + name + "]"
 		s.line("\nuprobe:%s\n{", fn.Point)
 		if s.cond != nil {
-			s.line("  if (%s) {\n    %s = (int64)nsecs;\n  } else {\n    _ = delete(@open, (tid, (int64)(%s), %s));\n  }",
-				syntax.PrintExpr(over(s.cond, fn, argsOf)), set, fn.Frame, name)
+			s.line("  if (%s) {\n    %s = (int64)nsecs;\n  } else {\n    _ = delete(@open, (%s, %s));\n  }",
+				syntax.PrintExpr(over(s.cond, fn, argsOf)), set, fn.EntryKey, name)
 		} else {
 			s.line("  %s = (int64)nsecs;", set)
 		}
 		s.line("}")
 		s.points(fn.Returns)
-		s.line("{\n  $key = (tid, (int64)(%s), %s);", fn.FrameReturn, name)
+		s.line("{\n  $key = (%s, %s);", fn.ReturnKey, name)
 		s.line("  if (has_key(@open, $key)) {\n    @microseconds[%s] = hist((uint64)((int64)nsecs - @open[$key]) / 1000);\n    _ = delete(@open, $key);\n  }\n}", name)
 	}
 	if timed == 0 {

@@ -29,9 +29,11 @@ type Function struct {
 	// ResultExpr gives the result where the return is probed.
 	ResultExpr string
 
-	// Frame is the expression that gives the place of the caller's frame where the entry is probed; FrameReturn the same
-	// for the return. "": not known.
-	Frame, FrameReturn string
+	// EntryKey and ReturnKey tell a call from all others that are open, where the entry and where the return is probed.
+	// "": not known.
+	EntryKey, ReturnKey string
+	// Notices are what else is to be said.
+	Notices []string
 
 	// ShowOf tells how the value of an expression over the parameters is shown. Nil: as it is.
 	ShowOf func(expr string) Show
@@ -212,7 +214,7 @@ func writable(name string) (field, arg bool) {
 
 // fieldNames gives each value a name in a record, which must be none of the language's and no other's.
 func fieldNames(names []string) []string {
-	used := map[string]bool{"start": true, "stack_": true, "func_": true}
+	used := map[string]bool{"start": true, "stack_": true, "func_": true, "thread_": true}
 	out := make([]string, len(names))
 	for i, n := range names {
 		if ok, _ := writable(n); !ok || used[n] {

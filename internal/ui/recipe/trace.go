@@ -84,16 +84,19 @@ type part struct {
 	show  Show
 }
 
-func (c *call) pairs() bool { return len(c.fn.Returns) > 0 && c.fn.Frame != "" }
+func (c *call) pairs() bool { return len(c.fn.Returns) > 0 && c.fn.EntryKey != "" }
 func (c *call) keeps() bool { return c.pairs() }
 
 // call finds out how the calls of a function are shown.
 func (s *script) call(fn *Function) *call {
 	c := &call{fn: fn, points: []string{"uprobe:" + fn.Point}, returns: slices.Clone(fn.Returns), name: fn.Name}
+	for _, n := range fn.Notices {
+		s.notice(fn, "%s", n)
+	}
 	if len(fn.Returns) == 0 && fn.NoReturn != "" && fn.NoReturn != "it is a line" {
 		s.notice(fn, "only calls are shown, without results and durations: %s", fn.NoReturn)
-	} else if fn.Frame == "" {
-		s.notice(fn, "only calls are shown, without results and durations: where its frame is is not known")
+	} else if fn.EntryKey == "" {
+		s.notice(fn, "only calls are shown, without results and durations: where its frame lies is not known")
 	}
 	if s.cond != nil {
 		if mentions(s.cond, "retval") {
@@ -215,7 +218,7 @@ func (s *script) needed(c *call) {
 
 // joins tells whether the calls of two functions are shown by the same text, so that they can share a probe.
 func (c *call) joins(d *call) bool {
-	if !c.fn.Called || !d.fn.Called || c.pairs() != d.pairs() || c.fn.Frame != d.fn.Frame || c.fn.FrameReturn != d.fn.FrameReturn || c.fn.ResultExpr != d.fn.ResultExpr ||
+	if !c.fn.Called || !d.fn.Called || c.pairs() != d.pairs() || c.fn.EntryKey != d.fn.EntryKey || c.fn.ReturnKey != d.fn.ReturnKey || c.fn.ResultExpr != d.fn.ResultExpr ||
 		len(c.shown) != len(d.shown) || c.split != d.split || c.atCall != d.atCall || c.atExit != d.atExit || len(c.fn.Params) != len(d.fn.Params) {
 		return false
 	}
@@ -287,7 +290,7 @@ func (s *script) entry(c *call) {
 	s.points(c.points)
 	s.line("{")
 	indent := "  "
-	key := "tid, (int64)" + "(" + c.fn.Frame + ")"
+	key := c.fn.EntryKey
 	if c.atCall != nil {
 		s.line("  if (%s) {", syntax.PrintExpr(over(c.atCall, c.fn, argsOf)))
 		indent = "    "
@@ -300,7 +303,7 @@ func (s *script) entry(c *call) {
 		}
 	}
 	if c.pairs() {
-		fields := []string{"start=(int64)nsecs"}
+		fields := []string{"start=(int64)nsecs", "thread_=tid"}
 		if s.o.Stack {
 			fields = append(fields, "stack_=ustack")
 		}
@@ -326,7 +329,7 @@ func (s *script) entry(c *call) {
 func (s *script) exit(c *call) {
 	s.points(c.returns)
 	s.line("{")
-	s.line("  $key = (tid, (int64)(%s));", c.fn.FrameReturn)
+	s.line("  $key = (%s);", c.fn.ReturnKey)
 	s.line("  if (has_key(%s, $key)) {", c.store)
 	s.line("    $call = %s[$key];", c.store)
 	s.line("    $took = (uint64)((int64)nsecs - $call.start);")
@@ -401,7 +404,7 @@ func (s *script) unreturned(calls []*call) {
 			s.line("    if ((int64)nsecs - $call.start >= %d) {", s.o.Min.Nanoseconds())
 			indent = "      "
 		}
-		s.print(indent, c, moment{time: "$call.start", tid: "$kv.0.0", part: func(p part) string { return "$call." + p.field }, open: true, stack: "$call.stack_"})
+		s.print(indent, c, moment{time: "$call.start", tid: "$call.thread_", part: func(p part) string { return "$call." + p.field }, open: true, stack: "$call.stack_"})
 		if s.o.Min > 0 {
 			s.line("    }")
 		}
