@@ -30,6 +30,9 @@ type die struct {
 	vals     []value
 	table    *abbrevTable
 	buf      [12]value // of vals, for most entries
+
+	up      *die // see origin
+	upKnown bool
 }
 
 // read reads the entry at off, using d's memory. It is false at a null entry and where nothing can be read.
@@ -42,7 +45,7 @@ func (d *die) read(u *unit, t *abbrevTable, off int) bool {
 	if d.vals == nil {
 		d.vals = d.buf[:0]
 	}
-	d.u, d.off, d.table, d.vals, d.sibling = u, off, t, d.vals[:0], 0
+	d.u, d.off, d.table, d.vals, d.sibling, d.up, d.upKnown = u, off, t, d.vals[:0], 0, nil, false
 	if code == 0 || r.bad {
 		d.next = r.pos
 		return false
@@ -230,15 +233,26 @@ func (d *die) inherited(attr uint16) (value, *die, bool) {
 		if v, ok := d.get(attr); ok {
 			return v, d, true
 		}
-		o, ok := d.refOf(atAbstractOrigin)
-		if !ok {
-			if o, ok = d.refOf(atSpecification); !ok {
-				break
-			}
+		if d = d.origin(); d == nil {
+			break
 		}
-		d = o
 	}
 	return value{}, nil, false
+}
+
+// origin is the entry that this one completes: its DW_AT_abstract_origin or DW_AT_specification, nil if it has none.
+func (d *die) origin() *die {
+	if !d.upKnown {
+		d.upKnown = true
+		o, ok := d.refOf(atAbstractOrigin)
+		if !ok {
+			o, ok = d.refOf(atSpecification)
+		}
+		if ok {
+			d.up = o
+		}
+	}
+	return d.up
 }
 
 // fullName is the DW_AT_name of the entry or of those it completes.

@@ -167,8 +167,11 @@ func (in *Info) identity(abstract *die, fn *Function) uint64 {
 // abstract is the entry that all copies of a function refer to: the end of the chain of DW_AT_abstract_origin.
 func (d *die) abstract() *die {
 	for range maxOrigins {
-		o, ok := d.refOf(atAbstractOrigin)
-		if !ok {
+		if _, ok := d.get(atAbstractOrigin); !ok {
+			break
+		}
+		o := d.origin()
+		if o == nil {
 			break
 		}
 		d = o

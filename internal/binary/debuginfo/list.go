@@ -191,6 +191,9 @@ func (in *Info) signature(fn *Function) (sig Signature) {
 		if t, o, ok := p.inherited(atType); ok {
 			v.Type = in.conv.name(o.u, t)
 		}
+		if fn.Lang == types.Go && v.Name != "" && v.Name != "_" && (listed(sig.Params, v.Name) || listed(sig.Results, v.Name)) {
+			return // Go's compiler lists those twice that a closure captures
+		}
 		if v.Result {
 			sig.Results = append(sig.Results, v)
 		} else {
@@ -206,6 +209,15 @@ func (in *Info) signature(fn *Function) (sig Signature) {
 		return !sig.Vararg
 	})
 	return sig
+}
+
+func listed(vars []Var, name string) bool {
+	for i := range vars {
+		if vars[i].Name == name {
+			return true
+		}
+	}
+	return false
 }
 
 // Prototype is a function's declaration as its language writes it.

@@ -9,11 +9,9 @@ const maxQualified = 1 << 16
 // where the thing is declared.
 func (d *die) declared() *die {
 	for range maxOrigins {
-		o, ok := d.refOf(atSpecification)
-		if !ok {
-			if o, ok = d.refOf(atAbstractOrigin); !ok {
-				break
-			}
+		o := d.origin()
+		if o == nil {
+			break
 		}
 		d = o
 	}
