@@ -355,8 +355,11 @@ func (t *Type) IsAgg() bool { return t.Kind >= Count }
 // IsCastableAgg tells whether an aggregation has an integer value (count, sum, min, max, avg).
 func (t *Type) IsCastableAgg() bool { return t.Kind >= Count && t.Kind <= Stats && t.Kind != Stats }
 
-// IsInteger tells whether the type computes like an integer (integers, enums, bool).
-func (t *Type) IsInteger() bool { return t.Kind == Int || t.Kind == Enum || t.Kind == Bool }
+// IsInteger tells whether the type computes like an integer (integers, enums, bool). Those of 128 bits don't: they are only
+// shown.
+func (t *Type) IsInteger() bool {
+	return (t.Kind == Int || t.Kind == Enum || t.Kind == Bool) && t.Size <= 8
+}
 
 // IsText tells whether the type is an array of C's char (not of signed or unsigned char): shown as a string, which
 // need not end with a NUL.

@@ -2,6 +2,7 @@ package codegen
 
 import (
 	"encoding/binary"
+	"math/big"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -87,6 +88,10 @@ func extend(n uint64, size int) uint64 {
 // Value decodes one value of type t.
 func (d *Decoder) Value(v *result.Value, t *types.Type, b []byte) {
 	*v = result.Value{Size: t.Size}
+	if (t.Kind == types.Int || t.Kind == types.Enum) && t.Size > 8 {
+		d.wideInt(v, t, b)
+		return
+	}
 	switch t.Kind {
 	case types.Int:
 		n := uint(b, t.Size)
@@ -170,6 +175,19 @@ func (d *Decoder) Value(v *result.Value, t *types.Type, b []byte) {
 	default:
 		v.Kind, v.Text = result.Unavailable, "a value of type "+t.String()+" can't be shown"
 	}
+}
+
+// wideInt decodes an integer of more than 64 bits: as text, since no number of the results holds it.
+func (d *Decoder) wideInt(v *result.Value, t *types.Type, b []byte) {
+	n := new(big.Int)
+	for i := min(t.Size, len(b)) - 1; i >= 0; i-- {
+		n.Lsh(n, 8)
+		n.Or(n, big.NewInt(int64(b[i])))
+	}
+	if t.Signed && n.Bit(8*t.Size-1) == 1 {
+		n.Sub(n, new(big.Int).SetBit(new(big.Int), 8*t.Size, 1))
+	}
+	v.Kind, v.Text = result.String, n.String()
 }
 
 func (d *Decoder) string(v *result.Value, b []byte, cut bool) {
@@ -292,9 +310,12 @@ func (d *Decoder) bits(v *result.Value, f types.Field, b []byte) {
 	} else {
 		n >>= 64 - f.BitSize
 	}
-	var full [8]byte
+	var full [16]byte
 	binary.LittleEndian.PutUint64(full[:], n)
-	d.Value(v, f.Type, full[:f.Type.Size])
+	if f.Type.Signed {
+		binary.LittleEndian.PutUint64(full[8:], uint64(int64(n)>>63))
+	}
+	d.Value(v, f.Type, full[:min(f.Type.Size, len(full))])
 }
 
 func (d *Decoder) stack(v *result.Value, t *types.Type, b []byte) {

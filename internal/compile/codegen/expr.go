@@ -12,6 +12,9 @@ import (
 // scalar makes a register with the value of a scalar expression.
 func (g *gen) scalar(e check.Expr) ir.Reg {
 	b := g.b
+	if t := e.Type(); t.Size > 8 && (t.Kind == types.Int || t.Kind == types.Enum) {
+		refuse(e.Pos(), "a number of %d bits can be printed, not computed with", 8*t.Size)
+	}
 	switch e := e.(type) {
 	case *check.Const:
 		return b.Imm(int64(e.Value))
