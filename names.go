@@ -63,7 +63,7 @@ func (n *names) hit(tgid uint32, point int, ip uint64) symbolize.Hit {
 		return h
 	}
 	p := n.r.code.Points[point]
-	if p.Kind != probe.Uprobe && p.Kind != probe.USDT {
+	if p.Kind != probe.Uprobe && p.Kind != probe.USDT && !p.AtReturn {
 		return h
 	}
 	f := n.file(p)

@@ -18,6 +18,7 @@ type goTable struct {
 	field   int    // size of a functab field: 4, or the pointer's before 1.18
 	text    uint64 // added to entries, from 1.18
 	nameFld int    // where nameOff is in a _func: behind the entry
+	flagFld int    // where flag is; 0: there is none
 }
 
 const maxGoFuncs = 1 << 24
@@ -79,7 +80,10 @@ func (f *File) parseGoTable(d []byte) *goTable {
 		t.tab = t.funcs
 	case 0xfffffff0, 0xfffffff1:
 		n, t.text, t.names, t.funcs = word(0), word(2), from(word(3)), from(word(7))
-		t.tab, t.field, t.nameFld = t.funcs, 4, 4
+		t.tab, t.field, t.nameFld, t.flagFld = t.funcs, 4, 4, 41
+		if d[0] == 0xf0 {
+			t.flagFld = 37
+		}
 		if t.text == 0 { // not written from 1.26 on: the text section's start
 			t.text = f.goText()
 		}

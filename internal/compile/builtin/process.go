@@ -15,6 +15,20 @@ the number that the process has in the PID namespace trocar runs in; with init, 
 		Doc:      `The number of the current thread. The argument means the same as pid's.`,
 	},
 	{
+		ID: "goid", Names: []string{"goid"}, Variable: true, Group: Process, Result: types.TUint64,
+		Variants: []string{"uint64 goid"},
+		Doc: `The number of the current goroutine, in probes on Go code. Code of the runtime that runs on a thread's own stack has the
+number of the goroutine that it works for, 0 if there is none. Where the number is kept is taken from the program's debug
+information; for programs without it, it is known for Go 1.21 to 1.26.`,
+	},
+	{
+		ID: "goframe", Names: []string{"goframe"}, Variable: true, Group: Process, Result: types.TUint64,
+		Variants: []string{"uint64 goframe"},
+		Doc: `In probes on Go code: the distance of the stack pointer from the end of the goroutine's stack. At the entry of a call
+and at its return it is the same, also if the stack was moved in between, and no other open call of the goroutine has it:
+(goid, goframe) is a key that pairs the two, whatever the recursion.`,
+	},
+	{
 		ID: "uid", Names: []string{"uid"}, Variable: true, Group: Process, Result: types.TUint64,
 		Variants: []string{"uint64 uid"},
 		Doc:      `The user id of the current thread, as the initial user namespace sees it.`,

@@ -351,6 +351,21 @@ func (inf *inferrer) checkPlace(n *node) {
 		if !hasRegisters(kind) {
 			unavailable()
 		}
+	case "goid", "goframe":
+		switch p := inf.act.points[0]; {
+		case kind != probe.Uprobe && kind != probe.Uretprobe, p.Go == nil:
+			where := providerName(inf.act) + " probes"
+			if p.Path != "" {
+				where = "code that is not Go's (" + p.Name + ")"
+			}
+			inf.errorf(n.span, "%s is not known in %s: there is no goroutine, or none that can be told", callName(n), where)
+		case inf.in.Arch == "arm64":
+			inf.errorf(n.span, "%s is only known on amd64", callName(n))
+		default:
+			if _, err := p.Go.Layout(); err != nil {
+				inf.errorf(n.span, "%s is not known: %s", callName(n), err)
+			}
+		}
 	case "uaddr":
 		if spaceOf(kind) != types.User {
 			unavailable()

@@ -18,6 +18,7 @@ type uses struct {
 	allArgs   bool            // args as a whole
 	argN      map[int]bool
 	retval    bool
+	goLayout  bool // goid: where Go's runtime keeps it
 	file      bool // the traced file (uaddr, types from its debug information)
 	probeName bool // the probe's name, when compiling
 }
@@ -45,6 +46,8 @@ func (c *checker) usesOf(act *action) uses {
 			if i, ok := argNumber(n.str); ok {
 				u.argN[i] = true
 			}
+		case is(n, "goid", "goframe"):
+			u.goLayout = true
 		case is(n, "uaddr"):
 			u.file = true
 		case n.op == opType && n.expr != nil && n.expr.Base != "" && !c.defs.knows(n.expr.Base):
@@ -93,10 +96,16 @@ func (c *checker) group(act *action, points []*probe.Point) [][]*probe.Point {
 	for _, p := range points {
 		at := place{p.Kind, p.Scope}
 		i, ok := known[at]
-		if !ok || perFile || u.probeName {
+		if !ok || perFile || u.probeName || u.goLayout {
 			key := fmt.Sprintf("%d %s", p.Kind, u.key(p.Scope))
 			if perFile {
 				key += "\x00" + p.Path
+			}
+			if u.goLayout && p.Go != nil {
+				l, _ := p.Go.Layout()
+				key += fmt.Sprint("\x00", l)
+			} else if u.goLayout {
+				key += "\x00C"
 			}
 			if u.probeName {
 				key += "\x00" + p.Name

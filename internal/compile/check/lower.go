@@ -214,9 +214,9 @@ func (l *lowerer) expr(x syntax.Expr) *node {
 	case *syntax.Cast:
 		return &node{op: opCast, span: span, kids: []*node{l.typeExpr(x.Type), l.expr(x.X)}}
 	case *syntax.Field:
-		return &node{op: opField, span: span, str: x.Name, kids: []*node{l.expr(x.X)}}
+		return l.member(&node{op: opField, span: span, str: x.Name, kids: []*node{l.expr(x.X)}})
 	case *syntax.TupleField:
-		return &node{op: opTupleField, span: span, num: uint64(x.Index), kids: []*node{l.expr(x.X)}}
+		return l.member(&node{op: opTupleField, span: span, num: uint64(x.Index), kids: []*node{l.expr(x.X)}})
 	case *syntax.Index:
 		return &node{op: opIndex, span: span, kids: []*node{l.expr(x.X), l.expr(x.I)}}
 	case *syntax.Tuple:

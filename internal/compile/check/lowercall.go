@@ -1,6 +1,8 @@
 package check
 
 import (
+	"slices"
+
 	"trocar/internal/binary/types"
 	"trocar/internal/compile/builtin"
 	"trocar/internal/script/diag"
@@ -104,6 +106,26 @@ func (l *lowerer) builtin(n *node) *node {
 		}
 	}
 	return n
+}
+
+// member resolves a result of Go by name or position: retval.err, retval.0.
+func (l *lowerer) member(n *node) *node {
+	k := n.kids[0]
+	if k.op != opRetval {
+		return n
+	}
+	results := l.act.points[0].Scope.Results
+	i := slices.Index(results, n.str)
+	if n.op == opTupleField && n.num < uint64(len(results)) {
+		i = int(n.num)
+	}
+	switch {
+	case i < 0:
+		return n
+	case len(results) == 1:
+		return k
+	}
+	return &node{op: opField, span: n.span, str: results[i], kids: n.kids}
 }
 
 func (l *lowerer) make(span diag.Span, name string, args ...*node) *node {

@@ -21,7 +21,7 @@ func NeedsOf(p *syntax.Probe) Needs {
 			return
 		}
 		switch f.ID {
-		case "args":
+		case "args", "goid", "goframe": // the latter need debug information of the runtime
 			n.Args = true
 		case "retval":
 			n.Retval = true

@@ -24,6 +24,8 @@ func (g *gen) callScalar(e *check.Call) ir.Reg {
 			return tgid
 		}
 		return tid
+	case "goid", "goframe":
+		return g.goroutine(e)
 	case "uid", "username":
 		return b.Low32(b.Call(asm.FnGetCurrentUidGid))
 	case "gid":

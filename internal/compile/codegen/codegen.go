@@ -71,6 +71,7 @@ const (
 	Tracepoint
 	RawTracepoint
 	Kprobe
+	Iter // over the kernel's objects: run by us, once for each of them
 )
 
 // Program is one BPF program and the points it is attached to.
@@ -259,6 +260,8 @@ func classOf(k probe.Kind) (class Class, ret bool) {
 		return Tracepoint, false
 	case probe.RawTracepoint:
 		return RawTracepoint, false
+	case probe.Iter:
+		return Iter, false
 	case probe.Kretprobe:
 		return Kprobe, true
 	}
@@ -277,6 +280,7 @@ func (c *compiler) action(a *check.Action) {
 next:
 	for _, p := range a.Points {
 		class, ret := classOf(p.Kind)
+		ret = ret && !p.AtReturn
 		for _, g := range groups {
 			if g.class == class && g.ret == ret && class != Tracepoint {
 				g.points = append(g.points, p)

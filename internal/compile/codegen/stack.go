@@ -43,13 +43,13 @@ func (g *gen) stack(dst memory, t *types.Type, span diag.Span) {
 	}
 }
 
-// atEntry tells whether all points are function entries where the stack walk by frame pointers may miss the caller.
+// atEntry tells whether all points are function entries, or instructions that return, where the stack walk by frame pointers may miss the caller.
 func (g *gen) atEntry() bool {
 	if g.class != Uprobe || g.ret {
 		return false
 	}
 	for _, p := range g.points {
-		if p.Kind != probe.Uprobe || !p.Entry {
+		if (p.Kind != probe.Uprobe || !p.Entry) && !p.AtReturn {
 			return false
 		}
 	}

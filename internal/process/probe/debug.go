@@ -3,6 +3,7 @@ package probe
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"trocar/internal/binary/code"
@@ -68,12 +69,19 @@ func (m *matcher) typed(s *spec, b *binary, entry uint64, p *Point) {
 func argsOf(vars []debuginfo.Var) (args []Var) {
 	for i := range vars {
 		v := &vars[i]
+		if v.Result || v.Name != "" && v.Name != "_" && v.Type.Lang() == types.Go && hasVar(args, v.Name) {
+			continue // Go, whose compiler lists parameters twice that a closure captures
+		}
 		if v.Name == "" {
 			v.Name = fmt.Sprintf("arg%d", i) // a parameter without a name
 		}
 		args = append(args, Var{Name: v.Name, Type: v.Type, Place: v.Place})
 	}
 	return args
+}
+
+func hasVar(vars []Var, name string) bool {
+	return slices.ContainsFunc(vars, func(v Var) bool { return v.Name == name })
 }
 
 // noArgN makes arg0, arg1 … unavailable.

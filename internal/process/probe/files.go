@@ -24,6 +24,8 @@ type binary struct {
 	info    *debuginfo.Info // see debug
 	infoErr error
 	noDebug bool // that there is none has been said
+
+	golang *GoRuntime // see goRuntime
 }
 
 // fileID names a file, whatever path leads to it.

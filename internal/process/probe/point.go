@@ -56,8 +56,8 @@ type Point struct {
 	// address is on top of the stack.
 	AtReturn bool
 	Go       *GoRuntime // in Go code
-	RefCtr  uint64 // USDT: file offset of the semaphore, 0: none
-	PID     int    // only this process; 0: all
+	RefCtr   uint64     // USDT: file offset of the semaphore, 0: none
+	PID      int        // only this process; 0: all
 
 	// Interval, Profile: period in nanoseconds, or Freq in hertz (one of both). Software, Hardware: Period in events.
 	Period, Freq uint64

@@ -173,12 +173,6 @@ func matchUprobe(m *matcher, s *spec) []*Point {
 	var firstErr error
 	before := m.diags.Errors()
 	for _, b := range files {
-		if s.kind.kind == Uretprobe && b.obj.IsGo() {
-			if len(files) == 1 {
-				m.diags.Errorf(s.ap.Span, "uretprobe on %s is not possible: %s", b.name, goNoReturn).Hint("%s", returnHint(b.obj))
-			}
-			continue
-		}
 		got, err := m.functions(s, b, q)
 		if err != nil && firstErr == nil {
 			firstErr = err
@@ -270,7 +264,12 @@ func (m *matcher) functions(s *spec, b *binary, q *objfile.Query) ([]*Point, err
 		if !q.Wildcard() && s.lang == "" {
 			name = s.fn // as it was asked for
 		}
-		if p := m.function(s, b, q, fn, uprobeName(s, b, name), shown, sites[i]); p != nil {
+		full := uprobeName(s, b, name)
+		if s.kind.kind == Uretprobe && b.obj.IsGo() {
+			points = append(points, m.goReturns(s, b, q, fn, full, shown)...)
+			continue
+		}
+		if p := m.function(s, b, q, fn, full, shown, sites[i]); p != nil {
 			p.Scope = scope
 			if m.needArgs(s) && (p.Entry || p.Kind == Uretprobe) && all[i].Indirect == "" {
 				m.typed(s, b, fn.Addr, p)
@@ -304,7 +303,7 @@ func (m *matcher) function(s *spec, b *binary, q *objfile.Query, fn *objfile.Fun
 		}
 		return m.failAttach(s, format, args...)
 	}
-	p := &Point{Kind: s.kind.kind, Path: b.path, PID: m.pid(), Name: name, Func: shown}
+	p := &Point{Kind: s.kind.kind, Path: b.path, PID: m.pid(), Name: name, Func: shown, Go: b.goCode(fn.Addr)}
 	if s.kind.kind == Uretprobe {
 		if why := noReturn(b.obj, fn); why != "" {
 			refuse("uretprobe on %s is not possible: %s", p.Func, why).Hint("%s", returnHint(b.obj))

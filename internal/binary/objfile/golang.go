@@ -1,0 +1,52 @@
+package objfile
+
+import (
+	"encoding/binary"
+	"sort"
+	"strings"
+)
+
+// GoVersion is the version of Go that the program was built with ("go1.26.1"), "" if it doesn't tell. Its build
+// information has it in text from 1.18 on (debug/buildinfo of the Go source).
+func (f *File) GoVersion() (version string) {
+	var err error
+	defer Guard(&err)()
+	s := f.section(".go.buildinfo")
+	if s == nil {
+		return ""
+	}
+	d := f.sectionBytes(s)
+	const header, inline = 32, 2
+	if len(d) < header || string(d[:14]) != "\xff Go buildinf:" || d[15]&inline == 0 {
+		return ""
+	}
+	n, width := binary.Uvarint(d[header:])
+	if width <= 0 || n > 256 || n > uint64(len(d)-header-width) {
+		return ""
+	}
+	return strings.Clone(string(d[header+width : header+width+int(n)]))
+}
+
+// GoCode tells whether an address is in a function of Go's table, which C code in a Go program is not, and whether that
+// was written in assembly.
+func (f *File) GoCode(addr uint64) (in, assembly bool) {
+	var err error
+	defer Guard(&err)()
+	t := f.goTable()
+	if t == nil {
+		return false, false
+	}
+	// The table is in order of addresses.
+	i := sort.Search(t.n, func(i int) bool { return t.text+t.fieldAt(2*i) > addr })
+	if i == 0 {
+		return false, false
+	}
+	entry, end, _, ok := t.at(i - 1)
+	if !ok || entry > addr || addr >= end {
+		return false, false
+	}
+	// _func.flag, funcFlagAsm (runtime/symtab.go, internal/abi/symtab.go).
+	const asm = 4
+	at := t.fieldAt(2*(i-1)+1) + uint64(t.flagFld)
+	return true, t.flagFld == 0 || at >= uint64(len(t.funcs)) || t.funcs[at]&asm != 0
+}

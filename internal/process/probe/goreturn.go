@@ -1,0 +1,209 @@
+package probe
+
+import (
+	"fmt"
+	"strings"
+
+	"trocar/internal/binary/code"
+	"trocar/internal/binary/debuginfo"
+	"trocar/internal/binary/objfile"
+	"trocar/internal/binary/types"
+)
+
+// Returns of Go functions. Go's runtime walks, copies and grows stacks, so no return address may be replaced there: the
+// program would crash ("unexpected return pc"). Instead each instruction with which the function returns is probed. The
+// compiler makes no tail calls except in wrappers of methods, and ends a function that recovers from a panic with a
+// return of its own, so these are all returns. There the stack pointer points at the return address as at the entry, and
+// g.stack.hi minus the stack pointer is the same, even if the stack was moved in between.
+
+// maxGoReturns bounds the returns of one function.
+const maxGoReturns = 4096
+
+// goReturns makes the points of a Go function's returns.
+func (m *matcher) goReturns(s *spec, b *binary, q *objfile.Query, fn *objfile.Func, name, shown string) []*Point {
+	fail := func(format string, args ...any) []*Point {
+		if !q.Wildcard() {
+			m.failAttach(s, "uretprobe on %s is not possible: %s", shown, fmt.Sprintf(format, args...)).Hint("probe the entry with uprobe")
+		}
+		return nil
+	}
+	if why := noGoReturn(b.obj, fn); why != "" {
+		return fail("%s", why)
+	}
+	size := fn.Size
+	if size == 0 {
+		size = b.obj.CodeSize(fn.Addr)
+	}
+	offs, err := returnsOf(b.obj, fn.Addr, size)
+	switch {
+	case err != nil:
+		return fail("its returns cannot be found: it has %s", err)
+	case len(offs) == 0:
+		return fail("no instruction of it returns: it ends in a jump to another function, or never")
+	case len(offs) > maxGoReturns:
+		return fail("it returns in %d places", len(offs))
+	}
+	var scope *Scope
+	if m.needArgs(s) {
+		scope = m.goResult(b, fn)
+	}
+	points := make([]*Point, 0, len(offs))
+	for _, off := range offs {
+		p := &Point{Kind: Uretprobe, Path: b.path, PID: m.pid(), Name: name, Func: shown, AtReturn: true, Go: b.goCode(fn.Addr), Scope: scope}
+		if p = m.place(p, b, fn.Addr+off); p != nil {
+			points = append(points, p)
+		}
+	}
+	return points
+}
+
+// returnsOf gives the offsets of a function's return instructions. The compiler fills up functions with int3.
+func returnsOf(obj *objfile.File, addr, size uint64) (offs []uint64, err error) {
+	defer objfile.Guard(&err)()
+	if size > code.MaxFunction {
+		return nil, fmt.Errorf("%d bytes of code", size)
+	}
+	return code.Returns(obj.Arch(), obj.Bytes(addr, int(size)))
+}
+
+// noGoReturn tells why a function's returns cannot be probed where it is in a Go program.
+func noGoReturn(obj *objfile.File, fn *objfile.Func) string {
+	in, _ := obj.GoCode(fn.Addr)
+	switch {
+	case !in:
+		return "it is not Go code but part of a Go program, whose runtime would crash on a replaced return address"
+	case fn.Name == "runtime.systemstack", fn.Name == "runtime.mcall", strings.HasPrefix(fn.Name, "runtime.morestack"),
+		fn.Name == "runtime.gogo", fn.Name == "runtime.asmcgocall", strings.HasPrefix(fn.Name, "runtime.rt0_go"):
+		return "it changes the stack while it runs"
+	}
+	return ""
+}
+
+// goResult is the scope at a Go function's returns: its result, or a struct of its results by name.
+func (m *matcher) goResult(b *binary, fn *objfile.Func) *Scope {
+	info, err := b.debug()
+	if err != nil {
+		return nil
+	}
+	f, err := info.FunctionAt(fn.Addr)
+	if err != nil || f.Entry != fn.Addr || f.Lang != types.Go || b.obj.Arch() != code.AMD64 {
+		return nil
+	}
+	sig, err := info.Signature(f)
+	if err != nil || len(sig.Results) == 0 {
+		return nil
+	}
+	_, places := types.GoPlaces(goArgTypes(f, sig.Params), goTypes(sig.Results), abi0(info, f))
+	s := &Scope{}
+	for i := range sig.Results {
+		r := &sig.Results[i]
+		s.Results = append(s.Results, strings.TrimPrefix(r.Name, "~"))
+		if r.Name == "" || r.Name == "_" {
+			s.Results[i] = fmt.Sprintf("r%d", i)
+		}
+		if places[i] == nil {
+			p := unavailable("a type in the function's declaration is not known in full")
+			places[i] = &p
+		}
+	}
+	if len(sig.Results) == 1 {
+		s.Retval = &Var{Name: "retval", Type: sig.Results[0].Type.Complete(), Place: *places[0]}
+		return s
+	}
+	s.Retval = goResults(s.Results, sig.Results, places)
+	return s
+}
+
+// goResults puts several results together.
+func goResults(names []string, results []debuginfo.Var, places []*types.Place) *Var {
+	t := &types.Type{Kind: types.Struct, Name: "results", Align: 8, Source: &types.Source{Lang: types.Go}}
+	place := types.Place{Kind: types.InPieces}
+	pad := func(to int) {
+		if to > t.Size {
+			place.Pieces = append(place.Pieces, types.Piece{Size: to - t.Size, Place: types.Place{Kind: types.Constant}})
+			t.Size = to
+		}
+	}
+	for i := range results {
+		ft := results[i].Type.Complete()
+		if places[i].Kind == types.Unavailable {
+			ft = types.Missing(places[i].Why)
+		}
+		pad((t.Size + 7) &^ 7)
+		t.Fields = append(t.Fields, types.Field{Name: names[i], Type: ft, Offset: t.Size})
+		if ft.Size > 0 {
+			place.Pieces = append(place.Pieces, types.Piece{Size: ft.Size, Place: *places[i]})
+			t.Size += ft.Size
+		}
+	}
+	pad((t.Size + 7) &^ 7)
+	return &Var{Name: "retval", Type: t, Place: place}
+}
+
+func goTypes(vars []debuginfo.Var) (list []*types.Type) {
+	for i := range vars {
+		list = append(list, vars[i].Type)
+	}
+	return list
+}
+
+// goArgTypes are the types of what a function is given: its parameters, and for one that is shared by several
+// instances of a generic function the dictionary that tells the type arguments, behind the receiver.
+func goArgTypes(fn *debuginfo.Function, params []debuginfo.Var) []*types.Type {
+	list := goTypes(params)
+	if !hasDictionary(fn.Name) {
+		return list
+	}
+	at := 0
+	if isGoMethod(fn.Name) && len(list) > 0 {
+		at = 1
+	}
+	word := types.TUint64
+	return append(append(append([]*types.Type{}, list[:at]...), word), list[at:]...)
+}
+
+// hasDictionary tells whether a function is given a dictionary: closures in a generic function have it from their context,
+// and the functions that compare values need none.
+func hasDictionary(name string) bool {
+	i := strings.LastIndex(name, "[go.shape.")
+	if i < 0 || strings.HasPrefix(name, "type:") {
+		return false
+	}
+	rest := name[i:]
+	if j := strings.LastIndexByte(rest, ']'); j >= 0 {
+		rest = rest[j+1:]
+	}
+	return !strings.Contains(rest, ".func") && !strings.Contains(rest, "-range") && !strings.Contains(rest, ".gowrap") && !strings.Contains(rest, ".deferwrap")
+}
+
+// isGoMethod tells whether a name of a generic function is that of a method: pkg.(*T[…]).m or pkg.T[…].m.
+func isGoMethod(name string) bool {
+	if i := strings.LastIndexByte(name, ']'); i >= 0 {
+		return strings.HasPrefix(name[i+1:], ".") || strings.HasPrefix(name[i+1:], ").")
+	}
+	return false
+}
+
+// abi0 tells whether a function takes its arguments on the stack, as assembly does: debug info then says so of a parameter
+// that a register could hold.
+func abi0(info *debuginfo.Info, fn *debuginfo.Function) bool {
+	if strings.HasSuffix(fn.Name, ".abi0") {
+		return true
+	}
+	vars, err := info.Params(fn.Own(), fn.Entry)
+	if err != nil {
+		return false
+	}
+	for i := range vars {
+		v := &vars[i]
+		if v.Result {
+			continue
+		}
+		t := v.Type.Complete()
+		if t == nil || t.Size == 0 || !t.IsScalar() {
+			continue
+		}
+		return v.Place.Kind == types.InMemory // the first scalar always gets a register
+	}
+	return false
+}
