@@ -59,6 +59,7 @@ type stage struct {
 	tracers []tracer
 	dir     string // for what is built
 	rounds  int
+	big     string // a program with much debug info, or ""
 }
 
 func main() {
@@ -71,7 +72,8 @@ func main() {
 func run() error {
 	own := flag.String("trocar", "bin/trocar", "the trocar to measure")
 	peers := flag.String("peers", "bpftrace,bpftrace-new", "other tracers, measured if installed")
-	only := flag.String("only", "", "only these groups: start,hits,attach,loss")
+	only := flag.String("only", "", "only these groups: start,hits,attach,loss,debuginfo")
+	big := flag.String("big", "", "program with much debug info, from bench/bigcxx/build.sh, for the group debuginfo")
 	rounds := flag.Int("rounds", 5, "rounds of which the best counts")
 	flag.Parse()
 
@@ -83,12 +85,15 @@ func run() error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	s := &stage{dir: dir, rounds: *rounds}
+	s := &stage{dir: dir, rounds: *rounds, big: *big}
 	if s.tracers, err = find(*own, strings.Split(*peers, ",")); err != nil {
 		return err
 	}
 	var rows []row
-	for _, b := range []bench{{"start", start}, {"hits", hits}, {"attach", attachMany}, {"loss", loss}} {
+	for _, b := range []bench{{"start", start}, {"hits", hits}, {"attach", attachMany}, {"loss", loss}, {"debuginfo", debugInfo}} {
+		if b.name == "debuginfo" && *big == "" && *only == "" {
+			continue
+		}
 		if *only != "" && !slices.Contains(strings.Split(*only, ","), b.name) {
 			continue
 		}
