@@ -1,6 +1,10 @@
 package debuginfo
 
-import "trocar/internal/binary/types"
+import (
+	"strings"
+
+	"trocar/internal/binary/types"
+)
 
 // members reads the members of a struct or union into t.
 func (c *converter) members(t *types.Type, d *die, depth int) {
@@ -17,6 +21,11 @@ func (c *converter) members(t *types.Type, d *die, depth int) {
 			if t.Source.Variants == nil {
 				t.Source.Variants = c.variants(m, depth)
 				t.Source.Form = types.RustEnumForm
+			}
+		case tagTemplateTypeParameter:
+			// Vec's own members point to bytes: only its first type argument tells what they are.
+			if t.Elem == nil && t.Source.Lang == types.Rust && strings.Contains(t.Name, "Vec<") {
+				t.Elem = c.elem(m, false, depth)
 			}
 		}
 		return len(t.Fields) < maxMembers

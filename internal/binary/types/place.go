@@ -72,3 +72,13 @@ type Piece struct {
 	Size  int
 	Place Place
 }
+
+// Missing tells whether a part of the value can't be had, and why.
+func (p Place) Missing() (why string, missing bool) {
+	for _, piece := range p.Pieces {
+		if why, missing := piece.Place.Missing(); missing {
+			return why, true
+		}
+	}
+	return p.Why, p.Kind == Unavailable
+}

@@ -90,6 +90,9 @@ func (t *Type) List() (View, bool) {
 			}
 			// The pointer is to bytes in newer libraries; the element is the vector's first type argument.
 			elem := t.Elem
+			if elem != nil {
+				elem = elem.Complete()
+			}
 			if elem == nil && p.Type.Elem != nil && p.Type.Elem.Name != "u8" {
 				elem = p.Type.Elem.Complete()
 			}
@@ -191,4 +194,79 @@ func (t *Type) Referenced() (*Type, bool) {
 		return nil, false
 	}
 	return t.Elem.Complete(), true
+}
+
+// Alternatives tells which of several contents a value has: the variants of a Rust enum, and std::optional, whose content
+// is the variant without a name.
+func (t *Type) Alternatives() *Variants {
+	if t == nil || t.Kind != Struct || t.Source == nil {
+		return nil
+	}
+	if t.Source.Variants != nil {
+		return t.Source.Variants
+	}
+	if t.Lang() != CPlusPlus || !strings.HasPrefix(t.Name, "std::optional<") {
+		return nil
+	}
+	full, ok := t.member("_M_payload", "_M_engaged")
+	value, ok2 := t.member("_M_payload", "_M_payload", "_M_value")
+	if !ok || !ok2 || full.Type.Size != 1 {
+		return nil
+	}
+	return &Variants{Discr: full, List: []Variant{
+		{Name: "nullopt", Discrs: []VariantRange{{}}},
+		{Type: value.Type, Offset: value.Offset, Default: true},
+	}}
+}
+
+// Of finds the variant that a discriminant stands for.
+func (v *Variants) Of(discr uint64) *Variant {
+	var other *Variant
+	for i := range v.List {
+		one := &v.List[i]
+		if one.Default {
+			other = one
+		}
+		for _, r := range one.Discrs {
+			// By the discriminant's size: ranges of signed ones may be sign-extended, and wrap.
+			if low := v.cut(r.Low); v.cut(discr-low) <= v.cut(r.High-low) {
+				return one
+			}
+		}
+	}
+	return other
+}
+
+func (v *Variants) cut(n uint64) uint64 {
+	if v.Discr.Type == nil || v.Discr.Type.Size >= 8 {
+		return n
+	}
+	return n & (1<<(8*v.Discr.Type.Size) - 1)
+}
+
+// Held is the part of a value that is shown for the whole: the pointer in a smart pointer of C++, which has no name, and the
+// number of elements of a container whose elements are in a tree or table.
+func (t *Type) Held() (Field, bool) {
+	if t == nil || t.Kind != Struct || t.Lang() != CPlusPlus || !strings.HasPrefix(t.Name, "std::") {
+		return Field{}, false
+	}
+	name, _, _ := strings.Cut(strings.TrimPrefix(t.Name, "std::"), "<")
+	var f Field
+	var ok bool
+	switch name {
+	case "unique_ptr":
+		f, ok = t.pointer(0)
+	case "shared_ptr":
+		f, ok = t.member("_M_ptr")
+	case "map", "set", "multimap", "multiset":
+		f, ok = t.member("_M_t", "_M_impl", "_M_node_count")
+		f.Name = "size"
+		return f, ok
+	case "unordered_map", "unordered_set", "unordered_multimap", "unordered_multiset":
+		f, ok = t.member("_M_h", "_M_element_count")
+		f.Name = "size"
+		return f, ok
+	}
+	f.Name = ""
+	return f, ok && f.Type.Kind == Pointer
 }

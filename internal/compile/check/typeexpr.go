@@ -214,8 +214,10 @@ func (inf *inferrer) argsType() *types.Type {
 		switch {
 		case at == nil || at.Incomplete:
 			at = types.Missing("its type is not known")
-		case a.Place.Kind == types.Unavailable:
-			at = types.Missing(a.Place.Why)
+		default:
+			if why, missing := a.Place.Missing(); missing {
+				at = types.Missing(why)
+			}
 		}
 		align := max(at.Align, 1)
 		off = roundUp(off, align)
@@ -250,6 +252,9 @@ func (inf *inferrer) argType(n *node, args *types.Type) ty {
 				inf.errorf(n.span, "argument '%s' is not available: %s", n.str, a.Place.Why)
 				return ty{}
 			}
+		}
+		if f.DataLoc {
+			return known(f.Type).at(types.Kernel) // in the record itself
 		}
 		return known(elemType(f.Type)).at(inf.argsSpace())
 	}

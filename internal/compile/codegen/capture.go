@@ -59,8 +59,15 @@ func (g *gen) shown(t *types.Type, depth int) *types.Type {
 	}
 	switch t.Kind {
 	case types.Struct:
-		if t.Source != nil && t.Source.Variants != nil {
+		if t.Alternatives() != nil {
 			return t
+		}
+		if f, ok := t.Held(); ok {
+			if f.Name == "" {
+				return f.Type
+			}
+			f.Offset = 0
+			return &types.Type{Kind: types.Struct, Name: t.Name, Size: 8, Align: 8, Fields: []types.Field{f}}
 		}
 		return g.shownStruct(t, depth)
 	case types.Array:
@@ -186,6 +193,10 @@ func (g *gen) capture(dst, src memory, from, to *types.Type, span diag.Span) {
 	if elem, ok := from.Referenced(); ok {
 		p := g.load(src, 8, false, span)
 		g.capture(dst, memory{space: inUser, base: p}, elem, to, span)
+		return
+	}
+	if f, ok := from.Held(); ok && (f.Name != "" || to.Kind == types.Pointer) {
+		g.fetch(dst, src.at(f.Offset), min(f.Type.Size, to.Size), span)
 		return
 	}
 	switch {

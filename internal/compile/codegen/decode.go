@@ -143,6 +143,10 @@ func (d *Decoder) Value(v *result.Value, t *types.Type, b []byte) {
 		s := wide(b, t.Len, true)
 		d.string(v, []byte(s), !endsWide(b, t.Len))
 	case types.Struct, types.Union, types.Tuple, types.Record:
+		if vs := t.Alternatives(); vs != nil {
+			d.variant(v, vs, b)
+			return
+		}
 		d.fields(v, t, b)
 	case types.UStack, types.KStack:
 		d.stack(v, t, b)
@@ -271,6 +275,51 @@ func (d *Decoder) fields(v *result.Value, t *types.Type, b []byte) {
 		v.Names = make([]string, 0, len(t.Fields))
 	}
 	d.members(v, t, b)
+}
+
+// variant decodes the content that a value's discriminant tells: a name alone as an enumerator is, else the name with what it
+// holds.
+func (d *Decoder) variant(v *result.Value, vs *types.Variants, b []byte) {
+	one := &vs.List[0]
+	if t := vs.Discr.Type; t != nil {
+		if t.Size > 8 || vs.Discr.Offset+t.Size > len(b) {
+			v.Kind, v.Text = result.Unavailable, "its discriminant can't be read"
+			return
+		}
+		if one = vs.Of(uint(b[vs.Discr.Offset:], t.Size)); one == nil {
+			v.Kind, v.Text = result.Unavailable, "its discriminant stands for no variant"
+			return
+		}
+	}
+	t := one.Type
+	if t != nil {
+		t = t.Complete()
+	}
+	switch {
+	case t == nil, t.Kind == types.Struct && len(t.Fields) == 0 && t.Source != nil && t.Source.Variants == nil:
+		v.Kind, v.Text = result.Enum, one.Name
+		return
+	case one.Offset < 0 || one.Offset+t.Size > len(b):
+		v.Kind, v.Text = result.Unavailable, "its variant is larger than the value"
+		return
+	}
+	held := b[one.Offset : one.Offset+t.Size]
+	if one.Name == "" {
+		d.Value(v, t, held)
+		return
+	}
+	v.Kind, v.Names, v.Elems = result.Struct, []string{one.Name}, make([]result.Value, 1)
+	in := &v.Elems[0]
+	if len(t.Fields) == 1 && t.Fields[0].Name == "__0" {
+		if f := t.Fields[0]; f.Type.Size+f.Offset <= len(held) {
+			d.Value(in, f.Type, held[f.Offset:f.Offset+f.Type.Size])
+			return
+		}
+	}
+	d.Value(in, t, held)
+	if in.Kind == result.Struct && len(t.Fields) > 0 && t.Fields[0].Name == "__0" {
+		in.Kind, in.Names = result.Tuple, nil
+	}
 }
 
 // members adds the fields of t, those of unnamed structures and base classes as its own.
