@@ -39,7 +39,7 @@ func counted(fns []Function, o Options, diags *diag.List, by []string) Script {
 			if fn.ShowOf != nil && fn.ShowOf(syntax.PrintExpr(x)) == AsText {
 				p.show = AsText
 			}
-			keys = append(keys, p.value(p.expr))
+			keys = append(keys, s.value(p.show, p.expr))
 		}
 		s.countProbe([]string{fn.Point}, fn, append(keys, by...))
 	}

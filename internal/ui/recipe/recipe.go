@@ -139,10 +139,32 @@ func (n *notice) String() string {
 func (s *script) config() {
 	var set []string
 	if s.o.Strlen > 0 {
-		set = append(set, fmt.Sprintf("max_strlen = %d", s.o.Strlen))
+		set = append(set, fmt.Sprintf("max_strlen = %d", max(s.o.Strlen, defaultStrlen))) // it bounds literals, too
 	}
 	set = append(set, "print_maps_on_exit = false")
 	s.line("config = { %s }", strings.Join(set, "; "))
+}
+
+// defaultStrlen is the language's.
+const defaultStrlen = 64
+
+// str is the text of a string.
+func (s *script) str(expr string) string {
+	if s.o.Strlen > 0 && s.o.Strlen < defaultStrlen {
+		return fmt.Sprintf("str(%s, %d)", expr, s.o.Strlen)
+	}
+	return "str(" + expr + ")"
+}
+
+// value is the text of a value as it is printed or kept.
+func (s *script) value(show Show, expr string) string {
+	switch show {
+	case AsText:
+		return s.str(expr)
+	case AsTarget:
+		return "*" + expr
+	}
+	return expr
 }
 
 // timer ends the script after a time.

@@ -65,7 +65,7 @@ func (s *script) printLine(indent string, c *call, m moment) {
 			switch {
 			case p.show == Hidden || p.exit != "" && m.open:
 				text += "?"
-			case p.show == AsText:
+			case p.show == AsText || p.text:
 				text += `"%s"`
 				args = append(args, m.part(p))
 			default:
@@ -93,7 +93,7 @@ func (s *script) printLine(indent string, c *call, m moment) {
 			format += " = ?"
 		case r.Show == AsText:
 			format += ` = "%s"`
-			args = append(args, "str("+c.fn.ResultExpr+")")
+			args = append(args, s.str(c.fn.ResultExpr))
 		default:
 			format += " = %s"
 			args = append(args, c.fn.ResultExpr)
@@ -134,7 +134,7 @@ func (s *script) printRecord(indent string, c *call, m moment) {
 	case m.ret:
 		if r := c.fn.Result; r != nil && r.Show != Hidden {
 			if r.Show == AsText {
-				fields = append(fields, "result=str("+c.fn.ResultExpr+")")
+				fields = append(fields, "result="+s.str(c.fn.ResultExpr))
 			} else {
 				fields = append(fields, "result="+c.fn.ResultExpr)
 			}

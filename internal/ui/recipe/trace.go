@@ -25,12 +25,23 @@ func Trace(fns []Function, o Options, diags *diag.List) Script {
 	var calls []*call
 	for i := range fns {
 		c := s.call(&fns[i])
+		if !c.pairs() && (s.o.Min > 0 || c.atExit != nil) {
+			s.notice(&fns[i], "left out: its returns are not seen, which the condition asks for")
+			continue
+		}
 		if len(calls) > 0 && calls[len(calls)-1].joins(c) {
 			calls[len(calls)-1].points = append(calls[len(calls)-1].points, "uprobe:"+fns[i].Point)
 			calls[len(calls)-1].returns = append(calls[len(calls)-1].returns, fns[i].Returns...)
 			continue
 		}
 		calls = append(calls, c)
+	}
+	if len(calls) == 0 {
+		d := diags.Errorf(diag.Span{}, "of these functions no returns are seen, which the condition asks for")
+		for i := range s.notices {
+			d.Note(diag.Span{}, "%s", s.notices[i].String())
+		}
+		return s.done()
 	}
 	kept := 0
 	for _, c := range calls {
@@ -82,6 +93,7 @@ type part struct {
 	expr  string // at the entry; "": at the return, see exit
 	exit  string // where the function returns, without having been kept
 	show  Show
+	text  bool // it is a string already
 }
 
 func (c *call) pairs() bool { return len(c.fn.Returns) > 0 && c.fn.EntryKey != "" }
@@ -180,6 +192,9 @@ func (s *script) expressions(c *call) {
 	fields := fieldNames(labels)
 	for i, x := range s.args {
 		p := part{label: labels[i], field: fields[i]}
+		if call, ok := x.(*syntax.Call); ok && call.Name == "str" {
+			p.text = true
+		}
 		if c.fn.ShowOf != nil {
 			p.show = c.fn.ShowOf(labels[i])
 		}
@@ -252,17 +267,6 @@ func (c *call) kept() (parts []part) {
 	return append(parts, c.extra...)
 }
 
-// plain is the text of a value as it is printed or kept.
-func (p part) value(expr string) string {
-	switch p.show {
-	case AsText:
-		return "str(" + expr + ")"
-	case AsTarget:
-		return "*" + expr
-	}
-	return expr
-}
-
 // points writes the attach points of a probe.
 func (s *script) points(list []string) {
 	s.line("")
@@ -297,7 +301,7 @@ func (s *script) entry(c *call) {
 	}
 	if !c.pairs() || c.split {
 		s.limit(indent)
-		s.print(indent, c, moment{time: "nsecs", part: func(p part) string { return p.value(p.expr) }, call: true})
+		s.print(indent, c, moment{time: "nsecs", part: func(p part) string { return s.value(p.show, p.expr) }, call: true})
 		if !c.pairs() {
 			s.enough(indent)
 		}
@@ -311,7 +315,7 @@ func (s *script) entry(c *call) {
 			fields = append(fields, "func_=func")
 		}
 		for _, p := range c.kept() {
-			fields = append(fields, p.field+"="+p.value(p.expr))
+			fields = append(fields, p.field+"="+s.value(p.show, p.expr))
 		}
 		s.line("%s%s[%s] = (%s);", indent, c.store, key, strings.Join(fields, ", "))
 	}
@@ -395,6 +399,7 @@ func (s *script) unreturned(calls []*call) {
 		}
 		if first {
 			s.line("\n// Calls that have not returned, or were left by an exception.\nend\n{")
+			s.limit("  ")
 			first = false
 		}
 		indent := "    "

@@ -1,0 +1,181 @@
+package recipe
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"trocar/internal/script/diag"
+	"trocar/internal/script/syntax"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// inC is a function of C with a parameter of each kind.
+func inC() Function {
+	return Function{
+		Point: "./server:handle", Returns: []string{"uretprobe:./server:handle"}, Name: "handle", Called: true, Typed: true,
+		Params: []Value{
+			{Name: "fd"}, {Name: "path", Show: AsText}, {Name: "size", Show: AsTarget}, {Name: "ratio", Show: Hidden, Why: "in xmm0"},
+			{Name: "pid"}, // a word of the language
+		},
+		Result: &Value{Name: "retval"}, ResultExpr: "retval",
+		EntryKey: `tid, (int64)(reg("sp") + 8)`, ReturnKey: `tid, (int64)reg("sp")`,
+	}
+}
+
+// twin is like inC but for its name.
+func twin() Function {
+	fn := inC()
+	fn.Point, fn.Returns, fn.Name = "./server:handle2", []string{"uretprobe:./server:handle2"}, "handle2"
+	return fn
+}
+
+func inCPP() Function {
+	return Function{
+		Point:   `./shop:"shop::Till::add(std::vector<int> const&)"`,
+		Returns: []string{`uprobe:./shop:"shop::Till::add(std::vector<int> const&)"+16`, `uprobe:./shop:"shop::Till::add(std::vector<int> const&)"+34`},
+		Name:    "shop::Till::add", Typed: true, Params: []Value{{Name: "this"}, {Name: "cents", Show: AsWhole}},
+		Result: &Value{Name: "retval", Show: AsText}, ResultExpr: `(int8 *)reg("ax")`,
+		EntryKey: `tid, (int64)(reg("sp") + 8)`, ReturnKey: `tid, (int64)(reg("sp") + 8)`,
+	}
+}
+
+func inGo() Function {
+	return Function{
+		Point: `./app:"main.(*T).Do"`, NoReturn: "it is a Go program", Name: "main.(*T).Do", Called: true, Typed: true,
+		Params: []Value{{Name: "t"}, {Name: "s", Show: AsText}},
+	}
+}
+
+func unknown() Function {
+	return Function{
+		Point: "libx:open", Returns: []string{"uretprobe:libx:open"}, Name: "open", Called: true,
+		EntryKey: `tid, (int64)(reg("sp") + 8)`, ReturnKey: `tid, (int64)reg("sp")`,
+	}
+}
+
+func TestRecipes(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		write func([]Function, Options, *diag.List) Script
+		fns   []Function
+		o     Options
+	}{
+		{"trace-c", Trace, []Function{inC()}, Options{}},
+		{"trace-twins", Trace, []Function{inC(), twin()}, Options{Stack: true}},
+		{"trace-cpp", Trace, []Function{inCPP(), inC()}, Options{For: 10 * time.Second}},
+		{"trace-min", Trace, []Function{inCPP()}, Options{Min: 10 * time.Millisecond, Calls: 100, Strlen: 200}},
+		{"trace-go", Trace, []Function{inGo()}, Options{For: 1500 * time.Millisecond}},
+		{"trace-args", Trace, []Function{inC()}, Options{Args: []string{"fd + 1, str(path, 10)", "retval"}, If: "fd > 2 && retval < 0"}},
+		{"trace-if", Trace, []Function{inC()}, Options{If: `str(path) == "/"`}},
+		{"trace-json", Trace, []Function{inC(), inGo()}, Options{JSON: true, Stack: true}},
+		{"trace-unknown", Trace, []Function{unknown()}, Options{}},
+		{"count", Count, []Function{inC(), twin(), inCPP()}, Options{}},
+		{"count-by", Count, []Function{inC()}, Options{Args: []string{"path, size"}, If: "fd == 1"}},
+		{"stack", Stack, []Function{inC(), twin()}, Options{For: time.Microsecond}},
+		{"latency", Latency, []Function{inC(), inCPP(), inGo()}, Options{If: "fd > 0"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for i := range c.fns {
+				fn := &c.fns[i]
+				fn.ShowOf = func(expr string) Show {
+					for _, p := range fn.Params {
+						if p.Name == expr {
+							return p.Show
+						}
+					}
+					return AsValue
+				}
+			}
+			var diags diag.List
+			s := c.write(c.fns, c.o, &diags)
+			for _, d := range diags.All {
+				t.Errorf("%s", d.Text)
+			}
+			got := s.Text
+			for _, n := range s.Notices {
+				got += "// NOTICE " + n + "\n"
+			}
+			path := filepath.Join("testdata", c.name+".bt")
+			if *update {
+				if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got != string(want) {
+				t.Errorf("got\n%s\nwant\n%s", got, want)
+			}
+			// It is a script: what the parser finds wrong would be our fault.
+			src := &diag.Source{Name: c.name, Text: s.Text}
+			file := syntax.Parse(src, syntax.ParseOptions{}, &diags)
+			for _, d := range diags.All {
+				t.Errorf("%v: %s", d.Span, d.Text)
+			}
+			if len(file.Probes) == 0 {
+				t.Error("no probes")
+			}
+		})
+	}
+}
+
+func TestWrongOptions(t *testing.T) {
+	for _, c := range []struct {
+		o    Options
+		want string
+	}{
+		{Options{Args: []string{"a +"}}, "expected expression"},
+		{Options{Args: []string{"a", "b c"}}, "unexpected"},
+		{Options{Args: []string{""}}, "expected expression"},
+		{Options{If: "a, b"}, "unexpected"},
+		{Options{If: "} end {"}, "expected expression"},
+	} {
+		var diags diag.List
+		Trace([]Function{inC()}, c.o, &diags)
+		text := ""
+		for _, d := range diags.All {
+			text += d.Text + "\n"
+		}
+		if !strings.Contains(text, c.want) {
+			t.Errorf("%+v: %q, not %q", c.o, text, c.want)
+		}
+	}
+}
+
+// TestNoReturns: a condition on what is not seen is not taken for true.
+func TestNoReturns(t *testing.T) {
+	for _, o := range []Options{{Min: time.Second}, {If: "retval > 0"}} {
+		var diags diag.List
+		s := Trace([]Function{inGo(), inC()}, o, &diags)
+		if diags.Errors() > 0 || strings.Contains(s.Text, "main.(*T).Do") || !strings.Contains(s.Text, "handle") {
+			t.Errorf("%+v: %s", o, s.Text)
+		}
+		if Trace([]Function{inGo()}, o, &diags); diags.Errors() != 1 {
+			t.Errorf("%+v: %d errors", o, diags.Errors())
+		}
+	}
+}
+
+// TestNames: whatever a program calls its parameters, the script is one.
+func TestNames(t *testing.T) {
+	fn := inC()
+	fn.Params = nil
+	for _, n := range []string{"start", "thread_", "func_", "stack_", "retval", "comm", "if", "int", "~r0", "", "名前", "a.b", "value0", "args", "ärger"} {
+		fn.Params = append(fn.Params, Value{Name: n})
+	}
+	for _, o := range []Options{{}, {JSON: true}} {
+		var diags diag.List
+		s := Trace([]Function{fn}, o, &diags)
+		syntax.Parse(&diag.Source{Name: "names", Text: s.Text}, syntax.ParseOptions{}, &diags)
+		for _, d := range diags.All {
+			t.Errorf("%v: %s", d.Span, d.Text)
+		}
+	}
+}
