@@ -46,6 +46,7 @@ type Function struct {
 	// EntryKey and ReturnKey are what tells a call from all others that are open, as keys of a map: the same where the
 	// entry and where the return is probed. "": not known.
 	EntryKey, ReturnKey string
+	Goroutines          bool // it is run by goroutines
 	// Notices are what else is to be said, like inlined copies that are left out.
 	Notices []string
 
@@ -303,19 +304,13 @@ func sourceName(fn *debuginfo.Function, display string) string {
 }
 
 // keys tell calls apart by thread and the place of the caller's frame. At a function's entry the return address is on top
-// of the stack (amd64) or nothing is on it yet; elsewhere the call frame information tells. A goroutine is told by the
-// address of its descriptor, which is in a register in all of Go's code, and its frame by the distance from the stack's
-// end (g.stack.hi), because stacks are moved.
+// of the stack (amd64) or nothing is on it yet; elsewhere the call frame information tells. Go's stacks are moved, and the
+// language has words for its goroutines and their frames.
 func (fn *Function) keys(k probe.Known, p *probe.Point) {
 	a := arch()
 	if k.File != nil && k.File.IsGo() && (k.Func == nil || k.Func.Lang == types.Go) {
-		g := "r14"
-		if a == types.ARM64 {
-			g = "r28"
-		}
 		if p.Entry {
-			fn.EntryKey = fmt.Sprintf(`(int64)reg(%q), *(int64 *)(reg(%[1]q) + 8) - (int64)reg("sp")`, g)
-			fn.ReturnKey = fn.EntryKey
+			fn.EntryKey, fn.ReturnKey, fn.Goroutines = "(int64)goid, (int64)goframe", "(int64)goid, (int64)goframe", true
 		}
 		return
 	}
@@ -362,9 +357,7 @@ func paramOf(v probe.Var) *Param {
 			return p
 		}
 	}
-	if p.Show = showOf(v.Type); p.Show == Hidden {
-		p.Why = "which variant of the enum it is cannot be shown"
-	}
+	p.Show = showOf(v.Type)
 	return p
 }
 
@@ -377,17 +370,11 @@ func showOf(t *types.Type) Show {
 		return ShowWhole
 	}
 	t = t.Complete()
-	if _, ok := t.Text(); ok || isCString(t) {
+	if isText(t) || isCString(t) {
 		return ShowText
 	}
-	if hasVariants(t) {
-		return Hidden
-	}
 	if elem, ok := t.Referenced(); ok {
-		if hasVariants(elem) {
-			return Hidden
-		}
-		if _, ok := elem.Text(); ok {
+		if isText(elem) {
 			return ShowText
 		}
 		if elem.Size > 0 && elem.Size <= maxKept && plain(elem, 0) {
@@ -401,9 +388,10 @@ func showOf(t *types.Type) Show {
 	return ShowValue
 }
 
-// hasVariants tells an enum of Rust, of which values are not yet taken apart.
-func hasVariants(t *types.Type) bool {
-	return t.Source != nil && t.Source.Variants != nil && len(t.Source.Variants.List) > 1
+// isText tells a string of bytes.
+func isText(t *types.Type) bool {
+	v, ok := t.Text()
+	return ok && v.Unit <= 1
 }
 
 // isCString tells a pointer to C's char, which is taken for text.
@@ -418,7 +406,7 @@ func plain(t *types.Type, depth int) bool {
 		return true
 	}
 	t = t.Complete()
-	if _, ok := t.Text(); ok {
+	if _, ok := t.Text(); ok || t.WideUnit() > 0 {
 		return false
 	}
 	if _, ok := t.List(); ok {

@@ -63,6 +63,9 @@ func (m *matcher) typed(s *spec, b *binary, entry uint64, p *Point) {
 	}
 	p.Scope = scopeOf(p.Scope)
 	p.Scope.Args = argsOf(vars)
+	if fn.Lang == types.Go && p.Entry && b.obj.Arch() == code.AMD64 {
+		m.goArgs(info, fn, p)
+	}
 }
 
 // argsOf are parameters as `args` has them.

@@ -140,6 +140,58 @@ func goResults(names []string, results []debuginfo.Var, places []*types.Place) *
 	return &Var{Name: "retval", Type: t, Place: place}
 }
 
+// goArgs gives the arguments at a Go function's entry the places of the calling convention: debug information has none
+// for those that the function doesn't use, and lacks unused parts of others. What a closure has captured is among them;
+// its address is in RDX.
+func (m *matcher) goArgs(info *debuginfo.Info, fn *debuginfo.Function, p *Point) {
+	sig, err := info.Signature(fn)
+	if err != nil {
+		return
+	}
+	list := goArgTypes(fn, sig.Params)
+	places, _ := types.GoPlaces(list, nil, abi0(info, fn))
+	if n := len(places) - len(sig.Params); n > 0 {
+		at := dictionaryAt(fn.Name, len(sig.Params)) // not an argument for people
+		places = append(places[:at:at], places[at+n:]...)
+	}
+	args := p.Scope.Args
+	if len(args) != len(places) {
+		return
+	}
+	for i := range args {
+		if places[i] != nil {
+			args[i].Place = *places[i]
+		}
+	}
+	if !strings.Contains(fn.Name, ".func") && !strings.Contains(fn.Name, "-range") && !strings.Contains(fn.Name, "wrap") {
+		return
+	}
+	locals, err := info.Locals(fn.Own(), p.Addr)
+	if err != nil {
+		return
+	}
+	const rdx = 1
+	for i := range locals {
+		v := &locals[i]
+		if v.ClosureOffset == 0 || v.Type == nil {
+			continue
+		}
+		c := Var{Name: v.Name, Type: v.Type.Complete(), Place: types.Place{Kind: types.InMemory, Reg: rdx, Offset: int64(v.ClosureOffset - 1)}}
+		if name, ok := strings.CutPrefix(v.Name, "&"); ok {
+			// Captured by reference: the variable itself is meant.
+			t := v.Type.Complete()
+			if t.Kind != types.Pointer || t.Elem == nil {
+				continue
+			}
+			c.Name, c.Type, c.Place.Derefs = name, t.Elem.Complete(), []int64{0}
+		}
+		if !hasVar(args, c.Name) {
+			args = append(args, c)
+		}
+	}
+	p.Scope.Args = args
+}
+
 func goTypes(vars []debuginfo.Var) (list []*types.Type) {
 	for i := range vars {
 		list = append(list, vars[i].Type)
@@ -154,12 +206,17 @@ func goArgTypes(fn *debuginfo.Function, params []debuginfo.Var) []*types.Type {
 	if !hasDictionary(fn.Name) {
 		return list
 	}
-	at := 0
-	if isGoMethod(fn.Name) && len(list) > 0 {
-		at = 1
-	}
+	at := dictionaryAt(fn.Name, len(list))
 	word := types.TUint64
 	return append(append(append([]*types.Type{}, list[:at]...), word), list[at:]...)
+}
+
+// dictionaryAt is the position of a function's dictionary among its n parameters: behind the receiver.
+func dictionaryAt(name string, n int) int {
+	if isGoMethod(name) && n > 0 {
+		return 1
+	}
+	return 0
 }
 
 // hasDictionary tells whether a function is given a dictionary: closures in a generic function have it from their context,
@@ -173,7 +230,15 @@ func hasDictionary(name string) bool {
 	if j := strings.LastIndexByte(rest, ']'); j >= 0 {
 		rest = rest[j+1:]
 	}
-	return !strings.Contains(rest, ".func") && !strings.Contains(rest, "-range") && !strings.Contains(rest, ".gowrap") && !strings.Contains(rest, ".deferwrap")
+	if strings.Contains(rest, "-range") || strings.HasSuffix(rest, "-fm") {
+		return false
+	}
+	for _, inner := range []string{".func", ".gowrap", ".deferwrap"} {
+		if i := strings.Index(rest, inner); i >= 0 && strings.IndexByte("0123456789", (rest + " ")[i+len(inner)]) >= 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // isGoMethod tells whether a name of a generic function is that of a method: pkg.(*T[…]).m or pkg.T[…].m.
