@@ -163,7 +163,7 @@ func functionsOf(found []trocar.Function) []recipe.Function {
 		f := &found[i]
 		fn := recipe.Function{
 			Point: f.Point, Returns: f.Returns, ResultExpr: f.ResultExpr, NoReturn: f.NoReturn, Name: f.Name, Called: f.Called, Typed: f.Typed,
-			EntryKey: f.EntryKey, ReturnKey: f.ReturnKey, Notices: f.Notices,
+			EntryKey: f.EntryKey, ReturnKey: f.ReturnKey, Goroutines: f.Goroutines, Notices: f.Notices,
 			ShowOf: func(expr string) recipe.Show { return shows[f.ShowExpr(expr)] },
 		}
 		for _, p := range f.Params {

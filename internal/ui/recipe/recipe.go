@@ -32,6 +32,7 @@ type Function struct {
 	// EntryKey and ReturnKey tell a call from all others that are open, where the entry and where the return is probed.
 	// "": not known.
 	EntryKey, ReturnKey string
+	Goroutines          bool // it is run by goroutines, which are shown in place of threads
 	// Notices are what else is to be said.
 	Notices []string
 

@@ -46,9 +46,17 @@ func inCPP() Function {
 
 func inGo() Function {
 	return Function{
-		Point: `./app:"main.(*T).Do"`, NoReturn: "it is a Go program", Name: "main.(*T).Do", Called: true, Typed: true,
+		Point: `./app:"main.(*T).Do"`, NoReturn: "no instruction of it returns", Name: "main.(*T).Do", Called: true, Typed: true,
 		Params: []Value{{Name: "t"}, {Name: "s", Show: AsText}},
 	}
+}
+
+func inGoReturning() Function {
+	fn := inGo()
+	fn.Returns, fn.NoReturn, fn.Goroutines = []string{`uretprobe:./app:"main.(*T).Do"`}, "", true
+	fn.EntryKey, fn.ReturnKey = "(int64)goid, (int64)goframe", "(int64)goid, (int64)goframe"
+	fn.Result, fn.ResultExpr = &Value{Name: "retval"}, "retval"
+	return fn
 }
 
 func unknown() Function {
@@ -70,6 +78,8 @@ func TestRecipes(t *testing.T) {
 		{"trace-cpp", Trace, []Function{inCPP(), inC()}, Options{For: 10 * time.Second}},
 		{"trace-min", Trace, []Function{inCPP()}, Options{Min: 10 * time.Millisecond, Calls: 100, Strlen: 200}},
 		{"trace-go", Trace, []Function{inGo()}, Options{For: 1500 * time.Millisecond}},
+		{"trace-goroutines", Trace, []Function{inGoReturning()}, Options{JSON: true}},
+		{"trace-goroutines-text", Trace, []Function{inGoReturning()}, Options{}},
 		{"trace-args", Trace, []Function{inC()}, Options{Args: []string{"fd + 1, str(path, 10)", "retval"}, If: "fd > 2 && retval < 0"}},
 		{"trace-if", Trace, []Function{inC()}, Options{If: `str(path) == "/"`}},
 		{"trace-json", Trace, []Function{inC(), inGo()}, Options{JSON: true, Stack: true}},

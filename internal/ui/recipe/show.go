@@ -45,11 +45,15 @@ func (s *script) print(indent string, c *call, m moment) {
 func (s *script) printLine(indent string, c *call, m moment) {
 	format := "%s "
 	args := []string{`strftime("` + clock + `", ` + m.time + `)`}
+	thread := "%-7d"
+	if c.fn.Goroutines {
+		thread = "g%-6d"
+	}
 	if m.tid == "" {
-		format += "%7d/%-7d %-15s "
-		args = append(args, "pid", "tid", "comm")
+		format += "%7d/" + thread + " %-15s "
+		args = append(args, "pid", c.fn.thread(), "comm")
 	} else {
-		format += "%7s/%-7d %-15s "
+		format += "%7s/" + thread + " %-15s "
 		args = append(args, `""`, m.tid, `""`)
 	}
 	if c.name == "" {
@@ -112,11 +116,15 @@ func (s *script) printRecord(indent string, c *call, m moment) {
 	if c.name != "" {
 		name = quoted(c.name)
 	}
+	thread := "thread"
+	if c.fn.Goroutines {
+		thread = "goroutine"
+	}
 	fields := []string{`time=strftime("%Y-%m-%dT%H:%M:%S.%f%z", ` + m.time + `)`}
 	if m.tid == "" {
-		fields = append(fields, "process=pid", "thread=tid", "command=comm")
+		fields = append(fields, "process=pid", thread+"="+c.fn.thread(), "command=comm")
 	} else {
-		fields = append(fields, "thread="+m.tid)
+		fields = append(fields, thread+"="+m.tid)
 	}
 	fields = append(fields, "function="+name)
 	var parts []string

@@ -96,6 +96,14 @@ type part struct {
 	text  bool // it is a string already
 }
 
+// thread is the expression of what runs the function.
+func (fn *Function) thread() string {
+	if fn.Goroutines {
+		return "goid"
+	}
+	return "tid"
+}
+
 func (c *call) pairs() bool { return len(c.fn.Returns) > 0 && c.fn.EntryKey != "" }
 func (c *call) keeps() bool { return c.pairs() }
 
@@ -233,7 +241,7 @@ func (s *script) needed(c *call) {
 
 // joins tells whether the calls of two functions are shown by the same text, so that they can share a probe.
 func (c *call) joins(d *call) bool {
-	if !c.fn.Called || !d.fn.Called || c.pairs() != d.pairs() || c.fn.EntryKey != d.fn.EntryKey || c.fn.ReturnKey != d.fn.ReturnKey || c.fn.ResultExpr != d.fn.ResultExpr ||
+	if !c.fn.Called || !d.fn.Called || c.pairs() != d.pairs() || c.fn.EntryKey != d.fn.EntryKey || c.fn.Goroutines != d.fn.Goroutines || c.fn.ReturnKey != d.fn.ReturnKey || c.fn.ResultExpr != d.fn.ResultExpr ||
 		len(c.shown) != len(d.shown) || c.split != d.split || c.atCall != d.atCall || c.atExit != d.atExit || len(c.fn.Params) != len(d.fn.Params) {
 		return false
 	}
@@ -307,7 +315,7 @@ func (s *script) entry(c *call) {
 		}
 	}
 	if c.pairs() {
-		fields := []string{"start=(int64)nsecs", "thread_=tid"}
+		fields := []string{"start=(int64)nsecs", "thread_=" + c.fn.thread()}
 		if s.o.Stack {
 			fields = append(fields, "stack_=ustack")
 		}
