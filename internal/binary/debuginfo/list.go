@@ -349,8 +349,12 @@ func goList(b *strings.Builder, vars []Var) {
 }
 
 func (fn *Function) rustPrototype(sig Signature) string {
+	name := fn.Qualified
+	if objfile.IsMangled(fn.Linkage) { // it has the names of types and traits where debug info only numbers them
+		name = objfile.Demangle(fn.Linkage)
+	}
 	var b strings.Builder
-	b.WriteString("fn " + fn.Qualified + "(")
+	b.WriteString("fn " + name + "(")
 	for i, p := range sig.Params {
 		if i > 0 {
 			b.WriteString(", ")

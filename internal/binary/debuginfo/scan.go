@@ -34,7 +34,10 @@ func isType(tag uint16) bool {
 
 // wholeAfter is how many questions about one unit are answered by going through it up to the answer, before what is in
 // it is listed once for all.
-const wholeAfter = 8
+const (
+	wholeAfter     = 8
+	wholeFuncAfter = 3 // functions: going up to the answer takes half as long as listing them
+)
 
 // functions returns the code of the unit's functions by address. The unit is gone through once.
 func (u *unit) functions() ([]funcRange, error) {
@@ -77,7 +80,7 @@ func (u *unit) functions() ([]funcRange, error) {
 
 // functionAt returns the entry of the innermost function that has code at an address, 0 if there is none.
 func (u *unit) functionAt(addr uint64) (int, error) {
-	if ro := u.load(); !ro.haveFuncs && ro.funcQuestions < wholeAfter {
+	if ro := u.load(); !ro.haveFuncs && ro.funcQuestions < wholeFuncAfter {
 		ro.funcQuestions++
 		return u.searchFunction(addr)
 	}

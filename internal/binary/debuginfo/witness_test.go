@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"sort"
 	"strconv"
@@ -618,5 +619,17 @@ func TestPlacesOfLibc(t *testing.T) {
 	}
 	if n := witnessPlaces(t, libc); n < 100000 {
 		t.Errorf("only %d places were compared", n)
+	}
+}
+
+// TestPlacesOfPrograms compares those of the programs named in WITNESS, for trying big ones.
+func TestPlacesOfPrograms(t *testing.T) {
+	programs := strings.Fields(os.Getenv("WITNESS"))
+	if programs == nil {
+		t.Skip("WITNESS names no programs")
+	}
+	need(t, "llvm-dwarfdump")
+	for _, path := range programs {
+		t.Run(path, func(t *testing.T) { witnessPlaces(t, path) })
 	}
 }
