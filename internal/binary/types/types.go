@@ -305,7 +305,8 @@ func TimestampOf(clock Clock) *Type {
 }
 
 // AggOf makes an aggregation type without parameters (Count, Sum, Min, Max, Avg, Stats). The value per CPU is:
-// Count, Sum: i64; Min, Max: i64 value, u64 1 if set; Avg, Stats: i64 total, u64 count.
+// Count, Sum: i64; Min, Max: u64 that only grows, u64 1 if set; Avg, Stats: i64 total, u64 count. The number of Max is the
+// value, of Min its complement, both with the highest bit inverted if Signed: so 0 is less than all.
 func AggOf(kind Kind, signed bool) *Type {
 	t := &Type{Kind: kind, Size: 16, Align: 8, Signed: signed}
 	switch kind {

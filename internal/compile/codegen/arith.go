@@ -69,6 +69,7 @@ func (g *gen) divide(e *check.Binary, x ir.Reg, t *types.Type) {
 		op = ir.Mod
 	}
 	k, constant := e.Y.(*check.Const)
+	constant = constant && k.Value != 0
 	if constant && !t.Signed {
 		b.ApplyImm(op, x, int64(k.Value))
 		return

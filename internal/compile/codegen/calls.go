@@ -67,7 +67,7 @@ func (g *gen) callScalar(e *check.Call) ir.Reg {
 		}
 		return g.register(off)
 	case "ctx":
-		return b.Copy(g.context())
+		return g.number(g.context())
 	case "usermode":
 		// The privilege level is in the lowest bits of CS (amd64).
 		cs, ok := g.c.opts.Arch.Regs["cs"]
@@ -85,6 +85,7 @@ func (g *gen) callScalar(e *check.Call) ir.Reg {
 		r := b.Copy(g.scalar(e.Args[0].Expr))
 		if e.T.Size > 1 {
 			b.Swap(r, 8*e.T.Size)
+			b.Extend(r, e.T.Size, e.T.Signed)
 		}
 		return r
 	case "is_err":
@@ -167,6 +168,9 @@ func (g *gen) callInto(dst memory, e *check.Call, t *types.Type) {
 	case "buf":
 		g.buffer(dst, e, t)
 	case "comm":
+		if len(e.Args) > 0 {
+			refuse(e.Span, "comm of another process is not available")
+		}
 		if t.Size < 16 {
 			refuse(e.Span, "internal: comm takes 16 bytes")
 		}
@@ -197,7 +201,11 @@ func (g *gen) callInto(dst memory, e *check.Call, t *types.Type) {
 			g.fetch(dst, pointee(a.Type(), g.scalar(a)), 6, e.Span)
 			return
 		}
-		g.fetch(dst, g.place(a), 6, e.Span)
+		src := g.place(a)
+		if a.Type().Kind == types.Buffer {
+			src = src.at(4) // behind its length
+		}
+		g.fetch(dst, src, 6, e.Span)
 	case "strftime":
 		g.store(dst, 8, g.scalar(e.Args[len(e.Args)-1].Expr))
 		base, off := g.ref(dst)
@@ -226,6 +234,9 @@ func (g *gen) buffer(dst memory, e *check.Call, t *types.Type) {
 	b := g.b
 	room := t.Size - 4
 	a := e.Args[0].Expr
+	if at := a.Type(); !at.IsScalar() {
+		room = min(room, at.Size)
+	}
 	g.zero(dst, t.Size)
 	var src memory
 	switch at := a.Type(); {
@@ -237,10 +248,9 @@ func (g *gen) buffer(dst memory, e *check.Call, t *types.Type) {
 		src = g.place(a)
 	}
 	if len(e.Args) < 2 {
-		n := min(room, a.Type().Size)
-		g.fetch(dst.at(4), src, n, e.Span)
+		g.fetch(dst.at(4), src, room, e.Span)
 		base, off := g.ref(dst)
-		b.StoreImm(4, base, off, int64(n))
+		b.StoreImm(4, base, off, int64(room))
 		return
 	}
 	if k, ok := e.Args[1].Expr.(*check.Const); ok {
@@ -252,15 +262,11 @@ func (g *gen) buffer(dst memory, e *check.Call, t *types.Type) {
 		}
 		return
 	}
-	n := b.Copy(g.scalar(e.Args[1].Expr))
-	fits := b.Label()
-	b.IfImm(ir.LE, n, int64(room), fits)
-	b.SetImm(n, int64(room))
-	b.Bind(fits)
+	n := g.atMost(g.scalar(e.Args[1].Expr), room)
 	g.store(dst, 4, n)
 	none := b.Label()
 	b.IfImm(ir.EQ, n, 0, none)
-	g.fetchN(dst.at(4), src, n, e.Span)
+	g.fetchN(dst.at(4), src, length{n, room}, e.Span)
 	b.Bind(none)
 }
 
@@ -338,9 +344,10 @@ func (g *gen) ntop(dst memory, e *check.Call) {
 	if !t.IsScalar() && t.Size > 4 {
 		n = 16
 	}
-	if len(e.Args) > 1 {
-		g.store(dst, 4, g.scalar(e.Args[0].Expr))
-	} else if n == 16 {
+	family := e.Args[0].Expr
+	if k, ok := family.(*check.Const); !ok || k.Value != 0 {
+		g.store(dst, 4, g.scalar(family))
+	} else if n == 16 { // not told: the size decides
 		b.StoreImm(4, base, off, afInet6)
 	} else {
 		b.StoreImm(4, base, off, afInet)

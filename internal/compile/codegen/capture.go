@@ -272,7 +272,7 @@ func (g *gen) readN(dst memory, p, n ir.Reg, limit int, span diag.Span) {
 	b.SetImm(n, int64(limit))
 	b.Bind(fits)
 	b.IfImm(ir.EQ, n, 0, none)
-	g.fetchN(dst, memory{space: inUser, base: p}, n, span)
+	g.fetchN(dst, memory{space: inUser, base: p}, length{n, limit}, span)
 	b.Bind(none)
 }
 
@@ -314,14 +314,10 @@ func (g *gen) captureWide(dst, src memory, to *types.Type, span diag.Span) {
 	end := b.Label()
 	b.IfImm(ir.GE, n, int64(to.Size), end)
 	rest := b.Op(ir.Sub, b.Imm(int64(to.Size)), n)
-	inside := b.Label()
-	b.IfImm(ir.LE, rest, int64(to.Size), inside)
-	b.SetImm(rest, 0)
-	b.Bind(inside)
-	b.IfImm(ir.EQ, rest, 0, end)
 	base, off := g.ref(tmp)
-	at := b.Op(ir.Add, base, n)
-	b.Do(asm.FnProbeReadUser, ir.A(at, off), ir.R(rest), ir.R(b.Op(ir.Add, p, n)))
+	at := b.Op(ir.Add, base, g.atMost(n, to.Size))
+	from := b.Op(ir.Add, p, n)
+	b.Do(asm.FnProbeReadUser, ir.A(at, off), ir.R(g.atMost(rest, to.Size)), ir.R(from))
 	b.Bind(end)
 	g.copy(dst, tmp, to.Size)
 }

@@ -6,6 +6,7 @@
 package codegen
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/cilium/ebpf"
@@ -209,7 +210,7 @@ func Compile(prog *check.Program, opts Options, diags *diag.List) (out *Output) 
 	if c.scratch > maxPerCPU-scratchHeader {
 		// Values of per-CPU maps are limited: begin again with buffers in a common map.
 		c.reset(mark)
-		c.bigScratch = true
+		c.scratch, c.bigScratch = 0, true
 		for _, a := range prog.Actions {
 			c.action(a)
 		}
@@ -237,7 +238,6 @@ func (c *compiler) reset(m compilerMark) {
 	o := c.out
 	o.Programs, o.Maps, o.Layouts, o.Points = o.Programs[:m.programs], o.Maps[:m.maps], o.Layouts[:m.layouts], o.Points[:m.points]
 	o.Losses, o.Formats = o.Losses[:m.losses], o.Formats[:m.formats]
-	c.scratch, c.usesPoints = 0, false
 }
 
 // loss registers a counter and returns its index.
@@ -322,19 +322,43 @@ func (c *compiler) add(p *Program) {
 // program compiles one program. knows says whether the code asks which of several points was hit.
 func (c *compiler) program(a *check.Action, class Class, ret bool, points []*probe.Point, firstCookie uint64) (*Program, bool) {
 	name := fmt.Sprintf("p%d", len(c.out.Programs))
-	g := &gen{
-		c: c, act: a, class: class, ret: ret, points: points, firstCookie: firstCookie,
-		vars: map[*check.Var]*variable{}, reads: -1,
+	mark := c.mark()
+	for n := 0; ; n++ {
+		g := &gen{
+			c: c, act: a, class: class, ret: ret, points: points, firstCookie: firstCookie,
+			room: stackUses[n], vars: map[*check.Var]*variable{}, reads: -1,
+		}
+		g.sleepable = class == Uprobe && c.opts.Features.Has(Sleepable)
+		g.p, g.main = ir.New(name)
+		g.b = g.main
+		g.body()
+		insns, err := g.p.Assemble()
+		var full *ir.FrameError
+		if errors.As(err, &full) && n+1 < len(stackUses) {
+			c.reset(mark)
+			continue
+		}
+		if err != nil {
+			refuse(a.Span, "this action is too big: %v", err)
+		}
+		return &Program{Name: name, Class: class, Return: ret, Sleepable: g.sleepable, Action: a, Insns: insns, IR: g.p, Points: points, Cookied: g.asksCookie}, g.knowsPoint
 	}
-	g.sleepable = class == Uprobe && c.opts.Features.Has(Sleepable)
-	g.p, g.main = ir.New(name)
-	g.b = g.main
-	g.body()
-	insns, err := g.p.Assemble()
-	if err != nil {
-		refuse(a.Span, "this action is too big: %v", err)
-	}
-	return &Program{Name: name, Class: class, Return: ret, Sleepable: g.sleepable, Action: a, Insns: insns, IR: g.p, Points: points, Cookied: g.asksCookie}, g.knowsPoint
+}
+
+// stackUse says what may live in the 512 bytes of stack, which spilled registers need as well. What has no place there is in
+// scratch memory, where loads and stores cost as little, but the verifier does not know the values.
+type stackUse struct {
+	vars    int  // variables, while no more than so many bytes are in use
+	temps   int  // the same for temporary values
+	records int  // the same for records
+	spill   bool // variables may be registers
+}
+
+// stackUses are tried in turn until a program fits.
+var stackUses = [...]stackUse{
+	{vars: 200, temps: 232, records: 260, spill: true},
+	{vars: 64, temps: 80, spill: true},
+	{},
 }
 
 // ownMaps adds the maps that every script or some construct needs.

@@ -79,10 +79,13 @@ func uint(b []byte, size int) uint64 {
 	return binary.LittleEndian.Uint64(b)
 }
 
-// extend sign-extends a number of size bytes.
-func extend(n uint64, size int) uint64 {
-	shift := 64 - 8*size
-	return uint64(int64(n<<shift) >> shift)
+// extend cuts a number to its type's size and extends it by its sign.
+func extend(n uint64, t *types.Type) uint64 {
+	shift := 64 - 8*t.Size
+	if t.Signed {
+		return uint64(int64(n<<shift) >> shift)
+	}
+	return n << shift >> shift
 }
 
 // Value decodes one value of type t.
@@ -97,7 +100,7 @@ func (d *Decoder) Value(v *result.Value, t *types.Type, b []byte) {
 		n := uint(b, t.Size)
 		v.Kind = result.Uint
 		if t.Signed {
-			v.Kind, v.Signed, n = result.Int, true, extend(n, t.Size)
+			v.Kind, v.Signed, n = result.Int, true, extend(n, t)
 		}
 		v.Num = n
 	case types.Bool:
@@ -107,9 +110,7 @@ func (d *Decoder) Value(v *result.Value, t *types.Type, b []byte) {
 		}
 	case types.Enum:
 		n := uint(b, t.Size)
-		if t.Signed {
-			n = extend(n, t.Size)
-		}
+		n = extend(n, t)
 		v.Kind, v.Num, v.Signed, v.Type = result.Enum, n, t.Signed, t.Name
 		for _, e := range t.Enums {
 			if uint64(e.Value) == n {

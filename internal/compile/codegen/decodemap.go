@@ -71,7 +71,7 @@ func (d *Decoder) MapValue(v *result.Value, s *Storage, cpus [][]byte) bool {
 		d.Value(v, t, cpus[0][:t.Size])
 		for _, b := range cpus[1:] {
 			if t.Kind == types.Int {
-				v.Num += uint(b, t.Size)
+				v.Num = extend(v.Num+uint(b, t.Size), t)
 			}
 		}
 		return true
@@ -89,18 +89,17 @@ func (d *Decoder) MapValue(v *result.Value, s *Storage, cpus [][]byte) bool {
 	case types.Min, types.Max:
 		set := false
 		for _, b := range cpus {
-			if word(b, 1) == 0 {
-				continue
-			}
-			n := word(b, 0)
-			less := n < v.Num
-			if t.Signed {
-				less = int64(n) < int64(v.Num)
-			}
-			if !set || less == (t.Kind == types.Min) {
-				v.Num = n
-			}
-			set = true
+			set = set || word(b, 1) != 0
+			v.Num = max(v.Num, word(b, 0))
+		}
+		if !set {
+			break
+		}
+		if t.Kind == types.Min {
+			v.Num = ^v.Num
+		}
+		if t.Signed {
+			v.Num ^= 1 << 63
 		}
 	case types.Avg, types.Stats:
 		var total, n uint64

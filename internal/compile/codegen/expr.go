@@ -1,16 +1,16 @@
 package codegen
 
 import (
-	"github.com/cilium/ebpf/asm"
-
 	"trocar/internal/binary/types"
 	"trocar/internal/compile/check"
 	"trocar/internal/compile/ir"
 	"trocar/internal/script/diag"
 )
 
-// scalar makes a register with the value of a scalar expression.
+// scalar makes a register with the value of a scalar expression. The memory it needed meanwhile is free again.
 func (g *gen) scalar(e check.Expr) ir.Reg {
+	m := g.mark()
+	defer g.free(m)
 	b := g.b
 	if t := e.Type(); t.Size > 8 && (t.Kind == types.Int || t.Kind == types.Enum) {
 		refuse(e.Pos(), "a number of %d bits can be printed, not computed with", 8*t.Size)
@@ -142,10 +142,11 @@ func (g *gen) cond(e check.Expr, l ir.Label, when bool) {
 
 // variable is the place of a scratch variable.
 func (g *gen) variable(v *check.Var) *variable {
-	if g.vars[v] == nil {
-		g.declare(v)
+	place := g.vars[v]
+	if place == nil {
+		refuse(v.Span, "internal: the variable %s is not one of the action's", v.Name)
 	}
-	return g.vars[v]
+	return place
 }
 
 // loadVar loads a scalar variable that lives in memory: a whole word.
@@ -226,9 +227,10 @@ func (g *gen) into(dst memory, e check.Expr, t *types.Type) {
 	et := e.Type()
 	if et.IsScalar() && t.IsScalar() {
 		if k, ok := e.(*check.Const); ok && (t.Size < 8 || int64(int32(k.Value)) == int64(k.Value)) {
-			base, off := g.ref(dst)
-			b.StoreImm(ir.Size(t.Size), base, off, int64(k.Value))
-			return
+			if base, off := g.ref(dst); aligned(dst, t.Size) {
+				b.StoreImm(ir.Size(t.Size), base, off, int64(k.Value))
+				return
+			}
 		}
 		g.store(dst, t.Size, g.scalar(e))
 		return
@@ -248,13 +250,22 @@ func (g *gen) into(dst memory, e check.Expr, t *types.Type) {
 		g.into(dst, e.Value, t)
 		return
 	case *check.Call:
-		g.callInto(dst, e, t)
+		g.callInto(dst, e, et)
+		g.widen(dst, et, t)
 		return
 	case *check.Cast:
 		g.castInto(dst, e)
+		g.widen(dst, et, t)
 		return
 	}
 	g.convert(dst, g.place(e), et, t, e.Pos())
+}
+
+// widen makes a value of more capacity of one that is in place.
+func (g *gen) widen(dst memory, from, to *types.Type) {
+	if to.Size > from.Size {
+		g.zero(dst.at(from.Size), to.Size-from.Size)
+	}
 }
 
 // convert copies a value of type from to dst as type to: the same, or of more capacity.
@@ -325,13 +336,13 @@ func (g *gen) member(e *check.Member) ir.Reg {
 		return g.load(m, e.T.Size, e.T.Signed, e.Span)
 	}
 	n := (f.BitOffset + f.BitSize + 7) / 8
-	tmp := memory{space: onStack, off: b.Slot(8)}
-	b.StoreImm(8, ir.FP, tmp.off, 0)
-	g.fetch(tmp, m, min(n, 8), e.Span)
-	r := b.Load(8, ir.FP, tmp.off)
 	if n > 8 {
 		refuse(e.Span, "the bit-field %q spans nine bytes, which no load can reach", f.Name)
 	}
+	tmp := memory{space: onStack, off: b.Slot(8)}
+	b.StoreImm(8, ir.FP, tmp.off, 0)
+	g.fetch(tmp, m, n, e.Span)
+	r := b.Load(8, ir.FP, tmp.off)
 	b.ApplyImm(ir.Shl, r, int64(64-f.BitOffset-f.BitSize))
 	if e.T.Signed {
 		b.ApplyImm(ir.Sar, r, int64(64-f.BitSize))
@@ -348,20 +359,14 @@ func (g *gen) dataLoc(e *check.Member) ir.Reg {
 	if _, ok := e.X.(*check.ArgsRef); ok {
 		r := b.Load(4, g.context(), e.Field.Offset)
 		b.ApplyImm(ir.And, r, 0xffff)
-		p := b.Copy(g.context())
-		// The context is not to be computed with; as a number it is an address like any other.
-		tmp := memory{space: onStack, off: b.Slot(8)}
-		g.store(tmp, 8, p)
-		b.Do(asm.FnProbeReadKernel, g.addr(tmp.at(0)), ir.I(8), ir.A(ir.FP, tmp.off))
-		b.Apply(ir.Add, r, b.Load(8, ir.FP, tmp.off))
+		b.Apply(ir.Add, r, g.number(g.context()))
 		return r
 	}
 	refuse(e.Span, "%q can only be used as args.%s", e.Field.Name, e.Field.Name)
 	return ir.NoReg
 }
 
-// indexPlace is the memory of an element. Behind a pointer any index is allowed; in an array one beyond the end stays
-// inside (see indexScalar, which gives zero for it).
+// indexPlace is the memory of an element. Behind a pointer any index is allowed; in an array one beyond the end gives zeros.
 func (g *gen) indexPlace(e *check.Index) memory {
 	b := g.b
 	t := e.X.Type()
@@ -381,58 +386,77 @@ func (g *gen) indexPlace(e *check.Index) memory {
 	if fixed {
 		return g.place(e.X).at(int(int64(k.Value)) * e.T.Size)
 	}
-	return g.element(e, g.scalar(e.I))
+	return g.elementOrZeros(e)
 }
 
-// element is the memory of an array's element with an index only known at run time.
-func (g *gen) element(e *check.Index, index ir.Reg) memory {
+// elements is how many elements an array or string has, -1: nobody knows.
+func elements(t *types.Type) int {
+	if t.Kind == types.String {
+		return t.Size
+	}
+	return t.Len
+}
+
+// outOfBounds is what a script is told.
+const outOfBounds = "Array access out of bounds. This can lead to unexpected results."
+
+// element is the memory of an array's element with an index only known at run time. It goes to outside if there is none.
+func (g *gen) element(e *check.Index, outside ir.Label) memory {
 	b := g.b
-	t, size := e.X.Type(), e.T.Size
+	t := e.X.Type()
+	index := g.scalar(e.I)
 	m := g.place(e.X)
-	i := b.Copy(index)
 	if m.direct() && m.space != inReg && m.space != inScratch {
 		// Addresses in the stack and the context must be constants.
 		tmp := memory{space: inScratch, off: g.reserve(t.Size)}
 		g.fetch(tmp, m, t.Size, e.Span)
 		m = tmp
 	}
-	if t.Len >= 0 {
-		g.bound(i, t.Len)
+	i := b.Copy(index)
+	if n := elements(t); n >= 0 {
+		b.IfImm(ir.GE, i, int64(n), outside)
 	}
-	b.ApplyImm(ir.Mul, i, int64(size))
+	b.ApplyImm(ir.Mul, i, int64(e.T.Size))
 	if !m.direct() {
 		m.base = b.Op(ir.Add, m.base, i)
 		return m
 	}
 	base, off := g.ref(m)
-	p := b.Copy(base)
-	b.Apply(ir.Add, p, i)
-	return memory{space: inReg, base: p, off: off}
+	return memory{space: inReg, base: b.Op(ir.Add, base, i), off: off}
 }
 
-// bound keeps an index below n: one out of range becomes 0.
-func (g *gen) bound(i ir.Reg, n int) {
+// elementOrZeros is the memory of an element, of zeros if there is none, which is told.
+func (g *gen) elementOrZeros(e *check.Index) memory {
 	b := g.b
-	ok := b.Label()
-	b.IfImm(ir.LT, i, int64(max(n, 1)), ok)
-	b.SetImm(i, 0)
-	b.Bind(ok)
+	outside, end := b.Label(), b.Label()
+	m := g.element(e, outside)
+	p := b.Addr(m.base, m.off)
+	b.Jump(end)
+	b.Bind(outside)
+	g.runtimeError(outOfBounds, e.Span)
+	if m.space == inReg {
+		g.c.zeros = max(g.c.zeros, e.T.Size)
+		b.Set(p, b.MapValue(ZerosName, 0))
+	} else {
+		b.SetImm(p, 0) // where nothing can be read
+	}
+	b.Bind(end)
+	return memory{space: m.space, base: p}
 }
 
 // indexScalar loads an element; one out of the array's bounds reads as zero.
 func (g *gen) indexScalar(e *check.Index) ir.Reg {
 	b := g.b
 	t := e.X.Type()
-	if _, fixed := e.I.(*check.Const); fixed || t.Kind == types.Pointer || t.Kind == types.Struct || t.Len < 0 {
+	if _, fixed := e.I.(*check.Const); fixed || t.Kind == types.Pointer || t.Kind == types.Struct {
 		return g.load(g.indexPlace(e), e.T.Size, e.T.Signed, e.Span)
 	}
-	i := g.scalar(e.I)
-	r, inside, end := b.Imm(0), b.Label(), b.Label()
-	b.IfImm(ir.LT, i, int64(t.Len), inside)
-	g.runtimeError("Array access out of bounds. This can lead to unexpected results.", e.Span)
+	r, outside, end := b.Reg(), b.Label(), b.Label()
+	b.Set(r, g.load(g.element(e, outside), e.T.Size, e.T.Signed, e.Span))
 	b.Jump(end)
-	b.Bind(inside)
-	b.Set(r, g.load(g.element(e, i), e.T.Size, e.T.Signed, e.Span))
+	b.Bind(outside)
+	g.runtimeError(outOfBounds, e.Span)
+	b.SetImm(r, 0)
 	b.Bind(end)
 	return r
 }
@@ -442,11 +466,20 @@ func (g *gen) addrOf(e *check.AddrOf) ir.Reg {
 	switch x := e.X.(type) {
 	case *check.VarRef:
 		if v := g.variable(x.Var); v.mem != nil {
-			return g.ptr(*v.mem)
+			return g.number(g.ptr(*v.mem))
 		}
 	case *check.MapGet:
-		return g.mapEntry(x)
+		return g.number(g.entry(x.Map, x.Key))
 	}
 	refuse(e.Span, "the address of this can't be taken")
 	return ir.NoReg
+}
+
+// number makes a plain number of a pointer of the verifier's, which it would not let a script compute with: what is loaded
+// from a map's value is one.
+func (g *gen) number(pointer ir.Reg) ir.Reg {
+	tmp := memory{space: inScratch, off: g.reserve(8)}
+	g.store(tmp, 8, pointer)
+	base, off := g.ref(tmp)
+	return g.b.Load(8, base, off)
 }

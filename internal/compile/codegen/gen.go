@@ -16,6 +16,7 @@ type gen struct {
 	class       Class
 	ret         bool
 	sleepable   bool
+	room        stackUse
 	points      []*probe.Point
 	firstCookie uint64
 	knowsPoint  bool // the code differs by the point that is hit
@@ -29,8 +30,8 @@ type gen struct {
 	frame ir.Reg // base of main's stack slots: FP in main, a parameter in callbacks
 	buf   ir.Reg // the scratch buffer behind its header
 
-	shared                               bool // variables live in memory, since loop bodies are functions of their own
-	framed                               bool // main has slots for callbacks
+	shared                               map[*check.Var]bool // variables that live in memory, since functions besides main use them
+	framed                               bool                // main has slots for callbacks
 	ctxSlot, bufSlot, leaveSlot, retSlot int
 
 	vars      map[*check.Var]*variable
@@ -51,7 +52,7 @@ type loop struct {
 
 // variable is where a scratch variable lives.
 type variable struct {
-	reg ir.Reg // scalars of programs without loops
+	reg ir.Reg // scalars that only the main function uses
 	mem *memory
 }
 
@@ -68,7 +69,7 @@ func (g *gen) body() {
 	g.ctx = b.Copy(b.Param(0))
 	g.buf = b.Reg()
 	g.exit = b.Label()
-	g.shared, g.framed = needs(g.act)
+	g.shared, g.framed = needs(g.act, g.c.opts.Features.Has(Loop))
 	if g.framed {
 		g.ctxSlot, g.bufSlot = b.Slot(8), b.Slot(8)
 		g.leaveSlot, g.retSlot = b.Slot(8), b.Slot(8)
@@ -205,11 +206,11 @@ func (g *gen) declare(v *check.Var) {
 	}
 	b := g.b
 	switch {
-	case v.Type.IsScalar() && !g.shared && !v.Addressed:
+	case v.Type.IsScalar() && !g.shared[v] && !v.Addressed && g.room.spill:
 		r := b.Reg()
 		b.SetImm(r, 0)
 		g.vars[v] = &variable{reg: r}
-	case v.Type.Size <= 32 && g.main.Frame() < 200:
+	case v.Type.Size <= 32 && g.main.Frame() < g.room.vars:
 		off := g.main.Slot(max(8, v.Type.Size))
 		for i := 0; i < max(8, v.Type.Size); i += 8 {
 			g.main.StoreImm(8, ir.FP, off+i, 0)
@@ -240,7 +241,7 @@ func (g *gen) pos() diag.Span { return g.act.Span }
 
 // temp is memory for a value until the enclosing statement ends.
 func (g *gen) temp(size int) memory {
-	if size <= 64 && g.b.Frame() < 232 && (g.b == g.main || size <= 16) {
+	if size <= 64 && g.b.Frame() < g.room.temps && (g.b == g.main || size <= 16) {
 		return memory{space: onStack, off: g.b.Slot(size)}
 	}
 	return memory{space: inScratch, off: g.reserve(size)}

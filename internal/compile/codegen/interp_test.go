@@ -163,23 +163,23 @@ func (in *interp) eval(e check.Expr) []byte {
 	case *check.Deref:
 		return in.read(in.num(e.X), t.Size)
 	case *check.Member:
-		x := in.eval(e.X)
 		f := e.Field
 		if f.BitSize == 0 {
-			return bytes.Clone(x[f.Offset:][:f.Type.Size])
+			return in.part(e.X, f.Offset, f.Type.Size)
 		}
+		x := in.part(e.X, f.Offset, (f.BitOffset+f.BitSize+7)/8)
 		return bitField(x, f)
 	case *check.Index:
-		x, xt := in.eval(e.X), e.X.Type()
-		i, n := in.num(e.I), xt.Len
-		if xt.Kind == types.String {
-			n = xt.Size
+		i, n := in.num(e.I), e.X.Type().Len
+		if e.X.Type().Kind == types.String {
+			n = e.X.Type().Size
 		}
 		if i >= uint64(n) {
+			in.part(e.X, 0, 0)
 			in.sent = append(in.sent, record{text: "Array access out of bounds. This can lead to unexpected results."})
 			return make([]byte, t.Size)
 		}
-		return bytes.Clone(x[int(i)*t.Size:][:t.Size])
+		return in.part(e.X, int(i)*t.Size, t.Size)
 	case *check.TupleLit:
 		out := make([]byte, t.Size)
 		for i, x := range e.Elems {
@@ -195,20 +195,41 @@ func (in *interp) eval(e check.Expr) []byte {
 	panic(fmt.Sprintf("no meaning for %T", e))
 }
 
+// part is n bytes at an offset of a value. Of one in user memory only these are read.
+func (in *interp) part(e check.Expr, off, n int) []byte {
+	switch e := e.(type) {
+	case *check.Deref:
+		return in.read(in.num(e.X)+uint64(off), n)
+	case *check.BlockExpr:
+		in.block(e.Body)
+		return in.part(e.Value, off, n)
+	case *check.Member:
+		if e.Field.BitSize == 0 {
+			return in.part(e.X, e.Field.Offset+off, n)
+		}
+	case *check.Index:
+		if k, ok := e.I.(*check.Const); ok {
+			return in.part(e.X, int(k.Value)*e.T.Size+off, n)
+		}
+	}
+	return bytes.Clone(in.eval(e)[off:][:n])
+}
+
 // read reads user memory; what can't be read is zero.
 func (in *interp) read(addr uint64, n int) []byte {
 	b := in.user.read(addr, n)
-	if b == nil {
+	if b == nil && n > 0 {
 		in.lost++
 		return make([]byte, n)
 	}
 	return bytes.Clone(b)
 }
 
+// bitField takes a field out of the bytes that begin with its first.
 func bitField(x []byte, f types.Field) []byte {
 	v := uint64(0)
 	for i := range f.BitSize { // bit by bit
-		at := 8*f.Offset + f.BitOffset + i
+		at := f.BitOffset + i
 		v |= uint64(x[at/8]>>(at%8)&1) << i
 	}
 	if f.Type.Signed && v>>(f.BitSize-1)&1 != 0 {
@@ -334,6 +355,11 @@ func (in *interp) mapGet(e *check.MapGet) []byte {
 	if v == nil {
 		v = make([]byte, t.Size)
 	}
+	return number(v, t)
+}
+
+// number is the value of a map as scripts read it: of an aggregation, a number.
+func number(v []byte, t *types.Type) []byte {
 	switch t.Kind {
 	case types.Min, types.Max:
 		return aggregateNumber(v, t)
@@ -354,12 +380,30 @@ func word(b []byte, i int) uint64 { return binary.LittleEndian.Uint64(b[8*i:]) }
 
 func setWord(b []byte, i int, v uint64) { binary.LittleEndian.PutUint64(b[8*i:], v) }
 
+// rank is the number that min and max keep for a value, and back: it only grows (types.AggOf).
+func rank(n uint64, t *types.Type) uint64 {
+	if t.Signed {
+		n += 1 << 63
+	}
+	if t.Kind == types.Min {
+		n = ^n
+	}
+	return n
+}
+
 // aggregateNumber is the number that min and max keep (0 if there is none yet).
 func aggregateNumber(v []byte, t *types.Type) []byte {
 	if word(v, 1) == 0 {
 		return put(0, 8)
 	}
-	return put(word(v, 0), 8)
+	n := word(v, 0)
+	if t.Kind == types.Min {
+		n = ^n
+	}
+	if t.Signed {
+		n -= 1 << 63
+	}
+	return put(n, 8)
 }
 
 // incDec changes a variable or map entry.
@@ -391,34 +435,42 @@ func (in *interp) call(e *check.Call) []byte {
 	arg := func(i int) check.Expr { return e.Args[i].Expr }
 	switch e.Fn.ID {
 	case "str":
-		n := t.Size
+		var s []byte
+		var addr uint64
+		text := arg(0).Type().Kind == types.String
+		if text {
+			s = cstring(in.eval(arg(0)))
+		} else {
+			addr = in.num(arg(0))
+		}
+		n := t.Size + 1 // with the NUL
 		if len(e.Args) > 1 {
-			n = int(max(min(uint64(n), in.num(arg(1))), 1)) - 1 // it counts the NUL
+			n = int(max(1, min(uint64(n), in.num(arg(1)))))
 		}
-		if arg(0).Type().Kind == types.String {
-			s := cstring(in.eval(arg(0)))
-			return padded(s[:min(n, len(s))], t.Size)
+		if !text {
+			var ok bool
+			if s, ok = in.user.text(addr, n); !ok {
+				in.lost++
+			}
 		}
-		s, ok := in.user.text(in.num(arg(0)), n)
-		if !ok {
-			in.lost++
-		}
-		return padded(s, t.Size)
+		return padded(s[:min(n-1, len(s))], t.Size)
 	case "buf":
+		pointer := arg(0).Type().Kind == types.Pointer
+		var addr uint64
+		if pointer {
+			addr = in.num(arg(0))
+		}
 		n := uint64(t.Size - 4)
 		if len(e.Args) > 1 {
 			n = min(n, in.num(arg(1)))
 		}
-		out := make([]byte, t.Size)
-		binary.LittleEndian.PutUint32(out, uint32(n))
-		if arg(0).Type().Kind == types.Pointer {
-			if n > 0 {
-				copy(out[4:], in.read(in.num(arg(0)), int(n)))
-			}
-			return out
+		out := put(n, 4)
+		if pointer {
+			out = append(out, in.read(addr, int(n))...)
+		} else {
+			out = append(out, in.eval(arg(0))[:n]...)
 		}
-		copy(out[4:][:n], in.eval(arg(0)))
-		return out
+		return padded(out, t.Size)
 	case "strlen":
 		return put(uint64(len(cstring(in.eval(arg(0))))), t.Size)
 	case "strncmp":
@@ -564,12 +616,7 @@ func (in *interp) forMap(s *check.ForMap) leaving {
 	for _, k := range keys {
 		v := make([]byte, t.Size)
 		copy(v[t.Fields[0].Offset:], cast([]byte(k), s.Map.Key, t.Fields[0].Type))
-		value := in.entries(s.Map)[k]
-		if vt := s.Map.Value; vt.Kind == types.Count || vt.Kind == types.Sum {
-			copy(v[t.Fields[1].Offset:], value)
-		} else {
-			copy(v[t.Fields[1].Offset:], cast(value, vt, t.Fields[1].Type))
-		}
+		copy(v[t.Fields[1].Offset:], number(in.entries(s.Map)[k], s.Map.Value))
 		in.vars[s.Var] = v
 		if l := in.block(s.Body); l == "break" {
 			break
@@ -603,17 +650,7 @@ func (in *interp) aggregate(s *check.Aggregate) {
 		add(0, n)
 		add(1, 1)
 	case types.Min, types.Max:
-		old := word(v, 0)
-		better := n < old
-		if t.Signed {
-			better = int64(n) < int64(old)
-		}
-		if t.Kind == types.Max {
-			better = n != old && !better
-		}
-		if better || word(v, 1) == 0 {
-			setWord(v, 0, n)
-		}
+		setWord(v, 0, max(word(v, 0), rank(n, t)))
 		setWord(v, 1, 1)
 	case types.Hist:
 		add(histBucket(n, t.Bits, s.Args[0].Type().Signed), 1)

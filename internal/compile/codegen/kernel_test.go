@@ -284,6 +284,9 @@ func differ(prog *check.Program, user *userMemory, o codegen.Options) (records i
 		return errors.New(b.String())
 	}
 	l, err := load(out)
+	if err != nil && !o.Features.Has(codegen.Loop) && (errors.Is(err, unix.E2BIG) || errors.Is(err, unix.EFAULT)) {
+		return 0, &refusedError{"a loop is too complex for the verifier"}
+	}
 	if err != nil {
 		return 0, explain("%v", err)
 	}

@@ -2,6 +2,7 @@ package codegen
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
@@ -104,8 +105,6 @@ func (g *gen) entry(m *check.Map, key check.Expr) ir.Reg {
 	}
 	return p
 }
-
-func (g *gen) mapEntry(e *check.MapGet) ir.Reg { return g.entry(e.Map, e.Key) }
 
 // mapScalar reads a scalar value, zero where there is none.
 func (g *gen) mapScalar(e *check.MapGet) ir.Reg {
@@ -341,30 +340,51 @@ func (g *gen) aggregate(s *check.Aggregate) {
 	b.Bind(end)
 }
 
-// extreme keeps the smallest or largest value.
+// rank maps a value to a number that only grows as it becomes more extreme, and back (types.AggOf: Min, Max).
+func (g *gen) rank(n ir.Reg, t *types.Type) ir.Reg {
+	b := g.b
+	r := b.Copy(n)
+	if t.Signed {
+		b.ApplyImm(ir.Xor, r, math.MinInt64)
+	}
+	if t.Kind == types.Min {
+		b.ApplyImm(ir.Xor, r, -1)
+	}
+	return r
+}
+
+// rankTries is how often a value is put back when another program got in between: each time one that interrupted this one.
+const rankTries = 8
+
+// extreme keeps the smallest or largest value. A program that interrupts this one may do the same to the same value: so it is
+// exchanged, and what was more extreme is put back.
 func (g *gen) extreme(p, n ir.Reg, t *types.Type) {
 	b := g.b
-	set, end := b.Label(), b.Label()
-	b.IfImm(ir.EQ, b.Load(8, p, 8), 0, set)
-	c := map[bool]map[bool]ir.Cond{
-		true:  {true: ir.SGE, false: ir.GE},
-		false: {true: ir.SLE, false: ir.LE},
-	}[t.Kind == types.Min][t.Signed]
-	b.If(c, n, b.Load(8, p, 0), end)
-	b.Bind(set)
-	b.Store(8, p, 0, n)
+	r := g.rank(n, t)
+	done := b.Label()
+	if !g.c.opts.Features.Has(AtomicFetch) {
+		// On kernels before 5.12 programs are not interrupted by others.
+		b.If(ir.LE, r, b.Load(8, p, 0), done)
+		b.Store(8, p, 0, r)
+	} else {
+		i, again := b.Imm(0), b.Label()
+		b.Bind(again)
+		b.If(ir.LE, r, b.Load(8, p, 0), done)
+		old := b.Xchg(p, 0, r)
+		b.If(ir.LE, old, r, done)
+		b.Set(r, old)
+		b.ApplyImm(ir.Add, i, 1)
+		b.IfImm(ir.LT, i, rankTries, again)
+	}
+	b.Bind(done)
 	b.StoreImm(8, p, 8, 1)
-	b.Bind(end)
 }
 
 // bucket adds one to counter i of n.
 func (g *gen) bucket(p, i ir.Reg, n int) {
 	b := g.b
-	end := b.Label()
-	b.IfImm(ir.GE, i, int64(n), end) // can't be, but the verifier wants to see it
-	b.ApplyImm(ir.Shl, i, 3)
-	b.AtomicAdd(8, b.Op(ir.Add, p, i), 0, b.Imm(1))
-	b.Bind(end)
+	at := b.OpImm(ir.Shl, g.atMost(i, n-1), 3) // never more, but the verifier wants to see it
+	b.AtomicAdd(8, b.Op(ir.Add, p, at), 0, b.Imm(1))
 }
 
 // histIndex computes the bucket of a log2 histogram (types.HistOf).
@@ -507,24 +527,23 @@ func (g *gen) sumCPUs(m *check.Map, key memory, t *types.Type) ir.Reg {
 			b.Apply(ir.Add, total, b.Load(8, p, 0))
 			b.Apply(ir.Add, n, b.Load(8, p, 8))
 		case types.Min, types.Max:
-			skip, take := b.Label(), b.Label()
-			b.IfImm(ir.EQ, b.Load(8, p, 8), 0, skip)
+			skip := b.Label()
+			b.Apply(ir.Or, n, b.Load(8, p, 8))
 			v := b.Load(8, p, 0)
-			b.IfImm(ir.EQ, n, 0, take)
-			c := map[bool]map[bool]ir.Cond{
-				true:  {true: ir.SGE, false: ir.GE},
-				false: {true: ir.SLE, false: ir.LE},
-			}[vt.Kind == types.Min][vt.Signed]
-			b.If(c, v, total, skip)
-			b.Bind(take)
+			b.If(ir.LE, v, total, skip)
 			b.Set(total, v)
-			b.SetImm(n, 1)
 			b.Bind(skip)
 		default:
 			refuse(m.Span, "internal: %s has no integer value", m.Name)
 		}
 	})
-	if vt.Kind == types.Avg {
+	switch vt.Kind {
+	case types.Min, types.Max:
+		none := b.Label()
+		b.IfImm(ir.EQ, n, 0, none)
+		b.Set(total, g.rank(total, vt))
+		b.Bind(none)
+	case types.Avg:
 		if vt.Signed {
 			sign := b.Copy(total)
 			g.magnitude(total)

@@ -93,9 +93,11 @@ func (g *gen) load(m memory, size int, signed bool, span diag.Span) ir.Reg {
 		base, off := g.ref(m)
 		r = b.Load(ir.Size(size), base, off)
 	} else {
+		mark := g.mark()
 		tmp := memory{space: onStack, off: b.Slot(8)}
 		g.fetch(tmp, m, size, span)
 		r = b.Load(ir.Size(size), ir.FP, tmp.off)
+		g.free(mark)
 	}
 	b.Extend(r, size, signed)
 	return r
@@ -108,8 +110,19 @@ func aligned(m memory, size int) bool {
 
 // store writes the lower size bytes of r.
 func (g *gen) store(m memory, size int, r ir.Reg) {
+	b := g.b
 	base, off := g.ref(m)
-	g.b.Store(ir.Size(size), base, off, r)
+	if aligned(m, size) {
+		b.Store(ir.Size(size), base, off, r)
+		return
+	}
+	rest := b.Copy(r)
+	for i := 0; i < size; {
+		w := chunk(off+i, size-i)
+		b.Store(ir.Size(w), base, off+i, rest)
+		b.ApplyImm(ir.Shr, rest, int64(8*w))
+		i += w
+	}
 }
 
 // zero clears n bytes.
@@ -152,58 +165,85 @@ func (g *gen) fetch(dst, src memory, n int, span diag.Span) {
 	case inBPF:
 		b.Do(asm.FnProbeReadKernel, g.addr(dst), ir.I(int64(n)), ir.A(src.base, src.off))
 	case inKernel:
-		g.readKernel(dst, src, ir.I(int64(n)), span)
+		g.readKernel(dst, src, fixedLength(n), span)
 	case inUser:
-		g.readUser(dst, src, ir.I(int64(n)), span)
+		g.readUser(dst, src, fixedLength(n), span)
 	case inAny:
 		kernel, done := b.Label(), b.Label()
 		b.IfImm(ir.SLT, src.base, 0, kernel)
-		g.readUser(dst, src, ir.I(int64(n)), span)
+		g.readUser(dst, src, fixedLength(n), span)
 		b.Jump(done)
 		b.Bind(kernel)
-		g.readKernel(dst, src, ir.I(int64(n)), span)
+		g.readKernel(dst, src, fixedLength(n), span)
 		b.Bind(done)
 	}
 }
 
-// fetchN is fetch with a length in a register whose upper bound the verifier knows.
-func (g *gen) fetchN(dst, src memory, n ir.Reg, span diag.Span) {
+// length is a number of bytes: a constant, or a register and what it must not exceed.
+type length struct {
+	reg  ir.Reg // NoReg: most is the length
+	most int
+}
+
+func fixedLength(n int) length { return length{ir.NoReg, n} }
+
+// size passes a length to a helper. Each time its bound is established anew: the register may be spilled in between, and
+// verifiers before 6.8 don't know that what is loaded from a slot is the number that was compared.
+func (g *gen) size(n length) ir.Operand {
+	if n.reg == ir.NoReg {
+		return ir.I(int64(n.most))
+	}
+	return ir.R(g.atMost(n.reg, n.most))
+}
+
+// atMost makes a register with r, or most if that is less (unsigned).
+func (g *gen) atMost(r ir.Reg, most int) ir.Reg {
+	b := g.b
+	n, fits := b.Copy(r), b.Label()
+	b.IfImm(ir.LE, n, int64(most), fits)
+	b.SetImm(n, int64(most))
+	b.Bind(fits)
+	return n
+}
+
+// fetchN is fetch with a length in a register.
+func (g *gen) fetchN(dst, src memory, n length, span diag.Span) {
 	b := g.b
 	switch {
 	case src.direct():
-		b.Do(asm.FnProbeReadKernel, g.addr(dst), ir.R(n), g.addr(src))
+		b.Do(asm.FnProbeReadKernel, g.addr(dst), g.size(n), g.addr(src))
 	case src.space == inUser:
-		g.readUser(dst, src, ir.R(n), span)
+		g.readUser(dst, src, n, span)
 	case src.space == inAny:
 		kernel, done := b.Label(), b.Label()
 		b.IfImm(ir.SLT, src.base, 0, kernel)
-		g.readUser(dst, src, ir.R(n), span)
+		g.readUser(dst, src, n, span)
 		b.Jump(done)
 		b.Bind(kernel)
-		g.readKernel(dst, src, ir.R(n), span)
+		g.readKernel(dst, src, n, span)
 		b.Bind(done)
 	default:
-		g.readKernel(dst, src, ir.R(n), span)
+		g.readKernel(dst, src, n, span)
 	}
 }
 
-func (g *gen) readKernel(dst, src memory, n ir.Operand, span diag.Span) {
+func (g *gen) readKernel(dst, src memory, n length, span diag.Span) {
 	b := g.b
 	ok := b.Label()
-	res := b.Call(asm.FnProbeReadKernel, g.addr(dst), n, ir.A(src.base, src.off))
+	res := b.Call(asm.FnProbeReadKernel, g.addr(dst), g.size(n), ir.A(src.base, src.off))
 	b.IfImm(ir.EQ, res, 0, ok)
 	g.failed("probe_read_kernel", res, span)
 	b.Bind(ok)
 }
 
 // readUser reads without faulting first; where the page is not mapped yet and the program may sleep, it is faulted in.
-func (g *gen) readUser(dst, src memory, n ir.Operand, span diag.Span) {
+func (g *gen) readUser(dst, src memory, n length, span diag.Span) {
 	b := g.b
 	ok := b.Label()
-	res := b.Call(asm.FnProbeReadUser, g.addr(dst), n, ir.A(src.base, src.off))
+	res := b.Call(asm.FnProbeReadUser, g.addr(dst), g.size(n), ir.A(src.base, src.off))
 	b.IfImm(ir.EQ, res, 0, ok)
 	if g.sleepable {
-		b.Set(res, b.Call(asm.FnCopyFromUser, g.addr(dst), n, ir.A(src.base, src.off)))
+		b.Set(res, b.Call(asm.FnCopyFromUser, g.addr(dst), g.size(n), ir.A(src.base, src.off)))
 		b.IfImm(ir.EQ, res, 0, ok)
 	}
 	g.failed("probe_read_user", res, span)

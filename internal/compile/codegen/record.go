@@ -83,18 +83,17 @@ func (g *gen) layout(kind LayoutKind, span diag.Span, args ...*types.Type) *Layo
 // send builds the record of a layout from expressions and sends it.
 func (g *gen) send(l *Layout, args []check.Expr) {
 	b := g.b
-	room := l.Size
+	room, dynamic := l.Size, false
 	for _, s := range l.Args {
 		if s.Dynamic {
 			room += s.Type.Size + 8
+			dynamic = true
 		}
 	}
-	buf := g.recordBuffer(room)
+	buf := g.recordBuffer(room, dynamic)
 	g.header(buf, l)
-	dynamic := false
 	for i, s := range l.Args {
 		if s.Dynamic {
-			dynamic = true
 			continue
 		}
 		if to, ok := g.captures(args[i]); ok && to.Equal(s.Type) {
@@ -135,9 +134,10 @@ func (g *gen) send(l *Layout, args []check.Expr) {
 	g.output(buf, ir.R(size), false)
 }
 
-// recordBuffer is memory for a record: small ones fit the stack.
-func (g *gen) recordBuffer(size int) memory {
-	if size <= 96 && g.b == g.main && g.b.Frame() < 260 {
+// recordBuffer is memory for a record: small ones fit the stack. Those of changing length don't, since parts of them would
+// never be written.
+func (g *gen) recordBuffer(size int, dynamic bool) memory {
+	if !dynamic && size <= 96 && g.b == g.main && g.b.Frame() < g.room.records {
 		return memory{space: onStack, off: g.b.Slot(size)}
 	}
 	return memory{space: inScratch, off: g.reserve(size)}
@@ -194,7 +194,7 @@ func (g *gen) output(buf memory, size ir.Operand, urgent bool) {
 func (g *gen) helperError(helper string, res ir.Reg, span diag.Span) {
 	l := g.layout(RecHelperError, span, types.TInt64)
 	l.Helper = helper
-	buf := g.recordBuffer(l.Size)
+	buf := g.recordBuffer(l.Size, false)
 	g.header(buf, l)
 	g.store(buf.at(l.Args[0].Offset), 8, res)
 	g.output(buf, ir.I(int64(l.Size)), false)
@@ -204,8 +204,11 @@ func (g *gen) helperError(helper string, res ir.Reg, span diag.Span) {
 func (g *gen) runtimeError(text string, span diag.Span) {
 	l := g.layout(RecHelperError, span, types.TInt64)
 	l.Format = text
-	buf := g.recordBuffer(l.Size)
+	m := g.mark()
+	defer g.free(m)
+	buf := g.recordBuffer(l.Size, false)
 	g.header(buf, l)
-	g.store(buf.at(l.Args[0].Offset), 8, g.b.Imm(0))
+	base, off := g.ref(buf)
+	g.b.StoreImm(8, base, off+l.Args[0].Offset, 0)
 	g.output(buf, ir.I(int64(l.Size)), false)
 }

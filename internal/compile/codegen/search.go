@@ -19,9 +19,9 @@ func (g *gen) text(e check.Expr) (memory, int) {
 	g.zero(dst, size+8)
 	switch {
 	case t.Kind == types.Pointer:
-		g.readString(dst, ir.I(int64(size)), pointee(t, g.scalar(e)), e.Pos())
+		g.readString(dst, fixedLength(size), pointee(t, g.scalar(e)), e.Pos())
 	case t.IsScalar():
-		g.readString(dst, ir.I(int64(size)), memory{space: g.defaultSpace(), base: g.scalar(e)}, e.Pos())
+		g.readString(dst, fixedLength(size), memory{space: g.defaultSpace(), base: g.scalar(e)}, e.Pos())
 	case t.Kind == types.String:
 		g.into(dst, e, t)
 	default:
@@ -56,10 +56,10 @@ func (g *gen) strncmp(e *check.Call) ir.Reg {
 		x, y = y, x
 	}
 	r, unequal, end := b.Reg(), b.Label(), b.Label()
-	n := int(min(k.Value, 4096))
+	n := int(min(k.Value, maxScratch))
 	mx, sx := g.text(x)
 	if s, ok := y.(*check.StrConst); ok {
-		n = min(n, len(s.Value)+1, sx)
+		n = min(n, len(s.Value)+1, sx+1) // behind a text of sx bytes is a NUL
 		g.prefixConst(mx, s.Value, n, sx+8, unequal)
 	} else {
 		my, sy := g.text(y)
@@ -81,6 +81,9 @@ func (g *gen) strncmp(e *check.Call) ir.Reg {
 	return r
 }
 
+// maxCompared is what the code of memcmp, a few instructions for each 8 bytes, is allowed to grow to.
+const maxCompared = 4096
+
 // memcmp compares bytes as unsigned numbers in big-endian order, a word at a time.
 func (g *gen) memcmp(e *check.Call) ir.Reg {
 	b := g.b
@@ -88,7 +91,10 @@ func (g *gen) memcmp(e *check.Call) ir.Reg {
 	if !ok {
 		refuse(e.Span, "the number of bytes must be a literal")
 	}
-	n := int(min(k.Value, 4096))
+	if k.Value > maxCompared {
+		refuse(e.Span, "memcmp compares at most %d bytes", maxCompared)
+	}
+	n := int(k.Value)
 	mem := func(a check.Expr) memory {
 		t := a.Type()
 		dst := memory{space: inScratch, off: g.reserve(max(n, t.Size) + 8)}
@@ -184,12 +190,8 @@ func (g *gen) concat(dst memory, e *check.Call, t *types.Type) {
 	b.SetImm(n, 1)
 	b.Bind(fine)
 	b.ApplyImm(ir.Sub, n, 1)
-	inside := b.Label()
-	b.IfImm(ir.LE, n, int64(sx), inside)
-	b.SetImm(n, int64(sx))
-	b.Bind(inside)
 	base, off := g.ref(tmp)
-	b.Do(asm.FnProbeReadKernelStr, ir.A(b.Op(ir.Add, base, n), off), ir.I(int64(sy+1)), g.addr(y))
+	b.Do(asm.FnProbeReadKernelStr, ir.A(b.Op(ir.Add, base, g.atMost(n, sx)), off), ir.I(int64(sy+1)), g.addr(y))
 	m := min(t.Size, sx+sy+16)
 	g.copy(dst, tmp, m)
 	if t.Size > m {

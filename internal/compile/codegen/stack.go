@@ -63,7 +63,7 @@ func (g *gen) caller(dst memory, span diag.Span) {
 		g.store(dst, 8, g.register(arch.LR))
 		return
 	}
-	g.readUser(dst, memory{space: inUser, base: g.register(arch.SP)}, ir.I(8), span)
+	g.readUser(dst, memory{space: inUser, base: g.register(arch.SP)}, fixedLength(8), span)
 }
 
 // register loads a saved register of the interrupted program.

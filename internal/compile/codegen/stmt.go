@@ -280,22 +280,26 @@ func (g *gen) forRange(s *check.ForRange) {
 	n := b.Copy(g.scalar(s.End))
 	v := g.variable(s.Var)
 	end := b.Label()
-	b.If(ir.SGE, start, n, end)
+	over := ir.GE
+	if s.Var.Type.Signed {
+		over = ir.SGE
+	}
+	if !g.c.opts.Features.Has(Loop) {
+		g.inlineLoop(s, func(stop ir.Label) {
+			b.If(over, start, n, stop)
+			if v.mem == nil {
+				b.Set(v.reg, start)
+			} else {
+				g.store(*v.mem, s.Var.Type.Size, start)
+			}
+			b.ApplyImm(ir.Add, start, 1)
+		}, s.Body)
+		return
+	}
+	b.If(over, start, n, end)
 	b.Apply(ir.Sub, n, start)
 	first := memory{space: inFrame, off: g.main.Slot(8)}
 	g.store(first, 8, start)
-	if !g.c.opts.Features.Has(Loop) {
-		last := memory{space: inFrame, off: g.main.Slot(8)}
-		g.store(last, 8, b.Op(ir.Add, start, n))
-		g.inlineLoop(s, func(stop ir.Label) {
-			i := g.load(first, 8, true, s.Span)
-			b.If(ir.SGE, i, g.load(last, 8, true, s.Span), stop)
-			g.store(*v.mem, s.Var.Type.Size, i)
-			g.store(first, 8, b.OpImm(ir.Add, i, 1))
-		}, s.Body)
-		b.Bind(end)
-		return
-	}
 	fits := b.Label()
 	b.IfImm(ir.LE, n, maxLoops, fits)
 	g.limit(s)

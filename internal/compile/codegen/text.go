@@ -79,10 +79,10 @@ func (g *gen) terminated(m memory, n int) memory {
 
 // source is the address of a string argument of a helper: pointers to memory of the process or the kernel, or the place
 // of a value.
-func (g *gen) readString(dst memory, size ir.Operand, src memory, span diag.Span) ir.Reg {
+func (g *gen) readString(dst memory, size length, src memory, span diag.Span) ir.Reg {
 	b := g.b
 	n := b.Reg()
-	read := func(fn asm.BuiltinFunc) { b.Set(n, b.Call(fn, g.addr(dst), size, g.addr(src))) }
+	read := func(fn asm.BuiltinFunc) { b.Set(n, b.Call(fn, g.addr(dst), g.size(size), g.addr(src))) }
 	fine := b.Label()
 	switch src.space {
 	case inUser:
@@ -116,11 +116,11 @@ func (g *gen) readString(dst memory, size ir.Operand, src memory, span diag.Span
 
 // readUserString reads up to a NUL without faulting. Where that fails and the program may sleep, the pages that the string
 // may touch are faulted in by reading a byte of each, and it is tried again.
-func (g *gen) readUserString(n ir.Reg, dst memory, size ir.Operand, src memory, span diag.Span) {
+func (g *gen) readUserString(n ir.Reg, dst memory, size length, src memory, span diag.Span) {
 	b := g.b
 	fine, bad := b.Label(), b.Label()
 	try := func() {
-		b.Set(n, b.Call(asm.FnProbeReadUserStr, g.addr(dst), size, ir.A(src.base, src.off)))
+		b.Set(n, b.Call(asm.FnProbeReadUserStr, g.addr(dst), g.size(size), ir.A(src.base, src.off)))
 		b.IfImm(ir.SGE, n, 1, fine)
 	}
 	try()
@@ -141,17 +141,9 @@ func (g *gen) readUserString(n ir.Reg, dst memory, size ir.Operand, src memory, 
 	b.Bind(bad)
 	g.failed("probe_read_user_str", n, span)
 	b.SetImm(n, 1)
-	b.Store(1, first(g, dst), second(g, dst), b.Imm(0))
+	base, off := g.ref(dst)
+	b.StoreImm(1, base, off, 0)
 	b.Bind(fine)
-}
-
-func first(g *gen, m memory) ir.Reg { r, _ := g.ref(m); return r }
-func second(g *gen, m memory) int   { _, off := g.ref(m); return off }
-
-// stringSource says where a string expression's bytes are read from, and how many at most (0: the type's size).
-type stringSource struct {
-	mem   memory
-	limit ir.Reg // NoReg: none
 }
 
 // strCall takes str(p [, n]) apart.
@@ -202,35 +194,27 @@ func (g *gen) strInto(dst memory, e *check.Call, t *types.Type) {
 	g.zero(dst, t.Size)
 	n := g.strRead(tmp, src, limit, constant, t.Size, e)
 	// n bytes with the NUL: copy them without the one that may not fit.
-	b := g.b
-	fits := b.Label()
-	b.IfImm(ir.LE, n, int64(t.Size), fits)
-	b.SetImm(n, int64(t.Size))
-	b.Bind(fits)
-	b.Do(asm.FnProbeReadKernel, g.addr(dst), ir.R(n), g.addr(tmp))
+	g.b.Do(asm.FnProbeReadKernel, g.addr(dst), ir.R(g.atMost(n, t.Size)), g.addr(tmp))
 }
 
 // strRead reads at most size characters and a NUL, and gives the number of bytes with the NUL. A length that str() was given
 // counts the NUL.
 func (g *gen) strRead(dst, src memory, limit ir.Reg, constant, size int, e *check.Call) ir.Reg {
-	b := g.b
-	most := ir.I(int64(size + 1))
+	most := fixedLength(size + 1)
 	switch {
 	case constant < 0:
-		most = ir.I(1)
+		most.most = 1
 	case constant > 0:
-		most = ir.I(int64(min(constant, size+1)))
+		most.most = min(constant, size+1)
 	case limit != ir.NoReg:
-		fits, some := b.Label(), b.Label()
-		b.IfImm(ir.LE, limit, int64(size), fits)
-		b.SetImm(limit, int64(size))
-		b.Bind(fits)
-		b.IfImm(ir.NE, limit, 0, some)
-		b.SetImm(limit, 1)
+		b := g.b
+		some := b.Label()
+		most.reg = g.atMost(limit, size+1)
+		b.IfImm(ir.NE, most.reg, 0, some)
+		b.SetImm(most.reg, 1)
 		b.Bind(some)
-		most = ir.R(limit)
 	}
-	if t := e.Args[0].Expr.Type(); t.Kind == types.Array && src.direct() {
+	if t := e.Args[0].Expr.Type(); (t.Kind == types.Array || t.Kind == types.String) && src.direct() && size > t.Size {
 		src = g.terminated(src, t.Size)
 	}
 	return g.readString(dst, most, src, e.Span)

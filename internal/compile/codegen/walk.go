@@ -131,14 +131,54 @@ func exits(b *check.Block) bool {
 	return found
 }
 
-// needs tells whether an action has loops of the script's, whose bodies become functions of their own, and whether code
-// for a builtin makes such functions.
-func needs(a *check.Action) (loops, callbacks bool) {
+// needs tells which variables an action's loops use whose bodies become functions of their own, so that they must live in
+// memory, and whether there are functions besides the main one at all. Without bpf_loop the bodies of loops over numbers
+// stay where they are.
+func needs(a *check.Action, bpfLoop bool) (shared map[*check.Var]bool, callbacks bool) {
+	shared = map[*check.Var]bool{}
+	inner := visitor{
+		stmt: func(s check.Stmt) {
+			switch s := s.(type) {
+			case *check.SetVar:
+				shared[s.Var] = true
+			case *check.ForRange:
+				shared[s.Var] = true
+			case *check.ForMap:
+				shared[s.Var] = true
+			}
+		},
+		expr: func(e check.Expr) {
+			switch e := e.(type) {
+			case *check.VarRef:
+				shared[e.Var] = true
+			case *check.Call:
+				for _, a := range e.Args {
+					if a.Var != nil {
+						shared[a.Var] = true
+					}
+				}
+			}
+		},
+	}
 	v := visitor{
 		stmt: func(s check.Stmt) {
-			switch s.(type) {
-			case *check.While, *check.ForMap, *check.ForRange:
-				loops = true
+			switch loop := s.(type) {
+			case *check.ForMap:
+				callbacks = true
+				shared[loop.Var] = true
+				inner.block(loop.Body)
+			case *check.While:
+				if bpfLoop {
+					callbacks = true
+					inner.expression(loop.Cond)
+					inner.block(loop.Body)
+				}
+			case *check.ForRange:
+				if bpfLoop {
+					callbacks = true
+					shared[loop.Var] = true
+					inner.block(loop.Body)
+				}
 			}
 		},
 		expr: func(e check.Expr) {
@@ -156,5 +196,5 @@ func needs(a *check.Action) (loops, callbacks bool) {
 	}
 	v.block(a.Body)
 	v.expression(a.Pred)
-	return loops, callbacks || loops
+	return shared, callbacks
 }
