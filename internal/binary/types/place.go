@@ -73,12 +73,52 @@ type Piece struct {
 	Place Place
 }
 
-// Missing tells whether a part of the value can't be had, and why.
-func (p Place) Missing() (why string, missing bool) {
-	for _, piece := range p.Pieces {
-		if why, missing := piece.Place.Missing(); missing {
-			return why, true
+// Missing tells whether a part of a value of size bytes can't be had, and why.
+func (p Place) Missing(size int) (why string, missing bool) {
+	switch p.Kind {
+	case Unavailable:
+		return p.Why, true
+	case InPieces:
+		for _, piece := range p.Pieces {
+			if why, missing := piece.Place.Missing(piece.Size); missing {
+				return why, true
+			}
+			size -= piece.Size
+		}
+		if size > 0 {
+			return "partly optimized out", true
+		}
+	case InRegister, Computed:
+		if size > 8 {
+			return "partly optimized out", true
 		}
 	}
-	return p.Why, p.Kind == Unavailable
+	return "", false
+}
+
+// Extent is the size of a value without padding at its end, which places need not tell.
+func (t *Type) Extent() int {
+	t = t.Complete()
+	if t.Kind != Struct || len(t.Fields) == 0 && t.Alternatives() == nil {
+		return t.Size
+	}
+	end := 0
+	for _, f := range t.Fields {
+		if f.BitSize > 0 {
+			end = max(end, f.Offset+(f.BitOffset+f.BitSize+7)/8)
+			continue
+		}
+		end = max(end, f.Offset+f.Type.Extent())
+	}
+	if vs := t.Alternatives(); vs != nil {
+		if vs.Discr.Type != nil {
+			end = max(end, vs.Discr.Offset+vs.Discr.Type.Size)
+		}
+		for _, one := range vs.List {
+			if one.Type != nil {
+				end = max(end, one.Offset+one.Type.Extent())
+			}
+		}
+	}
+	return min(end, t.Size)
 }

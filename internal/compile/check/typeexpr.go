@@ -215,7 +215,7 @@ func (inf *inferrer) argsType() *types.Type {
 		case at == nil || at.Incomplete:
 			at = types.Missing("its type is not known")
 		default:
-			if why, missing := a.Place.Missing(); missing {
+			if why, missing := a.Place.Missing(at.Extent()); missing {
 				at = types.Missing(why)
 			}
 		}

@@ -194,6 +194,9 @@ func (g *gen) assemble(dst memory, p types.Place, n int, span diag.Span) {
 			g.assemble(dst.at(at), piece.Place, piece.Size, span)
 			at += piece.Size
 		}
+		if at < n {
+			g.zero(dst.at(at), n-at) // padding: see whole
+		}
 	case types.InMemory:
 		g.fetch(dst, g.memoryAt(p, span), n, span)
 	case types.Unavailable:
@@ -226,9 +229,17 @@ func (g *gen) argPlace(e *check.ArgRef) memory {
 	if v.Place.Kind == types.InMemory {
 		return g.memoryAt(v.Place, e.Span)
 	}
+	g.whole(v, e.Span)
 	dst := g.temp(roundUp(v.Type.Size))
 	g.assemble(dst, v.Place, v.Type.Size, e.Span)
 	return dst
+}
+
+// whole refuses a value of which a part can't be had.
+func (g *gen) whole(v probe.Var, span diag.Span) {
+	if why, missing := v.Place.Missing(v.Type.Extent()); missing {
+		refuse(span, "a part of the value is not available: %s", why)
+	}
 }
 
 // inPlace finds the argument or result that a chain of fields by value begins with, if that is in registers or pieces, and
