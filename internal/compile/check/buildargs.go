@@ -64,6 +64,9 @@ func (b *builder) str(c *Call, n *node) bool {
 	t := k.ty
 	var x Expr
 	switch {
+	case holdsText(t.t) && !ofBytes(t.t):
+		b.errorf(n.span, "str() reads single bytes, not the wider characters of '%s'", typestr(t.t)).Hint("print() shows it")
+		return false
 	case t.isStr(), holdsText(t.t):
 		x = b.expr(k)
 	case t.isInt(), t.isPtr():

@@ -75,3 +75,12 @@ func (b *builder) listIndex(n *node, x, idx Expr, e E) Expr {
 	}
 	return &Index{e, x, idx}
 }
+
+// ofBytes tells whether a string of the program's language, or what a pointer to one points to, has characters of a byte.
+func ofBytes(t *types.Type) bool {
+	if t.Kind == types.Pointer {
+		t = t.Elem
+	}
+	v, _ := t.Complete().Text()
+	return v.Unit == 1
+}
