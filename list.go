@@ -13,6 +13,8 @@ type ListOptions struct {
 	Params  []string
 	PID     int
 	Verbose bool // with arguments
+	// Declarations asks for those of functions in place of arguments, as far as debug information tells them.
+	Declarations bool
 	// DebugDirs are folders in which debug files are looked for first.
 	DebugDirs []string
 	Unsafe    bool
@@ -24,11 +26,14 @@ type Listed struct {
 	Params []string // "int fd"
 	// Definition is a type's definition in C.
 	Definition string
+	// Declaration is a function's in its language, with the place in the source and the number of inlined copies.
+	Declaration, File string
+	Line, Copies      int
 }
 
 // List lists probe points, or types of the kernel for a pattern like "struct task_struct". An error is a *CompileError.
 func List(o ListOptions) ([]Listed, error) {
-	opts := probe.Options{PID: o.PID, Unsafe: o.Unsafe, Demangle: true, DebugDirs: o.DebugDirs}
+	opts := probe.Options{Declared: o.Declarations, PID: o.PID, Unsafe: o.Unsafe, Demangle: true, DebugDirs: o.DebugDirs}
 	var kernel kernelTypes
 	defer kernel.close()
 	opts.Prototype = kernel.prototype
@@ -50,7 +55,11 @@ func List(o ListOptions) ([]Listed, error) {
 	}
 	var out []Listed
 	for _, e := range entries {
-		out = append(out, Listed{Name: e.Name, Params: e.Params})
+		l := Listed{Name: e.Name, Params: e.Params}
+		if d := e.Declared; d != nil {
+			l.Declaration, l.File, l.Line, l.Copies = d.Text, d.File, d.Line, d.Copies
+		}
+		out = append(out, l)
 	}
 	return out, listError(&diags)
 }

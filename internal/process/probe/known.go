@@ -32,3 +32,25 @@ func (r *Result) Known(p *Point) (k Known) {
 	}
 	return k
 }
+
+// declaration is what the debug information tells of a function; nil: nothing.
+func (m *matcher) declaration(b *binary, fn *objfile.Func) *Declared {
+	info, err := b.debug()
+	if err != nil {
+		return nil // funcParams says so
+	}
+	f, err := info.FunctionAt(fn.Addr)
+	if err != nil || f.Entry != fn.Addr {
+		return nil
+	}
+	d := &Declared{File: f.File, Line: f.Line}
+	if d.Text, err = info.Prototype(f); err != nil {
+		return nil
+	}
+	if f.Inlined {
+		if d.Copies, err = info.CopyCount(f); err != nil {
+			d.Copies = 0
+		}
+	}
+	return d
+}

@@ -15,12 +15,24 @@ import (
 type listing struct {
 	name   string // behind the kind's name and a colon
 	params func() []string
+	// declared tells more of a function than params; nil: it isn't one of a program.
+	declared func() *Declared
 }
 
 // Entry is one probe as `-l` shows it: in a form that can be put into a script.
 type Entry struct {
 	Name   string
 	Params []string // with -lv: the arguments, "int fd"
+	// Declared is what debug information tells of a function, if Options.Declared asks for it; nil: nothing.
+	Declared *Declared
+}
+
+// Declared is a function as its source has it.
+type Declared struct {
+	Text   string // in its language: "int open(const char *path, int flags, ...)"
+	File   string
+	Line   int
+	Copies int // places where it was inlined
 }
 
 // List gives the probes that a pattern of `-l` fits; "" is every probe there is, of the kernel or, with a process, of
@@ -145,7 +157,10 @@ func (m *matcher) list(specs []*spec, verbose bool) []Entry {
 func (m *matcher) entries(s *spec, verbose bool) (out []Entry) {
 	for _, l := range s.kind.list(m, s) {
 		e := Entry{Name: s.kind.name + ":" + l.name}
-		if verbose && l.params != nil {
+		if verbose && m.opts.Declared && l.declared != nil {
+			e.Declared = l.declared()
+		}
+		if verbose && e.Declared == nil && l.params != nil {
 			e.Params = l.params()
 		}
 		out = append(out, e)
@@ -225,7 +240,7 @@ func listTracepoints(m *matcher, s *spec) (out []listing) {
 		return nil
 	}
 	for _, e := range found {
-		out = append(out, listing{e.category + ":" + e.name, func() []string { return eventParams(e) }})
+		out = append(out, listing{name: e.category + ":" + e.name, params: func() []string { return eventParams(e) }})
 	}
 	return out
 }
@@ -255,7 +270,7 @@ func listKprobes(m *matcher, s *spec) (out []listing) {
 			name = f.module + ":" + name
 		}
 		if i == 0 || len(out) == 0 || out[len(out)-1].name != name {
-			out = append(out, listing{name, func() []string { return m.kernelParams(s.kind.kind, f.name) }})
+			out = append(out, listing{name: name, params: func() []string { return m.kernelParams(s.kind.kind, f.name) }})
 		}
 	}
 	return out
@@ -263,7 +278,7 @@ func listKprobes(m *matcher, s *spec) (out []listing) {
 
 func listFentry(m *matcher, s *spec) (out []listing) {
 	for _, f := range m.kernelFunctionList().find(s.target, s.fn) {
-		out = append(out, listing{f.module + ":" + f.name, func() []string { return m.kernelParams(s.kind.kind, f.name) }})
+		out = append(out, listing{name: f.module + ":" + f.name, params: func() []string { return m.kernelParams(s.kind.kind, f.name) }})
 	}
 	return out
 }
@@ -276,7 +291,7 @@ func listRawTracepoints(m *matcher, s *spec) (out []listing) {
 	}
 	for _, n := range names {
 		if matchGlob(s.fn, n) {
-			out = append(out, listing{"vmlinux:" + n, func() []string { return m.kernelParams(RawTracepoint, n) }})
+			out = append(out, listing{name: "vmlinux:" + n, params: func() []string { return m.kernelParams(RawTracepoint, n) }})
 		}
 	}
 	return out
@@ -325,6 +340,7 @@ func listUprobes(m *matcher, s *spec) (out []listing) {
 			fn := byName[n]
 			l := listing{name: b.name + ":" + n}
 			l.params = func() []string { return m.funcParams(b, fn) }
+			l.declared = func() *Declared { return m.declaration(b, fn) }
 			out = append(out, l)
 		}
 	}
@@ -371,7 +387,7 @@ func listUSDT(m *matcher, s *spec) (out []listing) {
 				continue
 			}
 			seen[n] = true
-			names = append(names, listing{n, func() []string {
+			names = append(names, listing{name: n, params: func() []string {
 				o := operands{obj: b.obj, site: u.Addr, bits32: !b.obj.Is64(), arm: b.obj.Machine() == objfile.AArch64}
 				return usdtParams(o.scope(u.Args))
 			}})

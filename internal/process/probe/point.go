@@ -112,6 +112,8 @@ type Options struct {
 	Names func(*syntax.AttachPoint) bool
 	// OutOfLine leaves inlined copies of functions out.
 	OutOfLine bool
+	// Declared asks List for functions' declarations.
+	Declared bool
 	// Filter leaves out points by their name (--probe-filter); begin and end always stay. Nil: all.
 	Filter func(name string) bool
 	// DebugDirs are folders in which debug files are looked for first (--debuginfo).

@@ -16,15 +16,17 @@ func newList(a *app) *cobra.Command {
 	s := &settings{format: "text", buffering: "line"}
 	cmd := &cobra.Command{
 		Use:   "list [PATTERN…]",
-		Short: "List probe points; -v: with their arguments",
+		Short: "List probe points; -v: with declarations of functions and where they are in the source",
 		RunE: func(_ *cobra.Command, patterns []string) error {
 			if err := s.check(); err != nil {
 				return err
 			}
+			s.declarations = true
 			return a.patterns(s, patterns...)
 		},
 	}
-	cmd.Flags().BoolVarP(&s.verbose, "verbose", "v", false, "with arguments")
+	cmd.Flags().BoolVarP(&s.verbose, "verbose", "v", false, "with declarations, places in the source and the number of inlined copies")
+	cmd.Flags().StringArrayVar(&s.debugInfo, "debuginfo", nil, "directories of debug files")
 	cmd.Flags().StringVarP(&s.pid, "pid", "p", "", "of this process")
 	return cmd
 }
@@ -74,6 +76,7 @@ func (a *app) listScript(s *settings, p *script) error {
 // points writes what there is to trace, one point a line, its arguments below it.
 func (a *app) points(s *settings, o trocar.ListOptions) error {
 	o.PID, o.Verbose, o.Unsafe, o.DebugDirs = s.process, s.verbose, s.unsafe, s.debugDirs()
+	o.Declarations = s.declarations
 	found, err := trocar.List(o)
 	w := bufio.NewWriter(a.out)
 	for _, point := range found {
@@ -82,6 +85,21 @@ func (a *app) points(s *settings, o trocar.ListOptions) error {
 			continue
 		}
 		fmt.Fprintln(w, point.Name)
+		if point.Declaration != "" {
+			place := "made by the compiler"
+			if point.File != "" {
+				place = fmt.Sprintf("%s:%d", point.File, point.Line)
+			}
+			fmt.Fprintf(w, "    %s\n    %s", point.Declaration, place)
+			switch point.Copies {
+			case 0:
+			case 1:
+				fmt.Fprint(w, ", 1 inlined copy")
+			default:
+				fmt.Fprintf(w, ", %d inlined copies", point.Copies)
+			}
+			fmt.Fprintln(w)
+		}
 		for _, param := range point.Params {
 			fmt.Fprintf(w, "    %s\n", param)
 		}

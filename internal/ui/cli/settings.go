@@ -14,10 +14,12 @@ type settings struct {
 	program string // -e
 	list    bool
 	verbose bool
-	quiet   bool
-	help    bool
-	version bool
-	info    bool
+
+	declarations bool // list: those of functions
+	quiet        bool
+	help         bool
+	version      bool
+	info         bool
 
 	pid       string
 	process   int // of pid
