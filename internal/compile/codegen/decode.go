@@ -2,6 +2,7 @@ package codegen
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math/big"
 	"strings"
 	"unicode/utf16"
@@ -24,11 +25,21 @@ type Resolver interface {
 	StackMode(types.StackMode) result.StackMode
 }
 
-// Decoder turns bytes of records and maps into values.
+// Decoder turns bytes of records and maps into values. Layouts come from debug info, which may be broken or hostile: what does
+// not fit its bytes is unavailable, and nothing takes more than a bounded time.
 type Decoder struct {
 	Resolver Resolver
 	Trailer  string // put behind strings that were longer in memory
+
+	left, depth int // values that may still be made of the one being decoded; how deep it is nested
 }
+
+// Bounds of one value, the parts of its parts included. More elements than bytes are only possible where structures overlap
+// or have no size.
+const (
+	maxValues  = 1 << 17
+	maxNesting = 64
+)
 
 // text is a string without a copy; it lives as long as the record.
 func text(b []byte) string {
@@ -50,7 +61,7 @@ func (d *Decoder) Record(l *Layout, rec []byte, into []result.Value) ([]result.V
 		into = append(into, result.Value{})
 		v := &into[len(into)-1]
 		if !s.Dynamic {
-			d.Value(v, s.Type, rec[s.Offset:s.Offset+s.Type.Size])
+			d.Value(v, s.Type, rec[s.Offset:l.Size])
 			continue
 		}
 		n := int(binary.LittleEndian.Uint32(rec[s.Offset:]))
@@ -58,7 +69,7 @@ func (d *Decoder) Record(l *Layout, rec []byte, into []result.Value) ([]result.V
 			v.Kind = result.None
 			continue
 		}
-		if n < 0 || tail+n > len(rec) {
+		if n > len(rec)-tail {
 			return into, false
 		}
 		d.string(v, rec[tail:tail+n], n >= s.Type.Size)
@@ -88,13 +99,64 @@ func extend(n uint64, t *types.Type) uint64 {
 	return n << shift >> shift
 }
 
-// Value decodes one value of type t.
+// Value decodes one value of type t from the beginning of b.
 func (d *Decoder) Value(v *result.Value, t *types.Type, b []byte) {
-	*v = result.Value{Size: t.Size}
-	if (t.Kind == types.Int || t.Kind == types.Enum) && t.Size > 8 {
-		d.wideInt(v, t, b)
+	d.left, d.depth = maxValues, 0
+	d.value(v, t, b)
+}
+
+func unavailable(v *result.Value, why string) { v.Kind, v.Text = result.Unavailable, why }
+
+// number tells whether integers of the size can be shown.
+func number(size int) bool { return size == 1 || size == 2 || size == 4 || size == 8 }
+
+// least is how many bytes a value of the type must have for its kind.
+func least(t *types.Type) int {
+	switch t.Kind {
+	case types.Bool:
+		return 1
+	case types.Buffer:
+		return 4
+	case types.MAC:
+		return 6
+	case types.KSym, types.Username, types.Text, types.List:
+		return 8
+	case types.Timestamp, types.CgroupPath:
+		return 12
+	case types.USym, types.Stats:
+		return 16
+	case types.UStack, types.KStack:
+		return 16 + 8*max(t.Depth, 0)
+	case types.Inet:
+		return 20
+	}
+	return 0
+}
+
+func (d *Decoder) value(v *result.Value, t *types.Type, b []byte) {
+	if t == nil {
+		*v = result.Value{Kind: result.Unavailable, Text: "its type is not known"}
 		return
 	}
+	*v = result.Value{Size: t.Size}
+	switch {
+	case d.depth >= maxNesting, d.left <= 0:
+		unavailable(v, "there is too much inside")
+		return
+	case t.Size < least(t) || t.Size > len(b):
+		unavailable(v, "its type and its size do not agree")
+		return
+	case (t.Kind == types.Int || t.Kind == types.Enum) && t.Size == 16:
+		d.wideInt(v, t, b)
+		return
+	case (t.Kind == types.Int || t.Kind == types.Enum || t.Kind == types.Pointer) && !number(t.Size):
+		unavailable(v, fmt.Sprintf("a number of %d bytes can't be shown", t.Size))
+		return
+	}
+	b = b[:t.Size]
+	d.left--
+	d.depth++
+	defer func() { d.depth-- }()
 	switch t.Kind {
 	case types.Int:
 		n := uint(b, t.Size)
@@ -119,7 +181,7 @@ func (d *Decoder) Value(v *result.Value, t *types.Type, b []byte) {
 			}
 		}
 	case types.Pointer:
-		v.Kind, v.Num = result.Pointer, uint(b, 8)
+		v.Kind, v.Num = result.Pointer, uint(b, t.Size)
 	case types.String:
 		if n := strings.IndexByte(text(b), 0); n >= 0 {
 			d.string(v, b[:n], false)
@@ -127,7 +189,7 @@ func (d *Decoder) Value(v *result.Value, t *types.Type, b []byte) {
 			d.string(v, b, true)
 		}
 	case types.Buffer:
-		n := min(int(binary.LittleEndian.Uint32(b)), len(b)-4)
+		n := min(uint64(binary.LittleEndian.Uint32(b)), uint64(len(b)-4))
 		v.Kind, v.Text = result.Buffer, text(b[4:4+n])
 	case types.Array:
 		d.array(v, t, b)
@@ -171,8 +233,7 @@ func (d *Decoder) Value(v *result.Value, t *types.Type, b []byte) {
 		v.Kind, v.Num = result.String, uint(b, 8)
 		v.Text = d.Resolver.CgroupPath(v.Num, int(uint(b[8:], 4))-1)
 	case types.Stats:
-		total, n := uint(b, 8), uint(b[8:], 8)
-		d.stats(v, t, total, n)
+		d.stats(v, t, uint(b, 8), uint(b[8:], 8))
 	case types.Float:
 		d.float(v, t, b)
 	case types.Void:
@@ -185,7 +246,7 @@ func (d *Decoder) Value(v *result.Value, t *types.Type, b []byte) {
 // wideInt decodes an integer of more than 64 bits: as text, since no number of the results holds it.
 func (d *Decoder) wideInt(v *result.Value, t *types.Type, b []byte) {
 	n := new(big.Int)
-	for i := min(t.Size, len(b)) - 1; i >= 0; i-- {
+	for i := t.Size - 1; i >= 0; i-- {
 		n.Lsh(n, 8)
 		n.Or(n, big.NewInt(int64(b[i])))
 	}
@@ -203,7 +264,7 @@ func (d *Decoder) string(v *result.Value, b []byte, cut bool) {
 }
 
 func (d *Decoder) array(v *result.Value, t *types.Type, b []byte) {
-	if t.IsText() {
+	if t.Elem != nil && t.IsText() {
 		n := strings.IndexByte(text(b), 0)
 		if n < 0 {
 			n = len(b)
@@ -212,9 +273,18 @@ func (d *Decoder) array(v *result.Value, t *types.Type, b []byte) {
 		return
 	}
 	v.Kind = result.Array
-	v.Elems = make([]result.Value, max(t.Len, 0))
+	d.elements(v, t, max(t.Len, 0), b)
+}
+
+// elements decodes n values that lie one behind the other.
+func (d *Decoder) elements(v *result.Value, t *types.Type, n int, b []byte) {
+	if t.Elem == nil || t.Elem.Size < 0 || n > d.left || n > 0 && t.Elem.Size > len(b)/n {
+		unavailable(v, "its type and its size do not agree")
+		return
+	}
+	v.Elems = make([]result.Value, n)
 	for i := range v.Elems {
-		d.Value(&v.Elems[i], t.Elem, b[i*t.Elem.Size:(i+1)*t.Elem.Size])
+		d.value(&v.Elems[i], t.Elem, b[i*t.Elem.Size:])
 	}
 }
 
@@ -244,6 +314,9 @@ func wide(b []byte, unit int, ends bool) string {
 
 // endsWide tells whether there is a character 0.
 func endsWide(b []byte, unit int) bool {
+	if unit != 2 {
+		unit = 4
+	}
 	for ; len(b) >= unit; b = b[unit:] {
 		if uint(b, unit) == 0 {
 			return true
@@ -254,12 +327,9 @@ func endsWide(b []byte, unit int) bool {
 
 // list decodes the elements that were captured, and marks that there are more.
 func (d *Decoder) list(v *result.Value, t *types.Type, b []byte) {
-	n := uint(b, 8)
-	v.Kind, v.Cut, v.Num = result.Array, n > uint64(t.Len), n
-	v.Elems = make([]result.Value, min(n, uint64(t.Len)))
-	for i := range v.Elems {
-		d.Value(&v.Elems[i], t.Elem, b[8+i*t.Elem.Size:8+(i+1)*t.Elem.Size])
-	}
+	n, most := uint(b, 8), uint64(max(t.Len, 0))
+	v.Kind, v.Cut, v.Num = result.Array, n > most, n
+	d.elements(v, t, int(min(n, most)), b[8:])
 }
 
 func (d *Decoder) fields(v *result.Value, t *types.Type, b []byte) {
@@ -325,9 +395,20 @@ func (d *Decoder) variant(v *result.Value, vs *types.Variants, b []byte) {
 
 // members adds the fields of t, those of unnamed structures and base classes as its own.
 func (d *Decoder) members(v *result.Value, t *types.Type, b []byte) {
+	if d.depth >= maxNesting {
+		return
+	}
+	d.depth++
+	defer func() { d.depth-- }()
 	for _, f := range t.Fields {
-		fits := f.BitSize > 0 || f.Offset+f.Type.Size <= len(b) && !f.Type.Incomplete
-		if fits && f.Name == "" && (f.Type.Kind == types.Struct || f.Type.Kind == types.Union) && t.Kind != types.Tuple {
+		if d.left <= 0 {
+			return
+		}
+		fits := f.Type != nil && f.Offset >= 0 && f.Offset <= len(b)
+		if fits && f.BitSize == 0 {
+			fits = f.Type.Size >= 0 && f.Type.Size <= len(b)-f.Offset && !f.Type.Incomplete
+		}
+		if fits && f.BitSize == 0 && f.Name == "" && (f.Type.Kind == types.Struct || f.Type.Kind == types.Union) && t.Kind != types.Tuple {
 			d.members(v, f.Type, b[f.Offset:f.Offset+f.Type.Size])
 			continue
 		}
@@ -337,23 +418,28 @@ func (d *Decoder) members(v *result.Value, t *types.Type, b []byte) {
 		v.Elems = append(v.Elems, result.Value{})
 		e := &v.Elems[len(v.Elems)-1]
 		switch {
-		case f.BitSize > 0:
-			d.bits(e, f, b)
 		case !fits:
-			*e = result.Value{Kind: result.Unavailable, Text: "its type is not complete"}
+			unavailable(e, "its type is not complete")
+			d.left--
+		case f.BitSize > 0:
+			d.bits(e, f, b[f.Offset:])
 		default:
-			d.Value(e, f.Type, b[f.Offset:f.Offset+f.Type.Size])
+			d.value(e, f.Type, b[f.Offset:])
 		}
 	}
 }
 
+// bits decodes a bit-field that begins in the first byte of b.
 func (d *Decoder) bits(v *result.Value, f types.Field, b []byte) {
-	var word [16]byte
-	copy(word[:], b[min(f.Offset, len(b)):])
-	n := binary.LittleEndian.Uint64(word[:]) >> f.BitOffset
-	if f.BitOffset+f.BitSize > 64 {
-		n |= uint64(word[8]) << (64 - f.BitOffset)
+	if f.BitOffset < 0 || f.BitOffset > 63 || f.BitSize > 64 || f.BitOffset+f.BitSize > 8*len(b) || f.Type.Size > 16 {
+		unavailable(v, "its place is broken")
+		d.left--
+		return
 	}
+	var word [16]byte
+	copy(word[:], b)
+	n := binary.LittleEndian.Uint64(word[:]) >> f.BitOffset
+	n |= binary.LittleEndian.Uint64(word[8:]) << (64 - f.BitOffset)
 	n <<= 64 - f.BitSize
 	if f.Type.Signed {
 		n = uint64(int64(n) >> (64 - f.BitSize))
@@ -365,12 +451,13 @@ func (d *Decoder) bits(v *result.Value, f types.Field, b []byte) {
 	if f.Type.Signed {
 		binary.LittleEndian.PutUint64(full[8:], uint64(int64(n)>>63))
 	}
-	d.Value(v, f.Type, full[:min(f.Type.Size, len(full))])
+	d.value(v, f.Type, full[:])
 }
 
 func (d *Decoder) stack(v *result.Value, t *types.Type, b []byte) {
 	count := uint(b[4:], 4)
-	n := min(int(count&(1<<types.StackPointShift-1)), t.Depth)
+	depth := max(t.Depth, 0)
+	n := min(int(count&(1<<types.StackPointShift-1)), depth)
 	frames := make([]uint64, n)
 	for i := range frames {
 		frames[i] = uint(b[16+8*i:], 8)
@@ -382,8 +469,8 @@ func (d *Decoder) stack(v *result.Value, t *types.Type, b []byte) {
 	}
 	caller := uint(b[8:], 8)
 	v.Frames = d.Resolver.UserStack(uint32(uint(b, 4)), int(count>>types.StackPointShift)-1, caller, frames, t.Mode)
-	if len(v.Frames) > t.Depth {
-		v.Frames = v.Frames[:t.Depth]
+	if len(v.Frames) > depth {
+		v.Frames = v.Frames[:depth]
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"net/netip"
+	"runtime"
+	"strings"
 
 	"trocar/internal/binary/types"
 	"trocar/result"
@@ -30,6 +32,10 @@ func (d *Decoder) float(v *result.Value, t *types.Type, b []byte) {
 	case 8:
 		v.Num = binary.LittleEndian.Uint64(b)
 	case 10, 12, 16:
+		if t.Size == 16 && (runtime.GOARCH != "amd64" || strings.Contains(t.Name, "128")) {
+			v.Num = math.Float64bits(quadruple(b))
+			return
+		}
 		v.Num = math.Float64bits(extended(b))
 	default:
 		v.Kind, v.Text = result.Unavailable, "a floating-point number of this size can't be shown"
@@ -51,6 +57,28 @@ func extended(b []byte) float64 {
 		f = -f
 	}
 	return f
+}
+
+// quadruple is IEEE 754's 128-bit format: 112 bits of significand behind a leading one, 15 of exponent, the sign.
+func quadruple(b []byte) float64 {
+	lo, hi := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
+	exp := int(hi >> 48 & 0x7fff)
+	frac := hi & (1<<48 - 1)
+	var f float64
+	switch {
+	case exp == 0x7fff && frac|lo != 0:
+		f = math.NaN()
+	case exp == 0x7fff:
+		f = math.Inf(1)
+	case exp > 0: // smaller ones are 0 as float64
+		// The lower bits only matter for rounding: of them it counts whether there are any.
+		m := 1<<63 | frac<<15 | lo>>49
+		if lo<<15 != 0 {
+			m |= 1
+		}
+		f = math.Ldexp(float64(m), exp-16383-63)
+	}
+	return math.Copysign(f, 1-2*float64(hi>>63))
 }
 
 // MapValue decodes a map's value: for per-CPU maps the values of all CPUs. It reports false if there is nothing to show: a
