@@ -31,7 +31,7 @@ type Decoder struct {
 	Resolver Resolver
 	Trailer  string // put behind strings that were longer in memory
 
-	left, depth int // values that may still be made of the one being decoded; how deep it is nested
+	made, depth int // values made so far of the one being decoded; how deep it is nested
 }
 
 // Bounds of one value, the parts of its parts included. More elements than bytes are only possible where structures overlap
@@ -101,7 +101,7 @@ func extend(n uint64, t *types.Type) uint64 {
 
 // Value decodes one value of type t from the beginning of b.
 func (d *Decoder) Value(v *result.Value, t *types.Type, b []byte) {
-	d.left, d.depth = maxValues, 0
+	d.made, d.depth = 0, 0
 	d.value(v, t, b)
 }
 
@@ -140,7 +140,7 @@ func (d *Decoder) value(v *result.Value, t *types.Type, b []byte) {
 	}
 	*v = result.Value{Size: t.Size}
 	switch {
-	case d.depth >= maxNesting, d.left <= 0:
+	case d.depth >= maxNesting, d.made >= maxValues:
 		unavailable(v, "there is too much inside")
 		return
 	case t.Size < least(t) || t.Size > len(b):
@@ -154,7 +154,7 @@ func (d *Decoder) value(v *result.Value, t *types.Type, b []byte) {
 		return
 	}
 	b = b[:t.Size]
-	d.left--
+	d.made++
 	d.depth++
 	defer func() { d.depth-- }()
 	switch t.Kind {
@@ -278,7 +278,7 @@ func (d *Decoder) array(v *result.Value, t *types.Type, b []byte) {
 
 // elements decodes n values that lie one behind the other.
 func (d *Decoder) elements(v *result.Value, t *types.Type, n int, b []byte) {
-	if t.Elem == nil || t.Elem.Size < 0 || n > d.left || n > 0 && t.Elem.Size > len(b)/n {
+	if t.Elem == nil || t.Elem.Size < 0 || n > maxValues-d.made || n > 0 && t.Elem.Size > len(b)/n {
 		unavailable(v, "its type and its size do not agree")
 		return
 	}
@@ -401,7 +401,7 @@ func (d *Decoder) members(v *result.Value, t *types.Type, b []byte) {
 	d.depth++
 	defer func() { d.depth-- }()
 	for _, f := range t.Fields {
-		if d.left <= 0 {
+		if d.made >= maxValues {
 			return
 		}
 		fits := f.Type != nil && f.Offset >= 0 && f.Offset <= len(b)
@@ -420,7 +420,7 @@ func (d *Decoder) members(v *result.Value, t *types.Type, b []byte) {
 		switch {
 		case !fits:
 			unavailable(e, "its type is not complete")
-			d.left--
+			d.made++
 		case f.BitSize > 0:
 			d.bits(e, f, b[f.Offset:])
 		default:
@@ -433,7 +433,7 @@ func (d *Decoder) members(v *result.Value, t *types.Type, b []byte) {
 func (d *Decoder) bits(v *result.Value, f types.Field, b []byte) {
 	if f.BitOffset < 0 || f.BitOffset > 63 || f.BitSize > 64 || f.BitOffset+f.BitSize > 8*len(b) || f.Type.Size > 16 {
 		unavailable(v, "its place is broken")
-		d.left--
+		d.made++
 		return
 	}
 	var word [16]byte
