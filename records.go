@@ -21,7 +21,7 @@ import (
 // record handles one record of the ring.
 func (r *run) record(rec []byte) error {
 	r.records++
-	if r.exiting && !r.ending {
+	if r.exiting && !r.ending && !r.iterates {
 		return nil // exit() was called: what came behind it is not wanted
 	}
 	if len(rec) < 8 {

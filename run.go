@@ -52,11 +52,13 @@ type run struct {
 	exit    Exit
 	exiting bool // exit() was called
 	ending  bool // the end probes run
-	ctx     context.Context
-	unrun   uint64   // commands of system() that came too late
-	quiet   int      // empty looks at the ring in a row
-	records int      // since the last look
-	told    []uint64 // losses already reported, by counter
+	// iterates: the script iterates over objects of the kernel, which is one step that exit() does not end.
+	iterates bool
+	ctx      context.Context
+	unrun    uint64   // commands of system() that came too late
+	quiet    int      // empty looks at the ring in a row
+	records  int      // since the last look
+	told     []uint64 // losses already reported, by counter
 }
 
 // errExit ends reading when a script has called exit().
@@ -147,6 +149,8 @@ func programType(p *codegen.Program) kernel.ProgramType {
 		return kernel.RawTracepoint
 	case codegen.Kprobe:
 		return kernel.Kprobe
+	case codegen.Iter:
+		return kernel.Iter
 	}
 	return kernel.Uprobe
 }
@@ -202,7 +206,13 @@ func (r *run) trace(ctx context.Context) error {
 			return err
 		}
 	}
-	if !r.exiting && !r.opts.DryRun && r.waits() {
+	switch iterators := r.iterators(); {
+	case r.opts.DryRun || r.exiting:
+	case len(iterators) > 0:
+		if err := r.iterate(ctx, cancel, iterators); err != nil {
+			return err
+		}
+	case r.waits():
 		r.watch(ctx, cancel)
 		err := r.loaded.Ring().Run(ctx, r.record, r.idle)
 		if err != nil && !errors.Is(err, errExit) {

@@ -76,5 +76,9 @@ func condition(cond string) (bool, error) {
 		}
 		return err == nil, nil
 	}
+	if path, ok := strings.CutPrefix(cond, "file:"); ok {
+		_, err := os.Stat(path)
+		return err == nil, nil
+	}
 	return false, fmt.Errorf("unknown condition %q", cond)
 }

@@ -19,19 +19,31 @@ func TestFormatAsBpftrace(t *testing.T) {
 		{"hello\n", nil, "hello\n"},
 		{"%d-%s|%%|%c", []Value{num(1), str("a"), num('Z')}, "1-a|%|Z"},
 		{"%d %x %u", []Value{num(math.MaxUint32), num(-1), num(-1)}, "-1 ffffffff 4294967295"},
-		{"%ld %lx %llu %hhx %hx", []Value{num(math.MaxUint32), num(-1), num(-1), num(-1), num(-1)},
-			"4294967295 ffffffffffffffff 18446744073709551615 ff ffff"},
-		{"%hhx %hx %x %jx", []Value{num(0x12345678abcdef), num(0x12345678abcdef), num(0x12345678abcdef), num(0x12345678abcdef)},
-			"ef cdef 78abcdef 12345678abcdef"},
-		{"[%p][%20p][%-20p][%p]", []Value{num(0x1234), num(0x1234), num(0x1234), num(0)},
-			"[0x1234][              0x1234][0x1234              ][0]"},
+		{
+			"%ld %lx %llu %hhx %hx",
+			[]Value{num(math.MaxUint32), num(-1), num(-1), num(-1), num(-1)},
+			"4294967295 ffffffffffffffff 18446744073709551615 ff ffff",
+		},
+		{
+			"%hhx %hx %x %jx",
+			[]Value{num(0x12345678abcdef), num(0x12345678abcdef), num(0x12345678abcdef), num(0x12345678abcdef)},
+			"ef cdef 78abcdef 12345678abcdef",
+		},
+		{
+			"[%p][%20p][%-20p][%p]",
+			[]Value{num(0x1234), num(0x1234), num(0x1234), num(0)},
+			"[0x1234][              0x1234][0x1234              ][0]",
+		},
 		{"[%s][%10s][%-10s][%s]", []Value{boolean(1), boolean(0), boolean(1), num(5)}, "[true][     false][true      ][5]"},
 		{"%d %x %u", []Value{boolean(1), boolean(0), boolean(1)}, "1 0 1"},
 		{"[%5s] %04x", []Value{str("ba"), num(2)}, "[   ba] 0002"},
 		{"[%05s]", []Value{str("ab")}, "[000ab]"},
 		{"%s %s", []Value{tuple(num(1), num(2)), tuple(num(1), tuple(num(2), num(3)))}, "(1, 2) (1, (2, 3))"},
-		{"[%r][%rx][%rh][%20r][%-20rx][%s]", []Value{buf("ab\x01\xff"), buf("ab\x01"), buf("ab\x01"), buf("ab\x01"), buf("ab\x01"), buf("ab\x01")},
-			`[ab\x01\xff][\x61\x62\x01][61 62 01][              ab\x01][\x61\x62\x01        ][ab\x01]`},
+		{
+			"[%r][%rx][%rh][%20r][%-20rx][%s]",
+			[]Value{buf("ab\x01\xff"), buf("ab\x01"), buf("ab\x01"), buf("ab\x01"), buf("ab\x01"), buf("ab\x01")},
+			`[ab\x01\xff][\x61\x62\x01][61 62 01][              ab\x01][\x61\x62\x01        ][ab\x01]`,
+		},
 		{"%rh", []Value{buf("")}, ""},
 		{"%d %s", []Value{enum("ONE", 1), enum("ONE", 1)}, "1 ONE"},
 		{"%-5s %5s|", []Value{enum("A", 0), enum("B", 1)}, "A         B|"},
@@ -50,8 +62,11 @@ func TestFormatAsBpftrace(t *testing.T) {
 		// C's own, where bpftrace 0.27 differs.
 		{"[%.3s][%10.3s]", []Value{str("abcdef"), str("abcdef")}, "[abc][       abc]"},
 		{"[%05d][%-05d]", []Value{num(-42), num(42)}, "[-0042][42   ]"},
-		{"[%*d][%-*d][%.*s][%*.*f]", []Value{num(5), num(42), num(-5), num(42), num(2), str("abc"), num(6), num(1), float(2.25, 8)},
-			"[   42][42   ][ab][   2.2]"},
+		{
+			"[%*d][%-*d][%.*s][%*.*f]",
+			[]Value{num(5), num(42), num(-5), num(42), num(2), str("abc"), num(6), num(1), float(2.25, 8)},
+			"[   42][42   ][ab][   2.2]",
+		},
 
 		// What doesn't fit is shown, never dropped.
 		{"%d|%5x", []Value{str("abc"), str("abc")}, "abc|  abc"},

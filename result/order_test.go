@@ -14,23 +14,53 @@ func TestTop(t *testing.T) {
 		div  uint64
 		want string
 	}{
-		{"by value, equals by key", Map{Entries: []Entry{
-			keyed(str("b"), num(3)), keyed(str("c"), num(-1)), keyed(str("a"), num(3)), keyed(str("d"), num(2))}}, 0, 0,
-			"@[c]: -1 @[d]: 2 @[a]: 3 @[b]: 3"},
-		{"unsigned", Map{Entries: []Entry{keyed(num(1), unum(1<<63)), keyed(num(2), unum(5))}}, 0, 0,
-			"@[2]: 5 @[1]: 9223372036854775808"},
-		{"the largest", Map{Entries: []Entry{keyed(num(1), num(10)), keyed(num(2), num(30)), keyed(num(3), num(20))}}, 2, 10,
-			"@[3]: 2 @[2]: 3"},
+		{
+			"by value, equals by key",
+			Map{Entries: []Entry{
+				keyed(str("b"), num(3)), keyed(str("c"), num(-1)), keyed(str("a"), num(3)), keyed(str("d"), num(2)),
+			}},
+			0, 0,
+			"@[c]: -1 @[d]: 2 @[a]: 3 @[b]: 3",
+		},
+		{
+			"unsigned",
+			Map{Entries: []Entry{keyed(num(1), unum(1<<63)), keyed(num(2), unum(5))}},
+			0, 0,
+			"@[2]: 5 @[1]: 9223372036854775808",
+		},
+		{
+			"the largest",
+			Map{Entries: []Entry{keyed(num(1), num(10)), keyed(num(2), num(30)), keyed(num(3), num(20))}},
+			2, 10,
+			"@[3]: 2 @[2]: 3",
+		},
 		{"top beyond the size", Map{Entries: []Entry{keyed(num(1), num(10))}}, 5, 0, "@[1]: 10"},
-		{"strings by key", Map{Entries: []Entry{keyed(num(10), str("a")), keyed(num(-9), str("b")), keyed(num(2), str("c"))}}, 0, 2,
-			"@[-9]: b @[2]: c @[10]: a"},
-		{"keys of several parts", Map{Entries: []Entry{
-			keyed(tuple(num(2), str("a")), str("")), keyed(tuple(num(1), str("b")), str("")), keyed(tuple(num(1), str("a")), str(""))}}, 0, 0,
-			"@[1, a]:  @[1, b]:  @[2, a]: "},
-		{"by average", Map{Kind: StatsMap, Entries: []Entry{keyed(num(1), stats(1, 9, 9)), keyed(num(2), stats(4, 2, 8))}}, 0, 2,
-			"@[2]: { .count = 4, .average = 1, .total = 8 } @[1]: { .count = 1, .average = 4, .total = 9 }"},
-		{"tuples are divided, not sorted by", Map{Entries: []Entry{keyed(num(1), tuple(num(9), boolean(1))), keyed(num(2), tuple(num(8), str("x")))}}, 0, 4,
-			"@[1]: (2, true) @[2]: (2, x)"},
+		{
+			"strings by key",
+			Map{Entries: []Entry{keyed(num(10), str("a")), keyed(num(-9), str("b")), keyed(num(2), str("c"))}},
+			0, 2,
+			"@[-9]: b @[2]: c @[10]: a",
+		},
+		{
+			"keys of several parts",
+			Map{Entries: []Entry{
+				keyed(tuple(num(2), str("a")), str("")), keyed(tuple(num(1), str("b")), str("")), keyed(tuple(num(1), str("a")), str("")),
+			}},
+			0, 0,
+			"@[1, a]:  @[1, b]:  @[2, a]: ",
+		},
+		{
+			"by average",
+			Map{Kind: StatsMap, Entries: []Entry{keyed(num(1), stats(1, 9, 9)), keyed(num(2), stats(4, 2, 8))}},
+			0, 2,
+			"@[2]: { .count = 4, .average = 1, .total = 8 } @[1]: { .count = 1, .average = 4, .total = 9 }",
+		},
+		{
+			"tuples are divided, not sorted by",
+			Map{Entries: []Entry{keyed(num(1), tuple(num(9), boolean(1))), keyed(num(2), tuple(num(8), str("x")))}},
+			0, 4,
+			"@[1]: (2, true) @[2]: (2, x)",
+		},
 		{"negative quotients", Map{Entries: []Entry{{Value: num(-7)}}}, 0, 2, "@: -3"},
 		{"enumerators", Map{Entries: []Entry{keyed(num(1), enum("TWO", 2)), keyed(num(2), enum("ONE", 1))}}, 0, 0, "@[2]: ONE @[1]: TWO"},
 	}

@@ -171,10 +171,22 @@ func TestHistLabels(t *testing.T) {
 		v    uint64
 		want string
 	}{
-		{2, 0, "[0]"}, {2, 3, "[3]"}, {2, 7, "[7]"}, {2, 8, "[8, 10)"}, {2, 15, "[14, 16)"},
-		{2, 1024, "[1024, 1280)"}, {2, 3600, "[3584, 4K)"}, {2, 5 * 1024, "[5K, 6K)"}, {2, 16000, "[14K, 16K)"},
-		{5, 31, "[31]"}, {5, 63, "[63]"}, {5, 64, "[64, 66)"}, {5, 1 << 62, "[4096P, 4224P)"},
-		{0, 1023, "[512, 1K)"}, {0, 1 << 20, "[1M, 2M)"}, {0, 1 << 62, "[4E, 8E)"},
+		{2, 0, "[0]"},
+		{2, 3, "[3]"},
+		{2, 7, "[7]"},
+		{2, 8, "[8, 10)"},
+		{2, 15, "[14, 16)"},
+		{2, 1024, "[1024, 1280)"},
+		{2, 3600, "[3584, 4K)"},
+		{2, 5 * 1024, "[5K, 6K)"},
+		{2, 16000, "[14K, 16K)"},
+		{5, 31, "[31]"},
+		{5, 63, "[63]"},
+		{5, 64, "[64, 66)"},
+		{5, 1 << 62, "[4096P, 4224P)"},
+		{0, 1023, "[512, 1K)"},
+		{0, 1 << 20, "[1M, 2M)"},
+		{0, 1 << 62, "[4E, 8E)"},
 	}
 	for _, tt := range tests {
 		c := make([]uint64, 1+(65-tt.k)<<tt.k)
@@ -264,15 +276,23 @@ func TestMapText(t *testing.T) {
 		{Map{Name: "@x", Entries: []Entry{{Value: num(5)}}}, "@x: 5\n"},
 		{Map{Name: "@x", Keyed: true}, ""},
 		{Map{Name: "@", Keyed: true, Entries: []Entry{keyed(tuple(num(1), str("a")), num(2))}}, "@[1, a]: 2\n"},
-		{Map{Name: "@h", Kind: HistMap, Entries: []Entry{{Value: histogram(h)}}},
-			"@h:\n" + string(h.AppendText(nil)) + "\n"},
+		{
+			Map{Name: "@h", Kind: HistMap, Entries: []Entry{{Value: histogram(h)}}},
+			"@h:\n" + string(h.AppendText(nil)) + "\n",
+		},
 		{Map{Name: "@h", Kind: HistMap, Entries: []Entry{{Value: histogram(&Hist{})}}}, "@h:\n\n"},
-		{Map{Name: "@h", Kind: HistMap, Entries: []Entry{keyed(num(1), histogram(h)), keyed(num(2), histogram(h))}},
-			"@h[1]:\n" + string(h.AppendText(nil)) + "\n@h[2]:\n" + string(h.AppendText(nil)) + "\n"},
-		{Map{Name: "@s", Entries: []Entry{keyed(stack(ModeBpftrace, Frame{Symbol: "f"}), num(1))}},
-			"@s[\n        f+0\n]: 1\n"},
-		{Map{Name: "@z", Kind: SeriesMap, Entries: []Entry{{Value: Value{Kind: Series, Series: &SeriesData{}}}}},
-			"@z:\n<no data>\n"},
+		{
+			Map{Name: "@h", Kind: HistMap, Entries: []Entry{keyed(num(1), histogram(h)), keyed(num(2), histogram(h))}},
+			"@h[1]:\n" + string(h.AppendText(nil)) + "\n@h[2]:\n" + string(h.AppendText(nil)) + "\n",
+		},
+		{
+			Map{Name: "@s", Entries: []Entry{keyed(stack(ModeBpftrace, Frame{Symbol: "f"}), num(1))}},
+			"@s[\n        f+0\n]: 1\n",
+		},
+		{
+			Map{Name: "@z", Kind: SeriesMap, Entries: []Entry{{Value: Value{Kind: Series, Series: &SeriesData{}}}}},
+			"@z:\n<no data>\n",
+		},
 	}
 	for _, tt := range tests {
 		if got := string(tt.m.AppendText(nil)); got != tt.want {

@@ -38,10 +38,14 @@ func TestUprobeCalls(t *testing.T) {
 					t.Skip(f.Need(SleepableUprobe, ""))
 				}
 				cookies := f.Has(AttachCookie)
-				entry := &Program{Name: "entry", Type: Uprobe, Sleepable: sleepable, Insns: sender(1, regDI, cookies),
-					Points: []*probe.Point{point(path, syms["work"], 0), point(path, syms["other"], 0)}}
-				ret := &Program{Name: "ret", Type: Uprobe, Return: true, Sleepable: sleepable, Insns: sender(2, regAX, cookies),
-					Points: []*probe.Point{point(path, syms["work"], 0)}}
+				entry := &Program{
+					Name: "entry", Type: Uprobe, Sleepable: sleepable, Insns: sender(1, regDI, cookies),
+					Points: []*probe.Point{point(path, syms["work"], 0), point(path, syms["other"], 0)},
+				}
+				ret := &Program{
+					Name: "ret", Type: Uprobe, Return: true, Sleepable: sleepable, Insns: sender(2, regAX, cookies),
+					Points: []*probe.Point{point(path, syms["work"], 0)},
+				}
 				if cookies {
 					entry.Cookies = []uint64{0xfeedface00000001, 7}
 					ret.Cookies = []uint64{99}
@@ -103,8 +107,10 @@ func TestUprobePID(t *testing.T) {
 			f := NewFeatures()
 			f.Disable(way.without...)
 			a, b := start(t, path), start(t, path)
-			l := load(t, Options{Features: f}, &Program{Name: "p", Type: Uprobe, Insns: sender(1, -1, false),
-				Points: []*probe.Point{point(path, syms["work"], a.pid())}})
+			l := load(t, Options{Features: f}, &Program{
+				Name: "p", Type: Uprobe, Insns: sender(1, -1, false),
+				Points: []*probe.Point{point(path, syms["work"], a.pid())},
+			})
 			attachAll(t, l)
 			a.ask("call 3")
 			a.ask("thread 20")
@@ -138,8 +144,10 @@ int main(int argc, char **argv) {
 			f := NewFeatures()
 			f.Disable(way.without...)
 			c := start(t, launcher, path)
-			l := load(t, Options{Features: f}, &Program{Name: "p", Type: Uprobe, Insns: sender(1, -1, false),
-				Points: []*probe.Point{point(path, symbols(t, path)["work"], c.pid())}})
+			l := load(t, Options{Features: f}, &Program{
+				Name: "p", Type: Uprobe, Insns: sender(1, -1, false),
+				Points: []*probe.Point{point(path, symbols(t, path)["work"], c.pid())},
+			})
 			attachAll(t, l)
 			if got := c.ask(""); got != "ready" {
 				t.Fatal(got)
@@ -196,8 +204,10 @@ func TestBadPoints(t *testing.T) {
 			bad3.RefCtr = syms["semaphore"] + 3
 			missing := point("/nonexistent/file", 0x1000, 0)
 			directory := point("/", 0x1000, 0)
-			l := load(t, Options{Features: f}, &Program{Name: "p", Type: Uprobe, Insns: sender(1, -1, false),
-				Points: []*probe.Point{bad, point(path, syms["other"], 0), bad2, point(path, syms["work"], 0), bad3, missing, directory}})
+			l := load(t, Options{Features: f}, &Program{
+				Name: "p", Type: Uprobe, Insns: sender(1, -1, false),
+				Points: []*probe.Point{bad, point(path, syms["other"], 0), bad2, point(path, syms["work"], 0), bad3, missing, directory},
+			})
 			begin := time.Now()
 			failed, err := l.Attach(t.Context(), nil)
 			if err != nil {
@@ -255,8 +265,10 @@ func TestSession(t *testing.T) {
 		}
 	}
 	for _, sleepable := range []bool{false, true} {
-		l := load(t, Options{Features: f}, &Program{Name: "p", Type: Uprobe, Session: true, Sleepable: sleepable, Insns: insns,
-			Points: []*probe.Point{point(path, syms["work"], 0)}, Cookies: []uint64{5}})
+		l := load(t, Options{Features: f}, &Program{
+			Name: "p", Type: Uprobe, Session: true, Sleepable: sleepable, Insns: insns,
+			Points: []*probe.Point{point(path, syms["work"], 0)}, Cookies: []uint64{5},
+		})
 		attachAll(t, l)
 		c := start(t, path)
 		c.ask("call 23")
@@ -280,10 +292,14 @@ func TestSession(t *testing.T) {
 
 func TestTimers(t *testing.T) {
 	needRoot(t)
-	interval := &Program{Name: "i", Type: PerfEvent, Insns: sender(1, -1, false),
-		Points: []*probe.Point{{Kind: probe.Interval, Name: "interval:ms:10", Period: 10e6}}}
-	profile := &Program{Name: "p", Type: PerfEvent, Insns: sender(2, -1, false),
-		Points: []*probe.Point{{Kind: probe.Profile, Name: "profile:hz:100", Freq: 100}}}
+	interval := &Program{
+		Name: "i", Type: PerfEvent, Insns: sender(1, -1, false),
+		Points: []*probe.Point{{Kind: probe.Interval, Name: "interval:ms:10", Period: 10e6}},
+	}
+	profile := &Program{
+		Name: "p", Type: PerfEvent, Insns: sender(2, -1, false),
+		Points: []*probe.Point{{Kind: probe.Profile, Name: "profile:hz:100", Freq: 100}},
+	}
 	l := load(t, Options{}, interval, profile)
 	attachAll(t, l)
 	time.Sleep(300 * time.Millisecond)
@@ -307,8 +323,10 @@ func TestProfilePID(t *testing.T) {
 	path := build(t, "target", targetSource)
 	c, idle := start(t, path), start(t, path)
 	_ = idle
-	l := load(t, Options{}, &Program{Name: "p", Type: PerfEvent, Insns: sender(2, -1, false),
-		Points: []*probe.Point{{Kind: probe.Profile, Name: "profile:us:1000", Period: 1e6, PID: c.pid()}}})
+	l := load(t, Options{}, &Program{
+		Name: "p", Type: PerfEvent, Insns: sender(2, -1, false),
+		Points: []*probe.Point{{Kind: probe.Profile, Name: "profile:us:1000", Period: 1e6, PID: c.pid()}},
+	})
 	attachAll(t, l)
 	c.ask("spin 200") // a thread made after the attachment
 	events := drain(t, l)
@@ -322,8 +340,10 @@ func TestProfilePID(t *testing.T) {
 		}
 	}
 	for _, gone := range []int{1 << 22} {
-		l := load(t, Options{}, &Program{Name: "p", Type: PerfEvent, Insns: sender(2, -1, false),
-			Points: []*probe.Point{{Kind: probe.Profile, Name: "profile:us:1000", Period: 1e6, PID: gone}}})
+		l := load(t, Options{}, &Program{
+			Name: "p", Type: PerfEvent, Insns: sender(2, -1, false),
+			Points: []*probe.Point{{Kind: probe.Profile, Name: "profile:us:1000", Period: 1e6, PID: gone}},
+		})
 		failed, err := l.Attach(t.Context(), nil)
 		if err != nil || len(failed) != 1 || !strings.Contains(failed[0].Error(), "has ended") {
 			t.Errorf("%v, %v", failed, err)
@@ -335,8 +355,10 @@ func TestSoftware(t *testing.T) {
 	needRoot(t)
 	path := build(t, "target", targetSource)
 	const contextSwitches, pageFaults = 3, 2
-	l := load(t, Options{}, &Program{Name: "p", Type: PerfEvent, Insns: sender(1, -1, false),
-		Points: []*probe.Point{{Kind: probe.Software, Name: "software:page-faults:1", Config: pageFaults, Period: 1}}})
+	l := load(t, Options{}, &Program{
+		Name: "p", Type: PerfEvent, Insns: sender(1, -1, false),
+		Points: []*probe.Point{{Kind: probe.Software, Name: "software:page-faults:1", Config: pageFaults, Period: 1}},
+	})
 	attachAll(t, l)
 	c := start(t, path)
 	c.ask("call 1")
@@ -373,7 +395,8 @@ func TestWatchpoint(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			l := load(t, Options{}, &Program{Name: "p", Type: PerfEvent, Insns: sender(1, -1, false), Points: []*probe.Point{{
-				Kind: probe.Watchpoint, Name: "watchpoint", Addr: test.addr, WatchMode: test.mode, WatchLen: test.length, PID: test.pid}}})
+				Kind: probe.Watchpoint, Name: "watchpoint", Addr: test.addr, WatchMode: test.mode, WatchLen: test.length, PID: test.pid,
+			}}})
 			attachAll(t, l)
 			c.ask(test.ask)
 			n := 0
@@ -401,7 +424,8 @@ func TestWatchpoint(t *testing.T) {
 		{watched, "", 8, "needs a mode"},
 	} {
 		l := load(t, Options{}, &Program{Name: "p", Type: PerfEvent, Insns: sender(1, -1, false), Points: []*probe.Point{{
-			Kind: probe.Watchpoint, Name: "watchpoint", Addr: test.addr, WatchMode: test.mode, WatchLen: test.length, PID: c.pid()}}})
+			Kind: probe.Watchpoint, Name: "watchpoint", Addr: test.addr, WatchMode: test.mode, WatchLen: test.length, PID: c.pid(),
+		}}})
 		failed, err := l.Attach(t.Context(), nil)
 		if err != nil || len(failed) != 1 || !strings.Contains(failed[0].Error(), test.want) {
 			t.Errorf("%+v: %v, %v", test, failed, err)
@@ -425,15 +449,25 @@ func TestTracepoints(t *testing.T) {
 	c := start(t, path)
 	// 8 is the offset of the first field of sys_enter records; raw sys_enter has {regs, id}.
 	l := load(t, Options{},
-		&Program{Name: "t", Type: Tracepoint, Insns: sender(1, 8, false),
-			Points: []*probe.Point{{Kind: probe.Tracepoint, Name: "tracepoint:sched:sched_process_fork", Category: "sched", Event: "sched_process_fork"}}},
-		&Program{Name: "r", Type: RawTracepoint, Insns: sender(2, 8, false),
-			Points: []*probe.Point{{Kind: probe.RawTracepoint, Name: "rawtracepoint:sched_process_fork", Event: "sched_process_fork"}}},
-		&Program{Name: "bad", Type: Tracepoint, Insns: sender(1, -1, false),
-			Points: []*probe.Point{{Kind: probe.Tracepoint, Name: "tracepoint:sched:nonsense", Category: "sched", Event: "nonsense"},
-				{Kind: probe.Tracepoint, Name: "tracepoint:..:id", Category: "..", Event: "id"}}},
-		&Program{Name: "badraw", Type: RawTracepoint, Insns: sender(1, -1, false),
-			Points: []*probe.Point{{Kind: probe.RawTracepoint, Name: "rawtracepoint:nonsense", Event: "nonsense"}}},
+		&Program{
+			Name: "t", Type: Tracepoint, Insns: sender(1, 8, false),
+			Points: []*probe.Point{{Kind: probe.Tracepoint, Name: "tracepoint:sched:sched_process_fork", Category: "sched", Event: "sched_process_fork"}},
+		},
+		&Program{
+			Name: "r", Type: RawTracepoint, Insns: sender(2, 8, false),
+			Points: []*probe.Point{{Kind: probe.RawTracepoint, Name: "rawtracepoint:sched_process_fork", Event: "sched_process_fork"}},
+		},
+		&Program{
+			Name: "bad", Type: Tracepoint, Insns: sender(1, -1, false),
+			Points: []*probe.Point{
+				{Kind: probe.Tracepoint, Name: "tracepoint:sched:nonsense", Category: "sched", Event: "nonsense"},
+				{Kind: probe.Tracepoint, Name: "tracepoint:..:id", Category: "..", Event: "id"},
+			},
+		},
+		&Program{
+			Name: "badraw", Type: RawTracepoint, Insns: sender(1, -1, false),
+			Points: []*probe.Point{{Kind: probe.RawTracepoint, Name: "rawtracepoint:nonsense", Event: "nonsense"}},
+		},
 	)
 	failed, err := l.Attach(t.Context(), nil)
 	if err != nil {
@@ -459,8 +493,10 @@ func TestTracepoints(t *testing.T) {
 func TestRun(t *testing.T) {
 	needRoot(t)
 	run := &Program{Name: "begin", Type: Run, Insns: sender(1, -1, false)}
-	onSignal := &Program{Name: "self", Type: Run, Insns: sender(2, -1, false),
-		Points: []*probe.Point{{Kind: probe.Self, Name: "self:signal:SIGUSR1", Category: "signal", Event: "SIGUSR1"}}}
+	onSignal := &Program{
+		Name: "self", Type: Run, Insns: sender(2, -1, false),
+		Points: []*probe.Point{{Kind: probe.Self, Name: "self:signal:SIGUSR1", Category: "signal", Event: "SIGUSR1"}},
+	}
 	bench := &Program{Name: "bench", Type: Bench, Insns: asm.Instructions{asm.Mov.Imm(asm.R0, 2), asm.Return()}}
 	l := load(t, Options{}, run, onSignal, bench)
 	attachAll(t, l)

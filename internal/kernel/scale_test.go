@@ -123,8 +123,10 @@ func TestManyLinks(t *testing.T) {
 	syms := symbols(t, path)
 	var programs []*Program
 	for i := range n {
-		programs = append(programs, &Program{Name: fmt.Sprintf("p%d", i), Type: Uprobe, Insns: counter(),
-			Points: []*probe.Point{point(path, syms["f"+strconv.Itoa(i)], 0)}})
+		programs = append(programs, &Program{
+			Name: fmt.Sprintf("p%d", i), Type: Uprobe, Insns: counter(),
+			Points: []*probe.Point{point(path, syms["f"+strconv.Itoa(i)], 0)},
+		})
 	}
 	l, err := Load(&Object{Maps: []*ebpf.MapSpec{countSpec()}, Programs: programs}, Options{})
 	if err != nil {

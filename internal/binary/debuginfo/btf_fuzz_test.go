@@ -115,9 +115,15 @@ func TestBTFKinds(t *testing.T) {
 		offset, bitOffset, bitSize int
 		kind                       types.Kind
 	}{
-		{"struct node", "low", 8, 0, 3, types.Int}, {"struct node", "mid", 8, 3, 3, types.Int}, {"struct node", "name", 16, 0, 0, types.Array},
-		{"struct flags", "a", 0, 0, 3, types.Int}, {"struct flags", "b", 0, 3, 5, types.Int}, {"struct flags", "on", 1, 0, 1, types.Bool},
-		{"struct holder", "x", 0, 0, 0, types.Int}, {"struct holder", "n", 24, 0, 0, types.Struct}, {"struct holder", "rest", 56, 0, 0, types.Array},
+		{"struct node", "low", 8, 0, 3, types.Int},
+		{"struct node", "mid", 8, 3, 3, types.Int},
+		{"struct node", "name", 16, 0, 0, types.Array},
+		{"struct flags", "a", 0, 0, 3, types.Int},
+		{"struct flags", "b", 0, 3, 5, types.Int},
+		{"struct flags", "on", 1, 0, 1, types.Bool},
+		{"struct holder", "x", 0, 0, 0, types.Int},
+		{"struct holder", "n", 24, 0, 0, types.Struct},
+		{"struct holder", "rest", 56, 0, 0, types.Array},
 	} {
 		f := field(tt.typ, tt.name)
 		if f.Offset != tt.offset || f.BitOffset != tt.bitOffset || f.BitSize != tt.bitSize || f.Type.Kind != tt.kind {

@@ -167,9 +167,17 @@ func TestBTFType(t *testing.T) {
 		kind types.Kind
 		size int
 	}{
-		{"struct list_head", types.Struct, 16}, {"union sigval", types.Union, 8}, {"enum pid_type", types.Enum, 4},
-		{"size_t", types.Int, 8}, {"u64", types.Int, 8}, {"uint64_t", types.Int, 8}, {"pid_t", types.Int, 4}, {"char", types.Int, 1},
-		{"long unsigned int", types.Int, 8}, {"bool", types.Bool, 1}, {"atomic_t", types.Struct, 4},
+		{"struct list_head", types.Struct, 16},
+		{"union sigval", types.Union, 8},
+		{"enum pid_type", types.Enum, 4},
+		{"size_t", types.Int, 8},
+		{"u64", types.Int, 8},
+		{"uint64_t", types.Int, 8},
+		{"pid_t", types.Int, 4},
+		{"char", types.Int, 1},
+		{"long unsigned int", types.Int, 8},
+		{"bool", types.Bool, 1},
+		{"atomic_t", types.Struct, 4},
 	} {
 		got := b.Type(tt.name)
 		if got == nil || got.Kind != tt.kind || got.Size != tt.size || got.Incomplete {

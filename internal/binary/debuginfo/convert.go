@@ -109,8 +109,10 @@ func (c *converter) make(d *die, deep bool, depth int) *types.Type {
 	case tagPointerType, tagReferenceType, tagRvalueReferenceType:
 		return c.pointer(d, depth)
 	case tagConstType, tagVolatileType, tagRestrictType, tagAtomicType, tagImmutableType:
-		q := map[uint16]types.Qualifiers{tagConstType: types.Const, tagVolatileType: types.Volatile,
-			tagRestrictType: types.Restrict, tagAtomicType: types.Atomic, tagImmutableType: types.Const}[d.tag]
+		q := map[uint16]types.Qualifiers{
+			tagConstType: types.Const, tagVolatileType: types.Volatile,
+			tagRestrictType: types.Restrict, tagAtomicType: types.Atomic, tagImmutableType: types.Const,
+		}[d.tag]
 		return c.elem(d, deep, depth).Derive(func(t *types.Type) { t.Source.Quals |= q })
 	case tagTypedef:
 		return c.typedef(d, deep, depth)
@@ -344,8 +346,10 @@ func structWord(tag uint16) string {
 
 // header makes a struct or union without members.
 func (c *converter) header(d *die, size int) *types.Type {
-	t := &types.Type{Kind: types.Struct, Size: size, Align: 1, Name: typeName(d, structWord(d.tag)),
-		Source: &types.Source{Lang: d.u.root.lang, Class: d.tag == tagClassType}}
+	t := &types.Type{
+		Kind: types.Struct, Size: size, Align: 1, Name: typeName(d, structWord(d.tag)),
+		Source: &types.Source{Lang: d.u.root.lang, Class: d.tag == tagClassType},
+	}
 	if d.tag == tagUnionType {
 		t.Kind = types.Union
 	}
@@ -442,10 +446,14 @@ func (c *converter) memberPointer(d *die, depth int) *types.Type {
 		class = o.qualified()
 	}
 	if target.Kind == types.Func {
-		return &types.Type{Kind: types.Struct, Size: 16, Align: 8, Elem: target, Name: class + "::*",
+		return &types.Type{
+			Kind: types.Struct, Size: 16, Align: 8, Elem: target, Name: class + "::*",
 			Source: &types.Source{Lang: d.u.root.lang, Form: types.MethodPointerForm},
-			Fields: []types.Field{{Name: "ptr", Type: types.TUint64}, {Name: "adj", Type: types.TInt64, Offset: 8}}}
+			Fields: []types.Field{{Name: "ptr", Type: types.TUint64}, {Name: "adj", Type: types.TInt64, Offset: 8}},
+		}
 	}
-	return &types.Type{Kind: types.Int, Size: 8, Align: 8, Signed: true, Elem: target, Name: target.String() + " " + class + "::*",
-		Source: &types.Source{Lang: d.u.root.lang}}
+	return &types.Type{
+		Kind: types.Int, Size: 8, Align: 8, Signed: true, Elem: target, Name: target.String() + " " + class + "::*",
+		Source: &types.Source{Lang: d.u.root.lang},
+	}
 }

@@ -254,7 +254,8 @@ func (c *exprCompiler) bitPiece(bits, at uint64) int {
 			break
 		}
 		c.out = types.Place{Kind: types.Computed, Ops: []types.PlaceOp{
-			{Code: types.PushReg, Reg: c.out.Reg}, {Code: types.PushConst, Arg: int64(at)}, {Code: types.ShrUnsigned}}}
+			{Code: types.PushReg, Reg: c.out.Reg}, {Code: types.PushConst, Arg: int64(at)}, {Code: types.ShrUnsigned},
+		}}
 	case types.InMemory:
 		c.out = c.memory(c.stack[len(c.stack)-1].plus(int64(at / 8)))
 	default:

@@ -64,9 +64,11 @@ func FuzzDWARF(f *testing.F) {
 	})
 	f.Fuzz(func(t *testing.T, info, abbrev, str, line, loc, ranges, aranges, frame []byte) {
 		start := time.Now()
-		s := fakeSections{".debug_info": info, ".debug_abbrev": abbrev, ".debug_str": str, ".debug_line": line, ".debug_line_str": str,
+		s := fakeSections{
+			".debug_info": info, ".debug_abbrev": abbrev, ".debug_str": str, ".debug_line": line, ".debug_line_str": str,
 			".debug_loclists": loc, ".debug_loc": loc, ".debug_rnglists": ranges, ".debug_ranges": ranges, ".debug_aranges": aranges,
-			".debug_types": info, ".debug_addr": ranges, ".debug_str_offsets": ranges, ".eh_frame": frame, ".debug_frame": frame}
+			".debug_types": info, ".debug_addr": ranges, ".debug_str_offsets": ranges, ".eh_frame": frame, ".debug_frame": frame,
+		}
 		in, err := New(Source{Path: "fuzz", Code: s, Machine: objfile.AMD64})
 		if err != nil {
 			return
@@ -195,9 +197,16 @@ func FuzzFrames(f *testing.F) {
 // FuzzExpression compiles damaged expressions.
 func FuzzExpression(f *testing.F) {
 	for _, e := range [][]byte{
-		{opReg0 + 5}, {opFbreg, 0x6c}, {opReg0, opPiece, 8, opReg0 + 3, opPiece, 8}, {opBreg0 + 7, 8, opDeref, opPlusUconst, 4, opStackValue},
-		{opEntryValue, 1, opReg0 + 5, opStackValue}, {opImplicitPointer, 1, 0, 0, 0, 0}, {opLit0 + 3, opConst1u, 9, opMul, opStackValue},
-		{opBreg0, 0, opConst1u, 0xff, opAnd, opLit0, opNe, opBra, 1, 0, opNop, opStackValue}, {opBitPiece, 8, 8}, {opSkip, 0xfd, 0xff},
+		{opReg0 + 5},
+		{opFbreg, 0x6c},
+		{opReg0, opPiece, 8, opReg0 + 3, opPiece, 8},
+		{opBreg0 + 7, 8, opDeref, opPlusUconst, 4, opStackValue},
+		{opEntryValue, 1, opReg0 + 5, opStackValue},
+		{opImplicitPointer, 1, 0, 0, 0, 0},
+		{opLit0 + 3, opConst1u, 9, opMul, opStackValue},
+		{opBreg0, 0, opConst1u, 0xff, opAnd, opLit0, opNe, opBra, 1, 0, opNop, opStackValue},
+		{opBitPiece, 8, 8},
+		{opSkip, 0xfd, 0xff},
 	} {
 		f.Add(e, uint64(0x1000))
 	}

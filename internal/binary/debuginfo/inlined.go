@@ -46,57 +46,117 @@ func (in *Info) AllCopies(fn *Function) (copies []*Instance, empty int, err erro
 		units[u] = true
 	}
 	var mu sync.Mutex
-	type found struct {
-		u     *unit
-		off   int
-		entry uint64
-		in    uint64 // an address in it: GCC's entry may be that of an instruction in front of the copy's own
-	}
-	var all []found
+	found := make(map[inFunction][]int)
+	n := 0
 	err = in.everyUnit(func(s *scanner, u *unit) bool {
 		if !units[u] {
 			return true
 		}
-		s.eachInlined(u, func(d *die, origin entryKey) {
+		s.eachInlined(u, func(d *die, function int, origin entryKey) {
 			if !origins[origin] {
 				return
 			}
-			ranges := d.pcRanges(maxRanges)
+			hasCode := d.hasCode()
 			mu.Lock()
-			if len(ranges) == 0 {
+			defer mu.Unlock()
+			if !hasCode {
 				empty++
-			} else if len(all) < maxCopies {
-				all = append(all, found{u, d.off, d.entryPC(ranges), ranges[0].Low})
+			} else if n < maxCopies {
+				n++
+				key := inFunction{u, function}
+				found[key] = append(found[key], d.off)
 			}
-			mu.Unlock()
 		})
 		return true
 	})
 	if err != nil {
 		return nil, 0, err
 	}
-	sort.Slice(all, func(i, j int) bool {
-		if all[i].entry != all[j].entry {
-			return all[i].entry < all[j].entry
-		}
-		return all[i].off < all[j].off
-	})
-	for _, f := range all {
-		chain, err := in.instancesAt(f.in)
-		if err != nil {
-			continue
-		}
-		for _, i := range chain {
-			if i.off == f.off && i.u == f.u {
-				copies = append(copies, i)
-			}
-		}
+	for at, offs := range found {
+		copies = append(copies, in.instancesIn(at, offs)...)
 	}
+	sort.Slice(copies, func(i, j int) bool {
+		if copies[i].Entry != copies[j].Entry {
+			return copies[i].Entry < copies[j].Entry
+		}
+		return copies[i].off < copies[j].off
+	})
 	return copies, empty, nil
 }
 
-// eachInlined calls yield with each inlined copy in a unit and what it is a copy of.
-func (s *scanner) eachInlined(u *unit, yield func(d *die, origin entryKey)) {
+// inFunction is a function with code in which there are inlined copies.
+type inFunction struct {
+	u   *unit
+	off int
+}
+
+// instancesIn makes the instances of inlined copies in one function, which are given in order.
+func (in *Info) instancesIn(at inFunction, offs []int) (copies []*Instance) {
+	d, ok := at.u.at(uint64(at.off))
+	if !ok {
+		return nil
+	}
+	own := in.function(d).Own()
+	if own == nil || !d.children {
+		return nil
+	}
+	// around is the inlined copies that the walk is in. Their instances are made when a copy in them is wanted.
+	type level struct {
+		depth, off int
+		inst       *Instance
+	}
+	var around []level
+	var c die
+	instance := func(l *level, parent *Instance) *Instance {
+		if l.inst == nil && c.read(at.u, d.table, l.off) {
+			l.inst = in.inlined(&c, c.pcRanges(maxRanges), parent)
+		}
+		return l.inst
+	}
+	w := walker{u: at.u, t: d.table, pos: d.next}
+	for depth := 1; depth > 0 && len(offs) > 0; {
+		ab := w.next()
+		if w.bad {
+			break
+		}
+		if ab == nil {
+			depth--
+			if n := len(around); n > 0 && around[n-1].depth == depth {
+				around = around[:n-1]
+			}
+			continue
+		}
+		if ab.tag == tagInlinedSubroutine && len(around) < maxInlineDepth {
+			around = append(around, level{depth: depth, off: w.off})
+			if w.off == offs[0] {
+				offs = offs[1:]
+				inst := own
+				for i := range around {
+					if inst = instance(&around[i], inst); inst == nil {
+						break
+					}
+				}
+				if inst != nil {
+					copies = append(copies, inst)
+				}
+			}
+			if !ab.children {
+				around = around[:len(around)-1]
+			}
+		}
+		for len(offs) > 0 && offs[0] <= w.off {
+			offs = offs[1:]
+		}
+		if ab.children {
+			depth++
+		}
+	}
+	return copies
+}
+
+// eachInlined calls yield with each inlined copy in a unit that has an attribute for code, the function around it that
+// has code, and what it is a copy of.
+func (s *scanner) eachInlined(u *unit, yield func(d *die, function int, origin entryKey)) {
 	if u.typeOff != 0 || u.load().err != nil {
 		return
 	}
@@ -105,23 +165,36 @@ func (s *scanner) eachInlined(u *unit, yield func(d *die, origin entryKey)) {
 		return
 	}
 	w := walker{u: u, t: t, pos: u.first}
-	for {
+	type level struct{ depth, off int }
+	var around []level // functions with code
+	for depth := 0; depth < maxDepth; {
 		ab := w.next()
 		if w.bad {
 			return
 		}
 		if ab == nil {
+			depth--
+			if n := len(around); n > 0 && around[n-1].depth == depth {
+				around = around[:n-1]
+			}
 			continue
 		}
-		if ab.tag == tagInlinedSubroutine && ab.has&hasPC != 0 && s.die.read(u, t, w.off) {
+		if ab.tag == tagInlinedSubroutine && ab.has&hasPC != 0 && len(around) > 0 && s.die.read(u, t, w.off) {
 			if v, ok := s.die.get(atAbstractOrigin); ok {
 				if origin, ok := s.origin(u, v); ok {
-					yield(&s.die, origin)
+					yield(&s.die, around[len(around)-1].off, origin)
 				}
 			}
 		}
-		if ab.children && w.sibling != 0 && isType(ab.tag) {
+		switch {
+		case !ab.children:
+		case w.sibling != 0 && isType(ab.tag):
 			w.pos = w.sibling
+		default:
+			if ab.tag == tagSubprogram && ab.has&hasPC != 0 {
+				around = append(around, level{depth, w.off})
+			}
+			depth++
 		}
 	}
 }
@@ -158,7 +231,7 @@ func (in *Info) inlineCounts() (*inlineIndex, error) {
 	total := make(map[entryKey]int)
 	err := in.everyUnit(func(s *scanner, u *unit) bool {
 		local := make(map[entryKey]int)
-		s.eachInlined(u, func(d *die, key entryKey) {
+		s.eachInlined(u, func(d *die, _ int, key entryKey) {
 			if d.hasCode() {
 				local[key]++
 			}

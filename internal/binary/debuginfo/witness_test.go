@@ -596,11 +596,22 @@ func TestPlaces(t *testing.T) {
 		name, command string
 		atLeast       int
 	}{
-		{"C -O0", plainO0, 20}, {"C -O2", plainO2, 80}, {"C -O2 DWARF 4", plainO2v4, 80}, {"C -O2 DWARF 3", plainO2v3, 80},
-		{"C -O2 DWARF 2", plainO2v2, 50}, {"C clang -O0", clangO0, 20}, {"C clang -O2", clangO2, 50},
-		{"C++ -O0", bookO0, 500}, {"C++ -O2", bookO2, 3000}, {"C++ -O2 type units", bookO2v4, 3000}, {"C++ LTO", bookLTO, 1000},
-		{"C++ clang -O0", clbookO0, 400}, {"C++ clang -O2", clbookO2, 1200},
-		{"Rust", rustO0, 1000}, {"Rust -O", rustO2, 2000}, {"Go", goProgram, 30000},
+		{"C -O0", plainO0, 20},
+		{"C -O2", plainO2, 80},
+		{"C -O2 DWARF 4", plainO2v4, 80},
+		{"C -O2 DWARF 3", plainO2v3, 80},
+		{"C -O2 DWARF 2", plainO2v2, 50},
+		{"C clang -O0", clangO0, 20},
+		{"C clang -O2", clangO2, 50},
+		{"C++ -O0", bookO0, 500},
+		{"C++ -O2", bookO2, 3000},
+		{"C++ -O2 type units", bookO2v4, 3000},
+		{"C++ LTO", bookLTO, 1000},
+		{"C++ clang -O0", clbookO0, 400},
+		{"C++ clang -O2", clbookO2, 1200},
+		{"Rust", rustO0, 1000},
+		{"Rust -O", rustO2, 2000},
+		{"Go", goProgram, 30000},
 	} {
 		t.Run(p.name, func(t *testing.T) {
 			if n := witnessPlaces(t, build(t, p.command)); n < p.atLeast {

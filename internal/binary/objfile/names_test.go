@@ -59,8 +59,10 @@ func TestQuery(t *testing.T) {
 		// Rust, both manglings.
 		{"depot_app::depot::greet", "", "_ZN9depot_app5depot5greet17h0123456789abcdefE", true},
 		{"depot_app::Shelf<T>::put", "", "_ZN9depot_app14Shelf$LT$T$GT$3put17h0123456789abcdefE", true},
-		{"<depot_app::Shelf<u8> as depot_app::Label>::label", "",
-			"_ZN63_$LT$depot_app..Shelf$LT$u8$GT$$u20$as$u20$depot_app..Label$GT$5label17h0123456789abcdefE", true},
+		{
+			"<depot_app::Shelf<u8> as depot_app::Label>::label", "",
+			"_ZN63_$LT$depot_app..Shelf$LT$u8$GT$$u20$as$u20$depot_app..Label$GT$5label17h0123456789abcdefE", true,
+		},
 		{"depot_app::*", "", "_ZN9depot_app5depot5greet17h0123456789abcdefE", true},
 		{"depot_app::depot::greet", "", "_ZN9depot_app5depot5greet17h0123456789abcdefE.llvm.77", true},
 		{"depot_app::Shelf<u8>::put", "", "_RNvMCsabcd_9depot_appINtB2_5ShelfhE3putCsabcd_9depot_app", true},

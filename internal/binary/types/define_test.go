@@ -38,8 +38,10 @@ func TestDefine(t *testing.T) {
 	atomic_t t;
 };`},
 		{&Type{Kind: Enum, Name: "enum e", Size: 4, Signed: true, Enums: []Enumerator{{"MINUS", -1}}}, "enum e {\n\tMINUS = -1,\n};"},
-		{alias(&Type{Kind: Struct, Name: "atomic_t", Size: 4, Fields: []Field{{Name: "counter", Type: TInt32}}}, "atomic_t"),
-			"struct atomic_t {\n\tint32 counter;\n};"},
+		{
+			alias(&Type{Kind: Struct, Name: "atomic_t", Size: 4, Fields: []Field{{Name: "counter", Type: TInt32}}}, "atomic_t"),
+			"struct atomic_t {\n\tint32 counter;\n};",
+		},
 		{PointerTo(TChar, AnySpace), "char *;"},
 		{Stub(&Type{Kind: Struct, Name: "struct node"}, func() *Type {
 			return &Type{Kind: Struct, Name: "struct node", Fields: []Field{{Name: "x", Type: TInt8}}}

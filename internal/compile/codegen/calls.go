@@ -303,8 +303,23 @@ func (g *gen) point() ir.Reg {
 		// The program is compiled again for each point (see compiler.action).
 		return g.b.Imm(int64(g.firstCookie))
 	}
+	return g.b.Low32(g.cookie())
+}
+
+func (g *gen) cookie() ir.Reg {
 	g.asksCookie = true
 	return g.b.Call(asm.FnGetAttachCookie, ir.R(g.context()))
+}
+
+// functionPoint is the number of the first point of the function that was hit: a function has several points where it
+// returns, or where it was inlined, and is one key of a map all the same.
+func (g *gen) functionPoint() ir.Reg {
+	if len(g.points) > 1 && g.c.cookies(g.class) {
+		g.knowsPoint = true
+		return g.b.OpImm(ir.Shr, g.cookie(), functionShift)
+	}
+	g.knowsPoint = true
+	return g.b.Imm(int64(g.c.functionOf(g.points[0], g.firstCookie)))
 }
 
 // function is the value of func: the number of the point says which function is meant.
@@ -315,7 +330,7 @@ func (g *gen) function(dst memory) {
 	case g.class == Uprobe:
 		b.StoreImm(8, base, off, 0)
 		b.StoreImm(4, base, off+8, 0)
-		n := b.OpImm(ir.Add, g.point(), 1)
+		n := b.OpImm(ir.Add, g.functionPoint(), 1)
 		g.store(dst.at(12), 4, n)
 	default:
 		if !g.hasRegisters() {

@@ -85,7 +85,7 @@ type Program struct {
 	Insns     asm.Instructions
 	IR        *ir.Program
 	Points    []*probe.Point
-	Cookies   []uint64 // beside Points
+	Cookies   []uint64 // beside Points: the point's number, and from bit 32 on that of its function's first point
 	Cookied   bool     // the code asks for the cookie
 }
 
@@ -176,11 +176,12 @@ type compiler struct {
 	stringAt                map[string]int
 	usesPoints, usesControl bool
 	pointSize               int
+	functions               map[functionKey]uint64 // number of a function's first point
 }
 
 // Compile makes code. Errors are added to diags.
 func Compile(prog *check.Program, opts Options, diags *diag.List) (out *Output) {
-	c := &compiler{opts: opts, prog: prog, out: &Output{}, stringAt: map[string]int{}}
+	c := &compiler{opts: opts, prog: prog, out: &Output{}, stringAt: map[string]int{}, functions: map[functionKey]uint64{}}
 	defer func() {
 		if r := recover(); r != nil {
 			f, ok := r.(*refusal)
@@ -210,6 +211,7 @@ func Compile(prog *check.Program, opts Options, diags *diag.List) (out *Output) 
 	if c.scratch > maxPerCPU-scratchHeader {
 		// Values of per-CPU maps are limited: begin again with buffers in a common map.
 		c.reset(mark)
+		clear(c.functions)
 		c.scratch, c.bigScratch = 0, true
 		for _, a := range prog.Actions {
 			c.action(a)
@@ -311,9 +313,36 @@ func (c *compiler) cookies(class Class) bool {
 	return false
 }
 
+// functionShift parts a cookie: below is the number of the point, above that of the first point of the same function.
+const functionShift = 32
+
+// functionKey tells a function: several of a file may have one name.
+type functionKey struct {
+	path, name string
+	start      uint64
+}
+
+// functionOf gives the number of the first point of the function that point number n is of.
+func (c *compiler) functionOf(p *probe.Point, n uint64) uint64 {
+	if p.Func == "" {
+		return n
+	}
+	key := functionKey{p.Path, p.Func, p.Start}
+	if p.Start == 0 {
+		key.start = p.Addr - uint64(p.Skip)
+	}
+	first, ok := c.functions[key]
+	if !ok {
+		first = n
+		c.functions[key] = n
+	}
+	return first
+}
+
 func (c *compiler) add(p *Program) {
 	for _, pt := range p.Points {
-		p.Cookies = append(p.Cookies, uint64(len(c.out.Points)))
+		n := uint64(len(c.out.Points))
+		p.Cookies = append(p.Cookies, n|c.functionOf(pt, n)<<functionShift)
 		c.out.Points = append(c.out.Points, pt)
 	}
 	c.out.Programs = append(c.out.Programs, p)

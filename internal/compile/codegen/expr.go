@@ -333,7 +333,11 @@ func (g *gen) member(e *check.Member) ir.Reg {
 	}
 	m := g.place(e)
 	if f.BitSize == 0 {
-		return g.load(m, e.T.Size, e.T.Signed, e.Span)
+		r := g.load(m, e.T.Size, e.T.Signed, e.Span)
+		if g.iterated(e) {
+			b.IfImm(ir.EQ, r, 0, g.exit)
+		}
+		return r
 	}
 	n := (f.BitOffset + f.BitSize + 7) / 8
 	if n > 8 {
@@ -350,6 +354,20 @@ func (g *gen) member(e *check.Member) ir.Reg {
 		b.ApplyImm(ir.Shr, r, int64(64-f.BitSize))
 	}
 	return r
+}
+
+// iterated tells whether an expression is what an iterator is at, ctx.task for example. Behind the last one the program runs
+// once more without any (the kernel's Documentation/bpf/bpf_iterators.rst): who asks for it then is done.
+func (g *gen) iterated(e *check.Member) bool {
+	if g.class != Iter || e.T.Kind != types.Pointer || g.b != g.main {
+		return false
+	}
+	d, ok := e.X.(*check.Deref)
+	if !ok {
+		return false
+	}
+	c, ok := d.X.(*check.Call)
+	return ok && c.Fn.ID == "ctx"
 }
 
 // dataLoc is the address of a field of variable length in a tracepoint's record: its lower 16 bits are the offset in the

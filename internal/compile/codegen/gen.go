@@ -169,7 +169,7 @@ func (g *gen) count(index int) {
 // filter leaves unless the process is the wanted one. Kernels 6.6 to 6.9 compare a multi link's PID with the thread, not
 // the process, and perf events inherit; so the program looks as well.
 func (g *gen) filter(quit ir.Label) {
-	if g.c.opts.PID == 0 || g.class == Test || (g.class == Perf && !g.pidBound()) {
+	if g.c.opts.PID == 0 || g.class == Test || g.class == Iter || (g.class == Perf && !g.pidBound()) {
 		return
 	}
 	pid, _ := g.pidTgid()

@@ -47,7 +47,7 @@ func (w *writer) number() uint64 {
 	case 0:
 		return uint64(w.IntN(4)) - 1
 	case 1:
-		return 1<<(w.IntN(64)) - uint64(w.IntN(3))
+		return 1<<w.IntN(64) - uint64(w.IntN(3))
 	case 2:
 		return -(uint64(1) << w.IntN(64)) + uint64(w.IntN(3))
 	case 3:

@@ -174,7 +174,7 @@ func (g *gen) strCall(e *check.Call) (src memory, limit ir.Reg, constant int) {
 // defaultSpace is where plain integers used as addresses point.
 func (g *gen) defaultSpace() space {
 	switch g.class {
-	case Tracepoint, RawTracepoint, Kprobe:
+	case Tracepoint, RawTracepoint, Kprobe, Iter:
 		return inAny
 	}
 	return inUser

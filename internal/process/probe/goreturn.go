@@ -49,7 +49,7 @@ func (m *matcher) goReturns(s *spec, b *binary, q *objfile.Query, fn *objfile.Fu
 	}
 	points := make([]*Point, 0, len(offs))
 	for _, off := range offs {
-		p := &Point{Kind: Uretprobe, Path: b.path, PID: m.pid(), Name: name, Func: shown, AtReturn: true, Go: b.goCode(fn.Addr), Scope: scope}
+		p := &Point{Kind: Uretprobe, Path: b.path, PID: m.pid(), Name: name, Func: shown, AtReturn: true, Start: fn.Addr, Go: b.goCode(fn.Addr), Scope: scope}
 		if p = m.place(p, b, fn.Addr+off); p != nil {
 			points = append(points, p)
 		}

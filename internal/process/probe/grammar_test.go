@@ -207,8 +207,10 @@ int main(int c, char **v) { return second(c); }`, "-O1", "-s", "-fcf-protection=
 func TestMissing(t *testing.T) {
 	prog := compile(t, t.TempDir(), "prog", "int main(void) { return 0; }")
 	script := "u:" + prog + ":main,u:" + prog + ":nothing {}"
-	for mode, want := range map[string]string{"": "ERROR: No matches for uprobe", "error": "ERROR: No matches for uprobe",
-		"warn": "WARNING: No matches for uprobe " + prog + ":nothing. Skipping.", "ignore": ""} {
+	for mode, want := range map[string]string{
+		"": "ERROR: No matches for uprobe", "error": "ERROR: No matches for uprobe",
+		"warn": "WARNING: No matches for uprobe " + prog + ":nothing. Skipping.", "ignore": "",
+	} {
 		points, r := find(t, script, Options{Missing: mode})
 		if len(points) != 1 || want == "" && messages(r) != "" || !strings.Contains(messages(r), want) {
 			t.Errorf("%s: %d points\n%s", mode, len(points), messages(r))
@@ -350,8 +352,10 @@ print fmt: "field:int no;"
 	for _, f := range record.Fields {
 		got = append(got, fmt.Sprintf("%s@%d %s", f.Name, f.Offset, f.Type))
 	}
-	want := []string{"common_type@0 unsigned short", "common_pid@4 int", "__syscall_nr@8 int", "filename@16 char *", "comm@24 char[16]",
-		"port@40 u16[2]", "name@44 char *", "ok@48 bool", "thing@56 uint8[24]"}
+	want := []string{
+		"common_type@0 unsigned short", "common_pid@4 int", "__syscall_nr@8 int", "filename@16 char *", "comm@24 char[16]",
+		"port@40 u16[2]", "name@44 char *", "ok@48 bool", "thing@56 uint8[24]",
+	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%q, want\n%q", got, want)
 	}

@@ -98,7 +98,7 @@ func (m *matcher) copiesOf(s *spec, b *binary, fn *debuginfo.Function, points []
 	}
 	for _, c := range copies {
 		left = nil
-		p := m.copyPoint(s, b, info, c, name, refuse)
+		p := m.copyPoint(s, b, info, fn, c, name, refuse)
 		if p == nil {
 			reason := "its place is not known"
 			if left != nil {
@@ -131,7 +131,7 @@ func places(n int) string {
 }
 
 // copyPoint makes the point at the first instruction of an inlined copy.
-func (m *matcher) copyPoint(s *spec, b *binary, info *debuginfo.Info, c *debuginfo.Instance, name string, refuse func(string, ...any) *diag.Diagnostic) *Point {
+func (m *matcher) copyPoint(s *spec, b *binary, info *debuginfo.Info, fn *debuginfo.Function, c *debuginfo.Instance, name string, refuse func(string, ...any) *diag.Diagnostic) *Point {
 	at := c.Entry
 	start := uint64(0)
 	for _, r := range c.Outer().Ranges {
@@ -149,7 +149,7 @@ func (m *matcher) copyPoint(s *spec, b *binary, info *debuginfo.Info, c *debugin
 		refuse("a loop of theirs comes back to the first instruction")
 		return nil
 	}
-	p := &Point{Kind: Uprobe, Path: b.path, PID: m.pid(), Name: uprobeName(s, b, s.fn), Func: name, Inlined: true}
+	p := &Point{Kind: Uprobe, Path: b.path, PID: m.pid(), Name: uprobeName(s, b, s.fn), Func: name, Inlined: true, Start: fn.Entry}
 	if p = m.insidePoint(s, b, p, at, refuse); p == nil {
 		return nil
 	}

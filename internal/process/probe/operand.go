@@ -142,8 +142,11 @@ func (o *operands) register(name string) (p types.Place, width int, err error) {
 	if high {
 		// Bits 8 to 15.
 		return types.Place{Kind: types.Computed, Ops: []types.PlaceOp{
-			{Code: types.PushReg, Reg: r}, {Code: types.PushConst, Arg: 8}, {Code: types.ShrUnsigned},
-			{Code: types.PushConst, Arg: 0xff}, {Code: types.And},
+			{Code: types.PushReg, Reg: r},
+			{Code: types.PushConst, Arg: 8},
+			{Code: types.ShrUnsigned},
+			{Code: types.PushConst, Arg: 0xff},
+			{Code: types.And},
 		}}, 1, nil
 	}
 	return types.Place{Kind: types.InRegister, Reg: r}, width, nil
@@ -381,7 +384,8 @@ func (o *operands) arm64(op string) (p types.Place, width int, err error) {
 			return p, 0, fmt.Errorf("it is no operand that is known")
 		}
 		return types.Place{Kind: types.InMemory, Ops: []types.PlaceOp{
-			{Code: types.PushReg, Reg: reg}, {Code: types.PushReg, Reg: index}, {Code: types.Add}}}, 0, nil
+			{Code: types.PushReg, Reg: reg}, {Code: types.PushReg, Reg: index}, {Code: types.Add},
+		}}, 0, nil
 	}
 	reg, width, ok := armRegister(op)
 	if !ok {

@@ -161,8 +161,10 @@ func matchEvent(m *matcher, s *spec) []*Point {
 		}
 		return nil
 	}
-	p := &Point{Kind: s.kind.kind, Name: s.kind.name + ":" + s.target, Event: events[i].name, Config: events[i].config,
-		Period: events[i].period, PID: m.pid()}
+	p := &Point{
+		Kind: s.kind.kind, Name: s.kind.name + ":" + s.target, Event: events[i].name, Config: events[i].config,
+		Period: events[i].period, PID: m.pid(),
+	}
 	if s.freq != 0 {
 		p.Period = s.freq
 		p.Name += ":" + uintText(s.freq)

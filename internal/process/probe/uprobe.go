@@ -483,8 +483,10 @@ func (m *matcher) flatFile(s *spec) *Point {
 		return nil
 	}
 	m.diags.Warnf(s.ap.Span, "%s is not an ELF file: the probe goes to file offset %#x, unchecked", s.target, s.addr)
-	return &Point{Kind: Uprobe, Path: name, Offset: s.addr, Addr: s.addr, PID: m.pid(),
-		Name: s.kind.name + ":" + s.target + ":" + uintText(s.addr)}
+	return &Point{
+		Kind: Uprobe, Path: name, Offset: s.addr, Addr: s.addr, PID: m.pid(),
+		Name: s.kind.name + ":" + s.target + ":" + uintText(s.addr),
+	}
 }
 
 // indirect gives the implementations of an indirect function, and says so.

@@ -33,9 +33,21 @@ func TestPerfMap(t *testing.T) {
 		at   uint64
 		want string
 	}{
-		{0xff, ""}, {0x100, "a2+0"}, {0x107, "a2+7"}, {0x108, "a+8"}, {0x10f, "a+15"}, {0x110, ""},
-		{0x20f, "b c+15"}, {0x300, ""}, {0x400, ""}, {0x500, ""}, {0x600, ""}, {0x700, ""}, {0x800, "after+0"},
-		{0x900, strings.Repeat("m", maxJITName) + "+0"}, {0xfffffffffffffff8, ""},
+		{0xff, ""},
+		{0x100, "a2+0"},
+		{0x107, "a2+7"},
+		{0x108, "a+8"},
+		{0x10f, "a+15"},
+		{0x110, ""},
+		{0x20f, "b c+15"},
+		{0x300, ""},
+		{0x400, ""},
+		{0x500, ""},
+		{0x600, ""},
+		{0x700, ""},
+		{0x800, "after+0"},
+		{0x900, strings.Repeat("m", maxJITName) + "+0"},
+		{0xfffffffffffffff8, ""},
 	} {
 		if got := p.nameAt(c.at); got != c.want {
 			t.Errorf("%#x: %.40q, want %.40q", c.at, got, c.want)

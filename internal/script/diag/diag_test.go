@@ -25,7 +25,10 @@ func TestSpan(t *testing.T) {
 	s := &Source{Name: "x", Text: "abc\ndef"}
 	a, b := Span{Source: s, Start: 1, End: 2}, Span{Source: s, Start: 5, End: 6}
 	for _, c := range []struct{ got, want string }{
-		{a.String(), "x:1:2-3"}, {a.To(b).String(), "x:1-2"}, {Span{}.String(), ""}, {Span{}.To(b).String(), "x:2:2-3"},
+		{a.String(), "x:1:2-3"},
+		{a.To(b).String(), "x:1-2"},
+		{Span{}.String(), ""},
+		{Span{}.To(b).String(), "x:2:2-3"},
 		{a.To(Span{Source: &Source{}, End: 9}).String(), "x:1:2-3"},
 	} {
 		if c.got != c.want {
@@ -91,8 +94,10 @@ stdin:1:5-8: ERROR: expanded from
 one two
     ~~~
 `},
-		{&Diagnostic{Span: Span{Source: long, Start: 0, End: 400}, Text: "much"},
-			"long:1-81: ERROR: much\n" + strings.Repeat("line\n", 20) + "...\n"},
+		{
+			&Diagnostic{Span: Span{Source: long, Start: 0, End: 400}, Text: "much"},
+			"long:1-81: ERROR: much\n" + strings.Repeat("line\n", 20) + "...\n",
+		},
 	} {
 		if got, want := c.d.String(), strings.TrimPrefix(c.want, "\n"); got != want {
 			t.Errorf("got:\n%s\nwant:\n%s", got, want)

@@ -37,25 +37,35 @@ func TestCDefinitions(t *testing.T) {
 		{"struct S {}", "struct S {  }"},
 
 		// Declarators.
-		{"struct S { int *a[4]; int (*b)[4]; int c[2][3]; int (*d[2])[3]; int e[]; int f[0]; }",
-			"struct S { int*[4] a; int[4]* b; int[2][3] c; int[3]*[2] d; int[] e; int[0] f }"},
-		{"struct S { int (*f)(int, char *); int (*g[4])(void); void *(*h)(struct S *); int (*(*i)(int))(long); }",
-			"struct S { int()* f; int()*[4] g; void()* h; int()* i }"},
+		{
+			"struct S { int *a[4]; int (*b)[4]; int c[2][3]; int (*d[2])[3]; int e[]; int f[0]; }",
+			"struct S { int*[4] a; int[4]* b; int[2][3] c; int[3]*[2] d; int[] e; int[0] f }",
+		},
+		{
+			"struct S { int (*f)(int, char *); int (*g[4])(void); void *(*h)(struct S *); int (*(*i)(int))(long); }",
+			"struct S { int()* f; int()*[4] g; void()* h; int()* i }",
+		},
 		{"struct S { int a, *b, c[2]; const char *const d; volatile int e; }", "struct S { int a; int* b; int[2] c; char* d; int e }"},
 
 		// Types.
-		{"struct S { unsigned long int a; long unsigned b; long long int c; unsigned d; short int e; signed char f; char unsigned g; }",
-			"struct S { unsigned long a; unsigned long b; long long c; unsigned int d; short e; signed char f; unsigned char g }"},
-		{"struct S { _Bool a; double b; long double c; float d; __int128 e; uint64_t f; u32 g; bool h; string i; }",
-			"struct S { bool a; double b; long double c; float d; __int128 e; uint64_t f; u32 g; bool h; string i }"},
+		{
+			"struct S { unsigned long int a; long unsigned b; long long int c; unsigned d; short int e; signed char f; char unsigned g; }",
+			"struct S { unsigned long a; unsigned long b; long long c; unsigned int d; short e; signed char f; unsigned char g }",
+		},
+		{
+			"struct S { _Bool a; double b; long double c; float d; __int128 e; uint64_t f; u32 g; bool h; string i; }",
+			"struct S { bool a; double b; long double c; float d; __int128 e; uint64_t f; u32 g; bool h; string i }",
+		},
 
 		// Bit-fields.
 		{"struct S { int a:3, b:5; unsigned :0; int :4; int c:sizeof(int)*2; }", "struct S { int a:3; int b:5; unsigned int:0; int:4; int c:8 }"},
 
 		// Nesting.
-		{"struct S { struct { int x; } a; union { int y; char z; }; struct T { int w; } t[2]; enum { P, Q } e; }",
+		{
+			"struct S { struct { int x; } a; union { int y; char z; }; struct T { int w; } t[2]; enum { P, Q } e; }",
 			"struct T { int w }\nenum  { P=0, Q=1 }\n" +
-				"struct S { struct  { int x } a; union  { int y; char z }; struct T[2] t; enum  { P=0, Q=1 } e }"},
+				"struct S { struct  { int x } a; union  { int y; char z }; struct T[2] t; enum  { P=0, Q=1 } e }",
+		},
 		{"struct S { struct S *next; struct { struct { int deep; }; }; }", "struct S { struct S* next; struct  { struct  { int deep } } }"},
 
 		// Attributes.
@@ -66,19 +76,27 @@ func TestCDefinitions(t *testing.T) {
 
 		// Enums.
 		{"enum E { A, B = 5, C, D = 1 << 4 | 1, E = -1, F = B + sizeof(long) };", "enum E { A=0, B=5, C=6, D=17, E=-1, F=13 }"},
-		{"enum { X = 'a', Y = 0xffffffffU, Z = (int)3000000000U, W = 10 / 3 > 2 ? 7 : 8, V = !0 + ~0 };",
-			"enum  { X=97, Y=4294967295, Z=-1294967296, W=7, V=0 }"},
+		{
+			"enum { X = 'a', Y = 0xffffffffU, Z = (int)3000000000U, W = 10 / 3 > 2 ? 7 : 8, V = !0 + ~0 };",
+			"enum  { X=97, Y=4294967295, Z=-1294967296, W=7, V=0 }",
+		},
 		{"enum E { A = 3, }; struct S { int x[A]; enum E e; };", "enum E { A=3 }\nstruct S { int[3] x; enum E e }"},
 
 		{"typedef enum E : unsigned int { A } e;", "enum E { A=0 }\ntypedef enum E e"},
 
 		// Typedefs.
-		{"typedef unsigned int u; typedef struct { int x; } s_t; typedef int (*fn)(int); typedef s_t arr[3];",
-			"typedef unsigned int u\ntypedef struct  { int x } s_t\ntypedef int()* fn\ntypedef s_t[3] arr"},
-		{"typedef struct S { int x; } S_t, *S_p; struct T { char x[sizeof(S_t) + sizeof(S_p)]; }",
-			"struct S { int x }\ntypedef struct S S_t\ntypedef struct S* S_p\nstruct T { char[12] x }"},
-		{"struct P { char a; long b; char c:3; } struct Q { char x[sizeof(struct P)]; int y[sizeof(int[3])]; }",
-			"struct P { char a; long b; char c:3 }\nstruct Q { char[24] x; int[12] y }"},
+		{
+			"typedef unsigned int u; typedef struct { int x; } s_t; typedef int (*fn)(int); typedef s_t arr[3];",
+			"typedef unsigned int u\ntypedef struct  { int x } s_t\ntypedef int()* fn\ntypedef s_t[3] arr",
+		},
+		{
+			"typedef struct S { int x; } S_t, *S_p; struct T { char x[sizeof(S_t) + sizeof(S_p)]; }",
+			"struct S { int x }\ntypedef struct S S_t\ntypedef struct S* S_p\nstruct T { char[12] x }",
+		},
+		{
+			"struct P { char a; long b; char c:3; } struct Q { char x[sizeof(struct P)]; int y[sizeof(int[3])]; }",
+			"struct P { char a; long b; char c:3 }\nstruct Q { char[24] x; int[12] y }",
+		},
 
 		// Preprocessor.
 		{"#define N 4\nstruct S { int x[N * 2]; }", "struct S { int[8] x }\ndefine N 4"},
@@ -89,8 +107,10 @@ func TestCDefinitions(t *testing.T) {
 		{"#define ADD(...) SUM(__VA_ARGS__)\n#define SUM(a, b) ((a) + (b))\nstruct S { int x[ADD(1, 2)]; }", "struct S { int[3] x }"},
 		{"#define f(x) f(x + 1)\n#define g g\nstruct S { int f; int g; }", "struct S { int f; int g }\ndefine g g"},
 		{"#if 0\nstruct A { int x; }\n#else\nstruct B { int x; }\n#endif\n", "struct B { int x }"},
-		{"#ifdef X\nstruct A { int x; }\n#elif defined(__linux__) && !defined X\nstruct B { int x; }\n#else\nstruct C { int x; }\n#endif\n",
-			"struct B { int x }"},
+		{
+			"#ifdef X\nstruct A { int x; }\n#elif defined(__linux__) && !defined X\nstruct B { int x; }\n#else\nstruct C { int x; }\n#endif\n",
+			"struct B { int x }",
+		},
 		{"#ifndef BPFTRACE_HAVE_BTF\nstruct A { int x; }\n#endif\nstruct B { int x; }", "struct A { int x }\nstruct B { int x }"},
 		{"#if 1\n#if 0\n#if 1\n#error no\n#endif\n#elif 1\nstruct A { int x; }\n#elif 1\n#error no\n#endif\n#endif\n", "struct A { int x }"},
 		{"struct S {\n#if 0\n  int x;\n#else\n  int y;\n#endif\n}", "struct S { int y }"},
@@ -188,8 +208,10 @@ func TestIncludes(t *testing.T) {
 func TestSystemHeaders(t *testing.T) {
 	for _, c := range []struct{ header, script, want string }{
 		{"sys/socket.h", "begin { print(AF_INET6); print(sizeof(struct sockaddr)) }", "struct sockaddr { sa_family_t sa_family; char[14] sa_data }"},
-		{"netinet/in.h", "begin { $s = (struct sockaddr_in *)arg1 }",
-			"struct sockaddr_in { sa_family_t sin_family; in_port_t sin_port; struct in_addr sin_addr; unsigned char[8] sin_zero }"},
+		{
+			"netinet/in.h", "begin { $s = (struct sockaddr_in *)arg1 }",
+			"struct sockaddr_in { sa_family_t sin_family; in_port_t sin_port; struct in_addr sin_addr; unsigned char[8] sin_zero }",
+		},
 		{"sys/stat.h", "begin { $s = (struct stat *)arg1 }", "struct timespec st_atim"},
 		{"stdio.h", "begin { $f = (FILE *)arg1 }", "typedef struct _IO_FILE FILE"},
 		{"linux/perf_event.h", "begin { print(PERF_COUNT_HW_CPU_CYCLES) }", "PERF_COUNT_HW_CPU_CYCLES=0"},
@@ -233,11 +255,13 @@ func TestDefinesInScripts(t *testing.T) {
 			"begin { print(A) }\n              ~\n"},
 		{"#define A B + 1\n#define B A\nbegin { print(A) }", "stdin:3:15-16: ERROR: Macro recursion: A->B->A\n" +
 			"begin { print(A) }\n              ~\n"},
-		{"#define A0 1+1\n#define A1 A0+A0\n#define A2 A1+A1+A1+A1+A1+A1+A1+A1\n#define A3 A2+A2+A2+A2+A2+A2+A2+A2\n" +
-			"#define A4 A3+A3+A3+A3+A3+A3+A3+A3\n#define A5 A4+A4+A4+A4+A4+A4+A4+A4\n#define A6 A5+A5+A5+A5+A5+A5+A5+A5\n" +
-			"#define A7 A6+A6+A6+A6+A6+A6+A6+A6\nbegin { print(A7+A7) }",
+		{
+			"#define A0 1+1\n#define A1 A0+A0\n#define A2 A1+A1+A1+A1+A1+A1+A1+A1\n#define A3 A2+A2+A2+A2+A2+A2+A2+A2\n" +
+				"#define A4 A3+A3+A3+A3+A3+A3+A3+A3\n#define A5 A4+A4+A4+A4+A4+A4+A4+A4\n#define A6 A5+A5+A5+A5+A5+A5+A5+A5\n" +
+				"#define A7 A6+A6+A6+A6+A6+A6+A6+A6\nbegin { print(A7+A7) }",
 			"ERROR: macros expand to more than 300000 expressions, or too deep ones\n" +
-				"HINT: bind an argument that is used more than once to a variable first: let $x = x;\n"},
+				"HINT: bind an argument that is used more than once to a variable first: let $x = x;\n",
+		},
 	} {
 		if got := expand(t, c[0]); got != c[1] {
 			t.Errorf("%s\ngot:  %s\nwant: %s", c[0], got, c[1])

@@ -22,8 +22,10 @@ const (
 // `{ $x }`, so that it can't be changed. Variables that a body assigns are its own and get a new name ($$macro_1_$x) in
 // each expansion. Places in an expansion know the call (see diag.Source.From).
 func Expand(f *File, builtin func(name string) bool, diags *diag.List) *File {
-	e := &expander{diags: diags, builtin: builtin, macros: registry{}, defines: map[string]*CDefine{},
-		bodies: map[*CDefine]Expr{}, left: maxExpanded}
+	e := &expander{
+		diags: diags, builtin: builtin, macros: registry{}, defines: map[string]*CDefine{},
+		bodies: map[*CDefine]Expr{}, left: maxExpanded,
+	}
 	for _, d := range f.CDefs {
 		if d, ok := d.(*CDefine); ok {
 			e.defines[d.Name] = d

@@ -30,8 +30,10 @@ func (t token) is(punct string) bool { return t.kind == tPunct && t.text == punc
 func (t token) word(name string) bool { return t.kind == tIdent && t.text == name }
 
 // operators of more than one character, longest first.
-var operators = []string{"<<=", ">>=", "...", "++", "--", "->", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||",
-	"+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", ".."}
+var operators = []string{
+	"<<=", ">>=", "...", "++", "--", "->", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||",
+	"+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "..",
+}
 
 // scan reads the token at or behind an offset. It is a function of the text alone, so looking ahead costs nothing but
 // time and the parser may go back.

@@ -14,12 +14,10 @@ type settings struct {
 	program string // -e
 	list    bool
 	verbose bool
-
-	declarations bool // list: those of functions
-	quiet        bool
-	help         bool
-	version      bool
-	info         bool
+	quiet   bool
+	help    bool
+	version bool
+	info    bool
 
 	pid       string
 	process   int // of pid
@@ -47,6 +45,8 @@ type settings struct {
 	mode               string
 	test, bench, fmtIt bool
 	ahead              string // --aot
+
+	declarations bool // list: those of functions
 }
 
 func (s *settings) register(f *pflag.FlagSet) {

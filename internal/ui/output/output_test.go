@@ -93,7 +93,8 @@ func values() []result.Value {
 		{Kind: result.Histogram, Hist: result.LinearHist(linear, 0, 10, 2)},
 		{Kind: result.Histogram, Hist: &result.Hist{}},
 		{Kind: result.Series, Series: &result.SeriesData{Points: []result.SeriesPoint{
-			{Start: start, Value: -4, Set: true}, {Start: start.Add(time.Second)}, {Start: start.Add(2 * time.Second), Value: 5, Set: true}}}},
+			{Start: start, Value: -4, Set: true}, {Start: start.Add(time.Second)}, {Start: start.Add(2 * time.Second), Value: 5, Set: true},
+		}}},
 	}
 }
 
@@ -111,8 +112,10 @@ func mapKind(v *result.Value) result.MapKind {
 
 // events are what a run with every kind of event yields.
 func events() []*result.Event {
-	place := result.Event{Place: "stdin:1:9-20", File: "stdin", Line: 1, Col: 9,
-		Source: "BEGIN { @a[1] = $x / 0 }\n        ~~~~~~~~~~~"}
+	place := result.Event{
+		Place: "stdin:1:9-20", File: "stdin", Line: 1, Col: 9,
+		Source: "BEGIN { @a[1] = $x / 0 }\n        ~~~~~~~~~~~",
+	}
 	at := func(e result.Event) *result.Event {
 		e.Place, e.File, e.Line, e.Col, e.Source = place.Place, place.File, place.Line, place.Col, place.Source
 		return &e
@@ -122,8 +125,10 @@ func events() []*result.Event {
 		{Kind: result.EvPrintf, Text: "no newline, "},
 		{Kind: result.EvPrintf, Text: "hello\n"},
 		at(result.Event{Kind: result.EvPrintf, Level: result.Warning, Text: "warned 1"}),
-		at(result.Event{Kind: result.EvPrintf, Level: result.Error, Text: "failed 2\n",
-			Expanded: []result.Place{{Span: "stdin:1:50-55", Source: "macro bad() { errorf(\"x\") }\n              ~~~~~"}}}),
+		at(result.Event{
+			Kind: result.EvPrintf, Level: result.Error, Text: "failed 2\n",
+			Expanded: []result.Place{{Span: "stdin:1:50-55", Source: "macro bad() { errorf(\"x\") }\n              ~~~~~"}},
+		}),
 		{Kind: result.EvTime, Text: "12:00:00\n"},
 		{Kind: result.EvJoin, Text: "/bin/echo,A"},
 		{Kind: result.EvCat, Text: "file\n"},
@@ -179,10 +184,12 @@ func TestGoldenValues(t *testing.T) {
 		evs = append(evs, &result.Event{Kind: result.EvPrint, Value: v},
 			&result.Event{Kind: result.EvMap, Map: &result.Map{Name: "@s", Kind: mapKind(v), Entries: []result.Entry{{Value: *v}}}},
 			&result.Event{Kind: result.EvMap, Map: &result.Map{Name: "@v", Kind: mapKind(v), Keyed: true, Entries: []result.Entry{
-				{Key: &vs[1], Value: *v}, {Key: &plain, Value: *v}}}})
+				{Key: &vs[1], Value: *v}, {Key: &plain, Value: *v},
+			}}})
 		if v.Kind < result.Stats {
 			evs = append(evs, &result.Event{Kind: result.EvMap, Map: &result.Map{Name: "@k", Keyed: true, Entries: []result.Entry{
-				{Key: v, Value: vs[1]}, {Key: &key, Value: vs[1]}}}})
+				{Key: v, Value: vs[1]}, {Key: &key, Value: vs[1]},
+			}}})
 		}
 	}
 	for _, format := range Formats() {

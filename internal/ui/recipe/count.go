@@ -78,7 +78,7 @@ func Latency(fns []Function, o Options, diags *diag.List) Script {
 		diags.Errorf(diag.Span{}, "--if: the result is not known when a call begins, which is where it is looked at")
 		return s.done()
 	}
-	s.line("let @open = hash(%d);", openCalls)
+	s.line("let @open = hash(%d);", mostOpen)
 	timed := 0
 	for i := range fns {
 		fn := &fns[i]

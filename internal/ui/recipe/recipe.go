@@ -43,6 +43,7 @@ type Function struct {
 // Value is a parameter or a result.
 type Value struct {
 	Name string
+	Type string // as in the source
 	Show Show
 	Why  string // Hidden: the reason
 }

@@ -19,7 +19,10 @@ func inC() Function {
 	return Function{
 		Point: "./server:handle", Returns: []string{"uretprobe:./server:handle"}, Name: "handle", Called: true, Typed: true,
 		Params: []Value{
-			{Name: "fd"}, {Name: "path", Show: AsText}, {Name: "size", Show: AsTarget}, {Name: "ratio", Show: Hidden, Why: "in xmm0"},
+			{Name: "fd"},
+			{Name: "path", Show: AsText},
+			{Name: "size", Show: AsTarget},
+			{Name: "ratio", Show: Hidden, Why: "in xmm0"},
 			{Name: "pid"}, // a word of the language
 		},
 		Result: &Value{Name: "retval"}, ResultExpr: "retval",

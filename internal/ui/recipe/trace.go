@@ -10,8 +10,14 @@ import (
 	"trocar/internal/script/syntax"
 )
 
-// openCalls bounds the calls of one function that may be open at a time, in all threads.
-const openCalls = 16384
+// mostOpen bounds the calls of one function that may be open at a time, in all threads; with many functions it is less, but
+// no less than leastOpen: memory for all of them is set aside.
+const (
+	mostOpen  = 16384
+	leastOpen = 256
+)
+
+func openCalls(functions int) int { return max(leastOpen, mostOpen/max(1, functions/4)) }
 
 // Trace writes a script that shows each call. A call is one line, written when it returns: what its arguments were at its
 // entry is kept by thread and frame until then, so that recursion, exceptions and longjmp pair nothing wrong. Where an
@@ -59,7 +65,7 @@ func Trace(fns []Function, o Options, diags *diag.List) Script {
 		if kept > 1 {
 			c.store += strconv.Itoa(n)
 		}
-		s.line("let %s = hash(%d);", c.store, openCalls)
+		s.line("let %s = hash(%d);", c.store, openCalls(kept))
 	}
 	for _, c := range calls {
 		s.entry(c)
@@ -398,18 +404,25 @@ func (s *script) enough(indent string) {
 	}
 }
 
+// perEnd is how many loops are in one program: each is a function of its own there, and the kernel takes 256.
+const perEnd = 32
+
 // unreturned shows the calls that are still open at the end.
 func (s *script) unreturned(calls []*call) {
-	first := true
+	n := 0
 	for _, c := range calls {
 		if !c.pairs() || c.atExit != nil {
 			continue
 		}
-		if first {
+		switch {
+		case n == 0:
 			s.line("\n// Calls that have not returned, or were left by an exception.\nend\n{")
 			s.limit("  ")
-			first = false
+		case n%perEnd == 0:
+			s.line("}\n\nend\n{")
+			s.limit("  ")
 		}
+		n++
 		indent := "    "
 		s.line("  for ($kv : %s) {", c.store)
 		s.line("    $call = $kv.1;")
@@ -423,7 +436,7 @@ func (s *script) unreturned(calls []*call) {
 		}
 		s.line("  }")
 	}
-	if !first {
+	if n > 0 {
 		s.line("}")
 	}
 }
