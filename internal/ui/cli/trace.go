@@ -157,7 +157,9 @@ func functionsOf(found []trocar.Function) []recipe.Function {
 		trocar.ShowValue: recipe.AsValue, trocar.ShowText: recipe.AsText, trocar.ShowTarget: recipe.AsTarget,
 		trocar.ShowWhole: recipe.AsWhole, trocar.Hidden: recipe.Hidden,
 	}
-	value := func(p trocar.Param) recipe.Value { return recipe.Value{Name: p.Name, Type: p.Type, Show: shows[p.Show], Why: p.Why} }
+	value := func(p trocar.Param) recipe.Value {
+		return recipe.Value{Name: p.Name, Type: p.Type, Show: shows[p.Show], Why: p.Why}
+	}
 	var out []recipe.Function
 	for i := range found {
 		f := &found[i]

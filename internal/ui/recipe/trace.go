@@ -186,14 +186,17 @@ func (s *script) parameters(c *call) {
 	fields := fieldNames(names)
 	for i, p := range fn.Params {
 		_, ok := writable(p.Name)
+		label := p.Name
 		switch {
+		case strings.HasPrefix(p.Name, "~p"): // Go's name for one that has none
+			label, p.Show = "_", Hidden
 		case p.Show == Hidden:
 			s.notice(fn, "%s is not shown: %s", p.Name, p.Why)
 		case !ok:
 			p.Show = Hidden
 			s.notice(fn, "%s is not shown: a script cannot write this name", p.Name)
 		}
-		c.shown = append(c.shown, part{label: p.Name, field: fields[i], expr: "args." + p.Name, show: p.Show})
+		c.shown = append(c.shown, part{label: label, field: fields[i], expr: "args." + p.Name, show: p.Show})
 	}
 }
 
