@@ -146,6 +146,7 @@ func (b *Binary) Summary() (*Summary, error) {
 			}
 		}
 		if b.obj.IsGo() {
+			s.NoDebug = "build it without -ldflags=-s and -w"
 			s.Languages = append(s.Languages, Compiler{Language: "Go"})
 		}
 		return s, nil

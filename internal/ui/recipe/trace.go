@@ -174,7 +174,11 @@ func dropWhole(parts []part, tell func(part)) (kept []part) {
 func (s *script) parameters(c *call) {
 	fn := c.fn
 	if !fn.Typed {
-		if fn.NoReturn != "it is a line" {
+		switch {
+		case fn.NoReturn == "it is a line":
+		case fn.Goroutines:
+			s.notice(fn, "no debug information tells arguments and results: build it without -ldflags=-s and -w")
+		default:
 			s.notice(fn, "no debug information tells arguments and results; registers can be shown with --args 'arg0, str(arg1)'")
 		}
 		return
