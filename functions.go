@@ -36,6 +36,7 @@ type Function struct {
 	Name string
 	// Called tells that the builtin func shows Name.
 	Called bool
+	Line   bool // it is a line of the source
 
 	Typed  bool // debug information tells the parameters
 	Params []Param
@@ -80,7 +81,8 @@ func Functions(o FunctionsOptions) ([]Function, error) {
 	for _, pattern := range o.Patterns {
 		lib, name, line := splitFunction(pattern)
 		if line {
-			out = append(out, Function{Point: quoteWord(o.Path) + "@" + pattern, Name: pattern, NoReturn: "it is a line"})
+			file, number, _ := strings.Cut(pattern, ":")
+			out = append(out, Function{Point: quoteWord(pathOf(o.Path, o.PID, "")) + "@" + file + ":" + number, Name: pattern, Line: true})
 			continue
 		}
 		path := o.Path
@@ -245,12 +247,7 @@ func firstError(diags *diag.List) string {
 // describe tells what is known of the function of an entry point.
 func describe(k probe.Known, p *probe.Point, path string, pid int) Function {
 	display := p.Func
-	if path == "" {
-		path = p.Path
-		if exe, _, err := target.PID(pid).Exe(); pid != 0 && err == nil {
-			path = exe
-		}
-	}
+	path = pathOf(path, pid, p.Path)
 	fn := Function{Point: quoteWord(path) + ":" + quoteWord(display), Name: display, Called: true, path: path}
 	fn.keys(k, p)
 	if k.Func == nil || p.Inlined {
@@ -270,6 +267,17 @@ func describe(k probe.Known, p *probe.Point, path string, pid int) Function {
 	fn.params(p.Scope, sig)
 	fn.Typed = fn.Typed || len(sig.Params) == 0
 	return fn
+}
+
+// pathOf is the path of a file as scripts have it: as it was asked for, or that of the process's program.
+func pathOf(path string, pid int, found string) string {
+	if path != "" {
+		return path
+	}
+	if exe, _, err := target.PID(pid).Exe(); pid != 0 && err == nil {
+		return exe
+	}
+	return found
 }
 
 // params tells the parameters that a point has.

@@ -1,3 +1,5 @@
+//lint:file-ignore U1000 the structures are the kernel's: all of their fields belong to them
+
 package kernel
 
 import (

@@ -53,9 +53,9 @@ type Instance struct {
 	Ranges []Range
 
 	// The rest is for inlined copies.
-	Parent                       *Instance // whose code it was put into
-	CallFile                     string
-	CallLine, CallColumn, callNo int
+	Parent               *Instance // whose code it was put into
+	CallFile             string
+	CallLine, CallColumn int
 
 	u   *unit
 	off int

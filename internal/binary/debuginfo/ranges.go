@@ -1,7 +1,5 @@
 package debuginfo
 
-import "sort"
-
 // Range is a range of addresses, Low included and High not.
 type Range struct{ Low, High uint64 }
 
@@ -224,6 +222,3 @@ func (l *rangeReader) readV5(r reader) {
 		l.add(low, high)
 	}
 }
-
-// sortRanges puts ranges in order of address.
-func sortRanges(r []Range) { sort.Slice(r, func(i, j int) bool { return r[i].Low < r[j].Low }) }

@@ -135,7 +135,6 @@ type dumpEval struct {
 	cfa   func() (uint64, bool)
 	fbase string
 	entry bool
-	types func(off uint64) (baseType, bool)
 }
 
 type dumpOp struct {

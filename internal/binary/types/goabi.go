@@ -72,9 +72,6 @@ func (s *goSequence) place(t *Type) *Place {
 	return &Place{Kind: InMemory, Reg: amd64RSP, Offset: int64(goFrame + at)}
 }
 
-// maxGoParts bounds the parts of a value in registers: there are no more registers.
-const maxGoParts = len(goIntegers) + goFloats
-
 // parts assigns the parts of a value that begins at an offset of the whole; false if not all get a register.
 func (s *goSequence) parts(t *Type, at int, p *Place, depth int) bool {
 	t = t.Complete()

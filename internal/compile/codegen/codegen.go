@@ -165,18 +165,18 @@ func refuse(span diag.Span, format string, args ...any) {
 
 // compiler is the state of one Compile.
 type compiler struct {
-	opts                    Options
-	prog                    *check.Program
-	out                     *Output
-	scratch                 int  // size of a scratch buffer
-	zeros                   int  // size of the zeros map's value
-	exits                   bool // the script calls exit()
-	bigScratch              bool // more than a per-CPU map may hold: a common map with buffers for each CPU
-	strings                 []byte
-	stringAt                map[string]int
-	usesPoints, usesControl bool
-	pointSize               int
-	functions               map[functionKey]uint64 // number of a function's first point
+	opts       Options
+	prog       *check.Program
+	out        *Output
+	scratch    int  // size of a scratch buffer
+	zeros      int  // size of the zeros map's value
+	exits      bool // the script calls exit()
+	bigScratch bool // more than a per-CPU map may hold: a common map with buffers for each CPU
+	strings    []byte
+	stringAt   map[string]int
+	usesPoints bool
+	pointSize  int
+	functions  map[functionKey]uint64 // number of a function's first point
 }
 
 // Compile makes code. Errors are added to diags.

@@ -21,7 +21,6 @@ type writer struct {
 	features codegen.Features
 
 	vars    []*check.Var // in scope
-	counter int          // of loops
 	formats int
 	depth   int // of statements
 	pure    int // > 0: no side effects, since the order of evaluation is not laid down

@@ -42,6 +42,7 @@ func (resolver) Username(uid uint64) string      { return fmt.Sprintf("user %d",
 func (resolver) CgroupPath(id uint64, filter int) string {
 	return fmt.Sprintf("cgroup %d %d", id, filter)
 }
+
 func (resolver) Time(ns uint64, clock types.Clock, format int) string {
 	return fmt.Sprintf("time %d %d %d", ns, clock, format)
 }

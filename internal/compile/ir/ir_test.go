@@ -203,9 +203,7 @@ func TestValuesCrossCalls(t *testing.T) {
 // TestMoves tries all ways to pass four values as arguments, each in a register, spilled, a constant or an address.
 func TestMoves(t *testing.T) {
 	sources := []asm.Register{asm.R2, asm.R3, asm.R4, asm.R5, asm.R6}
-	type source struct {
-		kind int // 0-4: a register; 5: spilled; 6: constant; 7-8: address based on a register
-	}
+	// Kinds: 0-4 a register, 5 spilled, 6 a constant, 7-8 an address based on a register.
 	value := func(k int) uint64 {
 		switch k {
 		case 5:

@@ -127,12 +127,9 @@ func (m *memory) helper(fn asm.BuiltinFunc, args []uint64, call func(function ui
 type machine struct {
 	memory
 	code    []asm.Instruction
-	raw     []int // number of the instruction at each offset, -1: none
-	at      []int // offset of each instruction
 	symbols map[string]int
 	depth   int
 	steps   int
-	spills  int // accesses to the stack outside of the slots
 }
 
 func newMachine(code asm.Instructions) (*machine, error) {

@@ -58,7 +58,6 @@ type writer struct {
 	prog   *Program
 	b      *Builder
 	regs   []Reg   // with a value
-	loops  []Reg   // counters, not to be written
 	slots  []int   // of 16 bytes, written
 	out    []Label // labels further down
 	budget int

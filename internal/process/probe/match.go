@@ -112,6 +112,7 @@ func (r *Result) Symbol(p *Point, name string) (Symbol, error) {
 	}
 	addr, size, ok := b.obj.Symbol(name)
 	if !ok {
+		//lint:ignore ST1005 bpftrace's words, which scripts' tests look for
 		return Symbol{}, fmt.Errorf("Could not resolve symbol: %s:%s", b.name, name)
 	}
 	return Symbol{addr, size, b.obj.Type() == objfile.TypeExec}, nil

@@ -348,7 +348,7 @@ func TestJIT(t *testing.T) {
 	if got := symbol(); got != "+0" {
 		t.Errorf("half a line: %s", got)
 	}
-	put(fmt.Sprintf(" Main::run(int)\n"), os.O_APPEND)
+	put(" Main::run(int)\n", os.O_APPEND)
 	if got := symbol(); got != "half Main::run(int)+0" {
 		t.Errorf("grown: %s", got)
 	}

@@ -38,6 +38,7 @@ func (a *app) sink(s *settings) (*sink, error) {
 	out := a.out
 	if s.output != "" {
 		if k.file, err = output.Create(s.output); err != nil {
+			//lint:ignore ST1005 bpftrace's words, which scripts' tests look for
 			return nil, &statusError{exitFailed, fmt.Errorf("Failed to open output file: %q: %s", s.output, reason(err))}
 		}
 		out = k.file

@@ -19,8 +19,6 @@ type recipeFlags struct {
 	settings
 	path   string // -x
 	script bool   // --script
-	args   []string
-	min    time.Duration
 	o      recipe.Options
 }
 
@@ -164,7 +162,7 @@ func functionsOf(found []trocar.Function) []recipe.Function {
 	for i := range found {
 		f := &found[i]
 		fn := recipe.Function{
-			Point: f.Point, Returns: f.Returns, ResultExpr: f.ResultExpr, NoReturn: f.NoReturn, Name: f.Name, Called: f.Called, Typed: f.Typed,
+			Point: f.Point, Returns: f.Returns, ResultExpr: f.ResultExpr, NoReturn: f.NoReturn, Name: f.Name, Called: f.Called, Line: f.Line, Typed: f.Typed,
 			EntryKey: f.EntryKey, ReturnKey: f.ReturnKey, Goroutines: f.Goroutines, Notices: f.Notices,
 			ShowOf: func(expr string) recipe.Show { return shows[f.ShowExpr(expr)] },
 		}

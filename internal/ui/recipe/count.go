@@ -31,7 +31,7 @@ func counted(fns []Function, o Options, diags *diag.List, by []string) Script {
 			continue
 		}
 		keys := []string{"func"}
-		if !fn.Called {
+		if !fn.Called || fn.Line {
 			keys[0] = quoted(fn.Name)
 		}
 		for _, x := range s.args {

@@ -22,6 +22,7 @@ type Function struct {
 	NoReturn string   // why there is none
 	Name     string   // as in the source
 	Called   bool     // the builtin func shows Name
+	Line     bool     // it is a line of the source, not a function
 
 	Typed  bool // the parameters are known
 	Params []Value

@@ -81,7 +81,7 @@ func (s *script) printLine(indent string, c *call, m moment) {
 		switch {
 		case len(c.shown) > 0 || c.fn.Typed:
 			format += "(" + strings.Join(parts, ", ") + ")"
-		case c.fn.NoReturn != "it is a line":
+		case !c.fn.Line:
 			format += "(?)"
 		}
 	} else {

@@ -119,9 +119,9 @@ func (s *script) call(fn *Function) *call {
 	for _, n := range fn.Notices {
 		s.notice(fn, "%s", n)
 	}
-	if len(fn.Returns) == 0 && fn.NoReturn != "" && fn.NoReturn != "it is a line" {
+	if len(fn.Returns) == 0 && fn.NoReturn != "" {
 		s.notice(fn, "only calls are shown, without results and durations: %s", fn.NoReturn)
-	} else if fn.EntryKey == "" {
+	} else if fn.EntryKey == "" && !fn.Line {
 		s.notice(fn, "only calls are shown, without results and durations: where its frame lies is not known")
 	}
 	if s.cond != nil {
@@ -175,7 +175,7 @@ func (s *script) parameters(c *call) {
 	fn := c.fn
 	if !fn.Typed {
 		switch {
-		case fn.NoReturn == "it is a line":
+		case fn.Line:
 		case fn.Goroutines:
 			s.notice(fn, "no debug information tells arguments and results: build it without -ldflags=-s and -w")
 		default:
@@ -233,12 +233,6 @@ func (s *script) expressions(c *call) {
 
 // needed keeps the parameters that the condition at the return looks at.
 func (s *script) needed(c *call) {
-	var names []string
-	for _, p := range c.fn.Params {
-		if mentions(c.atExit, p.Name) {
-			names = append(names, p.Name)
-		}
-	}
 	for i, p := range c.fn.Params {
 		if !mentions(c.atExit, p.Name) {
 			continue
