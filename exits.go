@@ -35,6 +35,28 @@ func throws(k probe.Known) bool {
 	return false
 }
 
+// maxReturnDepth is how many calls of a thread the kernel keeps the return addresses of (MAX_URETPROBE_DEPTH in
+// include/linux/uprobes.h); it lets the returns of deeper ones pass unseen.
+const maxReturnDepth = 64
+
+// callsItself tells whether a function's code calls it: recursion may be deep.
+func callsItself(k probe.Known, p *probe.Point) bool {
+	if k.File == nil {
+		return false
+	}
+	start := p.Addr - uint64(p.Skip)
+	if k.Func != nil {
+		start = k.Func.Entry
+	}
+	size := k.File.CodeSize(start)
+	if size > code.MaxFunction {
+		return true // not looked at
+	}
+	found := false
+	code.Targets(k.File.Arch(), k.File.Bytes(start, int(size)), start, func(target uint64) { found = found || target == start })
+	return found
+}
+
 // maxExits bounds the places at which one function returns.
 const maxExits = 64
 

@@ -195,13 +195,20 @@ func (fn *Function) returns(k probe.Known, p, ret *probe.Point, noReturn string)
 		result = ret.Scope.Retval
 		fn.Result, fn.ResultExpr = paramOf(*result), "retval"
 	}
-	if !throws(k) {
+	goCode := k.File != nil && k.File.IsGo()
+	throwing := throws(k)
+	if goCode || !throwing && !callsItself(k, p) {
 		fn.Returns = []string{"uretprobe:" + strings.TrimSuffix(fn.Point, "+0")}
 		return
 	}
 	points, why := exits(k, p, fn.path, p.Func)
-	if why != "" {
+	switch {
+	case why != "" && throwing:
 		fn.NoReturn = why + "; a return probe would break exceptions and panics that pass it"
+		return
+	case why != "":
+		fn.Returns = []string{"uretprobe:" + strings.TrimSuffix(fn.Point, "+0")}
+		fn.Notices = append(fn.Notices, fmt.Sprintf("the kernel sees the returns of only %d calls that are open in each other: deeper ones are shown as not returned", maxReturnDepth))
 		return
 	}
 	for _, at := range points {
