@@ -28,6 +28,7 @@ import (
 var (
 	seed  = flag.Uint64("seed", 0, "seed of random programs (0: the time)")
 	count = flag.Int("programs", 150, "number of random programs")
+	size  = flag.Int("size", 300, "expressions in a random program, about")
 )
 
 // needRoot skips tests that load programs where that is not permitted. Where it must be, the skip is a failure.
@@ -238,14 +239,14 @@ func TestDifferential(t *testing.T) {
 	}
 	t.Logf("-seed %d", s)
 	user := newUserMemory(t, rand.New(rand.NewPCG(s, 0)))
-	cpus := possibleCPUs(t)
+	cpus, has := possibleCPUs(t), available()
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	start := time.Now()
 	statements, refused := 0, map[string]int{}
 	for i := range *count {
 		random := rand.New(rand.NewPCG(s, uint64(i)+1))
-		features := choose(random)
+		features := choose(random) & has
 		prog := randomProgram(random, user, features)
 		n, err := differ(prog, user, codegen.Options{Features: features, Arch: types.AMD64, CPUs: cpus})
 		var no *refusedError
@@ -284,8 +285,11 @@ func differ(prog *check.Program, user *userMemory, o codegen.Options) (records i
 		return errors.New(b.String())
 	}
 	l, err := load(out)
-	if err != nil && !o.Features.Has(codegen.Loop) && (errors.Is(err, unix.E2BIG) || errors.Is(err, unix.EFAULT)) {
+	if tooComplex(err, o.Features) {
 		return 0, &refusedError{"a loop is too complex for the verifier"}
+	}
+	if err != nil && len(prog.Maps) > 50 {
+		return 0, &refusedError{"more than 64 maps"} // MAX_USED_MAPS
 	}
 	if err != nil {
 		return 0, explain("%v", err)

@@ -139,7 +139,7 @@ func (w *writer) findMap(value *types.Type, keyed bool) *check.Map {
 			fit = append(fit, m)
 		}
 	}
-	if len(fit) > 0 && !w.one(4) {
+	if len(fit) > 0 && (!w.one(4) || len(w.prog.Maps) > 40) {
 		return fit[w.IntN(len(fit))]
 	}
 	m := &check.Map{Name: fmt.Sprintf("@m%d", len(w.prog.Maps)), ID: len(w.prog.Maps), Value: value, Max: 1000}
@@ -231,6 +231,8 @@ func (w *writer) expr(t *types.Type, depth int) check.Expr {
 	case types.Struct:
 		return &check.Deref{E: w.E(t), X: w.pointer(userPointer)}
 	case types.Buffer:
+		w.pure++
+		defer func() { w.pure-- }()
 		room := t.Size - 4
 		switch {
 		case w.one(3):
@@ -328,6 +330,8 @@ func (w *writer) stringExpr(t *types.Type, depth int) check.Expr {
 
 // str reads a string from user memory, or from another string.
 func (w *writer) str(t *types.Type, depth int) check.Expr {
+	w.pure++
+	defer func() { w.pure-- }()
 	args := []check.Expr{w.pointer(types.PointerTo(types.TInt8, types.User))}
 	if w.one(5) {
 		args[0] = w.expr(types.StringOf(1+w.IntN(100)), depth-1)
@@ -822,7 +826,7 @@ func (w *writer) summand(entry *check.Var) check.Expr {
 
 // program makes a random program with one action.
 func randomProgram(random *rand.Rand, user *userMemory, features codegen.Features) *check.Program {
-	w := &writer{Rand: random, prog: &check.Program{}, user: user, features: features, budget: 300}
+	w := &writer{Rand: random, prog: &check.Program{}, user: user, features: features, budget: *size}
 	w.prog.Config.MaxStrlen = 1024
 	w.act = &check.Action{Points: []*probe.Point{{Kind: probe.Begin, Name: "begin"}}}
 	w.prog.Actions = []*check.Action{w.act}
@@ -830,7 +834,7 @@ func randomProgram(random *rand.Rand, user *userMemory, features codegen.Feature
 		w.act.Pred = w.condition(2)
 	}
 	body := &check.Block{}
-	for range 3 + w.IntN(12) {
+	for range 3 + w.IntN(*size/25) {
 		if w.budget < 0 {
 			break
 		}
