@@ -9,31 +9,8 @@ import (
 	"trocar/internal/process/probe"
 )
 
-// A return probe puts an address of the kernel's on the stack in place of the return address. Exceptions and panics that
-// pass it find nothing there that tells them how to go on, and end the program. So where they may pass, returns are
-// probed at the instructions that return, which leaves the stack alone.
-
-// throws tells whether exceptions or panics may pass a function.
-func throws(k probe.Known) bool {
-	if k.Func != nil {
-		switch k.Func.Lang {
-		case types.C, types.Go:
-			return false
-		case types.UnknownLanguage:
-		default:
-			return true
-		}
-	}
-	if k.File == nil {
-		return false
-	}
-	for _, name := range []string{"__cxa_throw", "__cxa_begin_catch", "__gxx_personality_v0", "_Unwind_Resume", "_Unwind_RaiseException"} {
-		if _, ok := k.File.SymbolAddr(name); ok || k.File.Imports(name) {
-			return true
-		}
-	}
-	return false
-}
+// The kernel keeps the return addresses of a few calls only that are open in each other. Functions that call themselves are
+// probed at the instructions that return, which it need not remember.
 
 // maxReturnDepth is how many calls of a thread the kernel keeps the return addresses of (MAX_URETPROBE_DEPTH in
 // include/linux/uprobes.h); it lets the returns of deeper ones pass unseen.
@@ -95,9 +72,9 @@ func exits(k probe.Known, p *probe.Point, path, name string) (points []string, w
 			switch {
 			case in.Op == code.Ret:
 				if addr >= ranges[0].Low && addr < ranges[0].High && ranges[0].Low == start {
-					points = append(points, fmt.Sprintf("%s:%s+%d", quoteWord(path), quoteWord(name), addr-start))
+					points = append(points, fmt.Sprintf("uprobe:%s:%s+%d", quoteWord(path), quoteWord(name), addr-start))
 				} else {
-					points = append(points, fmt.Sprintf("%s:%#x", quoteWord(path), addr))
+					points = append(points, fmt.Sprintf("uprobe:%s:%#x", quoteWord(path), addr))
 				}
 			case in.Op == code.Jump && !in.Direct:
 				return nil, "it jumps to places that are computed, which may be other functions that return in its place"

@@ -160,7 +160,7 @@ func functions(o FunctionsOptions, path, name string) ([]Function, error) {
 			}
 		}
 		fn.returns(known, p, ret, noReturn)
-		if len(fn.Returns) == 0 || throws(known) {
+		if len(fn.Returns) == 0 || known.Throws() {
 			fn.Notices = append(fn.Notices, warnings(&matched.Diags)...)
 		}
 		out = append(out, fn)
@@ -195,33 +195,33 @@ func (fn *Function) returns(k probe.Known, p, ret *probe.Point, noReturn string)
 		result = ret.Scope.Retval
 		fn.Result, fn.ResultExpr = paramOf(*result), "retval"
 	}
-	goCode := k.File != nil && k.File.IsGo()
-	throwing := throws(k)
-	if goCode || !throwing && !callsItself(k, p) {
-		fn.Returns = []string{"uretprobe:" + strings.TrimSuffix(fn.Point, "+0")}
-		return
-	}
-	points, why := exits(k, p, fn.path, p.Func)
+	at := "uretprobe:" + strings.TrimSuffix(fn.Point, "+0")
 	switch {
-	case why != "" && throwing:
-		fn.NoReturn = why + "; a return probe would break exceptions and panics that pass it"
-		return
-	case why != "":
-		fn.Returns = []string{"uretprobe:" + strings.TrimSuffix(fn.Point, "+0")}
-		fn.Notices = append(fn.Notices, fmt.Sprintf("the kernel sees the returns of only %d calls that are open in each other: deeper ones are shown as not returned", maxReturnDepth))
-		return
-	}
-	for _, at := range points {
-		fn.Returns = append(fn.Returns, "uprobe:"+at)
-	}
-	if arch().RetOnStack {
-		fn.ReturnKey = frameKey("sp", 8)
-	}
-	if fn.Result != nil && fn.Result.Show != Hidden {
-		if fn.ResultExpr = resultExpr(result); fn.ResultExpr == "" {
-			fn.Result.Show, fn.Result.Why = Hidden, fmt.Sprintf("a result of type %s is not read where exceptions can pass", fn.Result.Type)
+	case ret.AtReturn:
+		if arch().RetOnStack && !fn.Goroutines {
+			fn.ReturnKey = frameKey("sp", 8)
 		}
+	case k.Throws():
+		fn.NoReturn = "not all instructions with which it returns are known, and a return probe would break exceptions and panics that pass it"
+		return
+	case callsItself(k, p):
+		points, why := exits(k, p, fn.path, p.Func)
+		if why != "" {
+			fn.Notices = append(fn.Notices, fmt.Sprintf("the kernel sees the returns of only %d calls that are open in each other: deeper ones are shown as not returned", maxReturnDepth))
+			break
+		}
+		fn.Returns = points
+		if arch().RetOnStack {
+			fn.ReturnKey = frameKey("sp", 8)
+		}
+		if fn.Result != nil && fn.Result.Show != Hidden {
+			if fn.ResultExpr = resultExpr(result); fn.ResultExpr == "" {
+				fn.Result.Show, fn.Result.Why = Hidden, fmt.Sprintf("a result of type %s is not read in functions that call themselves", fn.Result.Type)
+			}
+		}
+		return
 	}
+	fn.Returns = []string{at}
 }
 
 func allPoints(r *probe.Result) (points []*probe.Point) {

@@ -71,6 +71,7 @@ const (
 	atAbstractOrigin    = 0x31
 	atArtificial        = 0x34
 	atCallingConvention = 0x36
+	atDefaulted         = 0x8b
 	atCount             = 0x37
 	atDataMemberLoc     = 0x38
 	atDeclFile          = 0x3a

@@ -17,6 +17,13 @@ func (c *converter) members(t *types.Type, d *die, depth int) {
 			t.Fields = append(t.Fields, c.member(t, m, depth))
 		case tagInheritance:
 			c.base(t, m, depth)
+		case tagSubprogram:
+			// A destructor that is the class's own: such values are passed and returned in memory (Itanium C++ ABI, 3.1).
+			if t.Source.Lang == types.CPlusPlus && strings.HasPrefix(m.name(), "~") && !m.flag(atArtificial) {
+				if how, _ := m.num(atDefaulted); how != 1 { // DW_DEFAULTED_in_class
+					t.Source.InMemory = true
+				}
+			}
 		case tagVariantPart:
 			if t.Source.Variants == nil {
 				t.Source.Variants = c.variants(m, depth)

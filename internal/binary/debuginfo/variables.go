@@ -227,7 +227,34 @@ func (e *exprEnv) ready(d *die) (p types.Place, late bool) {
 	if e.ownFrame(v.block) {
 		return unavailable("stored in the frame only by the function's first instructions"), true
 	}
+	if e.entry && !e.passed(p) {
+		return unavailable("in a register only after the function's first instructions"), false
+	}
 	return p, false
+}
+
+// passed tells whether a place that is said to hold for the whole function may be where the caller has put a value. GCC
+// says so also of values that it doesn't follow, like those of __int128: then it is where they are moved to.
+func (e *exprEnv) passed(p types.Place) bool {
+	switch p.Kind {
+	case types.InRegister:
+		if e.u.load().lang == types.Go {
+			return true
+		}
+		switch e.in.src.Machine {
+		case objfile.AMD64: // rdi rsi rdx rcx r8 r9, and r10 for the frame of the function around a nested one
+			return p.Reg == 1 || p.Reg == 2 || p.Reg == 4 || p.Reg == 5 || p.Reg >= 8 && p.Reg <= 10 || p.Reg >= 17
+		case objfile.AArch64: // x0 to x7, x8 for a result in memory, x18
+			return p.Reg <= 8 || p.Reg == 18 || p.Reg >= 64
+		}
+	case types.InPieces:
+		for _, piece := range p.Pieces {
+			if !e.passed(piece.Place) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // inPrologue tells whether the address is before the function's statements.

@@ -63,7 +63,7 @@ func (t *Type) classify(off int, classes []RegClass, depth int) bool {
 		}
 		return true
 	case Struct, Union:
-		if t.Source != nil && (len(t.Source.VBases) > 0 || t.Source.Variants != nil) {
+		if t.Source != nil && (len(t.Source.VBases) > 0 || t.Source.Variants != nil || t.Source.InMemory) {
 			return false
 		}
 		for _, f := range t.Fields {

@@ -25,7 +25,8 @@ type binary struct {
 	infoErr error
 	noDebug bool // that there is none has been said
 
-	golang *GoRuntime // see goRuntime
+	golang  *GoRuntime // see goRuntime
+	unwinds *bool      // whether it has code that exceptions pass; nil: not looked at
 }
 
 // fileID names a file, whatever path leads to it.

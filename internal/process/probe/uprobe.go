@@ -274,6 +274,10 @@ func (m *matcher) functions(s *spec, b *binary, q *objfile.Query) ([]*Point, err
 			if m.needArgs(s) && (p.Entry || p.Kind == Uretprobe) && all[i].Indirect == "" {
 				m.typed(s, b, fn.Addr, p)
 			}
+			if p.Kind == Uretprobe {
+				points = append(points, m.exitPoints(s, b, fn, p)...)
+				continue
+			}
 			points = append(points, p)
 		}
 	}
