@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -138,6 +139,12 @@ func (a *app) recipe(cmd *cobra.Command, r *recipeFlags, words []string, write f
 			fmt.Fprintf(a.err, "INFO: %s\n", n)
 		}
 		return err
+	}
+	if os.Geteuid() != 0 {
+		// Without rights not even what the kernel can do is known, and the script would be blamed for that.
+		if missing := trocar.Inspect().MissingCaps; len(missing) > 0 {
+			return &statusError{exitNotPermitted, fmt.Errorf("tracing needs %s: run as root (%s doctor tells more)", strings.Join(missing, ", "), a.name)}
+		}
 	}
 	err = a.traceWith(cmd.Context(), &r.settings, trocar.Options{
 		Script: script.Text, ScriptName: cmd.Name(), PID: r.process, Command: r.command, Argv: argv, DebugDirs: r.debugDirs(),
