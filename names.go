@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/types"
 	"trocar/internal/compile/codegen"
 	"trocar/internal/process/probe"
@@ -33,13 +34,14 @@ type names struct {
 	users    target.Users
 	cgroups  target.Cgroups
 	files    map[string]*symbolize.File // probed ones
+	goFiles  map[string]*objfile.File   // probed ones whose types were asked for; nil: cannot be read
 	watching bool
 	start    uint64 // boot clock when the run began
 	tai      uint64 // TAI minus the boot clock
 }
 
 func newNames(r *run) *names {
-	n := &names{r: r, files: map[string]*symbolize.File{}}
+	n := &names{r: r, files: map[string]*symbolize.File{}, goFiles: map[string]*objfile.File{}}
 	n.symbols = symbolize.New(symbolize.Options{Mangled: !r.typed.Config.CPPDemangle})
 	boot, tai := clock(unix.CLOCK_BOOTTIME), clock(unix.CLOCK_TAI)
 	n.start, n.tai = uint64(boot), uint64(tai-boot)
@@ -54,7 +56,14 @@ func clock(id int32) int64 {
 	return ts.Nano()
 }
 
-func (n *names) close() { n.symbols.Close() }
+func (n *names) close() {
+	n.symbols.Close()
+	for _, f := range n.goFiles {
+		if f != nil {
+			f.Close()
+		}
+	}
+}
 
 // hit says where a point was hit, so that the file is found also in a process that has ended.
 func (n *names) hit(tgid uint32, point int, ip uint64) symbolize.Hit {
@@ -182,6 +191,25 @@ func (n *names) Username(uid uint64) string {
 		return name
 	}
 	return strconv.FormatUint(uid, 10)
+}
+
+// GoType names the type of a Go program whose description is at a distance from a probe point.
+func (n *names) GoType(point int, delta uint64) (string, bool) {
+	if point < 0 || point >= len(n.r.code.Points) {
+		return "", false
+	}
+	p := n.r.code.Points[point]
+	f, ok := n.goFiles[p.Path]
+	if !ok {
+		if opened, err := objfile.Open(p.Path); err == nil {
+			f = opened
+		}
+		n.goFiles[p.Path] = f
+	}
+	if f == nil {
+		return "", false
+	}
+	return f.GoTypeName(p.Addr + delta)
 }
 
 // CgroupPath is the path of a cgroup; filter numbers a glob on the hierarchy's name, -1: none.

@@ -113,13 +113,22 @@ func (f *File) goText() uint64 {
 	return 0
 }
 
-// goModuleText finds runtime.firstmoduledata by the address of the function table at its start.
+// moduleText is the offset of text in runtime.moduledata.
+const moduleText = 22 * 8
+
 func (f *File) goModuleText() uint64 {
+	if at := f.goModule(); at != 0 {
+		return f.pointerAt(at + moduleText)
+	}
+	return 0
+}
+
+// goModule finds runtime.firstmoduledata by the address of the function table at its start.
+func (f *File) goModule() uint64 {
 	pcln := f.goSection()
 	if pcln == nil || !f.is64 {
 		return 0
 	}
-	const textField = 22 * 8
 	for _, name := range []string{".go.module", ".noptrdata", ".data", ".data.rel.ro"} {
 		s := f.section(name)
 		if s == nil || s.Type == shtNoBits {
@@ -127,7 +136,7 @@ func (f *File) goModuleText() uint64 {
 		}
 		data := f.sectionBytes(s)
 		// Addresses of position-independent programs are in relocations; those are only looked up where it may fit.
-		for at := 0; at+textField+8 <= len(data) && at < 64<<20; at += 8 {
+		for at := 0; at+moduleText+8 <= len(data) && at < 64<<20; at += 8 {
 			v := u64(data, at)
 			if v != pcln.Addr && v != 0 {
 				continue
@@ -135,9 +144,9 @@ func (f *File) goModuleText() uint64 {
 			if f.pointerAt(s.Addr+uint64(at)) != pcln.Addr {
 				continue
 			}
-			text := f.pointerAt(s.Addr + uint64(at) + textField)
+			text := f.pointerAt(s.Addr + uint64(at) + moduleText)
 			if f.Executable(text) {
-				return text
+				return s.Addr + uint64(at)
 			}
 		}
 	}

@@ -42,6 +42,8 @@ const (
 	Text       // u64 length in bytes, then the first bytes of a text that may hold NULs; Len: bytes of a character
 	Wide       // characters of Len bytes up to one that is 0
 	List       // u64 number of elements, then the first Len of them (fewer if there are not so many), each of Elem
+	Iface      // an interface of Go: see IfaceOf
+	Entries    // a map of Go: u64 address, u64 number of entries
 	None       // the "type" of a statement-like call (printf …)
 
 	Count // aggregations: per-CPU values of a map, see AggSize
@@ -229,6 +231,16 @@ func (t *Type) WideUnit() int {
 	}
 	return t.Elem.Size
 }
+
+// IfaceOf makes the captured form of a Go interface: u64 address of the dynamic type minus that of the probed instruction,
+// u32 number of the probe point + 1 (0: the interface is nil), u32 unused, u64 the data word, u64 1 + length of the string
+// that the value is or begins with (0: none), and at most n bytes of it.
+func IfaceOf(t *Type, n int) *Type {
+	return &Type{Kind: Iface, Name: t.Name, Size: 32 + (n+7)&^7, Align: 8}
+}
+
+// EntriesOf makes the captured form of a Go map.
+func EntriesOf(t *Type) *Type { return &Type{Kind: Entries, Name: t.Name, Size: 16, Align: 8} }
 
 // ListOf makes a list that holds at most n elements.
 func ListOf(elem *Type, n int) *Type {

@@ -142,9 +142,12 @@ func (c *checker) withArgs(act *action, points []*probe.Point) []*probe.Point {
 				}
 			}
 		}
-		for i := range u.argN {
-			if p.Inlined && p.Scope != nil && i < len(p.Scope.ArgN) && p.Scope.ArgN[i].Kind == types.Unavailable {
-				why = fmt.Sprintf("%s: arg%d is not available there: %s", p.Func, i, p.Scope.ArgN[i].Why)
+		if p.Inlined && p.Scope != nil && why == "" {
+			for i, a := range p.Scope.ArgN {
+				if u.argN[i] && a.Kind == types.Unavailable {
+					why = fmt.Sprintf("%s: arg%d is not available there: %s", p.Func, i, a.Why)
+					break
+				}
 			}
 		}
 		if why == "" {

@@ -252,6 +252,9 @@ func (inf *inferrer) argType(n *node, args *types.Type) ty {
 				inf.errorf(n.span, "argument '%s' is not available: %s", n.str, a.Place.Why)
 				return ty{}
 			}
+			if a.Name == n.str && f.Type.Kind == types.Void && a.Type != nil && !a.Type.Incomplete {
+				return known(elemType(a.Type)).at(inf.argsSpace()) // parts of it may be there
+			}
 		}
 		if f.DataLoc {
 			return known(f.Type).at(types.Kernel) // in the record itself

@@ -30,6 +30,9 @@ func (g *gen) shown(t *types.Type, depth int) *types.Type {
 	if depth > maxDepth {
 		return t
 	}
+	if to, ok := g.shownGo(t, depth); ok {
+		return to
+	}
 	if unit := t.WideUnit(); unit > 0 {
 		return types.WideOf(2*innerStrlen, unit)
 	}
@@ -180,6 +183,14 @@ func (g *gen) capture(dst, src memory, from, to *types.Type, span diag.Span) {
 		}
 		g.store(dst, 8, n)
 		g.readN(dst.at(8), p, n, to.Size-8, span)
+		return
+	}
+	switch to.Kind {
+	case types.Iface:
+		g.captureIface(dst, src, from, to, span)
+		return
+	case types.Entries:
+		g.captureEntries(dst, src, span)
 		return
 	}
 	if to.Kind == types.Wide {

@@ -20,6 +20,7 @@ type Resolver interface {
 	UserSymbol(tgid uint32, addr uint64, point int) string // point -1: the address decides
 	KernelSymbol(addr uint64) string
 	Username(uid uint64) string
+	GoType(point int, delta uint64) (name string, ok bool) // the type's address is delta beyond the point's
 	CgroupPath(id uint64, filter int) string
 	Time(ns uint64, clock types.Clock, format int) string
 	StackMode(types.StackMode) result.StackMode
@@ -157,6 +158,9 @@ func (d *Decoder) value(v *result.Value, t *types.Type, b []byte) {
 	d.made++
 	d.depth++
 	defer func() { d.depth-- }()
+	if d.goValue(v, t, b) {
+		return
+	}
 	switch t.Kind {
 	case types.Int:
 		n := uint(b, t.Size)

@@ -23,6 +23,7 @@ type tree struct{}
 func (tree) num(v int64, t *types.Type) check.Expr {
 	return &check.Const{E: check.E{T: t}, Value: uint64(v)}
 }
+
 func (tree) str(s string) check.Expr {
 	return &check.StrConst{E: check.E{T: types.StringOf(len(s) + 1)}, Value: s}
 }
@@ -42,6 +43,7 @@ func (tree) formatted(name, format string, t *types.Type, args ...check.Expr) *c
 }
 
 func (tree) cast(x check.Expr, t *types.Type) check.Expr { return &check.Cast{E: check.E{T: t}, X: x} }
+
 func (tree) binary(x check.Expr, op string, y check.Expr) check.Expr {
 	t := x.Type()
 	switch op {

@@ -39,6 +39,10 @@ func (resolver) UserSymbol(tgid uint32, addr uint64, point int) string {
 }
 func (resolver) KernelSymbol(addr uint64) string { return fmt.Sprintf("kernel symbol %d", addr) }
 func (resolver) Username(uid uint64) string      { return fmt.Sprintf("user %d", uid) }
+func (resolver) GoType(point int, delta uint64) (string, bool) {
+	return fmt.Sprintf("pkg.T%d", delta), point == 0
+}
+
 func (resolver) CgroupPath(id uint64, filter int) string {
 	return fmt.Sprintf("cgroup %d %d", id, filter)
 }

@@ -109,7 +109,7 @@ func (m *matcher) exitPoints(s *spec, b *binary, fn *objfile.Func, p *Point) []*
 			k.Info, k.Func = info, f
 		}
 	}
-	if !k.Throws() {
+	if k.Func != nil && !k.Throws() {
 		return []*Point{p}
 	}
 	var ranges []debuginfo.Range
