@@ -115,31 +115,36 @@ func (g *gen) readString(dst memory, size length, src memory, span diag.Span) ir
 }
 
 // readUserString reads up to a NUL without faulting. Where that fails and the program may sleep, the pages that the string
-// may touch are faulted in by reading a byte of each, and it is tried again.
+// may touch are faulted in one after another by reading a byte of each, and each time it is tried again.
 func (g *gen) readUserString(n ir.Reg, dst memory, size length, src memory, span diag.Span) {
 	b := g.b
-	fine, bad := b.Label(), b.Label()
+	read, bad, fine := b.Label(), b.Label(), b.Label()
 	try := func() {
 		b.Set(n, b.Call(asm.FnProbeReadUserStr, g.addr(dst), g.size(size), ir.A(src.base, src.off)))
-		b.IfImm(ir.SGE, n, 1, fine)
+		b.IfImm(ir.SGE, n, 0, read)
 	}
 	try()
 	if g.sleepable {
 		byteAt := memory{space: onStack, off: b.Slot(8)}
 		b.StoreImm(8, ir.FP, byteAt.off, 0)
-		b.Set(n, b.Call(asm.FnCopyFromUser, g.addr(byteAt), ir.I(1), ir.A(src.base, src.off)))
-		b.IfImm(ir.NE, n, 0, bad)
-		try()
-		// It goes on in the next page, which is not there yet.
-		next := b.Addr(src.base, src.off)
-		b.ApplyImm(ir.Add, next, 4096)
-		b.ApplyImm(ir.And, next, -4096)
-		b.Set(n, b.Call(asm.FnCopyFromUser, g.addr(byteAt), ir.I(1), ir.R(next)))
+		page := b.Addr(src.base, src.off)
+		for at := 0; at < max(size.most, 2); at += 4096 {
+			b.Set(n, b.Call(asm.FnCopyFromUser, g.addr(byteAt), ir.I(1), ir.R(page)))
+			b.IfImm(ir.NE, n, 0, bad)
+			try()
+			b.ApplyImm(ir.Add, page, 4096)
+			b.ApplyImm(ir.And, page, -4096)
+		}
+		b.Set(n, b.Call(asm.FnCopyFromUser, g.addr(byteAt), ir.I(1), ir.R(page)))
 		b.IfImm(ir.NE, n, 0, bad)
 		try()
 	}
 	b.Bind(bad)
 	g.failed("probe_read_user_str", n, span)
+	b.SetImm(n, 0)
+	b.Bind(read)
+	// An empty string has the length 0 on some kernels, without the NUL (6.1), 1 on others (6.18).
+	b.IfImm(ir.SGE, n, 1, fine)
 	b.SetImm(n, 1)
 	base, off := g.ref(dst)
 	b.StoreImm(1, base, off, 0)

@@ -74,7 +74,8 @@ func (p *Program) plan() (order []*Builder, err error) {
 			order = append(order, f)
 			f.plan()
 		}
-		if size := below + f.stack; size > MaxFrame {
+		size := below + max(32, (f.stack+31)&^31)
+		if size > MaxFrame {
 			return &FrameError{f.name, size}
 		}
 		if calls > MaxCalls {
@@ -85,7 +86,7 @@ func (p *Program) plan() (order []*Builder, err error) {
 				if a.kind != opFunc {
 					continue
 				}
-				if err := walk(byName[a.name], below+max(32, (f.stack+31)&^31), calls+1); err != nil {
+				if err := walk(byName[a.name], size, calls+1); err != nil {
 					return err
 				}
 			}

@@ -415,14 +415,14 @@ func TestStackIsCountedOverCallbacks(t *testing.T) {
 	if err := build(512); err != nil {
 		t.Errorf("512 bytes: %v", err)
 	}
-	if err := build(520); !errors.As(err, &frame) || frame.Size != 520 || frame.Func != "main" {
+	if err := build(520); !errors.As(err, &frame) || frame.Size != 544 || frame.Func != "main" {
 		t.Errorf("520 bytes: %v", err)
 	}
-	if err := build(8, 448, 8); err != nil { // 32 + 448 + 8
-		t.Errorf("a chain of 488 bytes: %v", err)
+	if err := build(8, 440, 8); err != nil { // 32 + 448 + 32
+		t.Errorf("a chain of 512 bytes: %v", err)
 	}
-	if err := build(40, 448, 8); !errors.As(err, &frame) || frame.Size != 64+448+8 || frame.Func != "cb1" {
-		t.Errorf("a chain of 520 bytes: %v", err)
+	if err := build(40, 440, 8); !errors.As(err, &frame) || frame.Size != 64+448+32 || frame.Func != "cb1" {
+		t.Errorf("a chain of 544 bytes: %v", err)
 	}
 	var nesting *NestingError
 	if err := build(8, 8, 8, 8, 8, 8, 8, 8); err != nil {
