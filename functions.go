@@ -59,6 +59,7 @@ type Function struct {
 type Param struct {
 	Name string
 	Type string // as in the source
+	Size int    // bytes that it takes to keep what is shown, texts by themselves aside
 	Show Show
 	Why  string // Hidden: the reason
 }
@@ -69,9 +70,9 @@ type Show uint8
 // Ways of showing values.
 const (
 	ShowValue  Show = iota // as it is; it can be kept for later
-	ShowText               // a string: str() of it is its text
-	ShowTarget             // a reference, of which the target is shown
-	ShowWhole              // parts of it are read when it is printed: it cannot be kept
+	ShowText               // a C string: str() of it is its text
+	ShowString             // a string of the program's language
+	ShowWhole              // parts of it are read elsewhere: snapshot() of it can be kept
 	Hidden                 // not to be had
 )
 
@@ -299,8 +300,17 @@ func (fn *Function) params(scope *probe.Scope, sig debuginfo.Signature) {
 			continue // not yet there; or GCC's own, of constructors and destructors
 		}
 		fn.Params = append(fn.Params, *paramOf(v))
-		fn.types[v.Name] = v.Type
+		fn.types[v.Name] = withTarget(v.Type)
 	}
+}
+
+// withTarget completes what a pointer or reference points to, while the debug information is open.
+func withTarget(t *types.Type) *types.Type {
+	t = t.Complete()
+	if t == nil || t.Kind != types.Pointer || t.Elem == nil {
+		return t
+	}
+	return t.Derive(func(p *types.Type) { p.Elem = p.Elem.Complete() })
 }
 
 // isResult tells a result of Go from the parameters.
@@ -372,35 +382,26 @@ func paramOf(v probe.Var) *Param {
 			return p
 		}
 	}
-	p.Show = showOf(v.Type)
+	p.Show, p.Size = showOf(v.Type)
 	return p
 }
 
-// maxKept bounds what is kept of one value until a call returns.
-const maxKept = 256
-
-// showOf tells how a value of a type is shown.
-func showOf(t *types.Type) Show {
+// showOf tells how a value of a type is shown, and how many bytes it takes to keep that.
+func showOf(t *types.Type) (Show, int) {
 	if t == nil {
-		return ShowWhole
+		return ShowWhole, 8
 	}
 	t = t.Complete()
-	if isText(t) || isCString(t) {
-		return ShowText
+	if isCString(t) {
+		return ShowText, 0
 	}
-	if elem, ok := t.Referenced(); ok {
-		if isText(elem) {
-			return ShowText
-		}
-		if elem.Size > 0 && elem.Size <= maxKept && plain(elem, 0) {
-			return ShowTarget
-		}
-		return ShowWhole
+	if elem, ok := t.Referenced(); ok && isText(elem) || isText(t) {
+		return ShowString, 0
 	}
-	if t.Size > maxKept || !plain(t, 0) {
-		return ShowWhole
+	if to, ok := (types.Capture{Registers: true, Kept: true}).Of(t); ok {
+		return ShowWhole, to.Size
 	}
-	return ShowValue
+	return ShowValue, t.Size
 }
 
 // isText tells a string of bytes.
@@ -415,44 +416,27 @@ func isCString(t *types.Type) bool {
 		t.Elem.Kind == types.Int && t.Elem.Size == 1 && t.Elem.Name == "char" && t.Lang() != types.Rust
 }
 
-// plain tells whether a value is shown as it lies in memory: no part of it is text or elements that lie elsewhere.
-func plain(t *types.Type, depth int) bool {
-	if t == nil || depth > 8 {
-		return true
-	}
-	t = t.Complete()
-	if _, ok := t.Text(); ok || t.WideUnit() > 0 {
-		return false
-	}
-	if _, ok := t.List(); ok {
-		return false
-	}
-	switch t.Kind {
-	case types.Struct, types.Union:
-		for _, f := range t.Fields {
-			if _, ok := f.Type.Referenced(); ok || !plain(f.Type, depth+1) {
-				return false
-			}
-		}
-	case types.Array:
-		return plain(t.Elem, depth+1)
-	}
-	return true
-}
+// unknownSize is what is set aside for a value of which the type is not known before the script is compiled.
+const unknownSize = 1024
 
-// ShowExpr tells how the value of an expression over the function's parameters is shown.
-func (fn *Function) ShowExpr(text string) Show {
+// ShowExpr tells how the value of an expression over the function's parameters is shown, and how many bytes it takes to
+// keep that.
+func (fn *Function) ShowExpr(text string) (Show, int) {
 	var diags diag.List
 	x := syntax.ParseExpr(&diag.Source{Text: text}, &diags)
 	if x == nil {
-		return ShowWhole
+		return ShowWhole, unknownSize
 	}
 	t, ok := fn.typeOf(x)
+	if ok && t != nil {
+		elem, ref := t.Referenced()
+		ok = !t.Incomplete && !(ref && elem.Incomplete) // else the debug information is needed, which is closed
+	}
 	switch {
 	case !ok:
-		return ShowWhole
+		return ShowWhole, unknownSize
 	case t == nil:
-		return ShowValue
+		return ShowValue, 8
 	}
 	return showOf(t)
 }

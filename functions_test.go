@@ -70,25 +70,25 @@ func TestShowOf(t *testing.T) {
 		{"integer", word, ShowValue},
 		{"char *", in(types.C, *types.PointerTo(char, types.User)), ShowText},
 		{"unsigned char *", in(types.C, *types.PointerTo(types.TUint8, types.User)), ShowValue},
-		{"Go string", text, ShowText},
+		{"Go string", text, ShowString},
 		{"struct", plain, ShowValue},
 		{"struct with a string", named, ShowWhole},
-		{"reference to a struct", ref(plain), ShowTarget},
+		{"reference to a struct", ref(plain), ShowWhole},
 		{"reference to what has a string", ref(named), ShowWhole},
-		{"large struct", large, ShowWhole},
+		{"large struct", large, ShowValue},
 		{"nothing", nil, ShowWhole},
 	} {
-		if got := showOf(c.t); got != c.want {
+		if got, _ := showOf(c.t); got != c.want {
 			t.Errorf("%s: %d, not %d", c.name, got, c.want)
 		}
 	}
 
 	fn := Function{types: map[string]*types.Type{"p": in(types.C, *types.PointerTo(named, types.User)), "n": word, "s": text}}
 	for expr, want := range map[string]Show{
-		"n": ShowValue, "n + 1": ShowValue, "s": ShowText, "p.s": ShowText, "p->s": ShowText, "args.p.s": ShowText, "*p": ShowWhole, "p": ShowValue,
+		"n": ShowValue, "n + 1": ShowValue, "s": ShowString, "p.s": ShowString, "p->s": ShowString, "args.p.s": ShowString, "*p": ShowWhole, "p": ShowValue,
 		"pid": ShowValue, "p.nosuch": ShowWhole, "retval": ShowWhole, "nosuch(": ShowWhole, "str(p)": ShowValue,
 	} {
-		if got := fn.ShowExpr(expr); got != want {
+		if got, _ := fn.ShowExpr(expr); got != want {
 			t.Errorf("%s: %d, not %d", expr, got, want)
 		}
 	}

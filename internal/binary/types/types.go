@@ -39,7 +39,7 @@ const (
 	Timestamp  // u64 nanoseconds (as of clock Mode), u32 format id, u32 pad
 	CgroupPath // u64 cgroup id, u32 filter id, u32 pad
 	Username   // u64 uid, shown as the user's name
-	Text       // u64 length in bytes, then the first bytes of a text that may hold NULs; Len: bytes of a character
+	Text       // u64 length in bytes, then the first bytes of a text that may hold NULs; Len: bytes of a character, Max: bytes that are shown
 	Wide       // characters of Len bytes up to one that is 0
 	List       // u64 number of elements, then the first Len of them (fewer if there are not so many), each of Elem
 	Iface      // an interface of Go: see IfaceOf
@@ -84,7 +84,7 @@ type Type struct {
 	Mode           StackMode   // UStack, KStack: how it is shown
 	Depth          int         // UStack, KStack: frames at most
 	Bits           int         // Hist: k, the bits per power of two
-	Min, Max, Step int64       // LHist
+	Min, Max, Step int64       // LHist; Max also Text
 	Series         *SeriesSpec // TSeries
 	Clock          Clock       // Timestamp
 
@@ -204,7 +204,7 @@ func ArrayOf(elem *Type, n int) *Type {
 
 // TextOf makes a text with characters of unit bytes, of which at most n bytes are kept.
 func TextOf(n, unit int) *Type {
-	return &Type{Kind: Text, Name: "string", Size: 8 + (n+7)&^7, Align: 8, Len: unit}
+	return &Type{Kind: Text, Name: "string", Size: 8 + (n+7)&^7, Align: 8, Len: unit, Max: int64(n)}
 }
 
 // WideOf makes a text that ends with a character 0, of at most n bytes.

@@ -40,6 +40,12 @@ they are shown. A map is read when the record arrives, not when print runs, so a
 and %s. Every user of the machine's trace buffer sees it, and it is slow: for debugging only.`,
 	},
 	{
+		ID: "snapshot", Names: []string{"snapshot"}, Min: 1, Max: 2, Group: Output,
+		Variants: []string{"any snapshot(any value [, const uint64 length])"},
+		Doc: `The value as print would show it now, to be kept in a map and printed later: with the text and the first elements that
+lie elsewhere in the program, of what a reference refers to. A text by itself is kept up to length bytes (max_strlen).`,
+	},
+	{
 		ID: "join", Names: []string{"join"}, Min: 1, Max: 2, Group: Output, Async: true, Result: types.TNone,
 		Variants: []string{"void join(char *arr[] [, const string sep])"},
 		Doc:      `Prints the strings of an array of pointers that ends with a null pointer (as argv does), with sep (a blank) between, and a line break.`,

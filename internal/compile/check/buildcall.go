@@ -44,6 +44,8 @@ func (b *builder) call(n *node) Expr {
 		ok = b.mapCall(c, n)
 	case "str":
 		ok = b.str(c, n)
+	case "snapshot":
+		ok = b.snapshot(c, n)
 	case "buf":
 		ok = b.buf(c, n)
 	case "strncmp":

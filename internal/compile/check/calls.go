@@ -115,6 +115,13 @@ func (inf *inferrer) callType(n *node) {
 	switch n.fn.ID {
 	case "str":
 		fixed(types.StringOf(inf.strSize(n)))
+	case "snapshot":
+		s.rule(&n.slot, func(in []ty) ty {
+			if t, ok := inf.capture(n, inf.act.kind).Of(in[0].t); ok {
+				return known(t).at(types.Kernel)
+			}
+			return in[0]
+		}, &arg(0).slot)
 	case "buf":
 		limit := inf.cfg.MaxStrlen - 4
 		if len(n.kids) == 1 {

@@ -81,6 +81,14 @@ func (g *gen) callScalar(e *check.Call) ir.Reg {
 		return r
 	case "kptr", "uptr":
 		return g.scalar(e.Args[0].Expr)
+	case "snapshot":
+		to, ok := g.snapshotType(e)
+		if !ok {
+			return g.scalar(e.Args[0].Expr)
+		}
+		tmp := g.temp(roundUp(to.Size)) // of a reference to it
+		g.captureInto(tmp, e.Args[0].Expr, to)
+		return g.load(tmp, to.Size, to.Signed, e.Span)
 	case "bswap":
 		r := b.Copy(g.scalar(e.Args[0].Expr))
 		if e.T.Size > 1 {
@@ -165,6 +173,13 @@ func (g *gen) callInto(dst memory, e *check.Call, t *types.Type) {
 	switch e.Fn.ID {
 	case "str":
 		g.strInto(dst, e, t)
+	case "snapshot":
+		to, ok := g.snapshotType(e)
+		if !ok || to.Size != t.Size {
+			g.into(dst, e.Args[0].Expr, t)
+			return
+		}
+		g.captureInto(dst, e.Args[0].Expr, to)
 	case "buf":
 		g.buffer(dst, e, t)
 	case "comm":

@@ -9,126 +9,65 @@ import (
 	"trocar/internal/script/diag"
 )
 
-// Values that are shown are captured: text, elements and what references refer to is read in the program, when the
-// traced one still has it. The type of what is captured differs from the value's own: a std::string becomes a String, a
-// vector a List, a reference what it refers to. The tree of reads is bounded in depth and size.
+// Values that are shown are captured, in the types of types.Capture: text, elements and what references refer to is read in
+// the program, when the traced one still has it.
 
-// Bounds of captured values inside others. Text that is printed by itself has the script's max_strlen.
-const (
-	innerStrlen = 200
-	innerElems  = 8
-	maxDepth    = 4
-	maxCapture  = 8 << 10 // bytes of one value
-)
-
-// shown is the type in which values of t are captured; t itself if they are shown as they lie in memory.
-func (g *gen) shown(t *types.Type, depth int) *types.Type {
-	if t == nil || t.Source == nil && t.Kind != types.Struct {
-		return t
-	}
-	t = t.Complete()
-	if depth > maxDepth {
-		return t
-	}
-	if to, ok := g.shownGo(t, depth); ok {
-		return to
-	}
-	if unit := t.WideUnit(); unit > 0 {
-		return types.WideOf(2*innerStrlen, unit)
-	}
-	if v, ok := t.Text(); ok {
-		if v.Unit > 1 {
-			return types.TextOf(2*innerStrlen, v.Unit)
-		}
-		n := innerStrlen
-		if depth == 0 {
-			n = g.c.prog.Config.MaxStrlen
-		}
-		if depth == 0 {
-			return types.StringOf(n) // sent with its true length
-		}
-		return types.TextOf(n, 1)
-	}
-	if v, ok := t.List(); ok {
-		elem := g.shown(v.Elem, depth+1)
-		n := innerElems
-		for n > 1 && n*elem.Size > maxCapture/4 {
-			n /= 2
-		}
-		return types.ListOf(elem, n)
-	}
-	if elem, ok := t.Referenced(); ok && elem.Size > 0 && !elem.Incomplete {
-		return g.shown(elem, depth)
-	}
-	switch t.Kind {
-	case types.Struct:
-		if t.Alternatives() != nil {
-			return t
-		}
-		if f, ok := t.Held(); ok {
-			if f.Name == "" {
-				return f.Type
-			}
-			f.Offset = 0
-			return &types.Type{Kind: types.Struct, Name: t.Name, Size: 8, Align: 8, Fields: []types.Field{f}}
-		}
-		return g.shownStruct(t, depth)
-	case types.Array:
-		if e := g.shown(t.Elem, depth+1); e != t.Elem && t.Len > 0 && t.Len*e.Size <= maxCapture {
-			return types.ArrayOf(e, t.Len)
-		}
-	}
-	return t
-}
-
-func (g *gen) shownStruct(t *types.Type, depth int) *types.Type {
-	changed := false
-	out := *t
-	out.Fields = nil
-	at := 0
-	for _, f := range t.Fields {
-		if f.Artificial {
-			changed = true
-			continue
-		}
-		n := f
-		if f.BitSize == 0 {
-			n.Type = g.shown(f.Type, depth+1)
-		}
-		changed = changed || n.Type != f.Type
-		size := n.Type.Size
-		if f.BitSize > 0 {
-			size = (f.BitOffset + f.BitSize + 7) / 8
-		}
-		at = roundUp(at)
-		n.Offset = at
-		at += size
-		out.Fields = append(out.Fields, n)
-	}
-	if !changed || at > maxCapture {
-		return t
-	}
-	out.Size, out.Align = roundUp(at), 8
-	return &out
+// capturing says how values are captured here.
+func (g *gen) capturing() types.Capture {
+	return types.Capture{Strlen: g.c.prog.Config.MaxStrlen, Registers: g.class == Uprobe}
 }
 
 // captures tells whether a value is captured in another form than it has, and in which.
 func (g *gen) captures(e check.Expr) (*types.Type, bool) {
-	t := e.Type()
-	switch t.Kind {
-	case types.Struct, types.Pointer, types.Array:
-	default:
-		return t, false
+	if lit, ok := e.(*check.TupleLit); ok {
+		return g.capturesIn(lit)
 	}
-	if t.Space == types.Kernel && t.Kind == types.Pointer {
-		return t, false
+	return g.capturing().Of(e.Type())
+}
+
+// capturesIn is the type of a tuple or record of which some elements are captured.
+func (g *gen) capturesIn(e *check.TupleLit) (*types.Type, bool) {
+	changed := false
+	names, elems := make([]string, len(e.Elems)), make([]*types.Type, len(e.Elems))
+	for i, x := range e.Elems {
+		names[i], elems[i] = e.T.Fields[i].Name, e.T.Fields[i].Type
+		if to, ok := g.captures(x); ok {
+			elems[i], changed = to, true
+			if to.Kind == types.String {
+				elems[i] = types.TextOf(to.Size, 1) // with its length
+			}
+		}
 	}
-	to := g.shown(t, 0)
-	return to, to != t
+	switch {
+	case !changed:
+		return e.T, false
+	case e.T.Kind == types.Record:
+		return types.RecordOf(names, elems), true
+	}
+	return types.TupleOf(elems...), true
+}
+
+// snapshotType is the type in which a call of snapshot captures a value; false: as it is.
+func (g *gen) snapshotType(e *check.Call) (*types.Type, bool) {
+	how := g.capturing()
+	how.Kept, how.Strlen = true, e.N
+	return how.Of(e.Args[0].Expr.Type())
 }
 
 // captureInto evaluates an expression and captures its value as type to.
 func (g *gen) captureInto(dst memory, e check.Expr, to *types.Type) {
+	if lit, ok := e.(*check.TupleLit); ok {
+		g.zeroPadding(dst, to)
+		for i, x := range lit.Elems {
+			f := to.Fields[i]
+			if _, ok := g.captures(x); ok {
+				g.captureInto(dst.at(f.Offset), x, f.Type)
+			} else {
+				g.into(dst.at(f.Offset), x, f.Type)
+			}
+		}
+		return
+	}
 	if a, ok := e.(*check.ArgsRef); ok && !g.argsInMemory() {
 		g.captureArgs(dst, a, to)
 		return

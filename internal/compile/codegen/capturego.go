@@ -23,27 +23,6 @@ const (
 	goKindStruct  = 25
 )
 
-// ifaceText bounds the string of an interface inside other values.
-const ifaceText = 120
-
-// shownGo is the type in which Go's own kinds are captured.
-func (g *gen) shownGo(t *types.Type, depth int) (*types.Type, bool) {
-	if g.class != Uprobe {
-		return nil, false
-	}
-	switch t.Form() {
-	case types.GoIfaceForm, types.GoEfaceForm:
-		n := ifaceText
-		if depth == 0 {
-			n = innerStrlen
-		}
-		return types.IfaceOf(t, n), true
-	case types.GoMapForm:
-		return types.EntriesOf(t), depth > 0
-	}
-	return nil, false
-}
-
 // captureEntries reads a map's number of entries: the first word of its header, both of 1.24's maps (used) and of older
 // ones (count).
 func (g *gen) captureEntries(dst, src memory, span diag.Span) {

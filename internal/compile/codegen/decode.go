@@ -200,12 +200,15 @@ func (d *Decoder) value(v *result.Value, t *types.Type, b []byte) {
 	case types.List:
 		d.list(v, t, b)
 	case types.Text:
-		n := uint(b, 8)
-		kept := b[8 : 8+min(n, uint64(t.Size-8))]
+		n, room := uint(b, 8), uint64(t.Size-8)
+		if t.Max > 0 {
+			room = min(room, uint64(t.Max))
+		}
+		kept := b[8 : 8+min(n, room)]
 		if t.Len > 1 {
 			kept = []byte(wide(kept, t.Len, false))
 		}
-		d.string(v, kept, n > uint64(t.Size-8))
+		d.string(v, kept, n > room)
 	case types.Wide:
 		s := wide(b, t.Len, true)
 		d.string(v, []byte(s), !endsWide(b, t.Len))

@@ -158,11 +158,11 @@ func (a *app) recipe(cmd *cobra.Command, r *recipeFlags, words []string, write f
 // functionsOf gives functions in the recipes' terms.
 func functionsOf(found []trocar.Function) []recipe.Function {
 	shows := map[trocar.Show]recipe.Show{
-		trocar.ShowValue: recipe.AsValue, trocar.ShowText: recipe.AsText, trocar.ShowTarget: recipe.AsTarget,
-		trocar.ShowWhole: recipe.AsWhole, trocar.Hidden: recipe.Hidden,
+		trocar.ShowValue: recipe.AsValue, trocar.ShowText: recipe.AsText,
+		trocar.ShowString: recipe.AsString, trocar.ShowWhole: recipe.AsWhole, trocar.Hidden: recipe.Hidden,
 	}
 	value := func(p trocar.Param) recipe.Value {
-		return recipe.Value{Name: p.Name, Type: p.Type, Show: shows[p.Show], Why: p.Why}
+		return recipe.Value{Name: p.Name, Type: p.Type, Size: p.Size, Show: shows[p.Show], Why: p.Why}
 	}
 	var out []recipe.Function
 	for i := range found {
@@ -170,7 +170,10 @@ func functionsOf(found []trocar.Function) []recipe.Function {
 		fn := recipe.Function{
 			Point: f.Point, Returns: f.Returns, ResultExpr: f.ResultExpr, NoReturn: f.NoReturn, Name: f.Name, Called: f.Called, Line: f.Line, Typed: f.Typed,
 			EntryKey: f.EntryKey, ReturnKey: f.ReturnKey, Goroutines: f.Goroutines, Notices: f.Notices,
-			ShowOf: func(expr string) recipe.Show { return shows[f.ShowExpr(expr)] },
+			ShowOf: func(expr string) (recipe.Show, int) {
+				show, size := f.ShowExpr(expr)
+				return shows[show], size
+			},
 		}
 		for _, p := range f.Params {
 			fn.Params = append(fn.Params, value(p))

@@ -36,8 +36,8 @@ func counted(fns []Function, o Options, diags *diag.List, by []string) Script {
 		}
 		for _, x := range s.args {
 			p := part{expr: syntax.PrintExpr(over(x, fn, argsOf))}
-			if fn.ShowOf != nil && fn.ShowOf(syntax.PrintExpr(x)) == AsText {
-				p.show = AsText
+			if fn.ShowOf != nil {
+				p.show, _ = fn.ShowOf(syntax.PrintExpr(x))
 			}
 			keys = append(keys, s.value(p.show, p.expr))
 		}

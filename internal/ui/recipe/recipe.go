@@ -37,14 +37,16 @@ type Function struct {
 	// Notices are what else is to be said.
 	Notices []string
 
-	// ShowOf tells how the value of an expression over the parameters is shown. Nil: as it is.
-	ShowOf func(expr string) Show
+	// ShowOf tells how the value of an expression over the parameters is shown, and how many bytes it takes to keep that.
+	// Nil: as it is.
+	ShowOf func(expr string) (Show, int)
 }
 
 // Value is a parameter or a result.
 type Value struct {
 	Name string
 	Type string // as in the source
+	Size int    // bytes that it takes to keep what is shown, texts by themselves aside
 	Show Show
 	Why  string // Hidden: the reason
 }
@@ -55,9 +57,9 @@ type Show uint8
 // Ways of showing values.
 const (
 	AsValue  Show = iota // as it is
-	AsText               // a string, by str()
-	AsTarget             // a reference, of which the target is shown
-	AsWhole              // read when it is printed: it cannot be kept until the call returns
+	AsText               // a C string, by str()
+	AsString             // a string of another language
+	AsWhole              // with what it refers to
 	Hidden
 )
 
@@ -164,10 +166,26 @@ func (s *script) value(show Show, expr string) string {
 	switch show {
 	case AsText:
 		return s.str(expr)
-	case AsTarget:
-		return "*" + expr
+	case AsString:
+		if n := s.o.Strlen; n > 0 && n < defaultStrlen {
+			return fmt.Sprintf("snapshot(%s, %d)", expr, n)
+		}
+		return "snapshot(" + expr + ")"
+	case AsWhole:
+		return "snapshot(" + expr + ")"
 	}
 	return expr
+}
+
+// bytes is what it takes to keep a value.
+func (s *script) bytes(show Show, size int) int {
+	switch show {
+	case AsText, AsString:
+		return 8 + max(s.o.Strlen, defaultStrlen)
+	case Hidden:
+		return 0
+	}
+	return max(8, size)
 }
 
 // timer ends the script after a time.

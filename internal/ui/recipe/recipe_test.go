@@ -21,7 +21,7 @@ func inC() Function {
 		Params: []Value{
 			{Name: "fd"},
 			{Name: "path", Show: AsText},
-			{Name: "size", Show: AsTarget},
+			{Name: "size", Show: AsWhole},
 			{Name: "ratio", Show: Hidden, Why: "in xmm0"},
 			{Name: "pid"}, // a word of the language
 		},
@@ -41,7 +41,7 @@ func inCPP() Function {
 	return Function{
 		Point:   `./shop:"shop::Till::add(std::vector<int> const&)"`,
 		Returns: []string{`uprobe:./shop:"shop::Till::add(std::vector<int> const&)"+16`, `uprobe:./shop:"shop::Till::add(std::vector<int> const&)"+34`},
-		Name:    "shop::Till::add", Typed: true, Params: []Value{{Name: "this"}, {Name: "cents", Show: AsWhole}},
+		Name:    "shop::Till::add", Typed: true, Params: []Value{{Name: "this"}, {Name: "cents", Show: AsWhole, Size: 7000}},
 		Result: &Value{Name: "retval", Show: AsText}, ResultExpr: `(int8 *)reg("ax")`,
 		EntryKey: `tid, (int64)(reg("sp") + 8)`, ReturnKey: `tid, (int64)(reg("sp") + 8)`,
 	}
@@ -95,13 +95,13 @@ func TestRecipes(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			for i := range c.fns {
 				fn := &c.fns[i]
-				fn.ShowOf = func(expr string) Show {
+				fn.ShowOf = func(expr string) (Show, int) {
 					for _, p := range fn.Params {
 						if p.Name == expr {
-							return p.Show
+							return p.Show, p.Size
 						}
 					}
-					return AsValue
+					return AsValue, 8
 				}
 			}
 			var diags diag.List

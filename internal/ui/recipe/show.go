@@ -69,7 +69,7 @@ func (s *script) printLine(indent string, c *call, m moment) {
 			switch {
 			case p.show == Hidden || p.exit != "" && m.open:
 				text += "?"
-			case p.show == AsText || p.text:
+			case p.show == AsText || p.show == AsString || p.text:
 				text += `"%s"`
 				args = append(args, m.part(p))
 			default:
@@ -95,9 +95,9 @@ func (s *script) printLine(indent string, c *call, m moment) {
 		case r == nil:
 		case r.Show == Hidden:
 			format += " = ?"
-		case r.Show == AsText:
+		case r.Show == AsText || r.Show == AsString:
 			format += ` = "%s"`
-			args = append(args, s.str(c.fn.ResultExpr))
+			args = append(args, s.value(r.Show, c.fn.ResultExpr))
 		default:
 			format += " = %s"
 			args = append(args, c.fn.ResultExpr)
@@ -141,11 +141,7 @@ func (s *script) printRecord(indent string, c *call, m moment) {
 	switch {
 	case m.ret:
 		if r := c.fn.Result; r != nil && r.Show != Hidden {
-			if r.Show == AsText {
-				fields = append(fields, "result="+s.str(c.fn.ResultExpr))
-			} else {
-				fields = append(fields, "result="+c.fn.ResultExpr)
-			}
+			fields = append(fields, "result="+s.value(r.Show, c.fn.ResultExpr))
 		}
 		fields = append(fields, "duration_ns=$took")
 	case m.open:

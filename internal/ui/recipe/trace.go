@@ -2,6 +2,7 @@ package recipe
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,14 +11,21 @@ import (
 	"trocar/internal/script/syntax"
 )
 
-// mostOpen bounds the calls of one function that may be open at a time, in all threads; with many functions it is less, but
-// no less than leastOpen: memory for all of them is set aside.
+// mostOpen bounds the calls of one function that may be open at a time, in all threads; with many functions, and where much
+// is kept of a call, it is less, but no less than leastOpen: memory for all of them is set aside.
 const (
 	mostOpen  = 16384
 	leastOpen = 256
+	openBytes = 8 << 20
 )
 
-func openCalls(functions int) int { return max(leastOpen, mostOpen/max(1, functions/4)) }
+func openCalls(functions, bytes int) int {
+	n := min(mostOpen/max(1, functions/4), openBytes/max(1, bytes))
+	return max(leastOpen, 1<<(bits.Len(uint(n))-1))
+}
+
+// mostKept bounds what is kept of one call.
+const mostKept = 6 << 10
 
 // Trace writes a script that shows each call. A call is one line, written when it returns: what its arguments were at its
 // entry is kept by thread and frame until then, so that recursion, exceptions and longjmp pair nothing wrong. Where an
@@ -65,7 +73,7 @@ func Trace(fns []Function, o Options, diags *diag.List) Script {
 		if kept > 1 {
 			c.store += strconv.Itoa(n)
 		}
-		s.line("let %s = hash(%d);", c.store, openCalls(kept))
+		s.line("let %s = hash(%d);", c.store, openCalls(kept, s.keptBytes(c)))
 	}
 	for _, c := range calls {
 		s.entry(c)
@@ -99,6 +107,7 @@ type part struct {
 	expr  string // at the entry; "": at the return, see exit
 	exit  string // where the function returns, without having been kept
 	show  Show
+	size  int  // of what is kept
 	text  bool // it is a string already
 }
 
@@ -142,32 +151,41 @@ func (s *script) call(fn *Function) *call {
 	if r := fn.Result; c.pairs() && r != nil && r.Show == Hidden {
 		s.notice(fn, "the result is not shown: %s", r.Why)
 	}
-	for _, p := range c.shown {
-		c.split = c.split || p.show == AsWhole && p.expr != ""
+	if !c.pairs() || s.keptBytes(c) <= mostKept {
+		return c
 	}
-	if !c.pairs() {
-		c.split = false
+	if s.o.Min <= 0 && c.atExit == nil {
+		c.split = true
+		return c
 	}
-	if c.split && (s.o.Min > 0 || c.atExit != nil) {
-		// Whether the call is shown is known only when it returns.
-		c.split = false
-		c.shown = dropWhole(c.shown, func(p part) {
-			s.notice(fn, "%s is not shown, as it would have to be kept until the call returns; name parts of it with --args", p.label)
-		})
+	// Whether the call is shown is known only when it returns: what is largest is left out.
+	for s.keptBytes(c) > mostKept {
+		largest := -1
+		for i, p := range c.shown {
+			if p.expr != "" && p.show != Hidden && (largest < 0 || s.bytes(p.show, p.size) > s.bytes(c.shown[largest].show, c.shown[largest].size)) {
+				largest = i
+			}
+		}
+		if largest < 0 {
+			break
+		}
+		p := &c.shown[largest]
+		s.notice(fn, "%s is not shown, as too much would have to be kept until the call returns; name parts of it with --args", p.label)
+		*p = part{label: p.label, show: Hidden}
 	}
 	return c
 }
 
-func dropWhole(parts []part, tell func(part)) (kept []part) {
-	for _, p := range parts {
-		if p.show == AsWhole && p.expr != "" {
-			tell(p)
-			kept = append(kept, part{label: p.label, show: Hidden})
-			continue
-		}
-		kept = append(kept, p)
+// keptBytes is the size of what is kept of a call.
+func (s *script) keptBytes(c *call) int {
+	n := 32
+	if s.o.Stack {
+		n += 16 + 8*127
 	}
-	return kept
+	for _, p := range c.kept() {
+		n += s.bytes(p.show, p.size)
+	}
+	return n
 }
 
 // parameters shows all of a function's parameters.
@@ -200,7 +218,7 @@ func (s *script) parameters(c *call) {
 			p.Show = Hidden
 			s.notice(fn, "%s is not shown: a script cannot write this name", p.Name)
 		}
-		c.shown = append(c.shown, part{label: label, field: fields[i], expr: "args." + p.Name, show: p.Show})
+		c.shown = append(c.shown, part{label: label, field: fields[i], expr: "args." + p.Name, show: p.Show, size: p.Size})
 	}
 }
 
@@ -217,7 +235,7 @@ func (s *script) expressions(c *call) {
 			p.text = true
 		}
 		if c.fn.ShowOf != nil {
-			p.show = c.fn.ShowOf(labels[i])
+			p.show, p.size = c.fn.ShowOf(labels[i])
 		}
 		if mentions(x, "retval") {
 			p.exit, p.show = syntax.PrintExpr(c.result(x)), AsValue
@@ -239,8 +257,8 @@ func (s *script) needed(c *call) {
 		}
 		field := "if" + strconv.Itoa(i)
 		show := AsValue
-		if p.Show == AsText && mentions(c.atExit, "str") {
-			show = AsText
+		if p.Show == AsString || p.Show == AsText && mentions(c.atExit, "str") {
+			show = p.Show
 		}
 		c.extra = append(c.extra, part{label: p.Name, field: field, expr: "args." + p.Name, show: show})
 	}

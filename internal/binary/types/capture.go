@@ -1,0 +1,151 @@
+package types
+
+// What lies elsewhere than in a value (text, elements, what references refer to) is read when the value is shown or kept,
+// while the program still has it. The type of what is captured differs from the value's own: a std::string becomes a
+// String, a vector a List, a reference what it refers to. The tree of reads is bounded in depth and size.
+
+// Bounds of captured values inside others. Text that is captured by itself has the bound of the Capture.
+const (
+	innerStrlen = 200
+	innerElems  = 8
+	maxCaptured = 4       // levels
+	maxCapture  = 8 << 10 // bytes of one value
+)
+
+// Capture says how values are captured.
+type Capture struct {
+	Strlen    int  // bytes of a text that is captured by itself
+	Kept      bool // for later: a text by itself becomes a Text as well, which has its length
+	Registers bool // in a probe of the program, where also the dynamic types of Go's interfaces can be told
+}
+
+// Of is the type in which values of t are captured; t itself, and false, if they are as they lie in memory.
+func (c Capture) Of(t *Type) (*Type, bool) {
+	if t == nil {
+		return t, false
+	}
+	switch t.Kind {
+	case Struct, Array:
+	case Pointer:
+		if t.Space == Kernel {
+			return t, false
+		}
+	default:
+		return t, false
+	}
+	to := c.of(t, 0)
+	return to, to != t
+}
+
+func (c Capture) of(t *Type, depth int) *Type {
+	if t == nil || t.Source == nil && t.Kind != Struct {
+		return t
+	}
+	t = t.Complete()
+	if depth > maxCaptured {
+		return t
+	}
+	if to, ok := c.ofGo(t, depth); ok {
+		return to
+	}
+	if unit := t.WideUnit(); unit > 0 {
+		return WideOf(2*innerStrlen, unit)
+	}
+	if v, ok := t.Text(); ok {
+		if v.Unit > 1 {
+			return TextOf(2*innerStrlen, v.Unit)
+		}
+		switch {
+		case depth > 0:
+			return TextOf(innerStrlen, 1)
+		case c.Kept:
+			return TextOf(c.Strlen, 1)
+		}
+		return StringOf(c.Strlen) // sent with its true length
+	}
+	if v, ok := t.List(); ok {
+		elem := c.of(v.Elem, depth+1)
+		n := innerElems
+		for n > 1 && n*elem.Size > maxCapture/4 {
+			n /= 2
+		}
+		return ListOf(elem, n)
+	}
+	if elem, ok := t.Referenced(); ok && elem.Size > 0 && !elem.Incomplete {
+		if to := c.of(elem, depth); to.Size <= maxCapture {
+			return to
+		}
+		return t
+	}
+	switch t.Kind {
+	case Struct:
+		if t.Alternatives() != nil {
+			return t
+		}
+		if f, ok := t.Held(); ok {
+			if f.Name == "" {
+				return f.Type
+			}
+			f.Offset = 0
+			return &Type{Kind: Struct, Name: t.Name, Size: 8, Align: 8, Fields: []Field{f}}
+		}
+		return c.ofStruct(t, depth)
+	case Array:
+		if e := c.of(t.Elem, depth+1); e != t.Elem && t.Len > 0 && t.Len*e.Size <= maxCapture {
+			return ArrayOf(e, t.Len)
+		}
+	}
+	return t
+}
+
+func (c Capture) ofStruct(t *Type, depth int) *Type {
+	changed := false
+	out := *t
+	out.Fields = nil
+	at := 0
+	for _, f := range t.Fields {
+		if f.Artificial {
+			changed = true
+			continue
+		}
+		n := f
+		if f.BitSize == 0 {
+			n.Type = c.of(f.Type, depth+1)
+		}
+		changed = changed || n.Type != f.Type
+		size := n.Type.Size
+		if f.BitSize > 0 {
+			size = (f.BitOffset + f.BitSize + 7) / 8
+		}
+		at = (at + 7) &^ 7
+		n.Offset = at
+		at += size
+		out.Fields = append(out.Fields, n)
+	}
+	if !changed || at > maxCapture {
+		return t
+	}
+	out.Size, out.Align = (at+7)&^7, 8
+	return &out
+}
+
+// ifaceText bounds the string of an interface inside other values.
+const ifaceText = 120
+
+// ofGo is the type in which Go's own kinds are captured.
+func (c Capture) ofGo(t *Type, depth int) (*Type, bool) {
+	if !c.Registers {
+		return nil, false
+	}
+	switch t.Form() {
+	case GoIfaceForm, GoEfaceForm:
+		n := ifaceText
+		if depth == 0 {
+			n = innerStrlen
+		}
+		return IfaceOf(t, n), true
+	case GoMapForm:
+		return EntriesOf(t), depth > 0
+	}
+	return nil, false
+}
