@@ -54,3 +54,23 @@ func (p *Program) disable(names []string) error {
 	}
 	return nil
 }
+
+// session finds the functions of sessions in the kernel.
+func (p *Program) session() *codegen.Session {
+	if !p.features.Has(kernel.UprobeSession) {
+		return nil
+	}
+	b, err := p.features.BTF()
+	if err != nil {
+		return nil
+	}
+	isReturn, err := b.FuncID("bpf_session_is_return")
+	if err != nil {
+		return nil
+	}
+	cookie, err := b.FuncID("bpf_session_cookie")
+	if err != nil {
+		return nil
+	}
+	return &codegen.Session{IsReturn: int32(isReturn), Cookie: int32(cookie)}
+}

@@ -226,6 +226,8 @@ func (r *run) loss(l *codegen.Loss, n uint64) *result.Event {
 		e.Hints = []string{"-k shows each with its place"}
 	case codegen.LostStacks:
 		e.Text = fmt.Sprintf("%d stacks could not be taken", n)
+	case codegen.LostCalls:
+		e.Text = fmt.Sprintf("%d calls were not timed: too many were open at once", n)
 	case codegen.LostLoops:
 		e.Text = fmt.Sprintf("a loop was ended %d times at the kernel's limit of iterations", n)
 	}

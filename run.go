@@ -123,7 +123,7 @@ func (r *run) object() *kernel.Object {
 	}
 	for _, p := range r.code.Programs {
 		k := &kernel.Program{
-			Name: p.Name, Type: programType(p), Insns: p.Insns, Sleepable: p.Sleepable, Return: p.Return, Points: p.Points,
+			Name: p.Name, Type: programType(p), Insns: p.Insns, Sleepable: p.Sleepable, Return: p.Return, Session: p.Session, Points: p.Points,
 			License: r.typed.Config.License,
 		}
 		if p.Cookied && p.Class != codegen.Test {

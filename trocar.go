@@ -142,6 +142,7 @@ func Compile(ctx context.Context, o Options) (p *Program, err error) {
 		PID: o.PID, ChildPID: childPID, Unsafe: o.Unsafe, Missing: p.setting("missing_probes"), MaxProbes: p.limit("max_probes"),
 		Filter: o.Filter, TraceableFunctions: o.TraceableFunctions, DebugDirs: o.DebugDirs, KernelType: p.kernel.named, Prototype: p.kernel.prototype, Demangle: p.setting("cpp_demangle") != "0" && p.setting("cpp_demangle") != "false",
 		NeedArgs: func(ap *syntax.AttachPoint) bool { return needs[ap].Args || needs[ap].Retval },
+		Entries:  func(ap *syntax.AttachPoint) bool { return needs[ap].Duration },
 		Names:    func(ap *syntax.AttachPoint) bool { return needs[ap].Name },
 	})
 	p.matched, p.probes = matched, matched.Count()
@@ -164,6 +165,7 @@ func Compile(ctx context.Context, o Options) (p *Program, err error) {
 	}
 	p.code = codegen.Compile(p.typed, codegen.Options{
 		Features: kernelFeatures{p.features}, TimeMap: p.timeMap(), Arch: arch(), PID: pid, Namespace: p.ns, CPUs: kernel.PossibleCPUs(), HelperErrors: o.HelperErrors,
+		Session: p.session,
 	}, &diags)
 	if err := p.failed(&diags, false); err != nil {
 		return p, err

@@ -38,6 +38,13 @@ probes as the probe defines them. Cast it to what it is: (struct foo *)arg0, (in
 		Doc:      `The value that the traced function returns, in uretprobes. Cast it if it is signed: (int32)retval.`,
 	},
 	{
+		ID: "duration", Names: []string{"duration"}, Variable: true, Group: ProbeInfo, Result: types.TUint64,
+		Variants: []string{"uint64 duration"},
+		Doc: `How long the call that returns took, in nanoseconds, in uretprobes of functions: each call is paired with its own
+return, whatever recursion, exceptions or goroutines lie between. Calls that were under way when tracing began are left out,
+predicate and all. uretprobe:./app:handle /duration > 1000000/ { @[func] = hist(duration / 1000); } needs no map of starts.`,
+	},
+	{
 		ID: "reg", Names: []string{"reg"}, Min: 1, Max: 1, Group: ProbeInfo, Result: types.TUint64,
 		Variants: []string{"uint64 reg(const string name)"},
 		Doc: `A register of the CPU at the probe, by name: ax bx cx dx si di bp sp r8 … r15 ip flags cs ss orig_ax on amd64;

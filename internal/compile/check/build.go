@@ -86,7 +86,7 @@ func (b *builder) mapRef(m *mapState, span diag.Span) *Map {
 
 func (b *builder) action(act *action) *Action {
 	b.act = act
-	b.out = &Action{Span: act.probe.Span, Index: act.index, Points: act.points}
+	b.out = &Action{Span: act.probe.Span, Index: act.index, Points: act.points, Entries: act.entries}
 	for _, v := range act.vars {
 		if v.ty.none() {
 			continue // only used where no code is left

@@ -13,6 +13,7 @@ func (b *builder) call(n *node) Expr {
 		return nil // told when its type was looked for
 	}
 	c := &Call{E: E{b.typeOf(n), n.span}, Fn: n.fn}
+	b.out.Timed = b.out.Timed || n.fn.ID == "duration"
 	arg := func(e Expr) { c.Args = append(c.Args, Arg{Expr: e}) }
 	kid := func(i int) *node {
 		if i < len(n.kids) {

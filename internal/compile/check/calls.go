@@ -373,6 +373,19 @@ func (inf *inferrer) checkPlace(n *node) {
 				inf.errorf(n.span, "%s is not known: %s", callName(n), err)
 			}
 		}
+	case "duration":
+		switch p := inf.act.points[0]; {
+		case kind != probe.Uretprobe:
+			inf.errorf(n.span, "duration is that of a call that returns, and only known in uretprobes").
+				Hint("in other probes keep the time yourself: @start[tid] = nsecs")
+		case p.Go == nil:
+		case inf.in.Arch == "arm64":
+			inf.errorf(n.span, "duration is only known on amd64 in Go code")
+		default:
+			if _, err := p.Go.Layout(); err != nil {
+				inf.errorf(n.span, "duration is not known: %s", err)
+			}
+		}
 	case "uaddr":
 		if spaceOf(kind) != types.User {
 			unavailable()

@@ -33,7 +33,9 @@ type action struct {
 	probe  *syntax.Probe
 	points []*probe.Point
 	kind   probe.Kind
-	body   *node // opBlock
+	// entries are where the functions begin that the points return from, if the body asks for durations.
+	entries []*probe.Point
+	body    *node // opBlock
 	pred   *node
 	vars   []*variable
 }
@@ -90,12 +92,42 @@ func (c *checker) addActions(index int, p *syntax.Probe, matches []probe.Match) 
 	}
 	groups := c.group(first, points)
 	if len(groups) == 1 {
+		first.entries = entriesOf(matches, points)
 		c.actions = append(c.actions, first)
 		return
 	}
 	for _, g := range groups {
-		c.actions = append(c.actions, c.lower(index, p, g))
+		act := c.lower(index, p, g)
+		act.entries = entriesOf(matches, g)
+		c.actions = append(c.actions, act)
 	}
+}
+
+// entriesOf are the entries of the functions that points return from.
+func entriesOf(matches []probe.Match, points []*probe.Point) (entries []*probe.Point) {
+	type function struct {
+		path  string
+		start uint64
+	}
+	wanted := map[function]bool{}
+	for _, m := range matches {
+		if len(m.Entries) == 0 {
+			continue
+		}
+		if len(wanted) == 0 {
+			for _, p := range points {
+				wanted[function{p.Path, p.FunctionStart()}] = true
+			}
+		}
+		for _, e := range m.Entries {
+			f := function{e.Path, e.FunctionStart()}
+			if wanted[f] {
+				entries = append(entries, e)
+				delete(wanted, f) // several attach points may name it
+			}
+		}
+	}
+	return entries
 }
 
 // errorf adds an error once.

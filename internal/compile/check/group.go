@@ -46,7 +46,7 @@ func (c *checker) usesOf(act *action) uses {
 			if i, ok := argNumber(n.str); ok {
 				u.argN[i] = true
 			}
-		case is(n, "goid", "goframe"):
+		case is(n, "goid", "goframe", "duration"):
 			u.goLayout = true
 		case is(n, "uaddr"):
 			u.file = true

@@ -10,6 +10,8 @@ type Needs struct {
 	Args   bool // args: from debug information, or the kernel
 	Retval bool // retval, which has a type in some probe kinds
 	Name   bool // probe or func
+	// Duration: the entries of the functions are needed too.
+	Duration bool
 }
 
 // NeedsOf looks through a probe whose macros are expanded.
@@ -25,6 +27,8 @@ func NeedsOf(p *syntax.Probe) Needs {
 			n.Args = true
 		case "retval":
 			n.Retval = true
+		case "duration":
+			n.Duration = true
 		case "probe", "func":
 			n.Name = true
 		}

@@ -24,6 +24,9 @@ type Action struct {
 	Pred   Expr // nil: none
 	Body   *Block
 	Vars   []*Var // all scratch variables of the body, names may repeat (scopes)
+	// Timed: the body asks for the duration of the call. Entries are where the functions that Points return from begin.
+	Timed   bool
+	Entries []*probe.Point
 }
 
 // Map is a map of the script.

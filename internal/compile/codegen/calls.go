@@ -26,6 +26,8 @@ func (g *gen) callScalar(e *check.Call) ir.Reg {
 		return tid
 	case "goid", "goframe":
 		return g.goroutine(e)
+	case "duration":
+		return b.Load(8, g.frame, g.durationSlot)
 	case "uid", "username":
 		return b.Low32(b.Call(asm.FnGetCurrentUidGid))
 	case "gid":

@@ -59,6 +59,8 @@ type Options struct {
 	CPUs         int        // possible CPUs
 	HelperErrors bool       // report each failed read of memory (-k)
 	TimeMap      *check.Map // stands for the clock of time series; nil: the boot clock
+	// Session gives the kernel's functions for sessions, nil if it has none. It is asked only if a script needs it.
+	Session func() *Session
 }
 
 // Class is the type of a BPF program.
@@ -80,6 +82,7 @@ type Program struct {
 	Name      string
 	Class     Class
 	Return    bool // uretprobe, kretprobe
+	Session   bool // runs at the entry as well
 	Sleepable bool
 	Action    *check.Action
 	Insns     asm.Instructions
@@ -150,6 +153,7 @@ const (
 	LostReads                   // memory could not be read
 	LostStacks                  // a stack could not be taken
 	LostLoops                   // a loop ran into the kernel's limit
+	LostCalls                   // too many calls were open to time one more
 )
 
 // refusal is an error for the user, thrown by panic inside this package only.
@@ -177,6 +181,9 @@ type compiler struct {
 	usesPoints bool
 	pointSize  int
 	functions  map[functionKey]uint64 // number of a function's first point
+
+	sessions     *Session // once askedSession
+	askedSession bool
 }
 
 // Compile makes code. Errors are added to diags.
@@ -270,38 +277,56 @@ func classOf(k probe.Kind) (class Class, ret bool) {
 	return Kprobe, false
 }
 
-// action compiles an action once for each class of its points. Without cookies a program that needs to know its point is
-// compiled for each of them.
+// group is points of an action that share a program.
+type group struct {
+	class   Class
+	ret     bool
+	session *Session
+	points  []*probe.Point
+	open    string // timed without a session: the map of calls that are open
+	enters  bool   // the program is that which fills the map
+}
+
+// action compiles an action once for each class of its points.
 func (c *compiler) action(a *check.Action) {
-	type group struct {
-		class  Class
-		ret    bool
-		points []*probe.Point
-	}
 	var groups []*group
 next:
 	for _, p := range a.Points {
-		class, ret := classOf(p.Kind)
-		ret = ret && !p.AtReturn
+		n := group{points: []*probe.Point{p}}
+		n.class, n.ret = classOf(p.Kind)
+		n.ret = n.ret && !p.AtReturn
+		if a.Timed && n.ret {
+			n.session = c.session()
+		}
 		for _, g := range groups {
-			if g.class == class && g.ret == ret && class != Tracepoint {
+			if g.class == n.class && g.ret == n.ret && n.class != Tracepoint {
 				g.points = append(g.points, p)
 				continue next
 			}
 		}
-		groups = append(groups, &group{class, ret, []*probe.Point{p}})
+		groups = append(groups, &n)
 	}
 	for _, g := range groups {
-		first := uint64(len(c.out.Points))
-		prog, knows := c.program(a, g.class, g.ret, g.points, first)
-		if knows && len(g.points) > 1 && !c.cookies(g.class) {
-			for i := range g.points {
-				p, _ := c.program(a, g.class, g.ret, g.points[i:i+1], first+uint64(i))
-				c.add(p)
-			}
-			continue
+		if a.Timed && g.session == nil {
+			g.open = c.entries(a, g.points)
 		}
+		c.compileGroup(a, g)
+	}
+}
+
+// compileGroup compiles one program. Without cookies a program that needs to know its point is compiled for each of them.
+func (c *compiler) compileGroup(a *check.Action, g *group) {
+	first := uint64(len(c.out.Points))
+	prog, knows := c.program(a, g, first)
+	if !knows || len(g.points) == 1 || c.cookies(g.class) {
 		c.add(prog)
+		return
+	}
+	for i := range g.points {
+		one := *g
+		one.points = g.points[i : i+1]
+		p, _ := c.program(a, &one, first+uint64(i))
+		c.add(p)
 	}
 }
 
@@ -327,10 +352,7 @@ func (c *compiler) functionOf(p *probe.Point, n uint64) uint64 {
 	if p.Func == "" {
 		return n
 	}
-	key := functionKey{p.Path, p.Func, p.Start}
-	if p.Start == 0 {
-		key.start = p.Addr - uint64(p.Skip)
-	}
+	key := functionKey{p.Path, p.Func, p.FunctionStart()}
 	first, ok := c.functions[key]
 	if !ok {
 		first = n
@@ -349,18 +371,22 @@ func (c *compiler) add(p *Program) {
 }
 
 // program compiles one program. knows says whether the code asks which of several points was hit.
-func (c *compiler) program(a *check.Action, class Class, ret bool, points []*probe.Point, firstCookie uint64) (*Program, bool) {
+func (c *compiler) program(a *check.Action, of *group, firstCookie uint64) (prog *Program, knows bool) {
 	name := fmt.Sprintf("p%d", len(c.out.Programs))
 	mark := c.mark()
 	for n := 0; ; n++ {
 		g := &gen{
-			c: c, act: a, class: class, ret: ret, points: points, firstCookie: firstCookie,
+			c: c, act: a, class: of.class, ret: of.ret, session: of.session, points: of.points, open: of.open, firstCookie: firstCookie,
 			room: stackUses[n], vars: map[*check.Var]*variable{}, reads: -1,
 		}
-		g.sleepable = class == Uprobe && c.opts.Features.Has(Sleepable)
+		g.sleepable = of.class == Uprobe && c.opts.Features.Has(Sleepable)
 		g.p, g.main = ir.New(name)
 		g.b = g.main
-		g.body()
+		if of.enters {
+			g.enter()
+		} else {
+			g.body()
+		}
 		insns, err := g.p.Assemble()
 		var full *ir.FrameError
 		if errors.As(err, &full) && n+1 < len(stackUses) {
@@ -370,7 +396,10 @@ func (c *compiler) program(a *check.Action, class Class, ret bool, points []*pro
 		if err != nil {
 			refuse(a.Span, "this action is too big: %v", err)
 		}
-		return &Program{Name: name, Class: class, Return: ret, Sleepable: g.sleepable, Action: a, Insns: insns, IR: g.p, Points: points, Cookied: g.asksCookie}, g.knowsPoint
+		return &Program{
+			Name: name, Class: of.class, Return: of.ret, Session: of.session != nil, Sleepable: g.sleepable, Action: a, Insns: insns,
+			IR: g.p, Points: of.points, Cookied: g.asksCookie,
+		}, g.knowsPoint
 	}
 }
 

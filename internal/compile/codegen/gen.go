@@ -16,6 +16,8 @@ type gen struct {
 	class       Class
 	ret         bool
 	sleepable   bool
+	session     *Session // the program runs at both ends of a call
+	open        string   // the map of calls that are open, for durations without a session
 	room        stackUse
 	points      []*probe.Point
 	firstCookie uint64
@@ -33,6 +35,8 @@ type gen struct {
 	shared                               map[*check.Var]bool // variables that live in memory, since functions besides main use them
 	framed                               bool                // main has slots for callbacks
 	ctxSlot, bufSlot, leaveSlot, retSlot int
+
+	durationSlot int // of timed actions
 
 	vars      map[*check.Var]*variable
 	top, most int // bytes of scratch in use, and at most
@@ -84,6 +88,9 @@ func (g *gen) body() {
 		b.IfImm(ir.NE, b.Load(8, b.MapValue(ControlName, ControlStop), 0), 0, quit)
 	}
 	g.filter(quit)
+	if g.act.Timed {
+		g.timed(quit)
+	}
 	start := b.Len()
 	for _, v := range g.act.Vars {
 		g.declare(v)

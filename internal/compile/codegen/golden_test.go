@@ -23,6 +23,8 @@ type construct struct {
 	vars []*check.Var
 	pred check.Expr
 	body []check.Stmt
+	// timed: the body asks for durations; session: of a kernel that runs programs at both ends of a call.
+	timed, session bool
 }
 
 func constructs() []construct {
@@ -92,6 +94,8 @@ func constructs() []construct {
 		{name: "printf", kind: probe.Uprobe, body: one(t.print(arg(0), t.cast(arg(1), types.TInt32)))},
 		{name: "printf-text", kind: probe.Uprobe, body: one(t.print(t.call("str", types.StringOf(64), user(0, types.TInt8))))},
 		{name: "buffer", kind: probe.Uprobe, body: one(t.print(t.call("buf", types.BufferOf(60), user(0, types.TUint8), arg(1))))},
+		{name: "duration-session", kind: probe.Uretprobe, timed: true, session: true, maps: []*check.Map{scalar}, body: one(&check.SetMap{Map: scalar, Value: t.cast(t.call("duration", u64), i64)})},
+		{name: "duration-map", kind: probe.Uretprobe, timed: true, maps: []*check.Map{scalar}, body: one(&check.SetMap{Map: scalar, Value: t.cast(t.call("duration", u64), i64)})},
 		{name: "stack", kind: probe.Uprobe, body: one(t.print(t.call("ustack", types.StackType(types.UStack, 10, 0))))},
 		{name: "exit", body: []check.Stmt{t.do(t.call("exit", types.TNone)), t.jump("return")}},
 		{name: "while", vars: vars, body: one(&check.While{Cond: t.binary(t.ref(x), "<", t.num(10, i64)), Body: t.block(
@@ -120,12 +124,21 @@ func TestGolden(t *testing.T) {
 			}
 			prog := tree{}.program(points(c.kind, 1), c.maps, c.vars, body...)
 			prog.Actions[0].Pred = c.pred
-			out, err := compile(prog, codegen.Options{Features: codegen.All, Arch: types.AMD64, CPUs: 2})
+			opts := codegen.Options{Features: codegen.All, Arch: types.AMD64, CPUs: 2}
+			if c.timed {
+				prog.Actions[0].Timed, prog.Actions[0].Entries = true, points(probe.Uprobe, 1)
+			}
+			if c.session {
+				opts.Session = func() *codegen.Session { return &codegen.Session{IsReturn: 1, Cookie: 2} }
+			}
+			out, err := compile(prog, opts)
 			if err != nil {
 				t.Fatal(err)
 			}
 			var got strings.Builder
-			out.Programs[0].IR.Dump(&got)
+			for _, p := range out.Programs {
+				p.IR.Dump(&got)
+			}
 			file := filepath.Join("testdata", "ir", c.name+".txt")
 			if *update {
 				if err := os.WriteFile(file, []byte(got.String()), 0o644); err != nil {

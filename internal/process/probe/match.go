@@ -24,6 +24,8 @@ type matcher struct {
 	listing bool // for -l: patterns stay patterns
 	iters   int  // iter attach points of the probe
 
+	begins   []*Point // of the attach point's functions
+
 	filtered bool // the probe has points that are filtered out
 
 	kernelFuncs *kernelFunctions
@@ -168,6 +170,7 @@ func (m *matcher) probe(p *syntax.Probe) []Match {
 			continue // behind a trailing comma
 		}
 		for _, s := range m.specs(ap) {
+			m.begins = nil
 			got := m.spec(s)
 			if i == 0 && p.Name != "" {
 				for _, pt := range got {
@@ -176,7 +179,7 @@ func (m *matcher) probe(p *syntax.Probe) []Match {
 			}
 			points += len(got)
 			m.count += countNames(got)
-			matches = append(matches, Match{Spec: ap, Points: got})
+			matches = append(matches, Match{Spec: ap, Points: got, Entries: m.begins})
 		}
 	}
 	if points == 0 && m.diags.Errors() == failed && !m.filtered {

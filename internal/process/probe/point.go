@@ -74,6 +74,14 @@ type Point struct {
 	Scope *Scope
 }
 
+// FunctionStart is the address of the first instruction of the function that the point is the entry of or returns from.
+func (p *Point) FunctionStart() uint64 {
+	if p.Start != 0 {
+		return p.Start
+	}
+	return p.Addr - uint64(p.Skip)
+}
+
 // Scope is what a script can see at a point besides the CPU's registers. Points with equal scopes share a program.
 type Scope struct {
 	Args      []Var         // by name: `args.x`
@@ -97,6 +105,8 @@ type Var struct {
 type Match struct {
 	Spec   *syntax.AttachPoint
 	Points []*Point
+	// Entries, where Options.Entries asks for them, are the entries of the functions that Points are the returns of.
+	Entries []*Point
 }
 
 // Options of matching.
@@ -111,6 +121,8 @@ type Options struct {
 	// Names tells whether the names of an attach point's points are seen (by the builtins probe and func); nil: always.
 	// Where not, names that a pattern found stay mangled.
 	Names func(*syntax.AttachPoint) bool
+	// Entries tells whether return probes need the entries of their functions as well; nil: never.
+	Entries func(*syntax.AttachPoint) bool
 	// OutOfLine leaves inlined copies of functions out.
 	OutOfLine bool
 	// Declared asks List for functions' declarations.

@@ -265,8 +265,10 @@ func (m *matcher) functions(s *spec, b *binary, q *objfile.Query) ([]*Point, err
 			name = s.fn // as it was asked for
 		}
 		full := uprobeName(s, b, name)
+		before := len(points)
 		if s.kind.kind == Uretprobe && b.obj.IsGo() {
 			points = append(points, m.goReturns(s, b, q, fn, full, shown)...)
+			m.entry(s, b, fn, shown, sites[i], len(points) > before)
 			continue
 		}
 		if p := m.function(s, b, q, fn, full, shown, sites[i]); p != nil {
@@ -276,12 +278,24 @@ func (m *matcher) functions(s *spec, b *binary, q *objfile.Query) ([]*Point, err
 			}
 			if p.Kind == Uretprobe {
 				points = append(points, m.exitPoints(s, b, fn, p)...)
+				m.entry(s, b, fn, shown, sites[i], len(points) > before)
 				continue
 			}
 			points = append(points, p)
 		}
 	}
 	return onePerSite(m.copies(s, b, q, all, points)), nil
+}
+
+// entry notes the entry of a function whose returns are probed, if that is asked for.
+func (m *matcher) entry(s *spec, b *binary, fn *objfile.Func, shown string, site int, returns bool) {
+	if !returns || site < 0 || m.opts.Entries == nil || !m.opts.Entries(s.ap) {
+		return
+	}
+	p := &Point{Kind: Uprobe, Path: b.path, PID: m.pid(), Func: shown, Go: b.goCode(fn.Addr), Entry: true, Skip: site}
+	if m.place(p, b, fn.Addr+uint64(site)) != nil {
+		m.begins = append(m.begins, p)
+	}
 }
 
 // onePerSite drops points at a place that another point has already: a script's action runs once for a hit.
@@ -460,6 +474,9 @@ func (m *matcher) matchPlace(s *spec, b *binary) []*Point {
 	p.Entry = start == s.addr
 	if p = m.insidePoint(s, b, p, s.addr, refuse); p == nil {
 		return nil
+	}
+	if p.Kind == Uretprobe {
+		m.entry(s, b, &objfile.Func{Symbol: objfile.Symbol{Addr: s.addr}}, p.Func, p.Skip, true)
 	}
 	return []*Point{p}
 }

@@ -1,6 +1,7 @@
 package recipe
 
 import (
+	"slices"
 	"strings"
 
 	"trocar/internal/script/diag"
@@ -78,20 +79,66 @@ func Latency(fns []Function, o Options, diags *diag.List) Script {
 		diags.Errorf(diag.Span{}, "--if: the result is not known when a call begins, which is where it is looked at")
 		return s.done()
 	}
-	s.line("let @open = hash(%d);", mostOpen)
-	timed := 0
+	var direct, paired []*Function
+	called := true // one probe does for all, func names them
 	for i := range fns {
 		fn := &fns[i]
-		if len(fn.Returns) == 0 || fn.EntryKey == "" {
-			why := fn.NoReturn
-			if why == "" {
-				why = "where its frame lies is not known"
-			}
-			s.notice(fn, "left out: %s", why)
-			continue
+		switch {
+		case len(fn.Returns) == 0:
+			s.notice(fn, "left out: %s", fn.NoReturn)
+		case s.cond == nil && returnsSeen(fn):
+			direct = append(direct, fn)
+			called = called && fn.Called
+		case fn.EntryKey == "":
+			s.notice(fn, "left out: where its frame lies is not known")
+		default:
+			paired = append(paired, fn)
 		}
-		timed++
-		name := quoted(fn.Name) // func is another value at the return
+	}
+	if len(direct)+len(paired) == 0 {
+		diags.Errorf(diag.Span{}, "no return of these functions can be probed")
+		for i := range s.notices {
+			diags.All[len(diags.All)-1].Note(diag.Span{}, "%s", s.notices[i].String())
+		}
+	}
+	s.paired(paired)
+	if called && len(paired) == 0 && len(direct) > 0 {
+		var returns []string
+		for _, fn := range direct {
+			returns = append(returns, fn.Returns...)
+		}
+		s.timedProbe(returns, "func")
+	} else {
+		for _, fn := range direct {
+			s.timedProbe(fn.Returns, quoted(fn.Name))
+		}
+	}
+	s.timer()
+	if len(paired) > 0 {
+		s.line("\nend { clear(@open); }")
+	}
+	return s.done()
+}
+
+// returnsSeen tells whether the builtin duration times a function: its returns are return probes.
+func returnsSeen(fn *Function) bool {
+	return !slices.ContainsFunc(fn.Returns, func(p string) bool { return !strings.HasPrefix(p, "uretprobe:") })
+}
+
+func (s *script) timedProbe(returns []string, key string) {
+	s.points(returns)
+	s.line("{\n  @microseconds[%s] = hist(duration / 1000);\n}", key)
+}
+
+// paired times functions by a map of the calls that are open: those that call themselves deeper than the kernel keeps
+// returns, and calls that a condition at their begin chooses.
+func (s *script) paired(fns []*Function) {
+	if len(fns) == 0 {
+		return
+	}
+	s.line("let @open = hash(%d);", mostOpen)
+	for _, fn := range fns {
+		name := quoted(fn.Name)
 		set := "@open[" + fn.EntryKey + ", " + name + "]"
 		s.line("\nuprobe:%s\n{", fn.Point)
 		if s.cond != nil {
@@ -105,13 +152,4 @@ func Latency(fns []Function, o Options, diags *diag.List) Script {
 		s.line("{\n  $key = (%s, %s);", fn.ReturnKey, name)
 		s.line("  if (has_key(@open, $key)) {\n    @microseconds[%s] = hist((uint64)((int64)nsecs - @open[$key]) / 1000);\n    _ = delete(@open, $key);\n  }\n}", name)
 	}
-	if timed == 0 {
-		diags.Errorf(diag.Span{}, "no return of these functions can be probed")
-		for i := range s.notices {
-			diags.All[len(diags.All)-1].Note(diag.Span{}, "%s", s.notices[i].String())
-		}
-	}
-	s.timer()
-	s.line("\nend { clear(@open); }")
-	return s.done()
 }

@@ -302,7 +302,9 @@ func (c *call) kept() (parts []part) {
 
 // points writes the attach points of a probe.
 func (s *script) points(list []string) {
-	s.line("")
+	if s.b.Len() > 0 {
+		s.line("")
+	}
 	for i, p := range list {
 		comma := ""
 		if i < len(list)-1 {

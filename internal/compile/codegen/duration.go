@@ -1,0 +1,133 @@
+package codegen
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+
+	"trocar/internal/compile/check"
+	"trocar/internal/compile/ir"
+	"trocar/internal/process/probe"
+)
+
+// The duration of a call is known where it returns, if its begin was kept. Kernels from 6.13 on run one program at both
+// ends of a call and keep eight bytes in between (a session): no map, and the pairing is the kernel's own. Elsewhere, and
+// where the instructions that return are probed themselves, a program at the entry puts the time into a map. Its key is
+// what tells a call from all others that are open: thread or goroutine, the place of the frame, and the function, since
+// one that ends in a jump to another leaves both in one frame.
+
+// Session are the kernel's functions for programs that run at both ends of a call, by the ids of its type information.
+type Session struct{ IsReturn, Cookie int32 }
+
+// mostOpen is how many calls may be open at once.
+const mostOpen = 16384
+
+// Offsets in the key of an open call.
+const (
+	openThread   = 0 // or goroutine
+	openFrame    = 8
+	openFunction = 16
+	openKeySize  = 24
+)
+
+// session tells whether a program can run at both ends of the calls that points return from.
+func (c *compiler) session() *Session {
+	if c.opts.Session == nil {
+		return nil
+	}
+	if !c.askedSession {
+		c.askedSession = true
+		c.sessions = c.opts.Session()
+	}
+	return c.sessions
+}
+
+// entries makes the programs that keep when calls began, for points of a timed action that run in no session, and gives
+// the name of the map.
+func (c *compiler) entries(a *check.Action, points []*probe.Point) string {
+	wanted := map[functionKey]bool{}
+	for _, p := range points {
+		wanted[functionKey{p.Path, p.Func, p.FunctionStart()}] = true
+	}
+	entries := slices.DeleteFunc(slices.Clone(a.Entries), func(p *probe.Point) bool {
+		return !wanted[functionKey{p.Path, p.Func, p.FunctionStart()}]
+	})
+	name := fmt.Sprintf("open%d", len(c.out.Programs))
+	c.out.Maps = append(c.out.Maps, &ebpf.MapSpec{Name: name, Type: ebpf.Hash, KeySize: openKeySize, ValueSize: 8, MaxEntries: mostOpen})
+	if len(entries) > 0 {
+		c.compileGroup(a, &group{class: Uprobe, points: entries, open: name, enters: true})
+	}
+	return name
+}
+
+// enter is the program at the entries of timed functions.
+func (g *gen) enter() {
+	b := g.b
+	g.frame, g.ctx, g.buf = ir.FP, b.Copy(b.Param(0)), b.Reg()
+	quit := b.Label()
+	g.filter(quit)
+	now := b.Slot(8)
+	key := g.openCall()
+	b.Store(8, ir.FP, now, b.Call(asm.FnKtimeGetNs))
+	res := b.Call(asm.FnMapUpdateElem, ir.M(g.open), ir.A(ir.FP, key), ir.A(ir.FP, now), ir.I(0))
+	b.IfImm(ir.EQ, res, 0, quit)
+	g.count(g.c.loss(Loss{Kind: LostCalls, Span: g.act.Span, Action: g.act.Index}))
+	b.Bind(quit)
+	b.Exit(0)
+}
+
+// openCall makes the key of the call that begins or ends here, in a slot of the stack.
+func (g *gen) openCall() int {
+	b := g.b
+	key := b.Slot(openKeySize)
+	p := g.points[0]
+	if p.Go != nil {
+		l, err := p.Go.Layout()
+		if err != nil {
+			refuse(g.act.Span, "duration is not known: %s", err)
+		}
+		id, frame := g.goCall(l, g.act.Span)
+		b.Store(8, ir.FP, key+openThread, id)
+		b.Store(8, ir.FP, key+openFrame, frame)
+	} else {
+		_, tid := g.pidTgid()
+		b.Store(8, ir.FP, key+openThread, tid)
+		sp := b.Copy(g.register(g.c.opts.Arch.SP))
+		if g.ret && g.c.opts.Arch.RetOnStack {
+			b.ApplyImm(ir.Sub, sp, 8) // the return address has been taken off
+		}
+		b.Store(8, ir.FP, key+openFrame, sp)
+	}
+	b.Store(8, ir.FP, key+openFunction, g.functionPoint())
+	return key
+}
+
+// timed goes to quit at the entry, and at the return of a call whose begin was not seen; where it goes on, the duration is
+// in its slot.
+func (g *gen) timed(quit ir.Label) {
+	b := g.b
+	g.durationSlot = b.Slot(8)
+	var start ir.Reg
+	if s := g.session; s != nil {
+		b.Comment("both ends of a call")
+		returns := b.Label()
+		// From 7.0 on both functions take the context, before they take nothing.
+		isReturn := b.OpImm(ir.And, b.Kfunc(s.IsReturn, ir.R(g.ctx)), 1)
+		cookie := b.Kfunc(s.Cookie, ir.R(g.ctx))
+		b.IfImm(ir.NE, isReturn, 0, returns)
+		b.Store(8, cookie, 0, b.Call(asm.FnKtimeGetNs))
+		b.Jump(quit)
+		b.Bind(returns)
+		start = b.Load(8, cookie, 0)
+	} else {
+		b.Comment("the call's begin")
+		key := g.openCall()
+		p := b.Call(asm.FnMapLookupElem, ir.M(g.open), ir.A(ir.FP, key))
+		b.IfImm(ir.EQ, p, 0, quit)
+		start = b.Load(8, p, 0)
+		b.Do(asm.FnMapDeleteElem, ir.M(g.open), ir.A(ir.FP, key))
+	}
+	b.Store(8, ir.FP, g.durationSlot, b.Op(ir.Sub, b.Call(asm.FnKtimeGetNs), start))
+}
