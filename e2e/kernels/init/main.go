@@ -35,7 +35,7 @@ func main() {
 		args, _ := os.ReadFile(test + ".args")
 		// A process of its own: the first one is special to the kernel (signals, namespaces).
 		c := exec.Command(test, strings.Fields(string(args))...)
-		c.Dir = "/tmp"
+		c.Dir = "/" // where testdata is
 		c.Env = []string{"PATH=/bin", "HOME=/tmp", "TROCAR_REQUIRE_ROOT=1", "TROCAR_FIXTURES=/fixtures"}
 		c.Stdout, c.Stderr = os.Stdout, os.Stdout
 		start := time.Now()

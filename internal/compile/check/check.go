@@ -36,8 +36,8 @@ type action struct {
 	// entries are where the functions begin that the points return from, if the body asks for durations.
 	entries []*probe.Point
 	body    *node // opBlock
-	pred   *node
-	vars   []*variable
+	pred    *node
+	vars    []*variable
 }
 
 // Check makes the typed program of a script. matches holds, for each of the file's probes, what its attach points matched

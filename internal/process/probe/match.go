@@ -24,7 +24,7 @@ type matcher struct {
 	listing bool // for -l: patterns stay patterns
 	iters   int  // iter attach points of the probe
 
-	begins   []*Point // of the attach point's functions
+	begins []*Point // of the attach point's functions
 
 	filtered bool // the probe has points that are filtered out
 
