@@ -31,37 +31,39 @@ type Listed struct {
 	Line, Copies      int
 }
 
-// List lists probe points, or types of the kernel for a pattern like "struct task_struct". An error is a *CompileError.
-func List(o ListOptions) ([]Listed, error) {
+// List calls yield with probe points, or types of the kernel for a pattern like "struct task_struct". An error is a
+// *CompileError.
+func List(o ListOptions, yield func(Listed)) error {
 	opts := probe.Options{Declared: o.Declarations, PID: o.PID, Unsafe: o.Unsafe, Demangle: true, DebugDirs: o.DebugDirs}
 	var kernel kernelTypes
 	defer kernel.close()
 	opts.Prototype = kernel.prototype
-	var entries []probe.Entry
+	entry := func(e probe.Entry) {
+		l := Listed{Name: e.Name, Params: e.Params}
+		if d := e.Declared; d != nil {
+			l.Declaration, l.File, l.Line, l.Copies = d.Text, d.File, d.Line, d.Copies
+		}
+		yield(l)
+	}
 	var diags diag.List
 	if isTypePattern(o.Pattern) {
 		out, diags := listTypes(o.Pattern, o.Verbose)
-		return out, listError(&diags)
+		for _, l := range out {
+			yield(l)
+		}
+		return listError(&diags)
 	}
 	if o.Script != "" {
 		p := &Program{opts: Options{Script: o.Script, ScriptName: o.Name, Params: o.Params}}
 		file, err := p.parse(&diags)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		entries, diags = probe.ListScript(file.Probes, o.Verbose, opts)
+		diags = probe.ListScript(file.Probes, o.Verbose, opts, entry)
 	} else {
-		entries, diags = probe.List(o.Pattern, o.Verbose, opts)
+		diags = probe.List(o.Pattern, o.Verbose, opts, entry)
 	}
-	var out []Listed
-	for _, e := range entries {
-		l := Listed{Name: e.Name, Params: e.Params}
-		if d := e.Declared; d != nil {
-			l.Declaration, l.File, l.Line, l.Copies = d.Text, d.File, d.Line, d.Copies
-		}
-		out = append(out, l)
-	}
-	return out, listError(&diags)
+	return listError(&diags)
 }
 
 func listError(diags *diag.List) error {

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Builds a C++ program with some 200 MB of debug info, for measuring: build.sh OUT [UNITS] [CXX [FLAGS…]].
+# Builds a C++ program of some 200 MB, nearly all of it debug info, for measuring: build.sh OUT [UNITS] [CXX [FLAGS…]].
 # One unit that instantiates a wide part of the standard library for its own types is compiled; the others are copies of
 # its object file with other names in it (of the same length, so that nothing moves).
 set -eu
 out=$1
-units=${2:-48}
+units=${2:-21}
 cxx=${3:-g++}
 [ $# -ge 3 ] && shift 3 || shift $#
 flags=${*:--O1 -g}

@@ -9,6 +9,8 @@ import (
 // attrSpec is one attribute of an abbreviation.
 type attrSpec struct {
 	attr, form uint16
+	at         int16 // where it begins among the attributes; -1 if that isn't always the same
+	step       int32 // how to step over it
 	implicit   int64 // the value, for DW_FORM_implicit_const
 }
 
@@ -34,7 +36,8 @@ type abbrev struct {
 	tag      uint16
 	has      has
 	children bool
-	fixed    int32 // size of all attributes together if that is always the same and there is no DW_AT_sibling, else -1
+	fixed    int32  // size of all attributes together if that is always the same and there is no DW_AT_sibling, else -1
+	some     uint64 // a bit for each attribute, by the lowest six bits of its number
 	attrs    []attrSpec
 	skip     []int32 // how to step over the attributes: a number of bytes, or one of the steps below
 }
@@ -170,6 +173,7 @@ func (t *abbrevTable) parse(section []byte, off uint64, f format, last uint64) e
 		ab.tag = uint16(tag)
 		ab.children = r.u8() != 0
 		run := int32(0)
+		at := int16(0)
 		n := 0
 		for {
 			attr, form := r.uleb(), r.uleb()
@@ -183,12 +187,18 @@ func (t *abbrevTable) parse(section []byte, off uint64, f format, last uint64) e
 			if s.form == formImplicitConst {
 				s.implicit = r.sleb()
 			}
-			t.attrs = append(t.attrs, s)
 			ab.note(s)
 			step, ok := f.stepOf(s.form)
 			if !ok {
 				return fmt.Errorf("attribute with the unknown form %#x", form)
 			}
+			s.at, s.step = at, step
+			if step < 0 || at < 0 {
+				at = -1
+			} else {
+				at += int16(step) // 255 attributes of 16 bytes at most
+			}
+			t.attrs = append(t.attrs, s)
 			if s.attr == atSibling {
 				if sib, ok := siblingStep(s.form); ok {
 					step = sib
@@ -235,7 +245,11 @@ func (t *abbrevTable) parse(section []byte, off uint64, f format, last uint64) e
 	return nil
 }
 
+// mayHave tells quickly of most attributes that entries don't have them.
+func (ab *abbrev) mayHave(attr uint16) bool { return ab.some&(1<<(attr&63)) != 0 }
+
 func (ab *abbrev) note(s attrSpec) {
+	ab.some |= 1 << (s.attr & 63)
 	switch s.attr {
 	case atLowPC, atRanges:
 		ab.has |= hasPC

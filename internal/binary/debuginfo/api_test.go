@@ -12,6 +12,7 @@ import (
 
 // TestPrototypes writes functions as their languages do.
 func TestPrototypes(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ command, name, want string }{
 		{plainO0, "many", "int many(int a, long int b, char c, short int d, const char *e, struct list *f, int g, pair_t h)"},
 		{plainO0, "sum", "long int sum(const struct shapes *s, int n, ...)"},
@@ -41,6 +42,7 @@ func TestPrototypes(t *testing.T) {
 
 // TestNames finds functions by all the names that mean them.
 func TestNames(t *testing.T) {
+	t.Parallel()
 	in := open(t, build(t, bookO0))
 	count, err := in.FunctionsNamed("ns::Book::count")
 	if err != nil || len(count) != 1 {
@@ -75,6 +77,7 @@ func TestNames(t *testing.T) {
 
 // TestLatePlaces has parameters of unoptimized code in the frame only behind the prologue.
 func TestLatePlaces(t *testing.T) {
+	t.Parallel()
 	for _, command := range []string{plainO0, clangO0} {
 		in := open(t, build(t, command))
 		fns, err := in.FunctionsNamed("many")
@@ -106,6 +109,7 @@ func TestLatePlaces(t *testing.T) {
 
 // TestForms reads what a language means by a layout.
 func TestForms(t *testing.T) {
+	t.Parallel()
 	in := open(t, build(t, goProgram))
 	main, err := in.TypeNamed("main.T", nil)
 	if err != nil {
@@ -169,6 +173,7 @@ func TestForms(t *testing.T) {
 
 // TestShapes reads every shape of C's types.
 func TestShapes(t *testing.T) {
+	t.Parallel()
 	for _, command := range []string{plainO0, plainO2v2, clangO0} {
 		in := open(t, build(t, command))
 		s, err := in.TypeNamed("struct shapes", nil)

@@ -101,6 +101,7 @@ func everyKind() *btfMaker {
 }
 
 func TestBTFKinds(t *testing.T) {
+	t.Parallel()
 	b := everyKind().open(t)
 	field := func(typ, name string) types.Field {
 		t.Helper()
@@ -170,6 +171,7 @@ func TestBTFKinds(t *testing.T) {
 
 // TestBTFDamaged gives what no compiler writes: nothing of it may be taken for sound, nor harm.
 func TestBTFDamaged(t *testing.T) {
+	t.Parallel()
 	m := &btfMaker{}
 	i := m.add("int", btfInt, 0, false, 4, 1<<24|32)
 	m.structure("self", 8, m.text("me"), m.count+1, 0)
@@ -216,6 +218,7 @@ func TestBTFDamaged(t *testing.T) {
 }
 
 func TestBTFOpen(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	write := func(data []byte) string {
 		path := filepath.Join(dir, "types")

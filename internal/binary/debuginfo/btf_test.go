@@ -23,6 +23,7 @@ func kernelTypes(t testing.TB) *BTF {
 
 // TestBTFWitness compares every type of the running kernel with what cilium/ebpf reads.
 func TestBTFWitness(t *testing.T) {
+	t.Parallel()
 	b := kernelTypes(t)
 	file, err := os.Open(KernelBTF)
 	if err != nil {
@@ -161,6 +162,7 @@ func (w *btfWitness) members(at string, got *types.Type, want []btf.Member, dept
 }
 
 func TestBTFType(t *testing.T) {
+	t.Parallel()
 	b := kernelTypes(t)
 	for _, tt := range []struct {
 		name string
@@ -195,6 +197,7 @@ func TestBTFType(t *testing.T) {
 }
 
 func TestBTFTask(t *testing.T) {
+	t.Parallel()
 	b := kernelTypes(t)
 	task := b.Type("struct task_struct")
 	if task == nil {
@@ -242,6 +245,7 @@ func TestBTFTask(t *testing.T) {
 }
 
 func TestBTFEnumerator(t *testing.T) {
+	t.Parallel()
 	b := kernelTypes(t)
 	e, v, ok := b.Enumerator("PIDTYPE_SID")
 	if !ok || v != 3 || e.Name != "enum pid_type" {
@@ -255,6 +259,7 @@ func TestBTFEnumerator(t *testing.T) {
 }
 
 func TestBTFFunc(t *testing.T) {
+	t.Parallel()
 	b := kernelTypes(t)
 	show := func(p Prototype) string {
 		var parts []string
@@ -293,6 +298,7 @@ func TestBTFFunc(t *testing.T) {
 }
 
 func TestBTFTags(t *testing.T) {
+	t.Parallel()
 	b := kernelTypes(t)
 	seen := map[string]bool{}
 	for _, name := range b.Tags() {
@@ -310,6 +316,7 @@ func TestBTFTags(t *testing.T) {
 
 // TestBTFSearch holds names found by hash against names found by walking.
 func TestBTFSearch(t *testing.T) {
+	t.Parallel()
 	b := kernelTypes(t)
 	kinds := uint32(1<<btfStruct | 1<<btfUnion | 1<<btfEnum | 1<<btfTypedef | 1<<btfFunc)
 	b.index()

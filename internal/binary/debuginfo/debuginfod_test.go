@@ -46,6 +46,7 @@ func fetchWith(t *testing.T, program, urls string, more ...string) (*Info, error
 }
 
 func TestDebuginfodAnswers(t *testing.T) {
+	t.Parallel()
 	program, debug, id := stripped(t)
 	asked := 0
 	serve := func(h http.HandlerFunc) string {
@@ -135,6 +136,7 @@ func TestDebuginfodAnswers(t *testing.T) {
 
 // TestDebuginfodServer asks Debian's debuginfod on loopback.
 func TestDebuginfodServer(t *testing.T) {
+	t.Parallel()
 	need(t, "debuginfod")
 	program, debug, _ := stripped(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -16,20 +16,45 @@ func (v value) isBlock() bool {
 	return false
 }
 
+// reference is where a value leads to, apart from the unit it is in.
+type reference struct {
+	form uint16
+	u    uint64
+}
+
+func (v value) reference() reference {
+	r := reference{v.form, v.u}
+	if v.inUnit() {
+		r.form = formRef4
+	}
+	return r
+}
+
+func (r reference) value() value { return value{form: r.form, u: r.u} }
+
+// inUnit tells a reference to an entry of the same unit.
+func (v value) inUnit() bool {
+	switch v.form {
+	case formRef1, formRef2, formRef4, formRef8, formRefUdata:
+		return true
+	}
+	return false
+}
+
 // signed is the number as a signed one. Only DW_FORM_sdata and DW_FORM_implicit_const say so themselves.
 func (v value) signed() int64 { return int64(v.u) }
 
-// die is a debugging information entry.
+// die is a debugging information entry. Its attributes are read when they are asked for.
 type die struct {
 	u        *unit
+	table    *abbrevTable
+	ab       *abbrev // nil: no entry has been read
 	off      int
+	attrs    int // where its attributes begin
 	next     int // after the attributes: the first child, or the entry after it
 	sibling  int // the entry after all children, 0 if not told
 	tag      uint16
 	children bool
-	vals     []value
-	table    *abbrevTable
-	buf      [12]value // of vals, for most entries
 
 	up      *die // see origin
 	upKnown bool
@@ -37,36 +62,27 @@ type die struct {
 
 // read reads the entry at off, using d's memory. It is false at a null entry and where nothing can be read.
 func (d *die) read(u *unit, t *abbrevTable, off int) bool {
-	r := reader{b: u.b, pos: off}
+	*d = die{u: u, table: t, off: off}
 	if off < u.first || off >= u.end {
 		return false
 	}
-	code := r.uleb()
-	if d.vals == nil {
-		d.vals = d.buf[:0]
-	}
-	d.u, d.off, d.table, d.vals, d.sibling, d.up, d.upKnown = u, off, t, d.vals[:0], 0, nil, false
-	if code == 0 || r.bad {
-		d.next = r.pos
-		return false
-	}
-	ab := t.find(code)
+	w := walker{u: u, t: t, pos: off}
+	ab := w.next()
+	d.next = w.pos
 	if ab == nil {
 		return false
 	}
-	d.tag, d.children = ab.tag, ab.children
-	for _, s := range ab.attrs {
-		v := value{attr: s.attr, form: s.form}
-		r.value(u, &v, s.implicit)
-		d.vals = append(d.vals, v)
-		if s.attr == atSibling {
-			if v.u > uint64(off) && v.u <= uint64(u.end) {
-				d.sibling = int(v.u)
-			}
-		}
+	d.at(&w, ab)
+	return true
+}
+
+// at sets d to the entry that a walker has come to, which is no null entry.
+func (d *die) at(w *walker, ab *abbrev) *die {
+	*d = die{
+		u: w.u, table: w.t, ab: ab, off: w.off, attrs: w.attrs, next: w.pos, sibling: w.sibling,
+		tag: ab.tag, children: ab.children,
 	}
-	d.next = r.pos
-	return !r.bad
+	return d
 }
 
 // value reads an attribute's value.
@@ -137,12 +153,44 @@ func (r *reader) value(u *unit, v *value, implicit int64) {
 
 // get returns an attribute.
 func (d *die) get(attr uint16) (value, bool) {
-	for _, v := range d.vals {
-		if v.attr == attr {
-			return v, true
+	if d.ab == nil || !d.ab.mayHave(attr) {
+		return value{}, false
+	}
+	for i := range d.ab.attrs {
+		if d.ab.attrs[i].attr == attr {
+			return d.value(i)
 		}
 	}
 	return value{}, false
+}
+
+// value reads the attribute of an index among those of the abbreviation.
+func (d *die) value(i int) (value, bool) {
+	attrs := d.ab.attrs
+	from := i
+	for attrs[from].at < 0 {
+		from--
+	}
+	r := reader{b: d.u.b, pos: d.attrs + int(attrs[from].at)}
+	for ; from < i; from++ {
+		r.step(attrs[from].step, d.u.format)
+	}
+	s := &attrs[i]
+	v := value{attr: s.attr, form: s.form}
+	r.value(d.u, &v, s.implicit)
+	return v, !r.bad
+}
+
+// each calls yield with all attributes.
+func (d *die) each(yield func(value)) {
+	if d.ab == nil {
+		return
+	}
+	for i := range d.ab.attrs {
+		if v, ok := d.value(i); ok {
+			yield(v)
+		}
+	}
 }
 
 // flag tells whether a flag is set.
@@ -184,9 +232,10 @@ func (u *unit) at(off uint64) (*die, bool) {
 
 // ref returns the entry that a reference leads to.
 func (u *unit) ref(v value) (*die, bool) {
-	switch v.form {
-	case formRef1, formRef2, formRef4, formRef8, formRefUdata:
+	if v.inUnit() {
 		return u.at(v.u)
+	}
+	switch v.form {
 	case formRefAddr:
 		if u.pkg != nil { // no unit of a .dwp refers to another
 			return nil, false
@@ -244,15 +293,23 @@ func (d *die) inherited(attr uint16) (value, *die, bool) {
 func (d *die) origin() *die {
 	if !d.upKnown {
 		d.upKnown = true
-		o, ok := d.refOf(atAbstractOrigin)
-		if !ok {
-			o, ok = d.refOf(atSpecification)
-		}
-		if ok {
-			d.up = o
+		if v, ok := d.completes(); ok {
+			d.up, _ = d.u.ref(v)
 		}
 	}
 	return d.up
+}
+
+// completes is the reference to the entry that this one completes.
+func (d *die) completes() (value, bool) {
+	if d.ab == nil || d.ab.has&(hasOrigin|hasSpecification) == 0 {
+		return value{}, false
+	}
+	v, ok := d.get(atAbstractOrigin)
+	if !ok {
+		v, ok = d.get(atSpecification)
+	}
+	return v, ok
 }
 
 // fullName is the DW_AT_name of the entry or of those it completes.

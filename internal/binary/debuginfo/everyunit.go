@@ -16,6 +16,17 @@ type scanner struct {
 	last  *unit // whose abbreviations are in table
 	die   die
 	aux   die
+
+	copies map[reference]int
+}
+
+// emptied is a map for counting what a unit refers to.
+func (s *scanner) emptied() map[reference]int {
+	if s.copies == nil {
+		s.copies = make(map[reference]int)
+	}
+	clear(s.copies)
+	return s.copies
 }
 
 // abbrevs reads the unit's abbreviations into the scanner's memory.
@@ -37,11 +48,8 @@ func (s *scanner) abbrevs(u *unit) (*abbrevTable, error) {
 
 // follow reads the entry a reference leads to into s.aux if it is in the same unit, else with memory of its own.
 func (s *scanner) follow(u *unit, v value) (*die, bool) {
-	switch v.form {
-	case formRef1, formRef2, formRef4, formRef8, formRefUdata:
-		if u == s.unit && v.u < uint64(u.end) {
-			return &s.aux, s.aux.read(u, &s.table, int(v.u))
-		}
+	if v.inUnit() && u == s.unit && v.u < uint64(u.end) {
+		return &s.aux, s.aux.read(u, &s.table, int(v.u))
 	}
 	return u.ref(v)
 }
@@ -105,7 +113,7 @@ func (in *Info) everyUnit(visit func(s *scanner, u *unit) bool) error {
 }
 
 // evictAfter is how much debug info is gone through before the memory of its pages is given back.
-const evictAfter = 32 << 20
+const evictAfter = 8 << 20
 
 // passed counts a unit that a scan comes to. Without it, a scan would end with the whole file in memory.
 func (in *Info) passed(u *unit) {

@@ -53,7 +53,8 @@ type file struct {
 	sec  Sections
 	dwo  bool // sections are named .debug_*.dwo
 	alt  *file
-	id   int // among the files of an Info
+	from *file // the same file of the Info that this one's is a fork of: sections come from there
+	id   int   // among the files of an Info
 
 	mu   sync.Mutex
 	data [numSections]atomic.Pointer[[]byte]
@@ -75,6 +76,11 @@ type file struct {
 func (f *file) section(id sectionID) []byte {
 	if b := f.data[id].Load(); b != nil {
 		return *b
+	}
+	if f.from != nil {
+		b := f.from.section(id)
+		f.data[id].Store(&b)
+		return b
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

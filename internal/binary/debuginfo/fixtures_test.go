@@ -1,6 +1,7 @@
 package debuginfo
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,12 +14,11 @@ import (
 
 // Programs for tests are built once, by compilers that may be missing: then their tests are skipped.
 
-var built = struct {
+var built struct {
 	sync.Mutex
-	dir   string
-	paths map[string]string
-	why   map[string]string
-}{paths: make(map[string]string), why: make(map[string]string)}
+	dir  string
+	made map[string]func() (path, missing string, err error)
+}
 
 func TestMain(m *testing.M) {
 	code := m.Run()
@@ -29,49 +29,74 @@ func TestMain(m *testing.M) {
 }
 
 // build runs a command line in which $OUT stands for the program to make and $SRC for testdata; several commands are
-// separated by "&&". It returns the program's path.
+// separated by "&&". In front of "|" may stand the command line of another program, $BASE in this one. It returns the
+// program's path.
 func build(t testing.TB, command string) string {
 	t.Helper()
+	base := ""
+	this := command
+	if from, rest, ok := strings.Cut(command, "|"); ok {
+		base, this = build(t, from), rest
+	}
 	built.Lock()
-	defer built.Unlock()
-	if path, ok := built.paths[command]; ok {
-		return path
-	}
-	if why, ok := built.why[command]; ok {
-		t.Skip(why)
-	}
-	if built.dir == "" {
-		dir, err := os.MkdirTemp("", "debuginfo")
-		if err != nil {
-			t.Fatal(err)
+	make, ok := built.made[command]
+	if !ok {
+		if built.made == nil {
+			built.made = map[string]func() (string, string, error){}
+			dir, err := os.MkdirTemp("", "debuginfo")
+			if err != nil {
+				built.Unlock()
+				t.Fatal(err)
+			}
+			built.dir = dir
 		}
-		built.dir = dir
+		make = onceBuilt(built.dir, base, this)
+		built.made[command] = make
 	}
+	built.Unlock()
+	path, missing, err := make()
+	if missing != "" {
+		t.Skip(missing + " is not installed")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func onceBuilt(dir, base, command string) func() (string, string, error) {
+	var path, missing string
+	var err error
+	var once sync.Once
+	return func() (string, string, error) {
+		once.Do(func() { path, missing, err = compile(dir, base, command) })
+		return path, missing, err
+	}
+}
+
+func compile(dir, base, command string) (path, missing string, err error) {
 	src, err := filepath.Abs("testdata")
 	if err != nil {
-		t.Fatal(err)
+		return "", "", err
 	}
-	dir, err := os.MkdirTemp(built.dir, "p")
-	if err != nil {
-		t.Fatal(err)
+	if dir, err = os.MkdirTemp(dir, "p"); err != nil {
+		return "", "", err
 	}
 	out := filepath.Join(dir, "prog")
+	names := strings.NewReplacer("$OUT", out, "$SRC", src, "$BASE", base)
 	for _, one := range strings.Split(command, "&&") {
-		one = strings.ReplaceAll(strings.ReplaceAll(one, "$OUT", out), "$SRC", src)
-		args := strings.Fields(one)
+		args := strings.Fields(names.Replace(one))
 		if _, err := exec.LookPath(args[0]); err != nil {
-			built.why[command] = args[0] + " is not installed"
-			t.Skip(built.why[command])
+			return "", args[0], nil
 		}
 		cmd := exec.Command(args[0], args[1:]...)
 		cmd.Dir = dir
 		cmd.Env = append(os.Environ(), "GOFLAGS=", "CGO_ENABLED=0", "GOWORK=off")
 		if msg, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%s: %v\n%s", one, err, msg)
+			return "", "", fmt.Errorf("%s: %w\n%s", one, err, msg)
 		}
 	}
-	built.paths[command] = out
-	return out
+	return out, "", nil
 }
 
 // need skips a test where a program is missing.

@@ -13,6 +13,7 @@ import (
 
 // TestFrames compares the rows of call frame information with those that readelf interprets.
 func TestFrames(t *testing.T) {
+	t.Parallel()
 	need(t, "readelf")
 	for _, p := range []struct {
 		name, path string

@@ -80,7 +80,8 @@ func (x *nameIndex) scan(s *scanner, u *unit) (found []named, far bool) {
 			continue
 		}
 		if ab.tag == tagSubprogram && ab.has&(hasPC|hasInline) != 0 {
-			found = x.add(s, u, t, w.off, found)
+			s.die.at(&w, ab)
+			found = x.add(s, u, found)
 		}
 		if ab.children && w.sibling != 0 && (isType(ab.tag) && !inTypes || ab.tag == tagSubprogram && !u.root.nests()) {
 			w.pos = w.sibling
@@ -91,11 +92,9 @@ func (x *nameIndex) scan(s *scanner, u *unit) (found []named, far bool) {
 // nests tells whether functions may be entries within other functions.
 func (ro *root) nests() bool { return ro.lang == types.C || ro.lang == types.OtherLanguage }
 
-func (x *nameIndex) add(s *scanner, u *unit, t *abbrevTable, off int, found []named) []named {
-	d := &s.die
-	if !d.read(u, t, off) {
-		return found
-	}
+// add takes up the function that s.die is at.
+func (x *nameIndex) add(s *scanner, u *unit, found []named) []named {
+	d, off := &s.die, s.die.off
 	if _, ok := d.get(atInline); !ok && !d.hasCode() {
 		return found
 	}
@@ -104,16 +103,12 @@ func (x *nameIndex) add(s *scanner, u *unit, t *abbrevTable, off int, found []na
 		if v, ok := at.get(atName); ok && name == nil {
 			name = at.u.strBytes(v)
 		}
-		for _, attr := range []uint16{atLinkageName, atMIPSLinkageName} {
-			if v, ok := at.get(attr); ok && linkage == nil {
-				linkage = at.u.strBytes(v)
-			}
+		if linkage == nil {
+			linkage = at.ownLinkage()
 		}
-		v, ok := at.get(atAbstractOrigin)
+		v, ok := at.completes()
 		if !ok {
-			if v, ok = at.get(atSpecification); !ok {
-				break
-			}
+			break
 		}
 		if at, ok = s.follow(at.u, v); !ok {
 			break

@@ -126,11 +126,7 @@ func (in *Info) function(d *die) *Function {
 	fn.Entry = d.entryPC(fn.Ranges)
 	fn.Name = d.fullName()
 	fn.Qualified = d.qualified()
-	for _, at := range []uint16{atLinkageName, atMIPSLinkageName} {
-		if v, o, ok := d.inherited(at); ok && fn.Linkage == "" {
-			fn.Linkage = o.u.str(v)
-		}
-	}
+	fn.Linkage = string(d.linkage())
 	fn.File, fn.Line = d.declaredAt()
 	fn.External = d.inheritedFlag(atExternal)
 	fn.Artificial = d.inheritedFlag(atArtificial)
@@ -150,10 +146,8 @@ func (in *Info) function(d *die) *Function {
 // identity makes a function's identity from its abstract entry, which all copies have in common: their own linkage
 // names may be those of the variants that C++ makes of constructors and destructors. fn may be nil.
 func (in *Info) identity(abstract *die, fn *Function) uint64 {
-	for _, at := range []uint16{atLinkageName, atMIPSLinkageName} {
-		if v, o, ok := abstract.inherited(at); ok {
-			return in.hash.of(o.u.strBytes(v))
-		}
+	if b := abstract.linkage(); b != nil {
+		return in.hash.of(b)
 	}
 	if abstract.u.load().lang == types.Go {
 		return in.hash.of([]byte(abstract.fullName()))
@@ -162,6 +156,30 @@ func (in *Info) identity(abstract *die, fn *Function) uint64 {
 		fn = in.function(abstract)
 	}
 	return in.hash.of([]byte(fn.Qualified + "\x00" + fn.File + "\x00" + strconv.Itoa(fn.Line)))
+}
+
+// linkage is the mangled name of the entry or of those it completes, a view; nil if there is none.
+func (d *die) linkage() []byte {
+	for range maxOrigins {
+		if b := d.ownLinkage(); b != nil {
+			return b
+		}
+		if d = d.origin(); d == nil {
+			break
+		}
+	}
+	return nil
+}
+
+func (d *die) ownLinkage() []byte {
+	if d.ab == nil || d.ab.has&hasLinkage == 0 {
+		return nil
+	}
+	v, ok := d.get(atLinkageName)
+	if !ok {
+		v, _ = d.get(atMIPSLinkageName)
+	}
+	return d.u.strBytes(v)
 }
 
 // abstract is the entry that all copies of a function refer to: the end of the chain of DW_AT_abstract_origin.

@@ -35,14 +35,16 @@ type Info struct {
 	src    Source
 	main   *file
 	frames *Frames
+	parent *Info // of which this is a fork
 
 	mu    sync.Mutex // held while reading: unit data are made once, caches are shared
 	files []*file    // by id
 	split splitFiles
 
-	kept     []*unit // units with heavy data, oldest first
-	keptSize int
-	scanned  int // bytes of debug info since the last eviction
+	kept      []*unit // units with heavy data, oldest first
+	keptSize  int
+	keptLimit int
+	scanned   int // bytes of debug info since the last eviction
 
 	partialOnce  sync.Once
 	partialLangs map[*unit]types.Language
@@ -62,7 +64,7 @@ func New(src Source) (in *Info, err error) {
 	if src.Debug == nil {
 		src.Debug, src.DebugAt = src.Code, src.Path
 	}
-	in = &Info{src: src, hash: newNameHash()}
+	in = &Info{src: src, hash: newNameHash(), keptLimit: keptLimit}
 	in.main = in.newFile(src.DebugAt, src.Debug)
 	in.conv.init(in)
 	if !hasDWARF(src.Debug) {
@@ -132,7 +134,7 @@ func (in *Info) keep(u *unit, size int) {
 		}
 	}
 	in.kept = append(in.kept, u)
-	for in.keptSize > keptLimit && len(in.kept) > 1 {
+	for in.keptSize > in.keptLimit && len(in.kept) > 1 {
 		old := in.kept[0]
 		in.kept = append(in.kept[:0], in.kept[1:]...)
 		in.keptSize -= old.root.size

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"trocar/internal/binary/objfile"
+	"trocar/internal/binary/types"
 )
 
 // maxCopies bounds the inlined copies of one function.
@@ -52,8 +53,8 @@ func (in *Info) AllCopies(fn *Function) (copies []*Instance, empty int, err erro
 		if !units[u] {
 			return true
 		}
-		s.eachInlined(u, func(d *die, function int, origin entryKey) {
-			if !origins[origin] {
+		s.eachInlined(u, func(d *die, function int, origin value) {
+			if o, ok := s.origin(u, origin); !ok || !origins[o.key()] {
 				return
 			}
 			hasCode := d.hasCode()
@@ -156,7 +157,7 @@ func (in *Info) instancesIn(at inFunction, offs []int) (copies []*Instance) {
 
 // eachInlined calls yield with each inlined copy in a unit that has an attribute for code, the function around it that
 // has code, and what it is a copy of.
-func (s *scanner) eachInlined(u *unit, yield func(d *die, function int, origin entryKey)) {
+func (s *scanner) eachInlined(u *unit, yield func(d *die, function int, origin value)) {
 	if u.typeOff != 0 || u.load().err != nil {
 		return
 	}
@@ -179,11 +180,10 @@ func (s *scanner) eachInlined(u *unit, yield func(d *die, function int, origin e
 			}
 			continue
 		}
-		if ab.tag == tagInlinedSubroutine && ab.has&hasPC != 0 && len(around) > 0 && s.die.read(u, t, w.off) {
+		if ab.tag == tagInlinedSubroutine && ab.has&hasPC != 0 && len(around) > 0 {
+			s.die.at(&w, ab)
 			if v, ok := s.die.get(atAbstractOrigin); ok {
-				if origin, ok := s.origin(u, v); ok {
-					yield(&s.die, around[len(around)-1].off, origin)
-				}
+				yield(&s.die, around[len(around)-1].off, v)
 			}
 		}
 		switch {
@@ -199,11 +199,11 @@ func (s *scanner) eachInlined(u *unit, yield func(d *die, function int, origin e
 	}
 }
 
-// origin follows a DW_AT_abstract_origin to its end.
-func (s *scanner) origin(u *unit, v value) (entryKey, bool) {
+// origin follows a DW_AT_abstract_origin to its end. The entry is only valid until the next call.
+func (s *scanner) origin(u *unit, v value) (*die, bool) {
 	d, ok := s.follow(u, v)
 	if !ok {
-		return entryKey{}, false
+		return nil, false
 	}
 	for range maxOrigins {
 		next, ok := d.get(atAbstractOrigin)
@@ -216,7 +216,34 @@ func (s *scanner) origin(u *unit, v value) (entryKey, bool) {
 		}
 		d = o
 	}
-	return d.key(), true
+	return d, true
+}
+
+// identity is Info.identity of an abstract entry that a name alone tells apart. It makes no entries; what origin returned
+// is not valid any more.
+func (s *scanner) identity(abstract *die) (uint64, bool) {
+	d, isGo := *abstract, abstract.u.load().lang == types.Go
+	for range maxOrigins {
+		b := d.ownLinkage()
+		if b == nil && isGo {
+			if v, ok := d.get(atName); ok {
+				b = d.u.strBytes(v)
+			}
+		}
+		if b != nil {
+			return s.in.hash.of(b), true
+		}
+		v, ok := d.completes()
+		if !ok {
+			break
+		}
+		o, ok := s.follow(d.u, v)
+		if !ok {
+			break
+		}
+		d = *o
+	}
+	return 0, false
 }
 
 // inlineIndex counts the inlined copies of functions by identity.
@@ -228,31 +255,47 @@ func (in *Info) inlineCounts() (*inlineIndex, error) {
 		return in.inlines, nil
 	}
 	var mu sync.Mutex
-	total := make(map[entryKey]int)
+	x := &inlineIndex{count: make(map[uint64]int)}
+	later := make(map[entryKey]int) // copies of what has to be looked at more closely
 	err := in.everyUnit(func(s *scanner, u *unit) bool {
-		local := make(map[entryKey]int)
-		s.eachInlined(u, func(d *die, _ int, key entryKey) {
+		copies := s.emptied()
+		s.eachInlined(u, func(d *die, _ int, origin value) {
 			if d.hasCode() {
-				local[key]++
+				copies[origin.reference()]++
 			}
 		})
-		mu.Lock()
-		for k, n := range local {
-			total[k] += n
+		ids, keys := make(map[uint64]int, len(copies)), make(map[entryKey]int)
+		for r, n := range copies {
+			d, ok := s.origin(u, r.value())
+			if !ok {
+				continue
+			}
+			key := d.key()
+			if id, ok := s.identity(d); ok {
+				ids[id] += n
+			} else {
+				keys[key] += n
+			}
 		}
-		mu.Unlock()
+		mu.Lock()
+		defer mu.Unlock()
+		for id, n := range ids {
+			x.count[id] += n
+		}
+		for key, n := range keys {
+			later[key] += n
+		}
 		return true
 	})
 	if err != nil {
 		return nil, err
 	}
 	// In order, so that what is read of a unit serves all of its functions.
-	keys := make([]entryKey, 0, len(total))
-	for key := range total {
+	keys := make([]entryKey, 0, len(later))
+	for key := range later {
 		keys = append(keys, key)
 	}
 	sortKeys(keys)
-	x := &inlineIndex{count: make(map[uint64]int)}
 	var last *unit
 	for _, key := range keys {
 		if d, ok := in.entry(key); ok {
@@ -260,7 +303,7 @@ func (in *Info) inlineCounts() (*inlineIndex, error) {
 				last = d.u
 				in.passed(d.u)
 			}
-			x.count[in.identity(d, nil)] += total[key]
+			x.count[in.identity(d, nil)] += later[key]
 		}
 	}
 	in.inlines = x

@@ -17,8 +17,10 @@ import (
 
 // TestLinesAgainstStandardLibrary compares line tables with those of debug/dwarf, an independent reader.
 func TestLinesAgainstStandardLibrary(t *testing.T) {
+	t.Parallel()
 	for _, command := range []string{plainO0, plainO2, plainO2v4, clangO2, bookO2, clbookO2, goProgram} {
 		t.Run(command, func(t *testing.T) {
+			t.Parallel()
 			path := build(t, command)
 			in := open(t, path)
 			e, err := elf.Open(path)
@@ -78,9 +80,11 @@ func TestLinesAgainstStandardLibrary(t *testing.T) {
 
 // TestInlineChains compares the chains of inlined copies with those of llvm-symbolizer.
 func TestInlineChains(t *testing.T) {
+	t.Parallel()
 	need(t, "llvm-symbolizer")
 	for _, command := range []string{plainO2, bookO2, clbookO2, rustO2, goProgram} {
 		t.Run(command, func(t *testing.T) {
+			t.Parallel()
 			path := build(t, command)
 			in := open(t, path)
 			var addrs []string
@@ -160,6 +164,7 @@ func norm(names []string) string {
 
 // TestSitesOf asks where the code of a line begins.
 func TestSitesOf(t *testing.T) {
+	t.Parallel()
 	in := open(t, build(t, plainO0))
 	lines := strings.Split(readFile(t, "testdata/plain.c"), "\n")
 	at := func(text string) int {

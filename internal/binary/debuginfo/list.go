@@ -134,7 +134,7 @@ func (in *Info) functionsOf(u *unit) []*Function {
 		if ab == nil {
 			continue
 		}
-		if ab.tag == tagSubprogram && ab.has&hasPC != 0 && d.read(u, t, w.off) && d.hasCode() {
+		if ab.tag == tagSubprogram && ab.has&hasPC != 0 && d.at(&w, ab).hasCode() {
 			fns = append(fns, in.function(d))
 		}
 		if ab.children && w.sibling != 0 && (isType(ab.tag) && !inTypes || ab.tag == tagSubprogram && !u.root.nests()) {
@@ -152,6 +152,9 @@ func (in *Info) CopyCount(fn *Function) (n int, err error) {
 }
 
 func (in *Info) copyCount(fn *Function) (int, error) {
+	if in.parent != nil {
+		return in.parent.CopyCount(fn)
+	}
 	x, err := in.inlineCounts()
 	if err != nil {
 		return 0, err

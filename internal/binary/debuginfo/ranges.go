@@ -40,35 +40,43 @@ func (d *die) appendRanges(dst []Range, limit int) []Range {
 	if v, ok := d.get(atRanges); ok {
 		return d.u.rangeList(v, dst, limit)
 	}
+	if r, ok := d.lowToHigh(); ok {
+		dst = append(dst, r)
+	}
+	return dst
+}
+
+// lowToHigh is DW_AT_low_pc to DW_AT_high_pc.
+func (d *die) lowToHigh() (Range, bool) {
 	lowAttr, ok := d.get(atLowPC)
 	if !ok {
-		return dst
+		return Range{}, false
 	}
 	low, ok := d.u.address(lowAttr)
 	if !ok || d.u.gone(low) {
-		return dst
+		return Range{}, false
 	}
 	highAttr, ok := d.get(atHighPC)
 	if !ok {
-		return dst
+		return Range{}, false
 	}
 	high, isAddr := d.u.address(highAttr)
 	if !isAddr {
 		if highAttr.isBlock() {
-			return dst
+			return Range{}, false
 		}
 		high = low + highAttr.u
 	}
-	if high <= low {
-		return dst
-	}
-	return append(dst, Range{low, high})
+	return Range{low, high}, low < high
 }
 
 // hasCode tells whether the entry has code that the linker kept.
 func (d *die) hasCode() bool {
-	var one [1]Range
-	return len(d.appendRanges(one[:0], 1)) > 0
+	if v, ok := d.get(atRanges); ok {
+		return len(d.u.rangeList(v, nil, 1)) > 0
+	}
+	_, ok := d.lowToHigh()
+	return ok
 }
 
 // entryPC is the address at which the code of an entry begins to run (DWARF 5, 2.18).

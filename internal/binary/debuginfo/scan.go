@@ -63,8 +63,8 @@ func (u *unit) functions() ([]funcRange, error) {
 		if ab == nil {
 			continue
 		}
-		if ab.tag == tagSubprogram && ab.has&hasPC != 0 && d.read(u, t, w.off) {
-			ranges = d.appendRanges(ranges[:0], maxRanges)
+		if ab.tag == tagSubprogram && ab.has&hasPC != 0 {
+			ranges = d.at(&w, ab).appendRanges(ranges[:0], maxRanges)
 			for _, r := range ranges {
 				ro.funcs = append(ro.funcs, funcRange{r, w.off})
 			}
@@ -116,8 +116,8 @@ func (u *unit) searchFunction(addr uint64) (int, error) {
 		if ab == nil {
 			continue
 		}
-		if ab.tag == tagSubprogram && ab.has&hasPC != 0 && d.read(u, t, w.off) {
-			if ranges = d.appendRanges(ranges[:0], maxRanges); contains(ranges, addr) {
+		if ab.tag == tagSubprogram && ab.has&hasPC != 0 {
+			if ranges = d.at(&w, ab).appendRanges(ranges[:0], maxRanges); contains(ranges, addr) {
 				found = w.off
 				if !ro.nests() {
 					return found, nil

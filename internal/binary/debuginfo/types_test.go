@@ -12,11 +12,13 @@ import (
 
 // TestTypesAgainstStandardLibrary compares the layout of every struct and union with what debug/dwarf reads.
 func TestTypesAgainstStandardLibrary(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		command string
 		atLeast int
 	}{{plainO0, 5}, {plainO2v4, 5}, {plainO2v2, 5}, {clangO0, 5}, {bookO2, 120}, {clbookO2, 100}, {rustO0, 300}, {goProgram, 700}} {
 		t.Run(c.command, func(t *testing.T) {
+			t.Parallel()
 			path := build(t, c.command)
 			in := open(t, path)
 			e, err := elf.Open(path)

@@ -158,7 +158,7 @@ func (u *unit) readRoot(skeleton *unit) *root {
 	}
 	d.table = nil // it has this one entry
 	ro.defaultBases(u, skeleton)
-	for _, v := range d.vals { // first what the others need
+	d.each(func(v value) { // first what the others need
 		switch v.attr {
 		case atStrOffsetsBase:
 			ro.strBase = v.u
@@ -177,8 +177,8 @@ func (u *unit) readRoot(skeleton *unit) *root {
 				ro.lineOff = int64(v.u)
 			}
 		}
-	}
-	for _, v := range d.vals {
+	})
+	d.each(func(v value) {
 		switch v.attr {
 		case atName:
 			ro.name = u.str(v)
@@ -193,7 +193,7 @@ func (u *unit) readRoot(skeleton *unit) *root {
 		case atLowPC:
 			ro.low, _ = u.address(v)
 		}
-	}
+	})
 	ro.optimized = optimized(ro.producer)
 	if d.tag == tagPartialUnit && ro.lang == types.UnknownLanguage {
 		ro.lang = u.f.info.partialLanguage(u)

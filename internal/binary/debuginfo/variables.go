@@ -93,7 +93,6 @@ func (d *die) eachParam(yield func(*die)) {
 // clone copies an entry that is read in a loop.
 func (d *die) clone() *die {
 	c := *d
-	c.vals = append(c.buf[:0], d.vals...)
 	return &c
 }
 

@@ -103,40 +103,45 @@ func shown(p types.Place) string {
 	return b.String()
 }
 
+// Flags of TestStorage, and its sources.
+const (
+	gcc5     = "gcc -O2 -g -gdwarf-5 -gno-variable-location-views "
+	gcc4     = "gcc -O2 -g -gdwarf-4 -gno-variable-location-views "
+	cl5      = "clang-14 -O2 -g -gdwarf-5 "
+	cl4      = "clang-14 -O2 -g -gdwarf-4 "
+	gxx4     = "g++ -std=c++17 -O2 -g -gdwarf-4 -gno-variable-location-views "
+	gxx5     = "g++ -std=c++17 -O2 -g -gdwarf-5 -gno-variable-location-views "
+	clxx5    = "clang++-14 -std=c++17 -O2 -g -gdwarf-5 "
+	plainC   = "-o $OUT $SRC/plain.c"
+	shelfCpp = "-o $OUT $SRC/shelf.cpp"
+)
+
 // TestStorage compares programs that differ only in where and how their debug info is stored.
 func TestStorage(t *testing.T) {
-	const (
-		gcc5  = "gcc -O2 -g -gdwarf-5 -gno-variable-location-views "
-		gcc4  = "gcc -O2 -g -gdwarf-4 -gno-variable-location-views "
-		cl5   = "clang-14 -O2 -g -gdwarf-5 "
-		cl4   = "clang-14 -O2 -g -gdwarf-4 "
-		gxx5  = "g++ -std=c++17 -O2 -g -gdwarf-5 -gno-variable-location-views "
-		clxx5 = "clang++-14 -std=c++17 -O2 -g -gdwarf-5 "
-		plain = "-o $OUT $SRC/plain.c"
-		book  = "-o $OUT $SRC/book.cpp"
-	)
+	t.Parallel()
 	for _, c := range []struct{ name, base, variant, source string }{
-		{"zlib", gcc5 + plain, gcc5 + "-gz=zlib " + plain, "plain.c"},
-		{"zlib-gnu", gcc5 + plain, gcc5 + plain + " && objcopy --compress-debug-sections=zlib-gnu $OUT", "plain.c"},
-		{"zstd", gcc5 + plain, gcc5 + plain + " && objcopy --compress-debug-sections=zstd $OUT", "plain.c"},
-		{"separate", gcc5 + plain, gcc5 + plain + " && objcopy --only-keep-debug $OUT prog.debug && objcopy --strip-debug --add-gnu-debuglink=prog.debug $OUT", "plain.c"},
-		{"split 5", gcc5 + plain, gcc5 + "-gsplit-dwarf " + plain, "plain.c"},
-		{"split 4", gcc4 + plain, gcc4 + "-gsplit-dwarf " + plain, "plain.c"},
-		{"split 5 clang", cl5 + plain, cl5 + "-gsplit-dwarf " + plain, "plain.c"},
-		{"split 4 clang", cl4 + plain, cl4 + "-gsplit-dwarf " + plain, "plain.c"},
-		{"split 5 C++", gxx5 + book, gxx5 + "-gsplit-dwarf " + book, "book.cpp"},
-		{"split 5 C++ type units", gxx5 + book, gxx5 + "-gsplit-dwarf -fdebug-types-section " + book, "book.cpp"},
-		{"split 5 C++ clang", clxx5 + book, clxx5 + "-gsplit-dwarf " + book, "book.cpp"},
-		{"package 4", gcc4 + plain, gcc4 + "-gsplit-dwarf " + plain + " && dwp -e $OUT -o $OUT.dwp && find . -name *.dwo -delete", "plain.c"},
-		{"package 5 clang", cl5 + plain, cl5 + "-gsplit-dwarf " + plain + " && llvm-dwp -e $OUT -o $OUT.dwp && find . -name *.dwo -delete", "plain.c"},
-		{"package 5 C++ clang", clxx5 + book, clxx5 + "-gsplit-dwarf " + book + " && llvm-dwp -e $OUT -o $OUT.dwp && find . -name *.dwo -delete", "book.cpp"},
-		{"dwz", gxx5 + book, gxx5 + book + " && dwz $OUT", "book.cpp"},
-		{"dwz common", gxx5 + book, gxx5 + book + " && " + gxx5 + "-o other $SRC/book.cpp && dwz -m common.debug $OUT other", "book.cpp"},
-		{"type units", gxx5 + book, gxx5 + "-fdebug-types-section " + book, "book.cpp"},
-		{"type units 4", gxx5 + book, "g++ -std=c++17 -O2 -g -gdwarf-4 -gno-variable-location-views -fdebug-types-section " + book, "book.cpp"},
-		{"DWARF 64", gcc5 + plain, gcc5 + "-gdwarf64 " + plain, "plain.c"},
+		{"zlib", gcc5 + plainC, gcc5 + "-gz=zlib " + plainC, "plain.c"},
+		{"zlib-gnu", gcc5 + plainC, gcc5 + plainC + "|cp $BASE $OUT && objcopy --compress-debug-sections=zlib-gnu $OUT", "plain.c"},
+		{"zstd", gcc5 + plainC, gcc5 + plainC + "|cp $BASE $OUT && objcopy --compress-debug-sections=zstd $OUT", "plain.c"},
+		{"separate", gcc5 + plainC, gcc5 + plainC + " && objcopy --only-keep-debug $OUT prog.debug && objcopy --strip-debug --add-gnu-debuglink=prog.debug $OUT", "plain.c"},
+		{"split 5", gcc5 + plainC, gcc5 + "-gsplit-dwarf " + plainC, "plain.c"},
+		{"split 4", gcc4 + plainC, gcc4 + "-gsplit-dwarf " + plainC, "plain.c"},
+		{"split 5 clang", cl5 + plainC, cl5 + "-gsplit-dwarf " + plainC, "plain.c"},
+		{"split 4 clang", cl4 + plainC, cl4 + "-gsplit-dwarf " + plainC, "plain.c"},
+		{"split 5 C++", gxx5 + shelfCpp, gxx5 + "-gsplit-dwarf " + shelfCpp, "shelf.cpp"},
+		{"split 5 C++ type units", gxx5 + shelfCpp, gxx5 + "-gsplit-dwarf -fdebug-types-section " + shelfCpp, "shelf.cpp"},
+		{"split 5 C++ clang", clxx5 + shelfCpp, clxx5 + "-gsplit-dwarf " + shelfCpp, "shelf.cpp"},
+		{"package 4", gcc4 + plainC, gcc4 + "-gsplit-dwarf " + plainC + " && dwp -e $OUT -o $OUT.dwp && find . -name *.dwo -delete", "plain.c"},
+		{"package 5 clang", cl5 + plainC, cl5 + "-gsplit-dwarf " + plainC + " && llvm-dwp -e $OUT -o $OUT.dwp && find . -name *.dwo -delete", "plain.c"},
+		{"package 5 C++ clang", clxx5 + shelfCpp, clxx5 + "-gsplit-dwarf " + shelfCpp + " && llvm-dwp -e $OUT -o $OUT.dwp && find . -name *.dwo -delete", "shelf.cpp"},
+		{"dwz", gxx5 + shelfCpp, gxx5 + shelfCpp + "|cp $BASE $OUT && dwz $OUT", "shelf.cpp"},
+		{"dwz common", gxx5 + shelfCpp, gxx5 + shelfCpp + "|cp $BASE $OUT && cp $BASE other && dwz -m common.debug $OUT other", "shelf.cpp"},
+		{"type units", gxx5 + shelfCpp, gxx5 + "-fdebug-types-section " + shelfCpp, "shelf.cpp"},
+		{"type units 4", gxx5 + shelfCpp, gxx4 + "-fdebug-types-section " + shelfCpp, "shelf.cpp"},
+		{"DWARF 64", gcc5 + plainC, gcc5 + "-gdwarf64 " + plainC, "plain.c"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			want := describe(t, open(t, build(t, c.base)), c.source)
 			got := describe(t, open(t, build(t, c.variant)), c.source)
 			if got != want {
@@ -173,6 +178,7 @@ func diff(want, got string) string {
 
 // TestMissingSplit asks for a unit whose .dwo file is gone: the error names it.
 func TestMissingSplit(t *testing.T) {
+	t.Parallel()
 	path := build(t, "gcc -O2 -g -gsplit-dwarf -o $OUT $SRC/plain.c && rm prog-plain.dwo")
 	in := open(t, path)
 	addr := symbol(t, path, "many")
@@ -187,6 +193,7 @@ func TestMissingSplit(t *testing.T) {
 
 // TestOtherBuild gives a .dwo file of another build.
 func TestOtherBuild(t *testing.T) {
+	t.Parallel()
 	path := build(t, "gcc -O2 -g -gsplit-dwarf -DX -o $OUT $SRC/plain.c && cp prog-plain.dwo old.dwo && gcc -O1 -g -gsplit-dwarf -o $OUT $SRC/plain.c && mv old.dwo prog-plain.dwo")
 	in := open(t, path)
 	_, err := in.FunctionAt(symbol(t, path, "many"))

@@ -590,6 +590,7 @@ func (d *dumpEval) at(v dumpVar, pc uint64) (o outcome, skip string) {
 
 // TestPlaces compares the places in programs of each compiler.
 func TestPlaces(t *testing.T) {
+	t.Parallel()
 	need(t, "llvm-dwarfdump")
 	for _, p := range []struct {
 		name, command string
@@ -613,6 +614,7 @@ func TestPlaces(t *testing.T) {
 		{"Go", goProgram, 30000},
 	} {
 		t.Run(p.name, func(t *testing.T) {
+			t.Parallel()
 			if n := witnessPlaces(t, build(t, p.command)); n < p.atLeast {
 				t.Errorf("only %d places were compared", n)
 			}
@@ -622,6 +624,7 @@ func TestPlaces(t *testing.T) {
 
 // TestPlacesOfLibc compares those of a big real program.
 func TestPlacesOfLibc(t *testing.T) {
+	t.Parallel()
 	need(t, "llvm-dwarfdump")
 	const libc = "/lib/x86_64-linux-gnu/libc.so.6"
 	if f, err := objfile.Open(libc); err != nil || f.Debug() == nil {
@@ -634,6 +637,7 @@ func TestPlacesOfLibc(t *testing.T) {
 
 // TestPlacesOfPrograms compares those of the programs named in WITNESS, for trying big ones.
 func TestPlacesOfPrograms(t *testing.T) {
+	t.Parallel()
 	programs := strings.Fields(os.Getenv("WITNESS"))
 	if programs == nil {
 		t.Skip("WITNESS names no programs")

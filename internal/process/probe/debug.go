@@ -290,33 +290,6 @@ func (m *matcher) noLine(s *spec, b *binary, info *debuginfo.Info, where string)
 	}
 }
 
-// funcParams are a function's parameters as declarations, with its result in front if it has one.
-func (m *matcher) funcParams(b *binary, fn *objfile.Func) (out []string) {
-	info, err := b.debug()
-	if err != nil {
-		if !b.noDebug {
-			b.noDebug = true
-			m.diags.Warnf(diag.Span{}, "No DWARF found for %q, cannot show parameter info", b.name)
-		}
-		return nil
-	}
-	f, err := info.FunctionAt(fn.Addr)
-	if err != nil || f.Entry != fn.Addr {
-		return nil
-	}
-	sig, err := info.Signature(f)
-	if err != nil {
-		return nil
-	}
-	for _, v := range sig.Params {
-		out = append(out, declared(v.Type, v.Name))
-	}
-	if sig.Vararg {
-		out = append(out, "...")
-	}
-	return out
-}
-
 // declared is a declaration as lists show it, with the stars at the type: "const char* name".
 func declared(t *types.Type, name string) string {
 	d := types.Declare(t, name)

@@ -145,7 +145,7 @@ func TestSourcePositions(t *testing.T) {
 
 func TestListedParameters(t *testing.T) {
 	prog := compile(t, t.TempDir(), "shop", shop, "-g", "-O1")
-	entries, diags := List("u:"+prog+":sell", true, Options{})
+	entries, diags := listAll("u:"+prog+":sell", true, Options{})
 	want := []string{"const struct item* it", "short int discount", "char* note"}
 	if len(entries) != 1 || !reflect.DeepEqual(entries[0].Params, want) {
 		t.Errorf("%+v, want %q; %v", entries, want, diags.All)

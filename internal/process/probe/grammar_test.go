@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"trocar/internal/binary/types"
+	"trocar/internal/script/diag"
 )
 
 // TestPoints tells what attach points that need no file become.
@@ -419,6 +420,11 @@ func TestRecordTypes(t *testing.T) {
 	}
 }
 
+func listAll(pattern string, verbose bool, opts Options) (entries []Entry, diags diag.List) {
+	diags = List(pattern, verbose, opts, func(e Entry) { entries = append(entries, e) })
+	return entries, diags
+}
+
 func TestList(t *testing.T) {
 	dir := t.TempDir()
 	prog := compile(t, dir, "prog", `
@@ -444,7 +450,7 @@ int main(void) { return alpha() + beta(); }`)
 		{"self:*:*", []string{"self:signal:SIGUSR1"}, nil},
 		{"iter:*", []string{"iter:task"}, nil},
 	} {
-		entries, diags := List(c.pattern, false, Options{Demangle: true})
+		entries, diags := listAll(c.pattern, false, Options{Demangle: true})
 		if diags.Errors() > 0 {
 			t.Errorf("%s: %s", c.pattern, diags.All[0].Text)
 		}
@@ -460,11 +466,11 @@ int main(void) { return alpha() + beta(); }`)
 		}
 	}
 	if _, err := os.Stat(tracefs("events/syscalls/sys_enter_read/format")); err == nil {
-		entries, _ := List("t:syscalls:sys_enter_read", true, Options{})
+		entries, _ := listAll("t:syscalls:sys_enter_read", true, Options{})
 		if len(entries) != 1 || !reflect.DeepEqual(entries[0].Params, []string{"int __syscall_nr", "unsigned int fd", "char * buf", "size_t count"}) {
 			t.Errorf("tracepoint: %+v", entries)
 		}
-		if entries, _ := List("*sys_enter_rea*", false, Options{}); !hasEntry(entries, "tracepoint:syscalls:sys_enter_readv") {
+		if entries, _ := listAll("*sys_enter_rea*", false, Options{}); !hasEntry(entries, "tracepoint:syscalls:sys_enter_readv") {
 			t.Error("a word is not looked for in tracepoints")
 		}
 		points, r := find(t, "t:syscalls:sys_enter_rea* {}", Options{})

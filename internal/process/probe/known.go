@@ -3,6 +3,7 @@ package probe
 import (
 	"trocar/internal/binary/debuginfo"
 	"trocar/internal/binary/objfile"
+	"trocar/internal/script/diag"
 )
 
 // Known is what the debug information tells of the function that a point lies in.
@@ -33,17 +34,65 @@ func (r *Result) Known(p *Point) (k Known) {
 	return k
 }
 
-// declaration is what the debug information tells of a function; nil: nothing.
-func (m *matcher) declaration(b *binary, fn *objfile.Func) *Declared {
-	info, err := b.debug()
-	if err != nil {
-		return nil // funcParams says so
+// function is what the debug information tells of a function for a list.
+type function struct {
+	declared *Declared // if it was asked for and is known
+	params   []string  // else
+}
+
+// describe looks up the functions of a list.
+func (m *matcher) describe(list []listing) []function {
+	told := make([]function, len(list))
+	byFile := map[*binary][]int{}
+	var files []*binary
+	for i, l := range list {
+		if l.fn == nil {
+			continue
+		}
+		if byFile[l.in] == nil {
+			files = append(files, l.in)
+		}
+		byFile[l.in] = append(byFile[l.in], i)
 	}
-	f, err := info.FunctionAt(fn.Addr)
-	if err != nil || f.Entry != fn.Addr {
-		return nil
+	for _, b := range files {
+		info, err := b.debug()
+		if err != nil {
+			if !b.noDebug {
+				b.noDebug = true
+				m.diags.Warnf(diag.Span{}, "No DWARF found for %q, cannot show parameter info", b.name)
+			}
+			continue
+		}
+		var addrs []uint64
+		at := map[uint64][]int{} // the names of one address
+		for _, i := range byFile[b] {
+			addr := list[i].fn.Addr
+			if at[addr] == nil {
+				addrs = append(addrs, addr)
+			}
+			at[addr] = append(at[addr], i)
+		}
+		// What was read before an error counts.
+		_ = info.Each(addrs, func(info *debuginfo.Info, n int, f *debuginfo.Function) {
+			var one function
+			if m.opts.Declared {
+				one.declared = declaration(info, f)
+			}
+			if one.declared == nil {
+				one.params = params(info, f)
+			}
+			for _, i := range at[addrs[n]] {
+				told[i] = one
+			}
+		})
 	}
+	return told
+}
+
+// declaration is a function as its source has it; nil: it cannot be read.
+func declaration(info *debuginfo.Info, f *debuginfo.Function) *Declared {
 	d := &Declared{File: f.File, Line: f.Line}
+	var err error
 	if d.Text, err = info.Prototype(f); err != nil {
 		return nil
 	}
@@ -53,4 +102,19 @@ func (m *matcher) declaration(b *binary, fn *objfile.Func) *Declared {
 		}
 	}
 	return d
+}
+
+// params are a function's parameters as declarations.
+func params(info *debuginfo.Info, f *debuginfo.Function) (out []string) {
+	sig, err := info.Signature(f)
+	if err != nil {
+		return nil
+	}
+	for _, v := range sig.Params {
+		out = append(out, declared(v.Type, v.Name))
+	}
+	if sig.Vararg {
+		out = append(out, "...")
+	}
+	return out
 }

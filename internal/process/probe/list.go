@@ -2,8 +2,11 @@ package probe
 
 import (
 	"os"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/types"
@@ -15,8 +18,9 @@ import (
 type listing struct {
 	name   string // behind the kind's name and a colon
 	params func() []string
-	// declared tells more of a function than params; nil: it isn't one of a program.
-	declared func() *Declared
+	// The program and function whose name it is; nil: it is none.
+	in *binary
+	fn *objfile.Func
 }
 
 // Entry is one probe as `-l` shows it: in a form that can be put into a script.
@@ -35,23 +39,24 @@ type Declared struct {
 	Copies int // places where it was inlined
 }
 
-// List gives the probes that a pattern of `-l` fits; "" is every probe there is, of the kernel or, with a process, of
-// what it has mapped. It can be a kind ("uprobe:libc:*malloc*"), a pattern for kinds ("*:./prog:*") or a word that is looked for in
+// List calls yield with the probes that a pattern of `-l` fits; "" is every probe there is, of the kernel or, with a process,
+// of what it has mapped. It can be a kind ("uprobe:libc:*malloc*"), a pattern for kinds ("*:./prog:*") or a word that is looked for in
 // all names ("*sleep*").
-func List(pattern string, verbose bool, opts Options) ([]Entry, diag.List) {
+func List(pattern string, verbose bool, opts Options, yield func(Entry)) diag.List {
 	var diags diag.List
 	m := newMatcher(opts, &diags)
 	m.listing = true
 	defer m.files.close()
 	if !m.checkProcess() {
-		return nil, diags
+		return diags
 	}
 	if pattern == "" {
 		pattern = "*"
 	}
 	ap := splitPattern(pattern)
 	if len(ap.Parts) == 0 && findKind(m.kinds, ap.Kind) == nil {
-		return m.search(ap, verbose), diags
+		m.search(ap, verbose, yield)
+		return diags
 	}
 	var specs []*spec
 	switch {
@@ -63,38 +68,35 @@ func List(pattern string, verbose bool, opts Options) ([]Entry, diag.List) {
 			if k.userList || k.kind == Uretprobe {
 				if m.pid() == 0 {
 					diags.Errorf(diag.Span{}, "%s probes are in files: name one", k.name).Hint("trocar list '%s:FILE:*', or -p PID", k.name)
-					return nil, diags
+					return diags
 				}
 			}
 			ap.Parts, ap.Quoted = []string{"*"}, []bool{false}
 		}
 		specs = m.specs(ap)
 	}
-	return m.list(specs, verbose), diags
+	for _, s := range specs {
+		m.list(s, verbose, yield)
+	}
+	return diags
 }
 
 // ListScript lists the probes of a script instead of running it.
-func ListScript(probes []*syntax.Probe, verbose bool, opts Options) ([]Entry, diag.List) {
+func ListScript(probes []*syntax.Probe, verbose bool, opts Options, yield func(Entry)) diag.List {
 	var diags diag.List
 	m := newMatcher(opts, &diags)
 	defer m.files.close()
 	if !m.checkProcess() {
-		return nil, diags
+		return diags
 	}
-	var out []Entry
 	for _, p := range probes {
 		for _, ap := range p.Points {
 			for _, s := range m.specs(ap) {
-				if s.kind.list == nil {
-					continue
-				}
-				if s.kind.parse(m, s) {
-					out = append(out, m.entries(s, verbose)...)
-				}
+				m.list(s, verbose, yield)
 			}
 		}
 	}
-	return out, diags
+	return diags
 }
 
 // listSpecs expands a pattern for kinds.
@@ -117,7 +119,7 @@ func (m *matcher) listSpecs(ap *syntax.AttachPoint) []*spec {
 }
 
 // search looks for a word in the names of all kinds.
-func (m *matcher) search(ap *syntax.AttachPoint, verbose bool) []Entry {
+func (m *matcher) search(ap *syntax.AttachPoint, verbose bool, yield func(Entry)) {
 	if !hasWildcard(ap.Kind) {
 		d := m.diags.Warnf(diag.Span{}, "no kind of probe is named %s", ap.Kind)
 		if n := nearKinds(m.kinds, ap.Kind); len(n) > 0 {
@@ -125,11 +127,10 @@ func (m *matcher) search(ap *syntax.AttachPoint, verbose bool) []Entry {
 		} else {
 			d.Hint("to look for it in the names of probes: '*%s*'", ap.Kind)
 		}
-		return nil
+		return
 	}
 	pattern := ap.Kind
 	all := &syntax.AttachPoint{Kind: "*", Text: ap.Text}
-	var out []Entry
 	for _, s := range m.listSpecs(all) {
 		// All of a kind whose name fits ("*ware"), or what fits of any.
 		word := pattern
@@ -137,35 +138,33 @@ func (m *matcher) search(ap *syntax.AttachPoint, verbose bool) []Entry {
 			word = "*"
 		}
 		s.parts, s.quoted = []string{word}, []bool{false}
-		if s.kind.parse(m, s) {
-			out = append(out, m.entries(s, verbose)...)
-		}
+		m.list(s, verbose, yield)
 	}
-	return out
 }
 
-func (m *matcher) list(specs []*spec, verbose bool) []Entry {
-	var out []Entry
-	for _, s := range specs {
-		if s.kind.list != nil && s.kind.parse(m, s) {
-			out = append(out, m.entries(s, verbose)...)
-		}
+// list calls yield with all that a spec fits.
+func (m *matcher) list(s *spec, verbose bool, yield func(Entry)) {
+	if s.kind.list == nil || !s.kind.parse(m, s) {
+		return
 	}
-	return out
-}
-
-func (m *matcher) entries(s *spec, verbose bool) (out []Entry) {
-	for _, l := range s.kind.list(m, s) {
+	list := s.kind.list(m, s)
+	var told []function
+	if verbose {
+		told = m.describe(list)
+	}
+	for i, l := range list {
 		e := Entry{Name: s.kind.name + ":" + l.name}
-		if verbose && m.opts.Declared && l.declared != nil {
-			e.Declared = l.declared()
+		if l.in != nil {
+			e.Name = s.kind.name + ":" + l.in.name + ":" + l.name
 		}
-		if verbose && e.Declared == nil && l.params != nil {
+		switch {
+		case verbose && l.fn != nil:
+			e.Declared, e.Params = told[i].declared, told[i].params
+		case verbose && l.params != nil:
 			e.Params = l.params()
 		}
-		out = append(out, e)
+		yield(e)
 	}
-	return out
 }
 
 // splitPattern takes a pattern apart as the parser does an attach point. Without quotes "::" does not separate, so that
@@ -323,25 +322,24 @@ func listUprobes(m *matcher, s *spec) (out []listing) {
 			m.diags.Warnf(s.ap.Span, "%s", err)
 			continue
 		}
-		names := make([]string, 0, len(funcs))
-		byName := map[string]*objfile.Func{}
+		type named struct {
+			name, shown string
+			fn          *objfile.Func
+		}
+		var names []named
 		for i := range funcs {
 			fn := &funcs[i]
-			for _, n := range append([]string{fn.Name}, fn.Aliases...) {
-				shown := m.listed(s, n)
-				if byName[shown] == nil {
-					byName[shown] = fn
-					names = append(names, shown)
-				}
+			names = append(names, named{name: fn.Name, fn: fn})
+			for _, n := range fn.Aliases {
+				names = append(names, named{name: n, fn: fn})
 			}
 		}
-		slices.Sort(names)
-		for _, n := range names {
-			fn := byName[n]
-			l := listing{name: b.name + ":" + n}
-			l.params = func() []string { return m.funcParams(b, fn) }
-			l.declared = func() *Declared { return m.declaration(b, fn) }
-			out = append(out, l)
+		inParallel(len(names), func(i int) { names[i].shown = m.listed(s, names[i].name) })
+		slices.SortStableFunc(names, func(a, b named) int { return strings.Compare(a.shown, b.shown) })
+		for i, n := range names {
+			if i == 0 || names[i-1].shown != n.shown {
+				out = append(out, listing{name: n.shown, in: b, fn: n.fn})
+			}
 		}
 	}
 	if len(out) == 0 && !hasWildcard(s.fn) {
@@ -363,7 +361,31 @@ func (m *matcher) listed(s *spec, name string) string {
 }
 
 func quote(s string) string {
+	if !strings.ContainsAny(s, `"\`) {
+		return `"` + s + `"`
+	}
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
+}
+
+// inParallel calls do with 0 to n-1, several at a time.
+func inParallel(n int, do func(i int)) {
+	const chunk = 64
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), (n+chunk-1)/chunk) {
+		wg.Go(func() {
+			for {
+				end := int(next.Add(chunk))
+				if end-chunk >= n {
+					return
+				}
+				for i := end - chunk; i < min(end, n); i++ {
+					do(i)
+				}
+			}
+		})
+	}
+	wg.Wait()
 }
 
 func listUSDT(m *matcher, s *spec) (out []listing) {

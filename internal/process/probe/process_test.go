@@ -154,10 +154,10 @@ func TestProcess(t *testing.T) {
 	if _, r := find(t, "u:libnothere:f {}", opts); r.Diags.Errors() != 1 {
 		t.Errorf("a library that is not there: %s", messages(r))
 	}
-	if entries, _ := List("", false, opts); !hasEntry(entries, "uprobe:"+lib+":tally") {
+	if entries, _ := listAll("", false, opts); !hasEntry(entries, "uprobe:"+lib+":tally") {
 		t.Error("the list of a process lacks its library's functions")
 	}
-	if entries, _ := List("uprobe:*", false, opts); !hasEntry(entries, "uprobe:"+prog+":stride") {
+	if entries, _ := listAll("uprobe:*", false, opts); !hasEntry(entries, "uprobe:"+prog+":stride") {
 		t.Error("the list of a process lacks its program's functions")
 	}
 }

@@ -77,12 +77,11 @@ func (a *app) listScript(s *settings, p *script) error {
 func (a *app) points(s *settings, o trocar.ListOptions) error {
 	o.PID, o.Verbose, o.Unsafe, o.DebugDirs = s.process, s.verbose, s.unsafe, s.debugDirs()
 	o.Declarations = s.declarations
-	found, err := trocar.List(o)
 	w := bufio.NewWriter(a.out)
-	for _, point := range found {
+	err := trocar.List(o, func(point trocar.Listed) {
 		if point.Definition != "" {
 			fmt.Fprintf(w, "%s\n\n", point.Definition)
-			continue
+			return
 		}
 		fmt.Fprintln(w, point.Name)
 		if point.Declaration != "" {
@@ -103,7 +102,7 @@ func (a *app) points(s *settings, o trocar.ListOptions) error {
 		for _, param := range point.Params {
 			fmt.Fprintf(w, "    %s\n", param)
 		}
-	}
+	})
 	if err := w.Flush(); err != nil {
 		return &statusError{exitFailed, err}
 	}
