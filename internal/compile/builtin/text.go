@@ -7,6 +7,8 @@ var text = []Func{
 		ID: "str", Names: []string{"str"}, Min: 1, Max: 2, Group: Strings,
 		Variants: []string{"string str(char *p [, uint64 length])"},
 		Doc: `Reads a string that ends with a NUL from memory, at most length bytes with the NUL, and never more than max_strlen (1024).
+A length that the traced program has (arg1, args.len, retval, a field; also kept in a variable or a map, but nothing computed
+from it) counts characters, and there need not be a NUL: str(arg0, arg1) is a text of pointer and length in full.
 A string that was longer is shown with str_trunc_trailer ("..") behind it. str($1) is a positional parameter as text.`,
 	},
 	{

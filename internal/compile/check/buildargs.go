@@ -81,6 +81,7 @@ func (b *builder) str(c *Call, n *node) bool {
 			return false
 		}
 		c.Args = append(c.Args, Arg{Expr: castTo(b.expr(n.kids[1]), types.TUint64)})
+		c.Counted = given(n.kids[1])
 	}
 	return x != nil
 }

@@ -299,6 +299,9 @@ func (d *dumper) call(c *Call) string {
 	if name == "argN" {
 		name = "arg" + strconv.Itoa(c.N)
 	}
+	if c.Counted {
+		name += " counted"
+	}
 	text := fmt.Sprintf("%s(%s)", name, strings.Join(parts, ", "))
 	if c.T.Kind != types.None {
 		text += ":" + d.typ(c.T)

@@ -95,6 +95,7 @@ type variable struct {
 	locked   *types.Type
 	out      *Var // in the program
 	addr     bool
+	made     bool // some value of it is computed here, not one that the traced program has; see given
 
 	slot
 }
@@ -109,6 +110,7 @@ type mapState struct {
 	kind   MapKind
 	used   bool
 	valued bool // used in a way that gives or needs a value
+	made   bool // as in variable
 
 	key, val             slot
 	lockedKey, lockedVal *types.Type

@@ -216,6 +216,8 @@ type (
 		Format string
 		// N is the number of argN.
 		N int
+		// Counted: the length given to str is one of the traced program, which counts characters without a NUL.
+		Counted bool
 	}
 )
 

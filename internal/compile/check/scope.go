@@ -1,6 +1,10 @@
 package check
 
-import "strings"
+import (
+	"strings"
+
+	"trocar/internal/binary/types"
+)
 
 // Scratch variables: which name means which variable. A variable is known from its first assignment or `let` to the end of
 // the block this is in; a name must not be used for a second one within.
@@ -73,6 +77,7 @@ func (s *scoper) visit(n *node) {
 			v = s.add(n, n.str, "This is the initial assignment.")
 		}
 		v.assigned = true
+		v.made = v.made || !given(n.kids[0])
 		n.v, n.kids[1].v = v, v
 	case opDecl:
 		s.visitAll(n.kids[1:])
@@ -94,7 +99,7 @@ func (s *scoper) visit(n *node) {
 		if k := n.kids[0]; k.op == opVar {
 			k.v = s.use(k)
 			k.v.assigned = true // whoever has the address may assign
-			k.v.addr = true
+			k.v.addr, k.v.made = true, true
 			return
 		}
 		s.visitAll(n.kids)
@@ -102,11 +107,23 @@ func (s *scoper) visit(n *node) {
 		if is(n, "find") && len(n.kids) == 3 && n.kids[2].op == opVar {
 			s.visitAll(n.kids[:2])
 			n.kids[2].v = s.use(n.kids[2])
-			n.kids[2].v.assigned = true
+			n.kids[2].v.assigned, n.kids[2].v.made = true, true
 			return
 		}
 		s.visitAll(n.kids)
 		s.visit(n.value)
+	case opSetMap:
+		s.visitAll(n.kids)
+		s.visit(n.value)
+		n.m.made = n.m.made || !given(n.kids[len(n.kids)-1])
+	case opIncDec:
+		s.visitAll(n.kids)
+		switch k := n.kids[0]; {
+		case k.op == opVar:
+			k.v.made = true
+		case k.m != nil:
+			k.m.made = true
+		}
 	case opForMap:
 		s.loop(n, n.kids[1:2], n.kids[2])
 	case opForRange:
@@ -128,7 +145,7 @@ func (s *scoper) loop(n *node, over []*node, body *node) {
 	s.visitAll(over)
 	s.push()
 	v := s.add(n.kids[0], n.str, "This is the loop variable.")
-	v.assigned = true
+	v.assigned, v.made = true, true
 	n.v, n.kids[0].v = v, v
 	s.visit(body)
 	s.pop()
@@ -150,4 +167,23 @@ func (s *scoper) use(n *node) *variable {
 	}
 	hintNear(d, n.str, names)
 	return &variable{name: n.str, span: n.span, assigned: true}
+}
+
+// given tells whether a number is as the traced program has it: one of its arguments, its result, or what lies in its memory.
+func given(n *node) bool {
+	switch n.op {
+	case opArg, opRetval, opIndex:
+		return true
+	case opField:
+		return !n.kids[0].ty.is(types.Record)
+	case opUnary:
+		return n.str == "*"
+	case opCast:
+		return given(n.kids[1])
+	case opVar:
+		return n.v != nil && !n.v.made
+	case opMapGet:
+		return n.m != nil && !n.m.made
+	}
+	return is(n, "argN", "retval", "reg")
 }

@@ -283,7 +283,7 @@ func (g *gen) buffer(dst memory, e *check.Call, t *types.Type) {
 	g.store(dst, 4, n)
 	none := b.Label()
 	b.IfImm(ir.EQ, n, 0, none)
-	g.fetchN(dst.at(4), src, length{n, room}, e.Span)
+	g.fetchN(dst.at(4), src, length{reg: n, most: room}, e.Span)
 	b.Bind(none)
 }
 

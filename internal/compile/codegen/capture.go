@@ -222,7 +222,7 @@ func (g *gen) readN(dst memory, p, n ir.Reg, limit int, span diag.Span) {
 	b.SetImm(n, int64(limit))
 	b.Bind(fits)
 	b.IfImm(ir.EQ, n, 0, none)
-	g.fetchN(dst, memory{space: inUser, base: p}, length{n, limit}, span)
+	g.fetchN(dst, memory{space: inUser, base: p}, length{reg: n, most: limit}, span)
 	b.Bind(none)
 }
 

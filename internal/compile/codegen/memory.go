@@ -181,11 +181,12 @@ func (g *gen) fetch(dst, src memory, n int, span diag.Span) {
 
 // length is a number of bytes: a constant, or a register and what it must not exceed.
 type length struct {
-	reg  ir.Reg // NoReg: most is the length
-	most int
+	reg     ir.Reg // NoReg: most is the length
+	most    int
+	counted bool // of a string that need not end with a NUL; its length is one less
 }
 
-func fixedLength(n int) length { return length{ir.NoReg, n} }
+func fixedLength(n int) length { return length{reg: ir.NoReg, most: n} }
 
 // size passes a length to a helper. Each time its bound is established anew: the register may be spilled in between, and
 // verifiers before 6.8 don't know that what is loaded from a slot is the number that was compared.

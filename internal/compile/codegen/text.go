@@ -140,6 +140,20 @@ func (g *gen) readUserString(n ir.Reg, dst memory, size length, src memory, span
 		try()
 	}
 	b.Bind(bad)
+	if size.counted {
+		// The byte behind the counted ones may be in a page that is not there. Without it: there was no NUL before, or the
+		// read had ended with it. The failed read has left zeros.
+		none := b.Label()
+		b.IfImm(ir.LE, size.reg, 1, none)
+		exact := b.Copy(size.reg)
+		b.ApplyImm(ir.Sub, exact, 1)
+		b.Set(n, b.Call(asm.FnProbeReadUser, g.addr(dst), g.size(length{reg: exact, most: size.most - 1}), ir.A(src.base, src.off)))
+		b.IfImm(ir.NE, n, 0, none)
+		b.Set(n, size.reg)
+		b.Jump(read)
+		b.Bind(none)
+		b.SetImm(n, -14) // EFAULT
+	}
 	g.failed("probe_read_user_str", n, span)
 	b.SetImm(n, 0)
 	b.Bind(read)
@@ -203,7 +217,8 @@ func (g *gen) strInto(dst memory, e *check.Call, t *types.Type) {
 }
 
 // strRead reads at most size characters and a NUL, and gives the number of bytes with the NUL. A length that str() was given
-// counts the NUL.
+// counts the NUL, as bpftrace has it, unless it is a number of the traced program: programs that pass a length along with a
+// text count its characters, and there need not be a NUL.
 func (g *gen) strRead(dst, src memory, limit ir.Reg, constant, size int, e *check.Call) ir.Reg {
 	most := fixedLength(size + 1)
 	switch {
@@ -214,6 +229,11 @@ func (g *gen) strRead(dst, src memory, limit ir.Reg, constant, size int, e *chec
 	case limit != ir.NoReg:
 		b := g.b
 		some := b.Label()
+		if e.Counted {
+			most.reg, most.counted = g.atMost(limit, size), true
+			b.ApplyImm(ir.Add, most.reg, 1)
+			break
+		}
 		most.reg = g.atMost(limit, size+1)
 		b.IfImm(ir.NE, most.reg, 0, some)
 		b.SetImm(most.reg, 1)
@@ -356,7 +376,7 @@ func (g *gen) prefixConst(m memory, s string, n, size int, unequal ir.Label) {
 	}
 }
 
-// limitTo applies the length that str() was given, which counts a NUL, to one that the value itself has.
+// limitTo applies the length that str() was given to one that the value itself has. See strRead for what it counts.
 func (g *gen) limitTo(n ir.Reg, e *check.Call) {
 	if len(e.Args) < 2 || e.Args[1].Expr == nil {
 		return
@@ -364,8 +384,10 @@ func (g *gen) limitTo(n ir.Reg, e *check.Call) {
 	b := g.b
 	fits, some := b.Label(), b.Label()
 	limit := b.Copy(g.scalar(e.Args[1].Expr))
-	b.IfImm(ir.EQ, limit, 0, some)
-	b.ApplyImm(ir.Sub, limit, 1)
+	if !e.Counted {
+		b.IfImm(ir.EQ, limit, 0, some)
+		b.ApplyImm(ir.Sub, limit, 1)
+	}
 	b.Bind(some)
 	b.If(ir.LE, n, limit, fits)
 	b.Set(n, limit)
