@@ -40,6 +40,7 @@ type run struct {
 	opts    RunOptions
 	sink    result.Sink
 	loaded  *kernel.Loaded
+	family  *kernel.Family // the processes that are followed
 	names   *names
 	decoder codegen.Decoder
 	wall    result.Wall
@@ -83,7 +84,12 @@ func (p *Program) Run(ctx context.Context, sink result.Sink, o RunOptions) (Exit
 	if r.loaded, err = kernel.Load(obj, kernel.Options{Features: p.features, Log: o.VerifierLog, LogLevel: logLevel(o), RingMap: codegen.RingName}); err != nil {
 		return r.exit, err
 	}
-	defer r.loaded.Close()
+	defer func() {
+		if r.family != nil {
+			r.family.Close()
+		}
+		r.loaded.Close()
+	}()
 	if err := errors.Join(r.control(), r.sleep()); err != nil {
 		return r.exit, err
 	}
@@ -184,6 +190,9 @@ func (r *run) trace(ctx context.Context) error {
 	if mode := r.Program.opts.Mode; mode == "bench" || mode == "test" {
 		return r.measure(mode)
 	}
+	if err := r.follow(); err != nil {
+		return err
+	}
 	failed, err := r.loaded.Attach(ctx, r.opts.Progress)
 	if err != nil {
 		return err
@@ -226,6 +235,9 @@ func (r *run) trace(ctx context.Context) error {
 func (r *run) finish() error {
 	r.loaded.Detach()
 	if err := r.drain(); err != nil {
+		return err
+	}
+	if err := r.unfollowed(); err != nil {
 		return err
 	}
 	if r.child != nil {
@@ -319,6 +331,9 @@ func (r *run) watch(ctx context.Context, cancel func()) {
 		go func() {
 			select {
 			case <-done:
+				if r.family != nil {
+					r.waitFamily(ctx)
+				}
 				cancel()
 			case <-ctx.Done():
 			}
@@ -327,6 +342,9 @@ func (r *run) watch(ctx context.Context, cancel func()) {
 	if r.Program.opts.PID != 0 {
 		go func() {
 			waitProcess(ctx, r.Program.opts.PID)
+			if r.family != nil {
+				r.waitFamily(ctx)
+			}
 			cancel()
 		}()
 	}

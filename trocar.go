@@ -37,6 +37,10 @@ type Options struct {
 	// Argv is the same in words, for arguments that have blanks.
 	Argv []string
 
+	// Follow traces the processes that PID or the command starts as well, and those that these start, whatever they execute. The
+	// run ends with the last of them.
+	Follow bool
+
 	Unsafe       bool
 	HelperErrors bool // tell of each failed read of memory
 	IncludeDirs  []string
@@ -146,6 +150,9 @@ func Compile(ctx context.Context, o Options) (p *Program, err error) {
 		Names:    func(ap *syntax.AttachPoint) bool { return needs[ap].Name },
 	})
 	p.matched, p.probes = matched, matched.Count()
+	if o.Follow {
+		everywhere(matched)
+	}
 	noMatch := diags.Errors() == 0 && matched.Diags.Errors() > 0
 	diags.Append(&matched.Diags)
 	if err := p.failed(&diags, noMatch); err != nil {
@@ -164,7 +171,7 @@ func Compile(ctx context.Context, o Options) (p *Program, err error) {
 		pid = childPID
 	}
 	p.code = codegen.Compile(p.typed, codegen.Options{
-		Features: kernelFeatures{p.features}, TimeMap: p.timeMap(), Arch: arch(), PID: pid, Namespace: p.ns, CPUs: kernel.PossibleCPUs(), HelperErrors: o.HelperErrors,
+		Features: kernelFeatures{p.features}, TimeMap: p.timeMap(), Arch: arch(), PID: pid, Follow: o.Follow && pid != 0, Namespace: p.ns, CPUs: kernel.PossibleCPUs(), HelperErrors: o.HelperErrors,
 		Session: p.session,
 	}, &diags)
 	if err := p.failed(&diags, false); err != nil {

@@ -55,6 +55,7 @@ type Options struct {
 	Features     Features
 	Arch         *types.Arch
 	PID          int        // only this process; 0: all
+	Follow       bool       // and those that the map FollowName has
 	Namespace    *Namespace // ours, if it is not the initial one
 	CPUs         int        // possible CPUs
 	HelperErrors bool       // report each failed read of memory (-k)
@@ -122,7 +123,11 @@ const (
 	ControlName  = "control"
 	StringsName  = "strings"
 	PointsName   = "points"
+	FollowName   = "follow" // a byte for each process id: not 0 if it is followed
 )
+
+// FollowSize is the size of the follow map: process ids are below it (PID_MAX_LIMIT in include/linux/threads.h).
+const FollowSize = 4 << 20
 
 // Offsets in the value of the control map, which is written before the programs run.
 const (
@@ -427,6 +432,11 @@ func (c *compiler) ownMaps() {
 	add(array(ControlName, ControlSize))
 	add(array(IdleName, 8))
 	add(array(ZerosName, (c.zeros+7)&^7))
+	if c.opts.Follow {
+		m := array(FollowName, FollowSize)
+		m.Flags = 1 << 10 // BPF_F_MMAPABLE (5.5)
+		add(m)
+	}
 	if c.scratch > 0 {
 		m := &ebpf.MapSpec{Name: ScratchName, Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: uint32(scratchHeader + roundUp(c.scratch)), MaxEntries: scratchBuffers}
 		if c.bigScratch {

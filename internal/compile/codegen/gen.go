@@ -179,14 +179,32 @@ func (g *gen) filter(quit ir.Label) {
 	if g.c.opts.PID == 0 || g.class == Test || g.class == Iter || (g.class == Perf && !g.pidBound()) {
 		return
 	}
+	if g.c.opts.Follow {
+		g.followed(quit)
+		return
+	}
 	pid, _ := g.pidTgid()
 	g.b.IfImm(ir.NE, pid, int64(g.c.opts.PID), quit)
 }
 
-// pidBound tells whether perf points are meant for one process.
+// followed leaves unless the process is the wanted one or in the map, which goes by the ids of the initial namespace.
+func (g *gen) followed(quit ir.Label) {
+	b := g.b
+	in := b.Label()
+	if g.c.opts.Namespace != nil {
+		pid, _ := g.pidTgid()
+		b.IfImm(ir.EQ, pid, int64(g.c.opts.PID), in)
+	}
+	pid := b.OpImm(ir.Shr, b.Call(asm.FnGetCurrentPidTgid), 32)
+	b.ApplyImm(ir.And, pid, FollowSize-1)
+	b.IfImm(ir.EQ, b.Load(1, b.Op(ir.Add, b.MapValue(FollowName, 0), pid), 0), 0, quit)
+	b.Bind(in)
+}
+
+// pidBound tells whether perf points are meant for one process, or for those that are followed.
 func (g *gen) pidBound() bool {
 	for _, p := range g.points {
-		if p.PID == 0 {
+		if p.PID == 0 && (!g.c.opts.Follow || p.Kind == probe.Interval) {
 			return false
 		}
 	}

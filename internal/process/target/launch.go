@@ -48,6 +48,7 @@ type Exit struct {
 	Code   int            // status given to exit, if no signal ended it
 	Signal syscall.Signal // 0: none
 	Core   bool           // a core was dumped
+	Forked bool           // it had started other processes
 }
 
 // Status is the number by which a shell would tell of it: the code, or 128 and the signal.
@@ -251,11 +252,13 @@ func (c *Child) hasEnded(options int) bool {
 
 func (c *Child) reap() {
 	c.hasEnded(0)
+	forked := c.pid.Started()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var ws syscall.WaitStatus
 	if wait(int(c.pid), &ws, 0) == nil {
 		c.exit = exitOf(ws)
+		c.exit.Forked = forked
 	}
 	c.ended = true
 }

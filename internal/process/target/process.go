@@ -135,6 +135,36 @@ func (p PID) Threads() ([]int, error) {
 	return ids, nil
 }
 
+// Children are the processes that the process, any thread of it, has started and not waited for.
+func (p PID) Children() ([]PID, error) {
+	threads, err := p.Threads()
+	if err != nil {
+		return nil, err
+	}
+	var children []PID
+	for _, tid := range threads {
+		b, err := p.read("task/"+strconv.Itoa(tid)+"/children", 1<<24)
+		if err != nil {
+			continue // it ended meanwhile, or the kernel does not have the list (CONFIG_PROC_CHILDREN)
+		}
+		for _, f := range strings.Fields(string(b)) {
+			if n, err := strconv.Atoi(f); err == nil && n > 0 {
+				children = append(children, PID(n))
+			}
+		}
+	}
+	return children, nil
+}
+
+// Started tells whether the process has started others, as far as that can still be seen: they live, or were waited for.
+func (p PID) Started() bool {
+	if s, err := p.Stat(); err == nil && s.ChildFaults > 0 {
+		return true
+	}
+	children, err := p.Children()
+	return err == nil && len(children) > 0
+}
+
 // All are the processes that /proc shows, ascending.
 func All() ([]PID, error) {
 	ids, err := numbers("/proc")
@@ -173,7 +203,9 @@ func numbers(dir string) ([]int, error) {
 type Stat struct {
 	State byte   // R S D Z T t X …
 	PPID  int    // parent
-	Start uint64 // clock ticks after boot; with the id it names a process for good, whatever it executes
+	// ChildFaults are the page faults of children that ended and were waited for: each has some.
+	ChildFaults uint64
+	Start       uint64 // clock ticks after boot; with the id it names a process for good, whatever it executes
 	// Where the program's text and the stack begin; exec gives both anew (randomly, with ASLR). 0 or 1 without the right to
 	// trace the process.
 	StartCode, StartStack uint64
@@ -212,6 +244,7 @@ func parseStat(b []byte) (Stat, bool) {
 		ok = ok && err == nil
 		return n
 	}
+	s.ChildFaults = num(11)
 	s.PPID, s.Start, s.StartCode, s.StartStack = int(num(4)), num(22), num(26), num(28)
 	return s, ok
 }

@@ -22,6 +22,7 @@ type settings struct {
 	pid       string
 	process   int // of pid
 	command   string
+	follow    bool
 	dwarfPIDs []string
 	usdtFile  bool
 
@@ -58,6 +59,7 @@ func (s *settings) register(f *pflag.FlagSet) {
 	f.BoolVar(&s.info, "info", false, "show what this kernel can do")
 	f.StringVarP(&s.pid, "pid", "p", "", "trace only this process, and end with it")
 	f.StringVarP(&s.command, "cmd", "c", "", "run this command, held until attached, and end with it")
+	f.BoolVar(&s.follow, "follow", false, "trace what the process or command starts, too")
 	f.StringArrayVar(&s.dwarfPIDs, "dwarf-pid", nil, "a further process to unwind by DWARF")
 	f.BoolVar(&s.usdtFile, "usdt-file-activation", false, "activate USDT semaphores by file, in all processes")
 	f.StringVarP(&s.output, "output", "o", "", "write results to this file")
@@ -114,6 +116,9 @@ func (s *settings) check() error {
 		if s.process, err = parsePID(s.pid); err != nil {
 			return err
 		}
+	}
+	if s.follow && s.command == "" && s.process == 0 {
+		return usageErrorf("USAGE: --follow needs a process to begin with: -p or -c")
 	}
 	if s.warnings > 1 {
 		return usageErrorf("USAGE: -k is given once; it tells of all reads and map look-ups that fail")

@@ -37,6 +37,7 @@ FLAGS:
 
     -p, --pid PID          trace only this process, and end with it
     -c, --cmd COMMAND      run this command, held until attached, and end with it
+        --follow           trace the processes that it starts, too, and end with the last
         --usdt-file-activation
                            activate USDT semaphores by file, in all processes
         --dwarf-pid PID    a further process to unwind by DWARF
