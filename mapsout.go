@@ -233,3 +233,18 @@ func (r *run) loss(l *codegen.Loss, n uint64) *result.Event {
 	}
 	return e
 }
+
+// scalar is the value of a map of one integer; 0 if there is none.
+func (r *run) scalar(name string) int64 {
+	for i := range r.code.Storage {
+		s := &r.code.Storage[i]
+		if s.Map.Name != name || !s.Scalar || !s.Map.Value.IsInteger() {
+			continue
+		}
+		m, err := r.content(s)
+		if err == nil && len(m.Entries) == 1 {
+			return int64(m.Entries[0].Value.Num)
+		}
+	}
+	return 0
+}

@@ -30,6 +30,9 @@ type RunOptions struct {
 	Progress func(done, total int)
 	// VerifierLog is given what the verifier says; nil: nothing.
 	VerifierLog func(program, text string)
+	// Tally is called at the end, behind the end probes; it may read the script's maps of one integer, of which those that
+	// are not there or have no value are 0. What it gives is told as notices.
+	Tally func(value func(name string) int64) []string
 	// Resolved is given once the points are attached, before anything is told to the sink.
 	Attached func()
 }
@@ -263,6 +266,13 @@ func (r *run) finish() error {
 	if r.typed.Config.PrintMapsOnExit && !r.opts.DryRun {
 		if err := r.printMaps(); err != nil {
 			return err
+		}
+	}
+	if r.opts.Tally != nil {
+		for _, text := range r.opts.Tally(r.scalar) {
+			if err := r.emit(&result.Event{Kind: result.EvNotice, Level: result.Info, Text: text}); err != nil {
+				return err
+			}
 		}
 	}
 	if r.unrun > 0 {

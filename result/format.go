@@ -9,7 +9,7 @@ import (
 // Format is a parsed format string of printf and its kin.
 //
 // Conversions are C's with C's rules for flags, field width and precision, and those of bpftrace: %r, %rx and %rh for
-// buffers, %gr for allocation flags, and %s for every value. Without a length modifier d, u, o and x mean an int, so %d
+// buffers, %gr for allocation flags, and %s for every value; %#s puts it on one line, see AppendLine. Without a length modifier d, u, o and x mean an int, so %d
 // of 4294967295 is -1 as in C; %p takes 64 bits. A percent sign that begins no conversion stands for itself.
 //
 // bpftrace 0.27 goes its own way where this one follows C: it ignores precision and the space flag, and fills a
@@ -45,6 +45,7 @@ type op uint8
 
 const (
 	opText op = iota // s, and r of what is no buffer
+	opLine           // s with #
 	opPlainInt
 	opPlainUint
 	opPlainHex
@@ -233,6 +234,9 @@ func (s *Spec) choose() {
 	case "n":
 		s.op = opCountOnly
 	default: // s, r
+		if s.Alt && s.Verb == "s" {
+			s.op = opLine
+		}
 		if plain {
 			s.op = opPlainText
 		}
@@ -282,7 +286,7 @@ func (s *Spec) takeFields(args []Value) int {
 }
 
 func (s *Spec) append(dst []byte, v *Value) []byte {
-	if s.op != opText && s.op != opPlainText && !v.fits(s.op) {
+	if s.op != opText && s.op != opLine && s.op != opPlainText && !v.fits(s.op) {
 		start := len(dst)
 		dst = v.AppendText(dst)
 		return s.pad(dst, start)
@@ -310,6 +314,8 @@ func (s *Spec) append(dst []byte, v *Value) []byte {
 		if s.Prec >= 0 && len(dst)-start > s.Prec {
 			dst = dst[:start+s.Prec]
 		}
+	case opLine:
+		dst = v.AppendLine(dst)
 	case opChar:
 		dst = append(dst, byte(v.integer()))
 	case opAddr:

@@ -15,6 +15,8 @@ const (
 // Capture says how values are captured.
 type Capture struct {
 	Strlen    int  // bytes of a text that is captured by itself
+	Inner     int  // of one inside other values; 0: innerStrlen
+	Levels    int  // how deep values inside others are followed; 0: maxCaptured, less than 0: not at all
 	Kept      bool // for later: a text by itself becomes a Text as well, which has its length
 	Registers bool // in a probe of the program, where also the dynamic types of Go's interfaces can be told
 }
@@ -37,27 +39,41 @@ func (c Capture) Of(t *Type) (*Type, bool) {
 	return to, to != t
 }
 
+func (c Capture) levels() int {
+	if c.Levels == 0 {
+		return maxCaptured
+	}
+	return max(0, c.Levels)
+}
+
+func (c Capture) inner() int {
+	if c.Inner > 0 {
+		return min(c.Inner, maxCapture/4)
+	}
+	return innerStrlen
+}
+
 func (c Capture) of(t *Type, depth int) *Type {
 	if t == nil || t.Source == nil && t.Kind != Struct {
 		return t
 	}
 	t = t.Complete()
-	if depth > maxCaptured {
+	if depth > c.levels() {
 		return t
 	}
 	if to, ok := c.ofGo(t, depth); ok {
 		return to
 	}
 	if unit := t.WideUnit(); unit > 0 {
-		return WideOf(2*innerStrlen, unit)
+		return WideOf(2*c.inner(), unit)
 	}
 	if v, ok := t.Text(); ok {
 		if v.Unit > 1 {
-			return TextOf(2*innerStrlen, v.Unit)
+			return TextOf(2*c.inner(), v.Unit)
 		}
 		switch {
 		case depth > 0:
-			return TextOf(innerStrlen, 1)
+			return TextOf(c.inner(), 1)
 		case c.Kept:
 			return TextOf(c.Strlen, 1)
 		}
@@ -141,7 +157,7 @@ func (c Capture) ofGo(t *Type, depth int) (*Type, bool) {
 	case GoIfaceForm, GoEfaceForm:
 		n := ifaceText
 		if depth == 0 {
-			n = innerStrlen
+			n = c.inner()
 		}
 		return IfaceOf(t, n), true
 	case GoMapForm:

@@ -66,7 +66,9 @@ var meta = []Func{
 	{
 		ID: "config", Names: []string{"config"}, Variable: true, Group: Meta, CompileTime: true,
 		Variants: []string{"record config"},
-		Doc:      `The settings in force: config.max_strlen, config.stack_mode …`,
+		Doc: `The settings in force: config.max_strlen, config.stack_mode … Besides bpftrace's settings there are max_shown_strlen
+(bytes of a text whose length is not asked for; by default max_strlen, and 200 inside other values) and max_nested_depth (how deep
+values inside others are followed to what they refer to; 4).`,
 	},
 	{
 		ID: "fail", Names: []string{"fail"}, Min: 1, Max: 128, Group: Meta, CompileTime: true, Result: types.TNone,

@@ -12,6 +12,7 @@ In addition:
 
 | conversion | prints |
 |---|---|
+| %#s | any value on one line: control characters, bytes that are no UTF-8, backslashes, and quotes in strings are escaped |
 | %r | a buffer: printable ASCII as it is, other bytes as \xNN |
 | %rx | a buffer, every byte as \xNN |
 | %rh | a buffer, bytes in hexadecimal with blanks between |

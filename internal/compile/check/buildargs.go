@@ -139,7 +139,7 @@ func (b *builder) stringArg(k *node) Expr {
 	case t.isStr(), isTextValue(t.t):
 		return b.textValue(k)
 	case t.isPtr():
-		str := &Call{E: E{types.StringOf(b.cfg.MaxStrlen), k.span}, Fn: builtin.Lookup("str")}
+		str := &Call{E: E{types.StringOf(b.cfg.TextSize()), k.span}, Fn: builtin.Lookup("str")}
 		str.Args = []Arg{{Expr: b.pointerArg(k, types.TInt8)}}
 		return str
 	default:

@@ -231,7 +231,7 @@ func (inf *inferrer) callType(n *node) {
 func (inf *inferrer) strSize(n *node) int {
 	size := inf.cfg.MaxStrlen
 	if len(n.kids) < 2 {
-		return size
+		return inf.cfg.TextSize()
 	}
 	l := n.kids[1]
 	switch {

@@ -29,6 +29,8 @@ var settings = []setting{
 	intSetting("max_cat_bytes", func(c *Config) *int { return &c.MaxCatBytes }),
 	intSetting("max_map_keys", func(c *Config) *int { return &c.MaxMapKeys }),
 	intSetting("max_probes", func(c *Config) *int { return &c.MaxProbes }),
+	intSetting("max_nested_depth", func(c *Config) *int { return &c.MaxNestedDepth }),
+	intSetting("max_shown_strlen", func(c *Config) *int { return &c.MaxShownStrlen }),
 	intSetting("max_strlen", func(c *Config) *int { return &c.MaxStrlen }),
 	intSetting("on_stack_limit", func(c *Config) *int { return &c.OnStackLimit }),
 	intSetting("perf_rb_pages", func(c *Config) *int { return &c.PerfRBPages }),
@@ -172,7 +174,7 @@ func unstableSetting(name string, at func(*Config) *string) setting {
 // DefaultConfig holds every setting's default.
 func DefaultConfig() Config {
 	return Config{
-		MaxStrlen: 1024, MaxMapKeys: 4096, MaxProbes: 1024, MaxBPFProgs: 1024, MaxCatBytes: 10240, OnStackLimit: 32,
+		MaxStrlen: 1024, MaxNestedDepth: 4, MaxMapKeys: 4096, MaxProbes: 1024, MaxBPFProgs: 1024, MaxCatBytes: 10240, OnStackLimit: 32,
 		LogSize: 1000000, StackMode: types.StackBpftrace, StrTruncTrailer: "..", PrintMapsOnExit: true,
 		MissingProbes: "error", License: "GPL", CPPDemangle: true, LazySymbols: true, UseBlazesym: true, ShowDebugInfo: true,
 		CacheUserSymbols: "PER_PID",

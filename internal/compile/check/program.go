@@ -315,6 +315,8 @@ type (
 // Config is the script's configuration after defaults, environment and config block.
 type Config struct {
 	MaxStrlen        int
+	MaxNestedDepth   int // how deep values inside others are followed to what they refer to
+	MaxShownStrlen   int // bytes of a text whose length is not asked for; 0: MaxStrlen, and less inside other values
 	MaxMapKeys       int
 	MaxProbes        int
 	MaxBPFProgs      int
@@ -334,4 +336,21 @@ type Config struct {
 	CacheUserSymbols string
 	// Unstable features: error, warn, enable.
 	UnstableTSeries, UnstableDwUstack, UnstableTypeinfo, UnstableImport string
+}
+
+// TextSize is how many bytes of a text are read where its length is not asked for.
+func (c *Config) TextSize() int {
+	if c.MaxShownStrlen > 0 {
+		return min(c.MaxShownStrlen, c.MaxStrlen)
+	}
+	return c.MaxStrlen
+}
+
+// Capture is how values are captured, as far as settings bound it.
+func (c *Config) Capture() types.Capture {
+	how := types.Capture{Strlen: c.TextSize(), Inner: c.MaxShownStrlen, Levels: c.MaxNestedDepth}
+	if how.Levels == 0 {
+		how.Levels = -1
+	}
+	return how
 }

@@ -32,7 +32,7 @@ func (c *checker) textual(t ty) ty {
 	if !isTextValue(t.t) {
 		return t
 	}
-	return in(types.StringOf(c.cfg.MaxStrlen), types.Kernel)
+	return in(types.StringOf(c.cfg.TextSize()), types.Kernel)
 }
 
 // bothText tells whether an operator is between two strings of which at least one is the program's.
@@ -51,14 +51,15 @@ func (b *builder) textValue(n *node) Expr {
 
 // strOf is the call of str that a script leaves out.
 func (b *builder) strOf(x Expr) Expr {
-	str := &Call{E: E{types.StringOf(b.cfg.MaxStrlen), x.Pos()}, Fn: builtin.Lookup("str")}
+	str := &Call{E: E{types.StringOf(b.cfg.TextSize()), x.Pos()}, Fn: builtin.Lookup("str")}
 	str.Args = []Arg{{Expr: x}}
 	return str
 }
 
 // capture says how a call of snapshot captures its value.
 func (c *checker) capture(n *node, kind probe.Kind) types.Capture {
-	how := types.Capture{Strlen: c.cfg.MaxStrlen, Kept: true, Registers: spaceOf(kind) == types.User}
+	how := c.cfg.Capture()
+	how.Kept, how.Registers = true, spaceOf(kind) == types.User
 	if len(n.kids) > 1 && n.kids[1].posInt() {
 		how.Strlen = int(min(n.kids[1].num, uint64(how.Strlen)))
 	}

@@ -14,7 +14,9 @@ import (
 
 // capturing says how values are captured here.
 func (g *gen) capturing() types.Capture {
-	return types.Capture{Strlen: g.c.prog.Config.MaxStrlen, Registers: g.class == Uprobe}
+	how := g.c.prog.Config.Capture()
+	how.Registers = g.class == Uprobe
+	return how
 }
 
 // captures tells whether a value is captured in another form than it has, and in which.

@@ -44,7 +44,7 @@ func (g *gen) scalar(e check.Expr) ir.Reg {
 	case *check.Cast:
 		return g.castScalar(e)
 	case *check.IncDec:
-		return g.incDec(e)
+		return g.incDec(e, true)
 	case *check.Deref:
 		return g.load(pointee(e.X.Type(), g.scalar(e.X)), e.T.Size, e.T.Signed, e.Span)
 	case *check.Member:

@@ -211,8 +211,9 @@ func (g *gen) update(m *check.Map, key, value memory, flags int64, at check.Stmt
 // exprStmt lets an expression stand as the place of a loss.
 type exprStmt struct{ check.Expr }
 
-// incDec changes a variable or map entry by a constant. Map values of 4 and 8 bytes change atomically.
-func (g *gen) incDec(e *check.IncDec) ir.Reg {
+// incDec changes a variable or map entry by a constant. Map values of 4 and 8 bytes change atomically; those of 8 bytes, from
+// Linux 5.12 on, together with the reading of the value before, so that each of those who count has a number of its own.
+func (g *gen) incDec(e *check.IncDec, used bool) ir.Reg {
 	b := g.b
 	t := e.T
 	if v, ok := e.Target.(*check.VarRef); ok {
@@ -240,6 +241,10 @@ func (g *gen) incDec(e *check.IncDec) ir.Reg {
 	vt := m.Map.Value
 	old := b.Reg()
 	add := func(p ir.Reg) {
+		if used && vt.Size == 8 && g.c.opts.Features.Has(AtomicFetch) {
+			b.Set(old, b.FetchAdd(p, 0, b.Imm(e.Step)))
+			return
+		}
 		b.LoadTo(old, ir.Size(vt.Size), p, 0)
 		if vt.Size >= 4 {
 			b.AtomicAdd(ir.Size(vt.Size), p, 0, b.Imm(e.Step))

@@ -79,6 +79,8 @@ func (g *gen) effect(e check.Expr) {
 		if e.Value != nil {
 			g.effect(e.Value)
 		}
+	case *check.IncDec:
+		g.incDec(e, false)
 	case *check.Const, *check.StrConst, *check.VarRef, *check.ArgRef, *check.ArgsRef, nil:
 	default:
 		if e.Type().IsScalar() {

@@ -312,10 +312,14 @@ func (e *emitter) emit(i *inst) error {
 	case kAtomicAdd:
 		base := e.read(i.a, scratch0)
 		e.add(asm.AddAtomic.Mem(base, e.read(i.b, scratch1), asmSize(i.size), int16(i.off)))
-	case kXchg:
+	case kXchg, kFetchAdd:
+		op := asm.Xchg
+		if i.kind == kFetchAdd {
+			op = asm.FetchAdd
+		}
 		d := e.read(i.dst, scratch0)
-		x := asm.Xchg.Mem(e.read(i.a, scratch1), d, asmSize(i.size), int16(i.off))
-		x.Constant = int64(asm.Xchg >> 8) // cilium/ebpf 0.22 encodes the constant before it computes it, so fetching atomics become plain adds
+		x := op.Mem(e.read(i.a, scratch1), d, asmSize(i.size), int16(i.off))
+		x.Constant = int64(op >> 8) // cilium/ebpf 0.22 encodes the constant before it computes it, so fetching atomics become plain adds
 		e.add(x)
 		e.done(i.dst)
 	case kMapPtr:

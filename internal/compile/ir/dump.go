@@ -66,6 +66,8 @@ func (i *inst) String() string {
 		return fmt.Sprintf("atomic u%d[%v%+d] += %v", 8*i.size, i.a, i.off, i.b)
 	case kXchg:
 		return fmt.Sprintf("%v = xchg u%d[%v%+d]", i.dst, 8*i.size, i.a, i.off)
+	case kFetchAdd:
+		return fmt.Sprintf("%v = fetch u%d[%v%+d] += %[1]v", i.dst, 8*i.size, i.a, i.off)
 	case kMapPtr:
 		return fmt.Sprintf("%v = map %s", i.dst, i.name)
 	case kMapValue:

@@ -62,7 +62,7 @@ func (e *evaluator) run(f *Builder, args ...uint64) (uint64, error) {
 			err = e.store(get(i.a)+uint64(int64(i.off)), int(i.size), get(i.b))
 		case kStoreImm:
 			err = e.store(get(i.a)+uint64(int64(i.off)), int(i.size), uint64(i.imm))
-		case kAtomicAdd, kXchg:
+		case kAtomicAdd, kXchg, kFetchAdd:
 			addr := get(i.a) + uint64(int64(i.off))
 			var old uint64
 			if old, err = e.load(addr, int(i.size)); err != nil {
@@ -72,7 +72,11 @@ func (e *evaluator) run(f *Builder, args ...uint64) (uint64, error) {
 				err = e.store(addr, int(i.size), old+get(i.b))
 				break
 			}
-			err = e.store(addr, int(i.size), regs[i.dst])
+			if i.kind == kFetchAdd {
+				err = e.store(addr, int(i.size), old+regs[i.dst])
+			} else {
+				err = e.store(addr, int(i.size), regs[i.dst])
+			}
 			regs[i.dst] = old
 		case kMapPtr:
 			regs[i.dst] = mapAddr

@@ -82,7 +82,8 @@ const (
 	kStore
 	kStoreImm
 	kAtomicAdd
-	kXchg // dst = xchg(*(base+off), src)
+	kXchg     // dst = xchg(*(base+off), dst)
+	kFetchAdd // dst = *(base+off), which dst is added to
 	kMapPtr
 	kMapValue
 	kCall
@@ -331,6 +332,13 @@ func (b *Builder) AtomicAdd(size Size, base Reg, off int, src Reg) {
 func (b *Builder) Xchg(base Reg, off int, src Reg) Reg {
 	r := b.Copy(src)
 	b.add(inst{kind: kXchg, size: 8, dst: r, a: base, off: int32(off)})
+	return r
+}
+
+// FetchAdd adds src to memory and makes a register with what was there (8 bytes). Needs kernel 5.12.
+func (b *Builder) FetchAdd(base Reg, off int, src Reg) Reg {
+	r := b.Copy(src)
+	b.add(inst{kind: kFetchAdd, size: 8, dst: r, a: base, off: int32(off)})
 	return r
 }
 

@@ -463,6 +463,7 @@ func TestDump(t *testing.T) {
 	b.StoreImm(2, FP, slot+4, 7)
 	b.AtomicAdd(8, FP, slot, x)
 	b.Xchg(b.MapValue("m", 8), 0, x)
+	b.FetchAdd(b.MapValue("m", 8), 0, x)
 	b.If(SGT, x, y, l)
 	b.IfImm(Set, x, 4, l)
 	b.Call(asm.FnMapLookupElem, M("m"), A(FP, slot))
@@ -489,13 +490,16 @@ func TestDump(t *testing.T) {
     v3 = map m[0]+8
     v4 = v1
     v4 = xchg u64[v3+0]
+    v5 = map m[0]+8
+    v6 = v1
+    v6 = fetch u64[v5+0] += v6
     if v1 s> v2 goto L0
     if v1 & 4 goto L0
-    v5 = FnMapLookupElem(map m, fp-16)
+    v7 = FnMapLookupElem(map m, fp-16)
     _ = FnLoop(3, func cb1, v1, map m[0]+4)
-    v6 = kfunc#77(v1)
-    v7 = map m
-    v1 = u8[v7+3]
+    v8 = kfunc#77(v1)
+    v9 = map m
+    v1 = u8[v9+3]
     goto L0
   L0:
     exit v1

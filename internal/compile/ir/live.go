@@ -19,7 +19,7 @@ func (i *inst) uses(f func(Reg)) {
 		f(i.b)
 	case kStoreImm:
 		f(i.a)
-	case kXchg:
+	case kXchg, kFetchAdd:
 		f(i.dst)
 		f(i.a)
 	case kJumpIf:
@@ -39,7 +39,7 @@ func (i *inst) uses(f func(Reg)) {
 // def is the register that the instruction writes, NoReg if none.
 func (i *inst) def() Reg {
 	switch i.kind {
-	case kMovImm, kMov, kALU, kALUImm, kEnd, kLoad, kXchg, kMapPtr, kMapValue, kCall, kParam:
+	case kMovImm, kMov, kALU, kALUImm, kEnd, kLoad, kXchg, kFetchAdd, kMapPtr, kMapValue, kCall, kParam:
 		return i.dst
 	}
 	return NoReg

@@ -201,8 +201,8 @@ func numbers(dir string) ([]int, error) {
 
 // Stat is what we use of /proc/PID/stat (proc(5)).
 type Stat struct {
-	State byte   // R S D Z T t X …
-	PPID  int    // parent
+	State byte // R S D Z T t X …
+	PPID  int  // parent
 	// ChildFaults are the page faults of children that ended and were waited for: each has some.
 	ChildFaults uint64
 	Start       uint64 // clock ticks after boot; with the id it names a process for good, whatever it executes

@@ -148,7 +148,7 @@ func (a *app) traceWith(ctx context.Context, s *settings, o trocar.Options, noti
 }
 
 func (a *app) runOptions(s *settings) trocar.RunOptions {
-	o := trocar.RunOptions{DryRun: s.dryRun}
+	o := trocar.RunOptions{DryRun: s.dryRun, Tally: s.tally}
 	if slices.Contains(s.stages, "verifier") {
 		o.VerifierLog = func(program, text string) { fmt.Fprintf(a.out, "%s:\n%s\n", program, text) }
 	}

@@ -48,6 +48,10 @@ type settings struct {
 	ahead              string // --aot
 
 	declarations bool // list: those of functions
+
+	// Of commands that write the script themselves.
+	bare  bool                                         // no empty lines before maps
+	tally func(value func(name string) int64) []string // what is said at the end
 }
 
 func (s *settings) register(f *pflag.FlagSet) {
@@ -117,7 +121,7 @@ func (s *settings) check() error {
 			return err
 		}
 	}
-	if s.follow && s.command == "" && s.process == 0 {
+	if s.follow && s.command == "" && s.process == 0 && !s.bare {
 		return usageErrorf("USAGE: --follow needs a process to begin with: -p or -c")
 	}
 	if s.warnings > 1 {

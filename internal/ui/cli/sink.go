@@ -59,6 +59,9 @@ func (a *app) plain(s *settings) *sink {
 
 // Event passes events on, and keeps the promise of notify.
 func (k *sink) Event(e *result.Event) error {
+	if e.Kind == result.EvEnd && k.s.bare {
+		return nil
+	}
 	err := k.Sink.Event(e)
 	if e.Kind == result.EvAttached && k.notify && err == nil {
 		if err = k.Flush(); err == nil {

@@ -19,12 +19,14 @@ type recipeFlags struct {
 	settings
 	path   string // -x
 	script bool   // --script
+	depth  int
 	o      recipe.Options
 }
 
 // recipes makes a command of a recipe.
 func recipes(a *app, use, short, long string, flags func(*recipeFlags, *cobra.Command), write func([]recipe.Function, recipe.Options, *diag.List) recipe.Script) *cobra.Command {
 	r := &recipeFlags{}
+	r.bare = true
 	cmd := &cobra.Command{
 		Use:   use + " {-p PID | -x PATH | -c COMMAND} FUNC…  [-- COMMAND ARG…]",
 		Short: short,
@@ -41,6 +43,8 @@ func recipes(a *app, use, short, long string, flags func(*recipeFlags, *cobra.Co
 	f.StringVarP(&r.pid, "pid", "p", "", "a process")
 	f.StringVarP(&r.path, "exe", "x", "", "a program or library, in all processes")
 	f.StringVarP(&r.command, "cmd", "c", "", "a command to run, held until attached (or behind --)")
+	f.BoolVar(&r.follow, "follow", false, "and what the process or command starts")
+	f.StringVar(&r.o.Comm, "comm", "", "only threads of this name")
 	f.StringVar(&r.o.If, "if", "", "only calls for which this holds, as in 'size > 4096'")
 	flags(r, cmd)
 	f.DurationVar(&r.o.For, "for", 0, "end after this time, as in 10s")
@@ -70,8 +74,9 @@ A call is shown when it returns, and at the end if it has not.
 			f.StringArrayVar(&r.o.Args, "args", nil, "show these expressions, parted by commas, instead of all arguments")
 			f.DurationVar(&r.o.Min, "min", 0, "only calls that took at least this, as in 10ms")
 			f.BoolVar(&r.o.Stack, "stack", false, "with the stack")
-			f.IntVar(&r.o.Strlen, "strlen", 0, "bytes of a string that are shown at most (64)")
-			f.IntVarP(&r.o.Calls, "calls", "n", 0, "end after so many calls")
+			f.IntVar(&r.o.Strlen, "strlen", 0, "bytes of a text that are shown at most (1024, and 200 inside other values)")
+			f.IntVar(&r.depth, "depth", -1, "how deep values inside others are followed to what they refer to (4)")
+			f.IntVarP(&r.o.Lines, "lines", "n", 0, "end after so many lines")
 		}, recipe.Trace)
 }
 
@@ -124,6 +129,12 @@ func (a *app) recipe(cmd *cobra.Command, r *recipeFlags, words []string, write f
 		return usageErrorf("which functions? Their names, or a pattern like 'http_*' (%s list shows what there is)", a.name)
 	}
 	r.o.JSON = r.format == "json"
+	switch {
+	case r.depth == 0 && cmd.Flags().Changed("depth"):
+		r.o.Depth = -1
+	case r.depth > 0:
+		r.o.Depth = r.depth
+	}
 	found, err := trocar.Functions(trocar.FunctionsOptions{Path: path, PID: r.process, Patterns: words, DebugDirs: r.debugDirs()})
 	if err != nil {
 		return a.plain(&r.settings).failure(err)
@@ -146,8 +157,9 @@ func (a *app) recipe(cmd *cobra.Command, r *recipeFlags, words []string, write f
 			return &statusError{exitNotPermitted, fmt.Errorf("tracing needs %s: run as root (%s doctor tells more)", strings.Join(missing, ", "), a.name)}
 		}
 	}
+	r.tally = script.Tally
 	err = a.traceWith(cmd.Context(), &r.settings, trocar.Options{
-		Script: script.Text, ScriptName: cmd.Name(), PID: r.process, Command: r.command, Argv: argv, DebugDirs: r.debugDirs(),
+		Script: script.Text, ScriptName: cmd.Name(), PID: r.process, Command: r.command, Argv: argv, Follow: r.follow, DebugDirs: r.debugDirs(),
 	}, script.Notices...)
 	if s := (*statusError)(nil); errors.As(err, &s) && s.status == exitUsage && s.err == nil {
 		fmt.Fprintf(a.err, "The script that was made is wrong; --script shows it.\n")

@@ -62,8 +62,12 @@ func (s *script) countProbe(points []string, fn *Function, keys []string) {
 		}
 		s.line("uprobe:%s%s", p, comma)
 	}
+	cond := s.comm
 	if s.cond != nil {
-		s.line("/%s/", syntax.PrintExpr(over(s.cond, fn, argsOf)))
+		cond = both(cond, over(s.cond, fn, argsOf))
+	}
+	if cond != nil {
+		s.line("/%s/", syntax.PrintExpr(cond))
 	}
 	s.line("{\n  @calls[%s] = count();\n}", strings.Join(keys, ", "))
 }

@@ -67,10 +67,12 @@ const (
 type Options struct {
 	Args   []string      // expressions to show, or to count by, instead of all parameters
 	If     string        // only calls for which this holds
+	Comm   string        // only threads of this name
 	Min    time.Duration // only calls that took at least this
 	Stack  bool          // with the stack
 	Strlen int           // bytes of a string that are shown; 0: the language's default
-	Calls  int           // end after so many calls
+	Depth  int           // how deep values inside others are shown; 0: the language's default, -1: not at all
+	Lines  int           // end after so many lines
 	For    time.Duration // end after this time
 	JSON   bool          // values, not lines of text
 }
@@ -79,6 +81,8 @@ type Options struct {
 type Script struct {
 	Text    string
 	Notices []string
+	// Tally says at the end what the results do not, from the values that maps without keys have then. May be nil.
+	Tally func(value func(name string) int64) []string
 }
 
 // script is one under construction.
@@ -87,7 +91,9 @@ type script struct {
 	b       strings.Builder
 	args    []syntax.Expr
 	cond    syntax.Expr
+	comm    syntax.Expr // of --comm; nil: all
 	notices []notice
+	dropped bool // something that should be shown is not, as too much would have to be kept
 }
 
 // parse reads the expressions of the options.
@@ -99,7 +105,28 @@ func (s *script) parse(diags *diag.List) bool {
 	if s.o.If != "" {
 		s.cond = syntax.ParseExpr(&diag.Source{Name: "--if", Text: s.o.If}, diags)
 	}
+	if s.o.Comm != "" {
+		name := s.o.Comm
+		if len(name) > maxComm {
+			name = name[:maxComm]
+		}
+		s.comm = &syntax.Binary{Op: "==", X: &syntax.Ident{Name: "comm"}, Y: &syntax.StrLit{Value: name}}
+	}
 	return diags.Errors() == 0
+}
+
+// maxComm is the length of a thread's name in the kernel (TASK_COMM_LEN without the NUL).
+const maxComm = 15
+
+// both holds where two conditions do; nil holds always.
+func both(x, y syntax.Expr) syntax.Expr {
+	switch {
+	case x == nil:
+		return y
+	case y == nil:
+		return x
+	}
+	return &syntax.Binary{Op: "&&", X: x, Y: y}
 }
 
 func (s *script) line(format string, args ...any) {
@@ -144,34 +171,27 @@ func (n *notice) String() string {
 func (s *script) config() {
 	var set []string
 	if s.o.Strlen > 0 {
-		set = append(set, fmt.Sprintf("max_strlen = %d", max(s.o.Strlen, defaultStrlen))) // it bounds literals, too
+		if s.o.Strlen > maxStrlen {
+			set = append(set, fmt.Sprintf("max_strlen = %d", s.o.Strlen))
+		}
+		set = append(set, fmt.Sprintf("max_shown_strlen = %d", s.o.Strlen))
+	}
+	if s.o.Depth != 0 {
+		set = append(set, fmt.Sprintf("max_nested_depth = %d", max(0, s.o.Depth)))
 	}
 	set = append(set, "print_maps_on_exit = false")
 	s.line("config = { %s }", strings.Join(set, "; "))
 }
 
-// defaultStrlen is the language's.
-const defaultStrlen = 64
-
-// str is the text of a string.
-func (s *script) str(expr string) string {
-	if s.o.Strlen > 0 && s.o.Strlen < defaultStrlen {
-		return fmt.Sprintf("str(%s, %d)", expr, s.o.Strlen)
-	}
-	return "str(" + expr + ")"
-}
+// maxStrlen is the language's default for all strings; what is shown of a text may be less.
+const maxStrlen = 1024
 
 // value is the text of a value as it is printed or kept.
 func (s *script) value(show Show, expr string) string {
 	switch show {
 	case AsText:
-		return s.str(expr)
-	case AsString:
-		if n := s.o.Strlen; n > 0 && n < defaultStrlen {
-			return fmt.Sprintf("snapshot(%s, %d)", expr, n)
-		}
-		return "snapshot(" + expr + ")"
-	case AsWhole:
+		return "str(" + expr + ")"
+	case AsString, AsWhole:
 		return "snapshot(" + expr + ")"
 	}
 	return expr
@@ -181,7 +201,10 @@ func (s *script) value(show Show, expr string) string {
 func (s *script) bytes(show Show, size int) int {
 	switch show {
 	case AsText, AsString:
-		return 8 + max(s.o.Strlen, defaultStrlen)
+		if s.o.Strlen > 0 {
+			return 8 + s.o.Strlen
+		}
+		return 8 + maxStrlen
 	case Hidden:
 		return 0
 	}
@@ -202,7 +225,7 @@ func (s *script) timer() {
 }
 
 func (s *script) done() Script {
-	script := Script{Text: s.b.String()}
+	script := Script{Text: s.b.String(), Tally: s.tally}
 	for i := range s.notices {
 		script.Notices = append(script.Notices, s.notices[i].String())
 	}
@@ -257,7 +280,7 @@ func writable(name string) (field, arg bool) {
 
 // fieldNames gives each value a name in a record, which must be none of the language's and no other's.
 func fieldNames(names []string) []string {
-	used := map[string]bool{"start": true, "stack_": true, "func_": true, "thread_": true}
+	used := map[string]bool{"start": true, "stack_": true, "func_": true, "thread_": true, "process_": true, "comm_": true}
 	out := make([]string, len(names))
 	for i, n := range names {
 		if ok, _ := writable(n); !ok || used[n] {

@@ -50,14 +50,13 @@ func (s *script) printLine(indent string, c *call, m moment) {
 		thread = "g%-6d"
 	}
 	if m.tid == "" {
-		format += "%7d/" + thread + " %-15s "
 		args = append(args, "pid", c.fn.thread(), "comm")
 	} else {
-		format += "%7s/" + thread + " %-15s "
-		args = append(args, `""`, m.tid, `""`)
+		args = append(args, "$call.process_", m.tid, "$call.comm_")
 	}
+	format += "%7d/" + thread + " %-#15s "
 	if c.name == "" {
-		format += "%s"
+		format += "%#s"
 		args = append(args, m.function())
 	} else {
 		format += inFormat(c.name)
@@ -70,10 +69,10 @@ func (s *script) printLine(indent string, c *call, m moment) {
 			case p.show == Hidden || p.exit != "" && m.open:
 				text += "?"
 			case p.show == AsText || p.show == AsString || p.text:
-				text += `"%s"`
+				text += `"%#s"`
 				args = append(args, m.part(p))
 			default:
-				text += "%s"
+				text += "%#s"
 				args = append(args, m.part(p))
 			}
 			parts = append(parts, text)
@@ -96,10 +95,10 @@ func (s *script) printLine(indent string, c *call, m moment) {
 		case r.Show == Hidden:
 			format += " = ?"
 		case r.Show == AsText || r.Show == AsString:
-			format += ` = "%s"`
+			format += ` = "%#s"`
 			args = append(args, s.value(r.Show, c.fn.ResultExpr))
 		default:
-			format += " = %s"
+			format += " = %#s"
 			args = append(args, c.fn.ResultExpr)
 		}
 		format += " <%d.%03d us>"
@@ -124,7 +123,7 @@ func (s *script) printRecord(indent string, c *call, m moment) {
 	if m.tid == "" {
 		fields = append(fields, "process=pid", thread+"="+c.fn.thread(), "command=comm")
 	} else {
-		fields = append(fields, thread+"="+m.tid)
+		fields = append(fields, "process=$call.process_", thread+"="+m.tid, "command=$call.comm_")
 	}
 	fields = append(fields, "function="+name)
 	var parts []string

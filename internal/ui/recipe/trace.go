@@ -24,8 +24,11 @@ func openCalls(functions, bytes int) int {
 	return max(leastOpen, 1<<(bits.Len(uint(n))-1))
 }
 
-// mostKept bounds what is kept of one call.
-const mostKept = 6 << 10
+// mostKept bounds what is kept of one call; where it is more, less is kept of each text, unless that was asked for.
+const (
+	mostKept    = 6 << 10
+	shortStrlen = 256
+)
 
 // Trace writes a script that shows each call. A call is one line, written when it returns: what its arguments were at its
 // entry is kept by thread and frame until then, so that recursion, exceptions and longjmp pair nothing wrong. Where an
@@ -35,7 +38,39 @@ func Trace(fns []Function, o Options, diags *diag.List) Script {
 	if !s.parse(diags) {
 		return s.done()
 	}
+	if o.Strlen == 0 && !s.fits(fns, 0) && s.fits(fns, shortStrlen) {
+		s.o.Strlen = shortStrlen
+	}
 	s.config()
+	calls := s.calls(fns, diags)
+	if len(calls) == 0 {
+		return s.done()
+	}
+	for _, c := range calls {
+		s.entry(c)
+		if c.pairs() {
+			s.exit(c)
+		}
+	}
+	s.timer()
+	s.unreturned(calls)
+	return s.done()
+}
+
+// fits tells whether all that is shown of the functions can be kept, if texts are kept up to a length.
+func (s *script) fits(fns []Function, strlen int) bool {
+	t := &script{o: s.o, args: s.args, cond: s.cond}
+	t.o.Strlen = strlen
+	for i := range fns {
+		if c := t.call(&fns[i]); c.split || t.dropped {
+			return false
+		}
+	}
+	return true
+}
+
+// calls finds out how the calls of the functions are shown, and declares the maps that keep them.
+func (s *script) calls(fns []Function, diags *diag.List) []*call {
 	var calls []*call
 	for i := range fns {
 		c := s.call(&fns[i])
@@ -51,21 +86,32 @@ func Trace(fns []Function, o Options, diags *diag.List) Script {
 		calls = append(calls, c)
 	}
 	if len(calls) == 0 {
-		d := diags.Errorf(diag.Span{}, "of these functions no returns are seen, which the condition asks for")
-		for i := range s.notices {
-			d.Note(diag.Span{}, "%s", s.notices[i].String())
-		}
-		return s.done()
+		s.none(diags, "of these functions no returns are seen, which the condition asks for")
+		return nil
 	}
+	s.stores(calls)
+	return calls
+}
+
+// none says that nothing is left to look at, and why.
+func (s *script) none(diags *diag.List, text string) {
+	d := diags.Errorf(diag.Span{}, "%s", text)
+	for i := range s.notices {
+		d.Note(diag.Span{}, "%s", s.notices[i].String())
+	}
+}
+
+// stores declares the maps of open calls.
+func (s *script) stores(calls []*call) {
 	kept := 0
 	for _, c := range calls {
-		if c.keeps() {
+		if c.pairs() {
 			kept++
 		}
 	}
 	n := 0
 	for _, c := range calls {
-		if !c.keeps() {
+		if !c.pairs() {
 			continue
 		}
 		n++
@@ -75,229 +121,173 @@ func Trace(fns []Function, o Options, diags *diag.List) Script {
 		}
 		s.line("let %s = hash(%d);", c.store, openCalls(kept, s.keptBytes(c)))
 	}
-	for _, c := range calls {
-		s.entry(c)
+}
+
+// entry writes the probe of a call's beginning.
+func (s *script) entry(c *call) {
+	s.points(c.points)
+	s.line("{")
+	indent := "  "
+	key := c.fn.EntryKey
+	cond := s.comm
+	if c.atCall != nil {
+		cond = both(cond, over(c.atCall, c.fn, argsOf))
+	}
+	if cond != nil {
+		s.line("  if (%s) {", syntax.PrintExpr(cond))
+		indent = "    "
+	}
+	if !c.pairs() || c.split {
+		s.show(indent, c, moment{time: "nsecs", part: func(p part) string { return s.value(p.show, p.expr) }, call: true})
+	}
+	if c.pairs() {
+		s.keep(indent, c, true)
+	}
+	if cond != nil {
 		if c.pairs() {
-			s.exit(c)
+			// A call that was left by an exception may have been in the same frame.
+			s.line("  } else {\n    _ = delete(%s, (%s));", c.store, key)
 		}
+		s.line("  }")
 	}
-	s.timer()
-	s.unreturned(calls)
-	return s.done()
+	s.line("}")
 }
 
-// call is how the calls of a function, or of several that are alike, are shown.
-type call struct {
-	fn      *Function
-	points  []string
-	returns []string
-	name    string // as it is printed; "": by the builtin func
-	shown   []part
-	extra   []part // kept for conditions at the return, not shown
-	atExit  syntax.Expr
-	atCall  syntax.Expr
-	split   bool // the arguments are shown when it is entered
-	store   string
-}
-
-// part is one value of a line.
-type part struct {
-	label string // "i", or the expression
-	field string // its name in the record of the kept values
-	expr  string // at the entry; "": at the return, see exit
-	exit  string // where the function returns, without having been kept
-	show  Show
-	size  int  // of what is kept
-	text  bool // it is a string already
-}
-
-// thread is the expression of what runs the function.
-func (fn *Function) thread() string {
-	if fn.Goroutines {
-		return "goid"
+// keep keeps what is known at the entry until the call returns; with who, also who calls, for those that never do.
+func (s *script) keep(indent string, c *call, who bool) {
+	fields := []string{"start=(int64)nsecs"}
+	if who {
+		fields = append(fields, "process_=pid", "thread_="+c.fn.thread(), "comm_=comm")
 	}
-	return "tid"
-}
-
-func (c *call) pairs() bool { return len(c.fn.Returns) > 0 && c.fn.EntryKey != "" }
-func (c *call) keeps() bool { return c.pairs() }
-
-// call finds out how the calls of a function are shown.
-func (s *script) call(fn *Function) *call {
-	c := &call{fn: fn, points: []string{"uprobe:" + fn.Point}, returns: slices.Clone(fn.Returns), name: fn.Name}
-	for _, n := range fn.Notices {
-		s.notice(fn, "%s", n)
-	}
-	if len(fn.Returns) == 0 && fn.NoReturn != "" {
-		s.notice(fn, "only calls are shown, without results and durations: %s", fn.NoReturn)
-	} else if fn.EntryKey == "" && !fn.Line {
-		s.notice(fn, "only calls are shown, without results and durations: where its frame lies is not known")
-	}
-	if s.cond != nil {
-		if mentions(s.cond, "retval") {
-			c.atExit = s.cond
-		} else {
-			c.atCall = s.cond
-		}
-	}
-	if len(s.args) > 0 {
-		s.expressions(c)
-	} else {
-		s.parameters(c)
-	}
-	if c.atExit != nil {
-		s.needed(c)
-	}
-	if r := fn.Result; c.pairs() && r != nil && r.Show == Hidden {
-		s.notice(fn, "the result is not shown: %s", r.Why)
-	}
-	if !c.pairs() || s.keptBytes(c) <= mostKept {
-		return c
-	}
-	if s.o.Min <= 0 && c.atExit == nil {
-		c.split = true
-		return c
-	}
-	// Whether the call is shown is known only when it returns: what is largest is left out.
-	for s.keptBytes(c) > mostKept {
-		largest := -1
-		for i, p := range c.shown {
-			if p.expr != "" && p.show != Hidden && (largest < 0 || s.bytes(p.show, p.size) > s.bytes(c.shown[largest].show, c.shown[largest].size)) {
-				largest = i
-			}
-		}
-		if largest < 0 {
-			break
-		}
-		p := &c.shown[largest]
-		s.notice(fn, "%s is not shown, as too much would have to be kept until the call returns; name parts of it with --args", p.label)
-		*p = part{label: p.label, show: Hidden}
-	}
-	return c
-}
-
-// keptBytes is the size of what is kept of a call.
-func (s *script) keptBytes(c *call) int {
-	n := 32
 	if s.o.Stack {
-		n += 16 + 8*127
+		fields = append(fields, "stack_=ustack")
+	}
+	if c.name == "" {
+		fields = append(fields, "func_=func")
 	}
 	for _, p := range c.kept() {
-		n += s.bytes(p.show, p.size)
+		fields = append(fields, p.field+"="+s.value(p.show, p.expr))
 	}
-	return n
+	s.line("%s%s[%s] = (%s);", indent, c.store, c.fn.EntryKey, strings.Join(fields, ", "))
 }
 
-// parameters shows all of a function's parameters.
-func (s *script) parameters(c *call) {
-	fn := c.fn
-	if !fn.Typed {
-		switch {
-		case fn.Line:
-		case fn.Goroutines:
-			s.notice(fn, "no debug information tells arguments and results: build it without -ldflags=-s and -w")
-		default:
-			s.notice(fn, "no debug information tells arguments and results; registers can be shown with --args 'arg0, str(arg1)'")
+// exit writes the probe of a call's return.
+func (s *script) exit(c *call) {
+	s.returned(c, func(indent string) {
+		s.show(indent, c, moment{time: "nsecs", part: func(p part) string {
+			if p.exit != "" {
+				return p.exit
+			}
+			return "$call." + p.field
+		}, ret: true, stack: "$call.stack_"})
+	})
+}
+
+// returned writes the probe of a call's return; body is for those calls whose entry was seen and for which the conditions hold.
+func (s *script) returned(c *call, body func(indent string)) {
+	s.points(c.returns)
+	s.line("{")
+	s.line("  $key = (%s);", c.fn.ReturnKey)
+	s.line("  if (has_key(%s, $key)) {", c.store)
+	s.line("    $call = %s[$key];", c.store)
+	s.line("    $took = (uint64)((int64)nsecs - $call.start);")
+	s.line("    _ = delete(%s, $key);", c.store)
+	indent := "    "
+	var conds []string
+	if s.o.Min > 0 {
+		conds = append(conds, fmt.Sprintf("$took >= %d", s.o.Min.Nanoseconds()))
+	}
+	if c.atExit != nil {
+		text := c.atReturn(c.atExit)
+		if len(conds) > 0 {
+			text = "(" + text + ")"
 		}
+		conds = append(conds, text)
+	}
+	if len(conds) > 0 {
+		s.line("    if (%s) {", strings.Join(conds, " && "))
+		indent = "      "
+	}
+	body(indent)
+	if len(conds) > 0 {
+		s.line("    }")
+	}
+	s.line("  }")
+	s.line("}")
+}
+
+// show shows a call, unless enough have been shown. Each line takes a number; that all are written is known only when as many
+// have been counted behind the writing, since several CPUs may be at it.
+func (s *script) show(indent string, c *call, m moment) {
+	if s.o.Lines <= 0 {
+		s.print(indent, c, m)
 		return
 	}
-	names := make([]string, len(fn.Params))
-	for i, p := range fn.Params {
-		names[i] = p.Name
+	s.line("%sif (@lines++ < %d) {", indent, s.o.Lines)
+	s.print(indent+"  ", c, m)
+	if !m.open {
+		s.line("%s  if (@written++ == %d) {\n%[1]s    exit();\n%[1]s  }", indent, s.o.Lines-1)
 	}
-	fields := fieldNames(names)
-	for i, p := range fn.Params {
-		_, ok := writable(p.Name)
-		label := p.Name
-		switch {
-		case strings.HasPrefix(p.Name, "~p"): // Go's name for one that has none
-			label, p.Show = "_", Hidden
-		case p.Show == Hidden:
-			s.notice(fn, "%s is not shown: %s", p.Name, p.Why)
-		case !ok:
-			p.Show = Hidden
-			s.notice(fn, "%s is not shown: a script cannot write this name", p.Name)
-		}
-		c.shown = append(c.shown, part{label: label, field: fields[i], expr: "args." + p.Name, show: p.Show, size: p.Size})
-	}
+	s.line("%s}", indent)
 }
 
-// expressions shows those of the options.
-func (s *script) expressions(c *call) {
-	var labels []string
-	for _, x := range s.args {
-		labels = append(labels, syntax.PrintExpr(x))
-	}
-	fields := fieldNames(labels)
-	for i, x := range s.args {
-		p := part{label: labels[i], field: fields[i]}
-		if call, ok := x.(*syntax.Call); ok && call.Name == "str" {
-			p.text = true
-		}
-		if c.fn.ShowOf != nil {
-			p.show, p.size = c.fn.ShowOf(labels[i])
-		}
-		if mentions(x, "retval") {
-			p.exit, p.show = syntax.PrintExpr(c.result(x)), AsValue
-			if !c.pairs() {
-				p.show = Hidden
-			}
-		} else {
-			p.expr = syntax.PrintExpr(over(x, c.fn, argsOf))
-		}
-		c.shown = append(c.shown, p)
-	}
-}
+// perEnd is how many loops are in one program: each is a function of its own there, and the kernel takes 256.
+const perEnd = 32
 
-// needed keeps the parameters that the condition at the return looks at.
-func (s *script) needed(c *call) {
-	for i, p := range c.fn.Params {
-		if !mentions(c.atExit, p.Name) {
+// unreturned shows the calls that are still open at the end, and counts those that it cannot show.
+func (s *script) unreturned(calls []*call) {
+	n := 0
+	var open []string
+	for _, c := range calls {
+		if c.pairs() {
+			open = append(open, "len("+c.store+")")
+		}
+	}
+	for _, c := range calls {
+		if !c.pairs() {
 			continue
 		}
-		field := "if" + strconv.Itoa(i)
-		show := AsValue
-		if p.Show == AsString || p.Show == AsText && mentions(c.atExit, "str") {
-			show = p.Show
+		switch {
+		case n == 0:
+			s.line("\n// Calls that have not returned, or were left by an exception.\nend\n{")
+			s.line("  @open = %s;", strings.Join(open, " + "))
+		case n%perEnd == 0:
+			s.line("}\n\nend\n{")
 		}
-		c.extra = append(c.extra, part{label: p.Name, field: field, expr: "args." + p.Name, show: show})
+		n++
+		if c.atExit != nil {
+			continue // whether it is to be shown is not known
+		}
+		indent := "    "
+		s.line("  for ($kv : %s) {", c.store)
+		s.line("    $call = $kv.1;")
+		if s.o.Min > 0 {
+			s.line("    if ((int64)nsecs - $call.start >= %d) {", s.o.Min.Nanoseconds())
+			indent = "      "
+		}
+		s.show(indent, c, moment{time: "$call.start", tid: "$call.thread_", part: func(p part) string { return "$call." + p.field }, open: true, stack: "$call.stack_"})
+		if s.o.Min > 0 {
+			s.line("    }")
+		}
+		s.line("  }")
+	}
+	if n > 0 {
+		s.line("}")
 	}
 }
 
-// joins tells whether the calls of two functions are shown by the same text, so that they can share a probe.
-func (c *call) joins(d *call) bool {
-	if !c.fn.Called || !d.fn.Called || c.pairs() != d.pairs() || c.fn.EntryKey != d.fn.EntryKey || c.fn.Goroutines != d.fn.Goroutines || c.fn.ReturnKey != d.fn.ReturnKey || c.fn.ResultExpr != d.fn.ResultExpr ||
-		len(c.shown) != len(d.shown) || c.split != d.split || c.atCall != d.atCall || c.atExit != d.atExit || len(c.fn.Params) != len(d.fn.Params) {
-		return false
+// tally says what the lines do not.
+func (s *script) tally(value func(string) int64) (texts []string) {
+	if lines := value("@lines"); s.o.Lines > 0 && lines > int64(s.o.Lines) {
+		texts = append(texts, fmt.Sprintf("ended after %d lines, as -n asks; %d more calls came before the probes were gone", s.o.Lines, lines-int64(s.o.Lines)))
 	}
-	for i := range c.shown {
-		if c.shown[i] != d.shown[i] {
-			return false
-		}
+	switch open := value("@open"); {
+	case open == 1:
+		texts = append(texts, "1 call had not returned, or was left by an exception or longjmp")
+	case open > 1:
+		texts = append(texts, fmt.Sprintf("%d calls had not returned, or were left by an exception or longjmp", open))
 	}
-	for i := range c.fn.Params {
-		if c.fn.Params[i] != d.fn.Params[i] {
-			return false
-		}
-	}
-	a, b := c.fn.Result, d.fn.Result
-	if a != b && (a == nil || b == nil || *a != *b) {
-		return false
-	}
-	c.name = "" // the builtin func tells them apart
-	return true
-}
-
-// kept are the values that are kept until the call returns.
-func (c *call) kept() (parts []part) {
-	if !c.split {
-		for _, p := range c.shown {
-			if p.expr != "" && p.show != Hidden {
-				parts = append(parts, p)
-			}
-		}
-	}
-	return append(parts, c.extra...)
+	return texts
 }
 
 // points writes the attach points of a probe.
@@ -314,150 +304,17 @@ func (s *script) points(list []string) {
 	}
 }
 
-// result makes an expression with the result one of the script.
-func (c *call) result(x syntax.Expr) syntax.Expr {
-	return rewrite(syntax.Clone(x), func(id *syntax.Ident) syntax.Expr {
-		if id.Name != "retval" || c.fn.ResultExpr == "" {
-			return id
-		}
-		return syntax.ParseExpr(&diag.Source{Text: c.fn.ResultExpr}, &diag.List{})
-	})
-}
-
-// entry writes the probe of a call's beginning.
-func (s *script) entry(c *call) {
-	s.points(c.points)
-	s.line("{")
-	indent := "  "
-	key := c.fn.EntryKey
-	if c.atCall != nil {
-		s.line("  if (%s) {", syntax.PrintExpr(over(c.atCall, c.fn, argsOf)))
-		indent = "    "
+// joins tells whether the calls of two functions are shown by the same text, so that they can share a probe.
+func (c *call) joins(d *call) bool {
+	if !c.fn.Called || !d.fn.Called || c.pairs() != d.pairs() || c.fn.EntryKey != d.fn.EntryKey || c.fn.Goroutines != d.fn.Goroutines || c.fn.ReturnKey != d.fn.ReturnKey || c.fn.ResultExpr != d.fn.ResultExpr ||
+		c.split != d.split || c.atCall != d.atCall || c.atExit != d.atExit ||
+		!slices.Equal(c.shown, d.shown) || !slices.Equal(c.extra, d.extra) || !slices.Equal(c.fn.Params, d.fn.Params) {
+		return false
 	}
-	if !c.pairs() || c.split {
-		s.limit(indent)
-		s.print(indent, c, moment{time: "nsecs", part: func(p part) string { return s.value(p.show, p.expr) }, call: true})
-		if !c.pairs() {
-			s.enough(indent)
-		}
+	a, b := c.fn.Result, d.fn.Result
+	if a != b && (a == nil || b == nil || *a != *b) {
+		return false
 	}
-	if c.pairs() {
-		fields := []string{"start=(int64)nsecs", "thread_=" + c.fn.thread()}
-		if s.o.Stack {
-			fields = append(fields, "stack_=ustack")
-		}
-		if c.name == "" {
-			fields = append(fields, "func_=func")
-		}
-		for _, p := range c.kept() {
-			fields = append(fields, p.field+"="+s.value(p.show, p.expr))
-		}
-		s.line("%s%s[%s] = (%s);", indent, c.store, key, strings.Join(fields, ", "))
-	}
-	if c.atCall != nil {
-		if c.pairs() {
-			// A call that was left by an exception may have been in the same frame.
-			s.line("  } else {\n    _ = delete(%s, (%s));", c.store, key)
-		}
-		s.line("  }")
-	}
-	s.line("}")
-}
-
-// exit writes the probe of a call's return.
-func (s *script) exit(c *call) {
-	s.points(c.returns)
-	s.line("{")
-	s.line("  $key = (%s);", c.fn.ReturnKey)
-	s.line("  if (has_key(%s, $key)) {", c.store)
-	s.line("    $call = %s[$key];", c.store)
-	s.line("    $took = (uint64)((int64)nsecs - $call.start);")
-	s.line("    _ = delete(%s, $key);", c.store)
-	indent := "    "
-	var conds []string
-	if s.o.Min > 0 {
-		conds = append(conds, fmt.Sprintf("$took >= %d", s.o.Min.Nanoseconds()))
-	}
-	if c.atExit != nil {
-		x := over(c.result(c.atExit), c.fn, func(name string) syntax.Expr {
-			for _, p := range c.extra {
-				if p.label == name {
-					return &syntax.Field{X: &syntax.Var{Name: "$call"}, Name: p.field}
-				}
-			}
-			return argsOf(name)
-		})
-		text := syntax.PrintExpr(x)
-		if len(conds) > 0 {
-			text = "(" + text + ")"
-		}
-		conds = append(conds, text)
-	}
-	if len(conds) > 0 {
-		s.line("    if (%s) {", strings.Join(conds, " && "))
-		indent = "      "
-	}
-	s.limit(indent)
-	s.print(indent, c, moment{time: "nsecs", part: func(p part) string {
-		if p.exit != "" {
-			return p.exit
-		}
-		return "$call." + p.field
-	}, ret: true, stack: "$call.stack_"})
-	s.enough(indent)
-	if len(conds) > 0 {
-		s.line("    }")
-	}
-	s.line("  }")
-	s.line("}")
-}
-
-// limit and enough end the script after a number of calls.
-func (s *script) limit(indent string) {
-	if s.o.Calls > 0 {
-		s.line("%sif (@shown >= %d) {\n%s  return;\n%[1]s}", indent, s.o.Calls, indent)
-	}
-}
-
-func (s *script) enough(indent string) {
-	if s.o.Calls > 0 {
-		s.line("%s@shown++;\n%[1]sif (@shown >= %d) {\n%[1]s  exit();\n%[1]s}", indent, s.o.Calls)
-	}
-}
-
-// perEnd is how many loops are in one program: each is a function of its own there, and the kernel takes 256.
-const perEnd = 32
-
-// unreturned shows the calls that are still open at the end.
-func (s *script) unreturned(calls []*call) {
-	n := 0
-	for _, c := range calls {
-		if !c.pairs() || c.atExit != nil {
-			continue
-		}
-		switch {
-		case n == 0:
-			s.line("\n// Calls that have not returned, or were left by an exception.\nend\n{")
-			s.limit("  ")
-		case n%perEnd == 0:
-			s.line("}\n\nend\n{")
-			s.limit("  ")
-		}
-		n++
-		indent := "    "
-		s.line("  for ($kv : %s) {", c.store)
-		s.line("    $call = $kv.1;")
-		if s.o.Min > 0 {
-			s.line("    if ((int64)nsecs - $call.start >= %d) {", s.o.Min.Nanoseconds())
-			indent = "      "
-		}
-		s.print(indent, c, moment{time: "$call.start", tid: "$call.thread_", part: func(p part) string { return "$call." + p.field }, open: true, stack: "$call.stack_"})
-		if s.o.Min > 0 {
-			s.line("    }")
-		}
-		s.line("  }")
-	}
-	if n > 0 {
-		s.line("}")
-	}
+	c.name = "" // the builtin func tells them apart
+	return true
 }

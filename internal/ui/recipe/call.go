@@ -1,0 +1,265 @@
+package recipe
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"trocar/internal/script/diag"
+	"trocar/internal/script/syntax"
+)
+
+// call is how the calls of a function, or of several that are alike, are shown.
+type call struct {
+	fn      *Function
+	points  []string
+	returns []string
+	name    string // as it is printed; "": by the builtin func
+	shown   []part
+	extra   []part // parameters kept for expressions at the return, not shown
+	atExit  syntax.Expr
+	atCall  syntax.Expr
+	split   bool // the arguments are shown when it is entered
+	store   string
+}
+
+// part is one value of a line.
+type part struct {
+	label string // "i", or the expression
+	field string // its name in the record of the kept values
+	expr  string // at the entry; "": at the return, see exit
+	exit  string // where the function returns, without having been kept
+	show  Show
+	size  int  // of what is kept
+	text  bool // it is a string already
+}
+
+// thread is the expression of what runs the function.
+func (fn *Function) thread() string {
+	if fn.Goroutines {
+		return "goid"
+	}
+	return "tid"
+}
+
+func (c *call) pairs() bool { return len(c.fn.Returns) > 0 && c.fn.EntryKey != "" }
+
+// later tells whether an expression has what is known only when the function returns.
+func (fn *Function) later(x syntax.Expr) bool {
+	return mentions(x, "retval") || mentions(x, "duration") && !fn.has("duration")
+}
+
+func (fn *Function) has(name string) bool {
+	return slices.ContainsFunc(fn.Params, func(p Value) bool { return p.Name == name })
+}
+
+// call finds out how the calls of a function are shown.
+func (s *script) call(fn *Function) *call {
+	c := s.newCall(fn)
+	if len(fn.Returns) == 0 && fn.NoReturn != "" {
+		s.notice(fn, "only calls are shown, without results and durations: %s", fn.NoReturn)
+	} else if fn.EntryKey == "" && !fn.Line {
+		s.notice(fn, "only calls are shown, without results and durations: where its frame lies is not known")
+	}
+	if len(s.args) > 0 {
+		s.expressions(c, s.args)
+	} else {
+		s.parameters(c)
+	}
+	if r := fn.Result; c.pairs() && r != nil && r.Show == Hidden {
+		s.notice(fn, "the result is not shown: %s", r.Why)
+	}
+	if !c.pairs() || s.keptBytes(c) <= mostKept {
+		return c
+	}
+	if s.o.Min <= 0 && c.atExit == nil {
+		c.split = true
+		return c
+	}
+	// Whether the call is shown is known only when it returns: what is largest is left out.
+	for s.keptBytes(c) > mostKept {
+		largest := -1
+		for i, p := range c.shown {
+			if p.expr != "" && p.show != Hidden && (largest < 0 || s.bytes(p.show, p.size) > s.bytes(c.shown[largest].show, c.shown[largest].size)) {
+				largest = i
+			}
+		}
+		if largest < 0 {
+			break
+		}
+		p := &c.shown[largest]
+		s.notice(fn, "%s is not shown, as too much would have to be kept until the call returns; name parts of it with --args", p.label)
+		*p = part{label: p.label, show: Hidden}
+		s.dropped = true
+	}
+	return c
+}
+
+// keptBytes is the size of what is kept of a call.
+func (s *script) keptBytes(c *call) int {
+	n := 48
+	if s.o.Stack {
+		n += 16 + 8*127
+	}
+	for _, p := range c.kept() {
+		n += s.bytes(p.show, p.size)
+	}
+	return n
+}
+
+// newCall begins with the conditions.
+func (s *script) newCall(fn *Function) *call {
+	c := &call{fn: fn, points: []string{"uprobe:" + fn.Point}, returns: slices.Clone(fn.Returns), name: fn.Name}
+	for _, n := range fn.Notices {
+		s.notice(fn, "%s", n)
+	}
+	if s.cond != nil {
+		if fn.later(s.cond) {
+			c.atExit = s.cond
+			s.keepFor(c, s.cond)
+		} else {
+			c.atCall = s.cond
+		}
+	}
+	return c
+}
+
+// parameters shows all of a function's parameters.
+func (s *script) parameters(c *call) {
+	fn := c.fn
+	if !fn.Typed {
+		switch {
+		case fn.Line:
+		case fn.Goroutines:
+			s.notice(fn, "no debug information tells arguments and results: build it without -ldflags=-s and -w")
+		default:
+			s.notice(fn, "no debug information tells arguments and results; registers can be shown with --args 'arg0, str(arg1)'")
+		}
+		return
+	}
+	names := make([]string, len(fn.Params))
+	for i, p := range fn.Params {
+		names[i] = p.Name
+	}
+	fields := fieldNames(names)
+	for i, p := range fn.Params {
+		_, ok := writable(p.Name)
+		label := p.Name
+		switch {
+		case strings.HasPrefix(p.Name, "~p"): // Go's name for one that has none
+			label, p.Show = "_", Hidden
+		case p.Show == Hidden:
+			s.notice(fn, "%s is not shown: %s", p.Name, p.Why)
+		case !ok:
+			p.Show = Hidden
+			s.notice(fn, "%s is not shown: a script cannot write this name", p.Name)
+		}
+		c.shown = append(c.shown, part{label: label, field: fields[i], expr: "args." + p.Name, show: p.Show, size: p.Size})
+	}
+}
+
+// expressions shows those of the options.
+func (s *script) expressions(c *call, exprs []syntax.Expr) {
+	var labels []string
+	for _, x := range exprs {
+		labels = append(labels, syntax.PrintExpr(x))
+	}
+	fields := fieldNames(labels)
+	for i, x := range exprs {
+		p := part{label: labels[i], field: fields[i]}
+		if call, ok := x.(*syntax.Call); ok && call.Name == "str" {
+			p.text = true
+		}
+		if c.fn.ShowOf != nil {
+			p.show, p.size = c.fn.ShowOf(labels[i])
+		}
+		if c.fn.later(x) {
+			s.keepFor(c, x)
+			p.exit, p.show = c.atReturn(x), AsValue
+			if id, ok := x.(*syntax.Ident); ok && id.Name == "retval" && c.fn.Result != nil {
+				p.show, p.exit = c.fn.Result.Show, s.value(c.fn.Result.Show, p.exit)
+			}
+			if !c.pairs() {
+				p.show = Hidden
+			}
+		} else {
+			p.expr = syntax.PrintExpr(over(x, c.fn, argsOf))
+		}
+		c.shown = append(c.shown, p)
+	}
+}
+
+// keepFor keeps the parameters that an expression at the return looks at.
+func (s *script) keepFor(c *call, x syntax.Expr) {
+	for i, p := range c.fn.Params {
+		field := "arg_" + strconv.Itoa(i)
+		if !mentions(x, p.Name) || slices.ContainsFunc(c.extra, func(e part) bool { return e.field == field }) {
+			continue
+		}
+		show := AsValue
+		if p.Show == AsString || p.Show == AsText && onlyText(x, p.Name) {
+			show = p.Show // what was there at the entry
+		}
+		c.extra = append(c.extra, part{label: p.Name, field: field, expr: "args." + p.Name, show: show, size: p.Size})
+	}
+}
+
+// kept are the values that are kept until the call returns.
+func (c *call) kept() (parts []part) {
+	if !c.split {
+		for _, p := range c.shown {
+			if p.expr != "" && p.show != Hidden {
+				parts = append(parts, p)
+			}
+		}
+	}
+	return append(parts, c.extra...)
+}
+
+// atReturn is the text of an expression where the function returns: with the result, the duration, and the parameters as they
+// were kept.
+func (c *call) atReturn(x syntax.Expr) string {
+	x = rewrite(syntax.Clone(x), func(id *syntax.Ident) syntax.Expr {
+		switch {
+		case id.Name == "duration" && !c.fn.has("duration"):
+			return &syntax.Var{Name: "$took"}
+		case id.Name == "retval" && c.fn.ResultExpr != "":
+			return syntax.ParseExpr(&diag.Source{Text: c.fn.ResultExpr}, &diag.List{})
+		}
+		return id
+	})
+	return syntax.PrintExpr(over(x, c.fn, func(name string) syntax.Expr {
+		for _, p := range c.extra {
+			if p.label == name {
+				return &syntax.Field{X: &syntax.Var{Name: "$call"}, Name: p.field}
+			}
+		}
+		return argsOf(name)
+	}))
+}
+
+// onlyText tells whether a name stands in an expression only as what str() reads.
+func onlyText(x syntax.Expr, name string) bool {
+	all, text := 0, 0
+	syntax.Inspect(x, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.Ident:
+			if n.Name == name {
+				all++
+			}
+		case *syntax.Call:
+			if id, ok := firstArg(n).(*syntax.Ident); ok && n.Name == "str" && id.Name == name {
+				text++
+			}
+		}
+		return true
+	})
+	return all == text
+}
+
+func firstArg(c *syntax.Call) syntax.Expr {
+	if len(c.Args) == 0 {
+		return nil
+	}
+	return c.Args[0]
+}
