@@ -200,10 +200,14 @@ func finish(ts *testscript.TestScript, neg bool, args []string) {
 		want, err = strconv.Atoi(args[1])
 		ts.Check(err)
 	}
+	var err error
 	if signal != 0 {
-		ts.Check(p.cmd.Process.Signal(signal))
+		err = p.cmd.Process.Signal(signal)
 	} else {
-		ts.Check(p.stdin.Close())
+		err = p.stdin.Close()
+	}
+	if !errors.Is(err, os.ErrClosed) { // it has ended already
+		ts.Check(err)
 	}
 	select {
 	case <-p.ended:
