@@ -276,6 +276,10 @@ func loadSpec(spec *ebpf.ProgramSpec, name string, opts Options) (*ebpf.Program,
 	switch {
 	case errors.Is(err, unix.E2BIG):
 		return nil, fmt.Errorf("the program of %s is too large for the kernel: %w", name, err)
+	case errors.Is(err, unix.EFAULT):
+		// The answer of recent verifiers to more than 8192 branches that are still to be followed (push_stack, 6.18). The
+		// library takes it for a bug of the verifier and drops the log.
+		return nil, fmt.Errorf("the program of %s has too many branches for the kernel to check: put fewer conditions into its loops, or make it several probes: %w", name, unix.EFAULT)
 	case spec.Type == ebpf.Tracing && errors.Is(err, ebpf.ErrNotSupported):
 		return nil, &LacksError{Feature: fmt.Sprintf("%s %q", spec.AttachType, spec.AttachTo), Way: "see trocar doctor"}
 	}

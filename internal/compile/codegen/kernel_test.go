@@ -285,7 +285,7 @@ func differ(prog *check.Program, user *userMemory, o codegen.Options) (records i
 		return errors.New(b.String())
 	}
 	l, err := load(out)
-	if tooComplex(err, o.Features) {
+	if tooComplex(err) {
 		return 0, &refusedError{"a loop is too complex for the verifier"}
 	}
 	if err != nil && len(prog.Maps) > 50 {
