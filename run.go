@@ -63,6 +63,7 @@ type run struct {
 	quiet    int      // empty looks at the ring in a row
 	records  int      // since the last look
 	told     []uint64 // losses already reported, by counter
+	unseen   <-chan *result.Event
 }
 
 // errExit ends reading when a script has called exit().
@@ -210,6 +211,9 @@ func (r *run) trace(ctx context.Context) error {
 	if err := r.emit(&result.Event{Kind: result.EvAttached, N: uint64(n)}); err != nil {
 		return err
 	}
+	if r.child == nil && r.waits() {
+		r.unseen = unseen(ctx, r.code.Points, r.Program.opts.PID)
+	}
 	if err := r.read(); err != nil {
 		return err
 	}
@@ -237,7 +241,7 @@ func (r *run) trace(ctx context.Context) error {
 // finish takes the probes away, runs the end probes and shows the maps.
 func (r *run) finish() error {
 	r.loaded.Detach()
-	if err := r.drain(); err != nil {
+	if err := errors.Join(r.drain(), r.tellUnseen()); err != nil {
 		return err
 	}
 	if err := r.unfollowed(); err != nil {
@@ -387,6 +391,9 @@ const idleLooks = 5
 // idle is called after each look at the ring.
 func (r *run) idle() error {
 	r.names.poll()
+	if err := r.tellUnseen(); err != nil {
+		return err
+	}
 	if r.records == 0 {
 		r.quiet++
 		if r.quiet == idleLooks {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -311,8 +312,23 @@ func (fs *files) mappedFiles() []*target.Mapping {
 
 // mapped finds the file under which the process has a path mapped, if that file is gone from the path.
 func (fs *files) mapped(name string) (*binary, error) {
-	if fs.pid() == 0 || !strings.HasPrefix(name, "/") || strings.HasPrefix(name, "/proc/") {
+	if fs.pid() == 0 || strings.HasPrefix(name, "/proc/") {
 		return nil, nil
+	}
+	if fs.root.Own() {
+		// As mappings have it: absolute, without links, the last of which may be gone.
+		abs, err := filepath.Abs(name)
+		if err != nil {
+			return nil, nil
+		}
+		dir, file := filepath.Split(abs)
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			abs = filepath.Join(real, file)
+		}
+		if real, err := filepath.EvalSymlinks(abs); err == nil {
+			abs = real
+		}
+		name = abs
 	}
 	for _, m := range fs.mappedFiles() {
 		if m.Path == name && m.Deleted {

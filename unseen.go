@@ -1,0 +1,162 @@
+package trocar
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"trocar/internal/process/probe"
+	"trocar/internal/process/target"
+	"trocar/result"
+)
+
+// Probes that are attached and can never be hit look like a program that does nothing. Two mistakes make them: a program
+// was upgraded, and processes still run the former file; or the traced process has not loaded the library.
+
+// unseen finds them and sends what is to be said. Reading all processes' mappings takes too long for the way of the first
+// event, so it runs beside.
+func unseen(ctx context.Context, points []*probe.Point, pid int) <-chan *result.Event {
+	files := probedFiles(points)
+	if len(files) == 0 {
+		return nil
+	}
+	found := make(chan *result.Event, len(files)) // one event for a file: nobody need wait
+	go func() {
+		defer close(found)
+		if pid != 0 {
+			unmapped(files, target.PID(pid), found)
+			return
+		}
+		replaced(ctx, files, found)
+	}()
+	return found
+}
+
+// probedFile is a file that has points.
+type probedFile struct {
+	path  string
+	dev   uint64
+	inode uint64
+	pids  []string // that run its former file
+	all   int      // their number
+}
+
+// maxNamed is how many processes a message names.
+const maxNamed = 3
+
+func probedFiles(points []*probe.Point) (files []*probedFile) {
+	seen := map[string]bool{}
+	for _, p := range points {
+		if p.Path == "" || seen[p.Path] || strings.Contains(p.Path, "!/") {
+			continue // a library in an archive is mapped as the archive
+		}
+		seen[p.Path] = true
+		st, err := os.Stat(p.Path)
+		if err != nil {
+			continue
+		}
+		f := &probedFile{path: p.Path}
+		if abs, err := filepath.Abs(p.Path); err == nil {
+			f.path = abs
+		}
+		if real, err := filepath.EvalSymlinks(f.path); err == nil {
+			f.path = real // as mappings have it
+		}
+		if sys, ok := st.Sys().(*syscall.Stat_t); ok {
+			f.dev, f.inode = sys.Dev, sys.Ino
+		}
+		files = append(files, f)
+	}
+	return files
+}
+
+// unmapped tells of files that the traced process has not mapped.
+func unmapped(files []*probedFile, pid target.PID, found chan<- *result.Event) {
+	maps, err := pid.Maps()
+	if err != nil {
+		return // it has ended, which is told elsewhere
+	}
+	for _, f := range files {
+		// Of some file systems the numbers of devices differ between stat and maps: the inode's must do.
+		if !slices.ContainsFunc(maps, func(m target.Mapping) bool { return m.Inode == f.inode }) {
+			found <- &result.Event{Kind: result.EvNotice, Level: result.Warning,
+				Text:  fmt.Sprintf("process %d has not loaded %s: nothing is seen of it until it does", pid, f.path),
+				Hints: []string{fmt.Sprintf("`grep .so /proc/%d/maps` shows what it has loaded", pid)}}
+		}
+	}
+}
+
+// replaced tells of processes that run what a file was before it was replaced.
+func replaced(ctx context.Context, files []*probedFile, found chan<- *result.Event) {
+	files = slices.DeleteFunc(files, func(f *probedFile) bool { return strings.HasPrefix(f.path, "/proc/") })
+	pids, err := target.All()
+	if err != nil || len(files) == 0 {
+		return
+	}
+	var maps []target.Mapping
+	var buf []byte
+	for _, pid := range pids {
+		if ctx.Err() != nil {
+			return
+		}
+		maps, buf, err = pid.AppendMaps(maps[:0], buf)
+		if err != nil {
+			continue // it has ended, is the kernel's, or not ours to look at
+		}
+		for _, f := range files {
+			if slices.ContainsFunc(maps, func(m target.Mapping) bool { return m.Deleted && m.Perm&target.Exec != 0 && m.Path == f.path }) {
+				f.add(pid)
+			}
+		}
+	}
+	for _, f := range files {
+		if f.all == 0 {
+			continue
+		}
+		who, s := "process", "s"
+		if f.all > 1 {
+			who, s = "processes", ""
+		}
+		list := strings.Join(f.pids, ", ")
+		if f.all > len(f.pids) {
+			list += fmt.Sprintf(" and %d more", f.all-len(f.pids))
+		}
+		found <- &result.Event{Kind: result.EvNotice, Level: result.Warning,
+			Text:  fmt.Sprintf("%s %s still run%s a former file of %s, which was replaced: nothing is seen of it there", who, list, s, f.path),
+			Hints: []string{"-p PID traces the file that the process runs"}}
+	}
+}
+
+func (f *probedFile) add(pid target.PID) {
+	f.all++
+	if len(f.pids) == maxNamed {
+		return
+	}
+	who := fmt.Sprint(pid)
+	if comm, err := pid.Comm(); err == nil {
+		who += " (" + comm + ")"
+	}
+	f.pids = append(f.pids, who)
+}
+
+// tellUnseen passes on what has been found of probes that cannot be hit.
+func (r *run) tellUnseen() error {
+	for {
+		select {
+		case e, ok := <-r.unseen:
+			if !ok {
+				r.unseen = nil
+				return nil
+			}
+			if err := r.emit(e); err != nil {
+				return err
+			}
+		default:
+			return nil
+		}
+	}
+}
