@@ -37,7 +37,8 @@ func callsItself(k probe.Known, p *probe.Point) bool {
 // maxExits bounds the places at which one function returns.
 const maxExits = 64
 
-// exits finds the instructions with which the function of a point returns, as attach points. why says why they are not
+// exits finds the instructions with which the function of a point returns, as attach points (by address if it has no name
+// of its own). why says why they are not
 // known: a function that goes on in another one by a jump returns from there.
 func exits(k probe.Known, p *probe.Point, path, name string) (points []string, why string) {
 	if k.File == nil {
@@ -71,7 +72,7 @@ func exits(k probe.Known, p *probe.Point, path, name string) (points []string, w
 			target := addr + uint64(in.Target)
 			switch {
 			case in.Op == code.Ret:
-				if addr >= ranges[0].Low && addr < ranges[0].High && ranges[0].Low == start {
+				if name != "" && addr >= ranges[0].Low && addr < ranges[0].High && ranges[0].Low == start {
 					points = append(points, fmt.Sprintf("uprobe:%s:%s+%d", quoteWord(path), quoteWord(name), addr-start))
 				} else {
 					points = append(points, fmt.Sprintf("uprobe:%s:%#x", quoteWord(path), addr))

@@ -143,10 +143,21 @@ func functions(o FunctionsOptions, path, name string) ([]Function, error) {
 	returns := probe.MatchAll([]*syntax.Probe{point("uretprobe")}, opts)
 	defer returns.Close()
 	noReturn := firstError(&returns.Diags)
+	first := map[start]*probe.Point{} // of several returns
+	for _, r := range allPoints(returns) {
+		if c := startOf(r); first[c] == nil {
+			first[c] = r
+		}
+	}
+	twins := twinsOf(allPoints(matched))
 	var out []Function
 	for _, p := range allPoints(matched) {
 		known := matched.Known(p)
 		fn := describe(known, p, path, o.PID)
+		if twins[nameOf(p)] > 1 && !p.Inlined {
+			// The name means all of them: the address is this one.
+			fn.Point = fmt.Sprintf("%s:%#x", quoteWord(fn.path), p.FunctionStart())
+		}
 		if p.Inlined {
 			fn.NoReturn = "it was inlined, and inlined code does not return"
 			if !slices.ContainsFunc(out, func(f Function) bool { return f.Point == fn.Point }) {
@@ -154,13 +165,7 @@ func functions(o FunctionsOptions, path, name string) ([]Function, error) {
 			}
 			continue
 		}
-		var ret *probe.Point
-		for _, r := range allPoints(returns) {
-			if r.Func == p.Func && r.Path == p.Path && inFunction(known, p, r.Addr) && ret == nil {
-				ret = r
-			}
-		}
-		fn.returns(known, p, ret, noReturn)
+		fn.returns(known, p, first[startOf(p)], noReturn)
 		if len(fn.Returns) == 0 || known.Throws() {
 			fn.Notices = append(fn.Notices, warnings(&matched.Diags)...)
 		}
@@ -169,18 +174,27 @@ func functions(o FunctionsOptions, path, name string) ([]Function, error) {
 	return out, nil
 }
 
-// inFunction tells whether an address is in the function that a point is the entry of.
-func inFunction(k probe.Known, p *probe.Point, addr uint64) bool {
-	if k.Func != nil {
-		for _, r := range k.Func.Ranges {
-			if r.Low <= addr && addr < r.High {
-				return true
-			}
-		}
-		return false
-	}
-	return k.File != nil && addr-(p.Addr-uint64(p.Skip)) < max(1, k.File.CodeSize(p.Addr-uint64(p.Skip)))
+// start is where a function begins.
+type start struct {
+	path string
+	addr uint64
 }
+
+func startOf(p *probe.Point) start { return start{p.Path, p.FunctionStart()} }
+
+// twinsOf counts the functions of each name: a file may have several, each known in its own source file only.
+func twinsOf(points []*probe.Point) map[[2]string]int {
+	twins, seen := map[[2]string]int{}, map[start]bool{}
+	for _, p := range points {
+		if c := startOf(p); !p.Inlined && !seen[c] {
+			seen[c] = true
+			twins[nameOf(p)]++
+		}
+	}
+	return twins
+}
+
+func nameOf(p *probe.Point) [2]string { return [2]string{p.Path, p.Func} }
 
 // returns tells where the return of a function is probed; ret is its return probe, if it can have one.
 func (fn *Function) returns(k probe.Known, p, ret *probe.Point, noReturn string) {
@@ -206,7 +220,11 @@ func (fn *Function) returns(k probe.Known, p, ret *probe.Point, noReturn string)
 		fn.NoReturn = "not all instructions with which it returns are known, and a return probe would break exceptions and panics that pass it"
 		return
 	case callsItself(k, p):
-		points, why := exits(k, p, fn.path, p.Func)
+		name := p.Func
+		if strings.HasSuffix(fn.Point, fmt.Sprintf(":%#x", p.FunctionStart())) {
+			name = "" // which others have too
+		}
+		points, why := exits(k, p, fn.path, name)
 		if why != "" {
 			fn.Notices = append(fn.Notices, fmt.Sprintf("the kernel sees the returns of only %d calls that are open in each other: deeper ones are shown as not returned", maxReturnDepth))
 			break

@@ -83,9 +83,11 @@ func unmapped(files []*probedFile, pid target.PID, found chan<- *result.Event) {
 	for _, f := range files {
 		// Of some file systems the numbers of devices differ between stat and maps: the inode's must do.
 		if !slices.ContainsFunc(maps, func(m target.Mapping) bool { return m.Inode == f.inode }) {
-			found <- &result.Event{Kind: result.EvNotice, Level: result.Warning,
+			found <- &result.Event{
+				Kind: result.EvNotice, Level: result.Warning,
 				Text:  fmt.Sprintf("process %d has not loaded %s: nothing is seen of it until it does", pid, f.path),
-				Hints: []string{fmt.Sprintf("`grep .so /proc/%d/maps` shows what it has loaded", pid)}}
+				Hints: []string{fmt.Sprintf("`grep .so /proc/%d/maps` shows what it has loaded", pid)},
+			}
 		}
 	}
 }
@@ -125,9 +127,11 @@ func replaced(ctx context.Context, files []*probedFile, found chan<- *result.Eve
 		if f.all > len(f.pids) {
 			list += fmt.Sprintf(" and %d more", f.all-len(f.pids))
 		}
-		found <- &result.Event{Kind: result.EvNotice, Level: result.Warning,
+		found <- &result.Event{
+			Kind: result.EvNotice, Level: result.Warning,
 			Text:  fmt.Sprintf("%s %s still run%s a former file of %s, which was replaced: nothing is seen of it there", who, list, s, f.path),
-			Hints: []string{"-p PID traces the file that the process runs"}}
+			Hints: []string{"-p PID traces the file that the process runs"},
+		}
 	}
 }
 

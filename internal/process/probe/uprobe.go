@@ -475,8 +475,13 @@ func (m *matcher) matchPlace(s *spec, b *binary) []*Point {
 	if p = m.insidePoint(s, b, p, s.addr, refuse); p == nil {
 		return nil
 	}
+	if p.Entry && m.needArgs(s) {
+		m.typed(s, b, start, p)
+	}
 	if p.Kind == Uretprobe {
-		m.entry(s, b, &objfile.Func{Symbol: objfile.Symbol{Addr: s.addr}}, p.Func, p.Skip, true)
+		fn := &objfile.Func{Symbol: objfile.Symbol{Name: name, Addr: start, Size: b.obj.CodeSize(start)}}
+		m.entry(s, b, fn, p.Func, p.Skip, true)
+		return m.exitPoints(s, b, fn, p)
 	}
 	return []*Point{p}
 }
