@@ -120,7 +120,10 @@ func (n *names) prepare(ctx context.Context) error {
 	}
 	if n.r.child == nil {
 		go n.symbols.SnapshotRunning(ctx, files...)
+		return nil
 	}
+	// Its program was mapped before the watch began.
+	_ = n.symbols.Snapshot(int(n.r.child.PID()))
 	return nil
 }
 
