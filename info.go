@@ -44,6 +44,7 @@ func OpenBinary(name string, debugDirs []string) (*Binary, error) {
 		return nil, err
 	}
 	obj.SearchDebug(debugDirs...)
+	debuginfo.FetchFrom(obj, debuginfo.DebuginfodFrom(os.Getenv))
 	b.obj = obj
 	b.info, b.err = debuginfo.Open(obj)
 	return b, nil
@@ -151,14 +152,7 @@ func (b *Binary) Summary() (*Summary, error) {
 		}
 		return s, nil
 	}
-	s.DebugInfo = b.Path
-	if sec, ok := b.obj.Section(".debug_info"); !ok || sec.Size == 0 {
-		if _, ok := b.obj.Section(".zdebug_info"); !ok {
-			if d := b.obj.Debug(); d != nil {
-				s.DebugInfo = d.Path()
-			}
-		}
-	}
+	s.DebugInfo = b.info.Path()
 	langs, err := b.info.Languages()
 	if err != nil {
 		return nil, err
@@ -270,8 +264,12 @@ func (b *Binary) Vars(name string) ([]Variables, error) {
 		return nil, err
 	}
 	var out []Variables
+	var unread error
 	for i := range funcs {
 		fn, err := b.info.FunctionAt(funcs[i].Addr)
+		if err != nil && !errors.Is(err, debuginfo.ErrNotFound) {
+			unread = err
+		}
 		if err != nil || fn.Own() == nil {
 			continue
 		}
@@ -280,6 +278,9 @@ func (b *Binary) Vars(name string) ([]Variables, error) {
 			return nil, err
 		}
 		out = append(out, v)
+	}
+	if len(out) == 0 && unread != nil {
+		return nil, fmt.Errorf("function %q of %s: %w", name, b.Path, unread)
 	}
 	if len(out) == 0 {
 		return nil, fmt.Errorf("function %q in the debug information of %s: %w", name, b.Path, ErrNotFound)

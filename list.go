@@ -31,9 +31,9 @@ type Listed struct {
 	Line, Copies      int
 }
 
-// List calls yield with probe points, or types of the kernel for a pattern like "struct task_struct". An error is a
-// *CompileError.
-func List(o ListOptions, yield func(Listed)) error {
+// List calls yield with probe points, or types of the kernel for a pattern like "struct task_struct". Warnings say what could
+// not be looked at. An error is a *CompileError.
+func List(o ListOptions, yield func(Listed)) (warnings []*diag.Diagnostic, err error) {
 	opts := probe.Options{Declared: o.Declarations, PID: o.PID, Unsafe: o.Unsafe, Demangle: true, DebugDirs: o.DebugDirs}
 	var kernel kernelTypes
 	defer kernel.close()
@@ -51,24 +51,24 @@ func List(o ListOptions, yield func(Listed)) error {
 		for _, l := range out {
 			yield(l)
 		}
-		return listError(&diags)
+		return listResult(&diags)
 	}
 	if o.Script != "" {
 		p := &Program{opts: Options{Script: o.Script, ScriptName: o.Name, Params: o.Params}}
 		file, err := p.parse(&diags)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		diags = probe.ListScript(file.Probes, o.Verbose, opts, entry)
 	} else {
 		diags = probe.List(o.Pattern, o.Verbose, opts, entry)
 	}
-	return listError(&diags)
+	return listResult(&diags)
 }
 
-func listError(diags *diag.List) error {
+func listResult(diags *diag.List) (warnings []*diag.Diagnostic, err error) {
 	if diags.Errors() > 0 {
-		return &CompileError{Diags: diags.All, NoMatch: true}
+		return nil, &CompileError{Diags: diags.All, NoMatch: true}
 	}
-	return nil
+	return diags.All, nil
 }

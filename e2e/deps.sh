@@ -3,7 +3,8 @@
 set -euo pipefail
 
 # program:Debian package
-needed=(gcc:gcc g++:g++ readelf:binutils ld.lld:lld musl-gcc:musl-tools rustc:rustc gdb:gdb xz:xz-utils zip:zip)
+needed=(gcc:gcc g++:g++ readelf:binutils ld.lld:lld musl-gcc:musl-tools rustc:rustc gdb:gdb xz:xz-utils zip:zip
+	clang:clang llvm-dwarfdump:llvm dwz:dwz debuginfod:debuginfod)
 
 packages=()
 for pair in "${needed[@]}"; do
@@ -11,6 +12,8 @@ for pair in "${needed[@]}"; do
 done
 # gcc alone does not bring the C library's headers.
 echo '#include <stdio.h>' | gcc -E - >/dev/null 2>&1 || packages+=(libc6-dev)
+# The debug information of the C library, a large program to compare readers on.
+[ -d /usr/lib/debug/.build-id ] || packages+=(libc6-dbg)
 [ ${#packages[@]} -eq 0 ] && exit 0
 
 if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then

@@ -1,6 +1,7 @@
 package debuginfo
 
 import (
+	"errors"
 	"runtime"
 	"sort"
 	"sync"
@@ -27,7 +28,10 @@ func (in *Info) Each(addrs []uint64, visit func(own *Info, i int, fn *Function))
 	for n := range workers {
 		own := in.fork(workers)
 		wg.Go(func() {
-			defer own.Close()
+			defer func() {
+				in.main.blame(own.Damage())
+				own.Close()
+			}()
 			defer objfile.Guard(&errs[n])()
 			for {
 				at := int(next.Add(1)) - 1
@@ -94,7 +98,11 @@ func (in *Info) visit(batch []int, addrs []uint64, visit func(*Info, int, *Funct
 			in.conv.reset() // types of other units won't be met again
 		}
 		var fn *Function
-		if d, err := in.subprogramAt(addrs[i]); err == nil {
+		if d, err := in.subprogramAt(addrs[i]); err != nil {
+			if !errors.Is(err, ErrNotFound) {
+				in.main.blame(err)
+			}
+		} else {
 			if ranges := d.pcRanges(maxRanges); d.entryPC(ranges) == addrs[i] {
 				fn = in.function(d)
 			}

@@ -89,9 +89,7 @@ func (in *Info) everyUnit(visit func(s *scanner, u *unit) bool) error {
 				if splitErr == nil {
 					u = full
 				} else if u.load().err == nil {
-					in.main.mu.Lock()
-					in.main.note(splitErr)
-					in.main.mu.Unlock()
+					in.main.blame(splitErr)
 				}
 			} else {
 				u.load()

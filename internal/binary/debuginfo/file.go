@@ -126,6 +126,16 @@ func (f *file) note(err error) {
 	}
 }
 
+// blame is note for those who don't hold f.mu; nil is no damage.
+func (f *file) blame(err error) {
+	if err == nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.note(err)
+}
+
 func (f *file) damage() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -144,9 +154,7 @@ func (f *file) unitList() []*unit {
 			f.typeUnits, err = f.scanUnits(secTypes)
 		}
 		if err != nil {
-			f.mu.Lock()
-			f.note(fmt.Errorf("%s: %w", f.name, err))
-			f.mu.Unlock()
+			f.blame(fmt.Errorf("%s: %w", f.name, err))
 		}
 	})
 	return f.units

@@ -56,7 +56,7 @@ func build(t testing.TB, command string) string {
 	built.Unlock()
 	path, missing, err := make()
 	if missing != "" {
-		t.Skip(missing + " is not installed")
+		skipFor(t, missing)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -103,8 +103,17 @@ func compile(dir, base, command string) (path, missing string, err error) {
 func need(t testing.TB, program string) {
 	t.Helper()
 	if _, err := exec.LookPath(program); err != nil {
-		t.Skip(program + " is not installed")
+		skipFor(t, program)
 	}
+}
+
+// skipFor skips a test for want of a program, where it may be missing.
+func skipFor(t testing.TB, program string) {
+	t.Helper()
+	if os.Getenv("TROCAR_REQUIRE_TOOLS") != "" {
+		t.Fatalf("%s is missing, and TROCAR_REQUIRE_TOOLS is set", program)
+	}
+	t.Skip(program + " is not installed")
 }
 
 // open opens a program's debug info.
@@ -133,14 +142,14 @@ const (
 	plainO2v4 = "gcc -O2 -g -gdwarf-4 -o $OUT $SRC/plain.c"
 	plainO2v3 = "gcc -O2 -g -gdwarf-3 -o $OUT $SRC/plain.c"
 	plainO2v2 = "gcc -O2 -g -gdwarf-2 -gstrict-dwarf -o $OUT $SRC/plain.c"
-	clangO0   = "clang-14 -O0 -g -o $OUT $SRC/plain.c"
-	clangO2   = "clang-14 -O2 -g -gdwarf-4 -o $OUT $SRC/plain.c"
+	clangO0   = "clang -O0 -g -o $OUT $SRC/plain.c"
+	clangO2   = "clang -O2 -g -gdwarf-4 -o $OUT $SRC/plain.c"
 	bookO0    = "g++ -std=c++17 -O0 -g -o $OUT $SRC/book.cpp"
 	bookO2    = "g++ -std=c++17 -O2 -g -o $OUT $SRC/book.cpp"
 	bookO2v4  = "g++ -std=c++17 -O2 -g -gdwarf-4 -fdebug-types-section -o $OUT $SRC/book.cpp"
 	bookLTO   = "g++ -std=c++17 -O2 -g -flto -o $OUT $SRC/book.cpp"
-	clbookO0  = "clang++-14 -std=c++17 -O0 -g -o $OUT $SRC/book.cpp"
-	clbookO2  = "clang++-14 -std=c++17 -O2 -g -o $OUT $SRC/book.cpp"
+	clbookO0  = "clang++ -std=c++17 -O0 -g -o $OUT $SRC/book.cpp"
+	clbookO2  = "clang++ -std=c++17 -O2 -g -o $OUT $SRC/book.cpp"
 	rustO0    = "rustc -g -o $OUT $SRC/shapes.rs"
 	rustO2    = "rustc -g -O -o $OUT $SRC/shapes.rs"
 	goProgram = "cp $SRC/gokinds.go.txt main.go && go mod init kinds && go build -o $OUT ."

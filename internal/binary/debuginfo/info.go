@@ -83,6 +83,9 @@ func (in *Info) newFile(name string, sec Sections) *file {
 	return f
 }
 
+// Path is that of the file that has the debug info.
+func (in *Info) Path() string { return in.src.DebugAt }
+
 // Frames gives the call frame information.
 func (in *Info) Frames() *Frames { return in.frames }
 

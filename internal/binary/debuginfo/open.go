@@ -14,12 +14,24 @@ func Open(f *objfile.File) (*Info, error) {
 	return OpenWith(f, DebuginfodFrom(os.Getenv))
 }
 
+// FetchFrom has the debug file of a program fetched from servers if it is nowhere here; nil: from none. Names of its
+// functions are found in it as well, if this is called before they are looked for.
+func FetchFrom(f *objfile.File, servers *Debuginfod) {
+	if servers != nil {
+		f.FetchDebug(func(buildID string) (string, error) { return servers.DebugFile(context.Background(), buildID) })
+	}
+}
+
 // OpenWith is Open with given servers; nil: none.
 func OpenWith(f *objfile.File, servers *Debuginfod) (*Info, error) {
 	if f.Type() != objfile.TypeExec && f.Type() != objfile.TypeDyn {
 		return nil, fmt.Errorf("%s: %w: it is not linked, so nothing in it has an address", f.Path(), ErrNone)
 	}
 	src := Source{Path: f.Path(), Code: f, Machine: f.Machine(), Open: openSections}
+	if root := f.Root(); root != "" {
+		src.Roots = []string{root, ""}
+	}
+	FetchFrom(f, servers)
 	if servers != nil {
 		src.Fetch = func(buildID string) (string, error) { return servers.DebugFile(context.Background(), buildID) }
 	}
@@ -30,23 +42,8 @@ func OpenWith(f *objfile.File, servers *Debuginfod) (*Info, error) {
 		src.Debug, src.DebugAt = d, d.Path()
 		return New(src)
 	}
-	if id := f.BuildID(); servers != nil && id != "" {
-		path, err := src.Fetch(id)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w: %w", f.Path(), ErrNone, err)
-		}
-		d, err := objfile.Open(path)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w: %w", f.Path(), ErrNone, err)
-		}
-		src.Debug, src.DebugAt = d, path
-		in, err := New(src)
-		if err != nil {
-			d.Close()
-			return nil, err
-		}
-		in.split.open = append(in.split.open, d)
-		return in, nil
+	if err := f.DebugError(); err != nil {
+		return nil, fmt.Errorf("%s: %w: %w", f.Path(), ErrNone, err)
 	}
 	return nil, fmt.Errorf("%s: %w", f.Path(), ErrNone)
 }

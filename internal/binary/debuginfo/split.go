@@ -95,7 +95,11 @@ func (in *Info) openSplit(skeleton *unit) (*unit, error) {
 	}
 	f, err := in.openDwo(ro)
 	if err != nil {
-		return nil, fmt.Errorf("the debug info of %s is in %s, which cannot be read: %w", ro.name, ro.dwoName, err)
+		what := "a part of the debug info"
+		if ro.name != "" { // DWARF 5 keeps it there too
+			what = "the debug info of " + ro.name
+		}
+		return nil, fmt.Errorf("%s is in %s, which cannot be read: %w", what, ro.dwoName, err)
 	}
 	for _, u := range f.unitList() {
 		if u.kind == utType || u.kind == utSplitType {

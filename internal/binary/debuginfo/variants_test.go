@@ -107,11 +107,11 @@ func shown(p types.Place) string {
 const (
 	gcc5     = "gcc -O2 -g -gdwarf-5 -gno-variable-location-views "
 	gcc4     = "gcc -O2 -g -gdwarf-4 -gno-variable-location-views "
-	cl5      = "clang-14 -O2 -g -gdwarf-5 "
-	cl4      = "clang-14 -O2 -g -gdwarf-4 "
+	cl5      = "clang -O2 -g -gdwarf-5 "
+	cl4      = "clang -O2 -g -gdwarf-4 "
 	gxx4     = "g++ -std=c++17 -O2 -g -gdwarf-4 -gno-variable-location-views "
 	gxx5     = "g++ -std=c++17 -O2 -g -gdwarf-5 -gno-variable-location-views "
-	clxx5    = "clang++-14 -std=c++17 -O2 -g -gdwarf-5 "
+	clxx5    = "clang++ -std=c++17 -O2 -g -gdwarf-5 "
 	plainC   = "-o $OUT $SRC/plain.c"
 	shelfCpp = "-o $OUT $SRC/shelf.cpp"
 )

@@ -628,7 +628,7 @@ func TestPlacesOfLibc(t *testing.T) {
 	need(t, "llvm-dwarfdump")
 	const libc = "/lib/x86_64-linux-gnu/libc.so.6"
 	if f, err := objfile.Open(libc); err != nil || f.Debug() == nil {
-		t.Skip("libc6-dbg is not installed")
+		skipFor(t, "the debug file of libc (libc6-dbg)")
 	}
 	if n := witnessPlaces(t, libc); n < 100000 {
 		t.Errorf("only %d places were compared", n)

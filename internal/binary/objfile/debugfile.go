@@ -13,7 +13,8 @@ import (
 const debugRoot = "/usr/lib/debug"
 
 // Debug is the separate file with the full symbol table and the debug information of a stripped file, nil if there is
-// none: by build id below /usr/lib/debug, else by .gnu_debuglink. It is looked for on the first call, and closed with f.
+// none: by build id below /usr/lib/debug, else by .gnu_debuglink, else from where FetchDebug says. It is looked for on the
+// first call, and closed with f.
 func (f *File) Debug() *File {
 	return f.debug.get(func(p **File) {
 		for _, path := range f.debugPaths() {
@@ -22,7 +23,36 @@ func (f *File) Debug() *File {
 				return
 			}
 		}
+		id := f.BuildID()
+		if f.fetchDebug == nil || id == "" || f.hasDebug() {
+			return
+		}
+		path, err := f.fetchDebug(id)
+		if err == nil {
+			*p, err = f.openDebug(path)
+		}
+		f.fetchErr = err
 	})
+}
+
+// FetchDebug sets what gets a debug file by its build id from elsewhere, and returns its path. It must be called before
+// Debug, and is used for files without debug information of which none is found here.
+func (f *File) FetchDebug(fetch func(buildID string) (path string, err error)) { f.fetchDebug = fetch }
+
+// DebugError is why the debug file could not be fetched; nil: it was, or there was nowhere to fetch it from.
+func (f *File) DebugError() error {
+	f.Debug()
+	return f.fetchErr
+}
+
+// hasDebug tells whether the file has debug information itself.
+func (f *File) hasDebug() bool {
+	for _, name := range []string{".debug_info", ".zdebug_info"} {
+		if s, ok := f.Section(name); ok && s.Type != shtNoBits && s.Size > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // SearchDebug names further folders in which the debug file may be, ahead of the usual ones; relative ones are tried from
@@ -81,6 +111,9 @@ func (f *File) debugPaths() (paths []string) {
 	}
 	return paths
 }
+
+// Root is the root of the process in whose file system the file is, as a path of ours: "/proc/PID/root", or "".
+func (f *File) Root() string { return procRoot(f.path) }
 
 // procRoot is the "/proc/PID/root" a path begins with, or "".
 func procRoot(path string) string {

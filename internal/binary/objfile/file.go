@@ -85,7 +85,9 @@ type File struct {
 	dyn         struct{ off, size uint64 } // PT_DYNAMIC in the file
 	noteRegions []region
 
-	debugDirs []string
+	debugDirs  []string
+	fetchDebug func(buildID string) (string, error)
+	fetchErr   error
 
 	notes   lazy[[]note]
 	debug   lazy[*File]

@@ -33,6 +33,9 @@ func (m *matcher) typed(s *spec, b *binary, entry uint64, p *Point) {
 		return
 	}
 	fn, err := info.FunctionAt(entry)
+	if err != nil && !errors.Is(err, debuginfo.ErrNotFound) {
+		m.diags.Warnf(s.ap.Span, "the arguments of %s cannot be read: %s", p.Func, err)
+	}
 	if err != nil || fn.Entry != entry || fn.Own() == nil {
 		return
 	}

@@ -166,6 +166,7 @@ func (fs *files) openName(file, name string) (*binary, error) {
 		}
 	}
 	obj.SearchDebug(fs.opts.DebugDirs...)
+	debuginfo.FetchFrom(obj, debuginfo.DebuginfodFrom(os.Getenv))
 	b := &binary{name: name, path: obj.AttachPath(), obj: obj, id: idOf(obj)}
 	// The kernel follows links of a container from our root: give it the file itself.
 	if strings.HasPrefix(file, "/proc/") && strings.Contains(file, "/root/") && !strings.Contains(file, "!/") {

@@ -72,8 +72,7 @@ func (m *matcher) describe(list []listing) []function {
 			}
 			at[addr] = append(at[addr], i)
 		}
-		// What was read before an error counts.
-		_ = info.Each(addrs, func(info *debuginfo.Info, n int, f *debuginfo.Function) {
+		err = info.Each(addrs, func(info *debuginfo.Info, n int, f *debuginfo.Function) {
 			var one function
 			if m.opts.Declared {
 				one.declared = declaration(info, f)
@@ -85,6 +84,12 @@ func (m *matcher) describe(list []listing) []function {
 				told[i] = one
 			}
 		})
+		if err == nil {
+			err = info.Damage()
+		}
+		if err != nil { // what was read before counts
+			m.diags.Warnf(diag.Span{}, "not all that is known of functions of %s can be read: %s", b.name, err)
+		}
 	}
 	return told
 }

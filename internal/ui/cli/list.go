@@ -78,7 +78,7 @@ func (a *app) points(s *settings, o trocar.ListOptions) error {
 	o.PID, o.Verbose, o.Unsafe, o.DebugDirs = s.process, s.verbose, s.unsafe, s.debugDirs()
 	o.Declarations = s.declarations
 	w := bufio.NewWriter(a.out)
-	err := trocar.List(o, func(point trocar.Listed) {
+	warnings, err := trocar.List(o, func(point trocar.Listed) {
 		if point.Definition != "" {
 			fmt.Fprintf(w, "%s\n\n", point.Definition)
 			return
@@ -106,8 +106,12 @@ func (a *app) points(s *settings, o trocar.ListOptions) error {
 	if err := w.Flush(); err != nil {
 		return &statusError{exitFailed, err}
 	}
+	sink := a.plain(s)
 	if err != nil {
-		return a.plain(s).failure(err)
+		return sink.failure(err)
+	}
+	for _, d := range warnings {
+		sink.diagnostic(d)
 	}
 	return nil
 }
