@@ -22,9 +22,32 @@ func (r *run) printMaps() error {
 	return nil
 }
 
+// pendingMap is a map that is to be shown. It waits for what comes next: if that clears the map, what is shown is what is taken
+// out of it, so that nothing that is counted in between is lost.
+type pendingMap struct {
+	storage codegen.Storage
+	top     int
+	div     uint64
+	looks   int // at the ring since
+}
+
+// flushPending shows the map that waits.
+func (r *run) flushPending(take bool) error {
+	p := r.pending
+	if p == nil {
+		return nil
+	}
+	r.pending = nil
+	return r.showMap(p.storage, p.top, p.div, true, take)
+}
+
 // printMap shows a map. One that is empty is shown only when asked for.
 func (r *run) printMap(s codegen.Storage, top int, div uint64, asked bool) error {
-	m, err := r.content(&s)
+	return r.showMap(s, top, div, asked, false)
+}
+
+func (r *run) showMap(s codegen.Storage, top int, div uint64, asked, take bool) error {
+	m, err := r.content(&s, take)
 	if err != nil {
 		return err
 	}
@@ -48,11 +71,11 @@ type row struct {
 	cpus [][]byte
 }
 
-// content reads a map.
-func (r *run) content(s *codegen.Storage) (*result.Map, error) {
+// content reads a map, and takes what it reads out of it.
+func (r *run) content(s *codegen.Storage, take bool) (*result.Map, error) {
 	t := s.Map.Value
 	m := &result.Map{Name: s.Map.Name, Keyed: !s.Scalar, Kind: mapKind(t)}
-	rows, err := r.rows(s)
+	rows, err := r.rows(s, take)
 	if err != nil {
 		return nil, fmt.Errorf("reading the map %s: %w", s.Map.Name, err)
 	}
@@ -71,13 +94,17 @@ func (r *run) content(s *codegen.Storage) (*result.Map, error) {
 
 // rows reads the entries. Stacks of several processes that run the same code are one key to the reader, so aggregations
 // under such keys are put together.
-func (r *run) rows(s *codegen.Storage) ([]row, error) {
+func (r *run) rows(s *codegen.Storage, take bool) ([]row, error) {
 	km := r.loaded.Map(s.Name)
+	read := km.Each
+	if take {
+		read = km.Take
+	}
 	merge := s.Map.Value.IsAgg() && !s.Scalar && hasStack(s.Map.Key)
 	var rows []row
 	seen := map[string]int{}
 	var text []byte
-	err := km.Each(func(key, value []byte) error {
+	err := read(func(key, value []byte) error {
 		value = append([]byte(nil), value...)
 		var cpus [][]byte
 		for at := 0; at < len(value); at += km.Stride() {
@@ -241,7 +268,7 @@ func (r *run) scalar(name string) int64 {
 		if s.Map.Name != name || !s.Scalar || !s.Map.Value.IsInteger() {
 			continue
 		}
-		m, err := r.content(s)
+		m, err := r.content(s, false)
 		if err == nil && len(m.Entries) == 1 {
 			return int64(m.Entries[0].Value.Num)
 		}

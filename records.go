@@ -32,6 +32,12 @@ func (r *run) record(rec []byte) error {
 		return fmt.Errorf("a record of unknown kind %d came from the ring buffer", id)
 	}
 	l := r.code.Layouts[id]
+	if r.pending != nil {
+		take := l.Kind == codegen.RecClear && l.Map == r.pending.storage.Map && !r.pending.storage.Scalar
+		if err := r.flushPending(take); err != nil || take {
+			return err
+		}
+	}
 	var ok bool
 	if r.values, ok = r.decoder.Record(l, rec, r.values); !ok {
 		return fmt.Errorf("a record of %d bytes is shorter than its layout says (%d)", len(rec), l.Size)
@@ -72,7 +78,8 @@ func (r *run) other(l *codegen.Layout, id int) error {
 		if len(r.values) > 1 {
 			div = r.values[1].Num
 		}
-		return r.printMap(r.code.Storage[l.Map.ID], int(min(top, 1<<31)), div, true)
+		r.pending = &pendingMap{storage: r.code.Storage[l.Map.ID], top: int(min(top, 1<<31)), div: div}
+		return nil
 	case codegen.RecClear:
 		return r.loaded.Map(r.code.Storage[l.Map.ID].Name).Clear()
 	case codegen.RecZero:

@@ -59,9 +59,10 @@ type run struct {
 	// iterates: the script iterates over objects of the kernel, which is one step that exit() does not end.
 	iterates bool
 	ctx      context.Context
-	unrun    uint64   // commands of system() that came too late
-	quiet    int      // empty looks at the ring in a row
-	records  int      // since the last look
+	unrun    uint64 // commands of system() that came too late
+	quiet    int    // empty looks at the ring in a row
+	records  int    // since the last look
+	pending  *pendingMap
 	told     []uint64 // losses already reported, by counter
 	unseen   <-chan *result.Event
 }
@@ -295,7 +296,7 @@ func (r *run) drain() error {
 	for {
 		_, err := r.loaded.Ring().Read(r.record)
 		if err == nil {
-			return nil
+			return r.flushPending(false)
 		}
 		if !errors.Is(err, errExit) {
 			return err
@@ -307,6 +308,9 @@ func (r *run) drain() error {
 func (r *run) read() error {
 	_, err := r.loaded.Ring().Read(r.record)
 	if err != nil && !errors.Is(err, errExit) {
+		return err
+	}
+	if err := r.flushPending(false); err != nil {
 		return err
 	}
 	return r.sink.Flush()
@@ -393,6 +397,13 @@ func (r *run) idle() error {
 	r.names.poll()
 	if err := r.tellUnseen(); err != nil {
 		return err
+	}
+	if r.pending != nil {
+		if r.pending.looks++; r.pending.looks > 1 {
+			if err := r.flushPending(false); err != nil {
+				return err
+			}
+		}
 	}
 	if r.records == 0 {
 		r.quiet++

@@ -11,6 +11,17 @@ func (v *Value) AppendLine(dst []byte) []byte {
 	return escapeFrom(dst, start, v.Kind == String)
 }
 
+// Escape escapes the texts in a value, as AppendLine does; its parts are changed, too.
+func (v *Value) Escape() {
+	switch v.Kind {
+	case String, Enum, Symbol:
+		v.Text = string(escapeFrom([]byte(v.Text), 0, false))
+	}
+	for i := range v.Elems {
+		v.Elems[i].Escape()
+	}
+}
+
 // escapeFrom escapes what begins at start.
 func escapeFrom(dst []byte, start int, quotes bool) []byte {
 	at := start

@@ -37,6 +37,14 @@ func TestAppendLine(t *testing.T) {
 	}
 }
 
+func TestEscape(t *testing.T) {
+	v := tuple(str("a\nb"), num(3), tuple(str("\x1b")))
+	v.Escape()
+	if got := v.String(); got != `(a\nb, 3, (\x1b))` {
+		t.Error(got)
+	}
+}
+
 func FuzzAppendLine(f *testing.F) {
 	f.Add("a\nb")
 	f.Add("\xff\u2028\"")

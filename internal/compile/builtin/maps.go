@@ -27,7 +27,8 @@ tells whether there was such an entry. The last form is an older spelling of the
 	{
 		ID: "clear", Names: []string{"clear"}, Min: 1, Max: 1, Group: MapOps, Async: true, MapArg: true, Result: types.TNone,
 		Variants: []string{"void clear(map m)"},
-		Doc:      `Removes all entries. In an end probe this keeps the map from being printed.`,
+		Doc: `Removes all entries. In an end probe this keeps the map from being printed. Right behind print of the same map, what is
+printed is what is removed; only what a probe counts in that very moment may be in neither.`,
 	},
 	{
 		ID: "zero", Names: []string{"zero"}, Min: 1, Max: 1, Group: MapOps, Async: true, MapArg: true, Result: types.TNone,

@@ -62,6 +62,7 @@ func commands() []named {
 		{"trace", newTrace},
 		{"count", newCount},
 		{"latency", newLatency},
+		{"dist", newDist},
 		{"stack", newStack},
 		{"info", newInfo},
 		{"list", newList},

@@ -62,6 +62,13 @@ func (k *sink) Event(e *result.Event) error {
 	if e.Kind == result.EvEnd && k.s.bare {
 		return nil
 	}
+	if e.Kind == result.EvMap && k.s.bare && k.s.format == "text" {
+		for i := range e.Map.Entries {
+			if key := e.Map.Entries[i].Key; key != nil {
+				key.Escape() // one line for each, whatever a program has in its texts
+			}
+		}
+	}
 	err := k.Sink.Event(e)
 	if e.Kind == result.EvAttached && k.notify && err == nil {
 		if err = k.Flush(); err == nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -20,6 +21,8 @@ type recipeFlags struct {
 	path   string // -x
 	script bool   // --script
 	depth  int
+	linear string // --linear
+	value  bool   // the last word is an expression
 	o      recipe.Options
 }
 
@@ -81,22 +84,84 @@ A call is shown when it returns, and at the end if it has not.
 }
 
 func newCount(a *app) *cobra.Command {
-	return recipes(a, "count", "Count calls of functions", functionsHelp+"\n\n    trocar count -p 812 'http_*' --for 10s",
+	return recipes(a, "count", "Count calls of functions", functionsHelp+`
+
+    trocar count -p 812 'http_*' --for 10s
+    trocar count -x libc 'str*' --by comm -i 1s
+    trocar count libc:open --by 'str(arg0)' -- ls`,
 		func(r *recipeFlags, cmd *cobra.Command) {
-			cmd.Flags().StringArrayVar(&r.o.Args, "by", nil, "count by these expressions, parted by commas, as well")
+			cmd.Flags().StringArrayVar(&r.o.By, "by", nil, "count by these expressions, parted by commas, as well")
+			r.every(cmd)
 		}, recipe.Count)
 }
 
 func newLatency(a *app) *cobra.Command {
 	return recipes(a, "latency", "Show how long calls of functions take, as histograms in microseconds",
-		functionsHelp+"\nCalls that call themselves count each; what is called counts as part of the caller.\n\n    trocar latency -p 812 handle_request --for 10s",
-		func(*recipeFlags, *cobra.Command) {}, recipe.Latency)
+		functionsHelp+`
+Calls that call themselves count each; what is called counts as part of the caller.
+
+    trocar latency -p 812 handle_request --for 10s
+    trocar latency -p 812 handle_request --by 'req->method' -i 1s
+    trocar latency libc:read --if 'arg0 == 3' -- cat /etc/services`,
+		func(r *recipeFlags, cmd *cobra.Command) {
+			f := cmd.Flags()
+			f.StringArrayVar(&r.o.By, "by", nil, "a histogram for each value of these expressions, parted by commas")
+			f.DurationVar(&r.o.Min, "min", 0, "only calls that took at least this, as in 10ms")
+			r.every(cmd)
+		}, recipe.Latency)
+}
+
+func newDist(a *app) *cobra.Command {
+	cmd := recipes(a, "dist", "Show how the values of an expression are distributed over the calls of functions",
+		functionsHelp+`
+EXPR is over the arguments, or of retval and duration (in nanoseconds). Numbers are shown in ranges of powers of two, or of
+one width with --linear; texts, and everything with --values, each by itself.
+
+    trocar dist libc:malloc arg0 -- ls
+    trocar dist -p 812 handle_request 'req->size' --by 'req->method'
+    trocar dist -p 812 handle_request retval --values --for 10s
+    trocar dist libc:read retval --linear 0,4096,512 -- cat /etc/services`,
+		func(r *recipeFlags, cmd *cobra.Command) {
+			f := cmd.Flags()
+			f.StringArrayVar(&r.o.By, "by", nil, "for each value of these expressions, parted by commas")
+			f.StringVar(&r.linear, "linear", "", "ranges of one width: MIN,MAX,STEP")
+			f.BoolVar(&r.o.Table, "values", false, "each value by itself, with how often it came")
+			f.DurationVar(&r.o.Min, "min", 0, "only calls that took at least this, as in 10ms")
+			r.every(cmd)
+			r.value = true
+		}, recipe.Dist)
+	cmd.Use = strings.Replace(cmd.Use, "FUNC… ", "FUNC… EXPR ", 1)
+	return cmd
 }
 
 func newStack(a *app) *cobra.Command {
 	return recipes(a, "stack", "Count calls of functions by the stack that led to them",
-		functionsHelp+"\n\n    trocar stack -p 812 libc:malloc --for 5s",
-		func(*recipeFlags, *cobra.Command) {}, recipe.Stack)
+		functionsHelp+`
+
+    trocar stack -p 812 libc:malloc --for 5s
+    trocar stack handle_request --if 'req->size > 4096' -- ./server`,
+		func(r *recipeFlags, cmd *cobra.Command) { r.every(cmd) }, recipe.Stack)
+}
+
+// every adds the flag of the commands that count.
+func (r *recipeFlags) every(cmd *cobra.Command) {
+	cmd.Flags().DurationVarP(&r.o.Every, "interval", "i", 0, "show what came so often, as in 1s, and begin anew")
+}
+
+// parseLinear reads MIN,MAX,STEP.
+func parseLinear(text string) (*recipe.Linear, error) {
+	parts := strings.Split(text, ",")
+	var n [3]int64
+	ok := len(parts) == len(n)
+	for i := 0; ok && i < len(n); i++ {
+		var err error
+		n[i], err = strconv.ParseInt(strings.TrimSpace(parts[i]), 0, 64)
+		ok = err == nil
+	}
+	if !ok {
+		return nil, usageErrorf("--linear takes three numbers: MIN,MAX,STEP, as in 0,4096,512 (not %q)", text)
+	}
+	return &recipe.Linear{Min: n[0], Max: n[1], Step: n[2]}, nil
 }
 
 // recipe finds the functions, writes the script, and runs or shows it.
@@ -123,6 +188,18 @@ func (a *app) recipe(cmd *cobra.Command, r *recipeFlags, words []string, write f
 			path, _, _ = strings.Cut(r.command, " ")
 		default:
 			return usageErrorf("what is to be traced? -p PID, -x PATH, -c COMMAND, or a command behind --")
+		}
+	}
+	if r.value {
+		if len(words) < 2 {
+			return usageErrorf("which function, and which expression? As in: %s dist -p 812 libc:malloc arg0", a.name)
+		}
+		r.o.Value, words = words[len(words)-1], words[:len(words)-1]
+	}
+	if r.linear != "" {
+		var err error
+		if r.o.Linear, err = parseLinear(r.linear); err != nil {
+			return err
 		}
 	}
 	if len(words) == 0 {
@@ -162,7 +239,7 @@ func (a *app) recipe(cmd *cobra.Command, r *recipeFlags, words []string, write f
 		Script: script.Text, ScriptName: cmd.Name(), PID: r.process, Command: r.command, Argv: argv, Follow: r.follow, DebugDirs: r.debugDirs(),
 	}, script.Notices...)
 	if s := (*statusError)(nil); errors.As(err, &s) && s.status == exitUsage && s.err == nil {
-		fmt.Fprintf(a.err, "The script that was made is wrong; --script shows it.\n")
+		fmt.Fprintf(a.err, "This is the script that was made of it; --script shows all of it.\n")
 	}
 	return err
 }

@@ -20,6 +20,7 @@ type call struct {
 	atExit  syntax.Expr
 	atCall  syntax.Expr
 	split   bool // the arguments are shown when it is entered
+	early   bool // nothing of its return is looked at
 	store   string
 }
 
@@ -42,7 +43,7 @@ func (fn *Function) thread() string {
 	return "tid"
 }
 
-func (c *call) pairs() bool { return len(c.fn.Returns) > 0 && c.fn.EntryKey != "" }
+func (c *call) pairs() bool { return len(c.fn.Returns) > 0 && c.fn.EntryKey != "" && !c.early }
 
 // later tells whether an expression has what is known only when the function returns.
 func (fn *Function) later(x syntax.Expr) bool {

@@ -27,7 +27,7 @@ func counted(fns []Function, o Options, diags *diag.List, by []string) Script {
 	var same []string
 	for i := range fns {
 		fn := &fns[i]
-		if fn.Called && len(s.args) == 0 && s.cond == nil {
+		if fn.Called && len(s.by) == 0 && s.cond == nil {
 			same = append(same, fn.Point)
 			continue
 		}
@@ -35,7 +35,7 @@ func counted(fns []Function, o Options, diags *diag.List, by []string) Script {
 		if !fn.Called || fn.Line {
 			keys[0] = quoted(fn.Name)
 		}
-		for _, x := range s.args {
+		for _, x := range s.by {
 			p := part{expr: syntax.PrintExpr(over(x, fn, argsOf))}
 			if fn.ShowOf != nil {
 				p.show, _ = fn.ShowOf(syntax.PrintExpr(x))
@@ -47,6 +47,7 @@ func counted(fns []Function, o Options, diags *diag.List, by []string) Script {
 	if len(same) > 0 {
 		s.countProbe(same, nil, append([]string{"func"}, by...))
 	}
+	s.every("@calls")
 	s.timer()
 	return s.done()
 }
@@ -79,8 +80,8 @@ func Latency(fns []Function, o Options, diags *diag.List) Script {
 	if !s.parse(diags) {
 		return s.done()
 	}
-	if s.cond != nil && mentions(s.cond, "retval") {
-		diags.Errorf(diag.Span{}, "--if: the result is not known when a call begins, which is where it is looked at")
+	if s.cond != nil || s.comm != nil || len(s.by) > 0 || s.o.Min > 0 {
+		s.distribution(fns, nil, "@microseconds", diags)
 		return s.done()
 	}
 	var direct, paired []*Function
@@ -90,7 +91,7 @@ func Latency(fns []Function, o Options, diags *diag.List) Script {
 		switch {
 		case len(fn.Returns) == 0:
 			s.notice(fn, "left out: %s", fn.NoReturn)
-		case s.cond == nil && returnsSeen(fn):
+		case returnsSeen(fn):
 			direct = append(direct, fn)
 			called = called && fn.Called
 		case fn.EntryKey == "":
@@ -100,10 +101,7 @@ func Latency(fns []Function, o Options, diags *diag.List) Script {
 		}
 	}
 	if len(direct)+len(paired) == 0 {
-		diags.Errorf(diag.Span{}, "no return of these functions can be probed")
-		for i := range s.notices {
-			diags.All[len(diags.All)-1].Note(diag.Span{}, "%s", s.notices[i].String())
-		}
+		s.none(diags, "no return of these functions can be probed")
 	}
 	s.paired(paired)
 	if called && len(paired) == 0 && len(direct) > 0 {
@@ -117,6 +115,7 @@ func Latency(fns []Function, o Options, diags *diag.List) Script {
 			s.timedProbe(fn.Returns, quoted(fn.Name))
 		}
 	}
+	s.every("@microseconds")
 	s.timer()
 	if len(paired) > 0 {
 		s.line("\nend { clear(@open); }")
@@ -135,7 +134,7 @@ func (s *script) timedProbe(returns []string, key string) {
 }
 
 // paired times functions by a map of the calls that are open: those that call themselves deeper than the kernel keeps
-// returns, and calls that a condition at their begin chooses.
+// returns.
 func (s *script) paired(fns []*Function) {
 	if len(fns) == 0 {
 		return
@@ -145,12 +144,7 @@ func (s *script) paired(fns []*Function) {
 		name := quoted(fn.Name)
 		set := "@open[" + fn.EntryKey + ", " + name + "]"
 		s.line("\nuprobe:%s\n{", fn.Point)
-		if s.cond != nil {
-			s.line("  if (%s) {\n    %s = (int64)nsecs;\n  } else {\n    _ = delete(@open, (%s, %s));\n  }",
-				syntax.PrintExpr(over(s.cond, fn, argsOf)), set, fn.EntryKey, name)
-		} else {
-			s.line("  %s = (int64)nsecs;", set)
-		}
+		s.line("  %s = (int64)nsecs;", set)
 		s.line("}")
 		s.points(fn.Returns)
 		s.line("{\n  $key = (%s, %s);", fn.ReturnKey, name)

@@ -65,7 +65,12 @@ const (
 
 // Options are those that all recipes have.
 type Options struct {
-	Args   []string      // expressions to show, or to count by, instead of all parameters
+	Args   []string      // expressions to show instead of all parameters
+	By     []string      // expressions to count by
+	Value  string        // expression whose values are counted
+	Table  bool          // each value by itself, not in ranges
+	Linear *Linear       // ranges of one width; nil: powers of two
+	Every  time.Duration // show what has been counted so often, and begin anew
 	If     string        // only calls for which this holds
 	Comm   string        // only threads of this name
 	Min    time.Duration // only calls that took at least this
@@ -90,9 +95,11 @@ type script struct {
 	o       Options
 	b       strings.Builder
 	args    []syntax.Expr
+	by      []syntax.Expr
 	cond    syntax.Expr
 	comm    syntax.Expr // of --comm; nil: all
 	notices []notice
+	counts  bool // calls are counted, not shown
 	dropped bool // something that should be shown is not, as too much would have to be kept
 }
 
@@ -101,6 +108,9 @@ func (s *script) parse(diags *diag.List) bool {
 	for _, text := range s.o.Args {
 		list := syntax.ParseExprs(&diag.Source{Name: "--args", Text: text}, diags)
 		s.args = append(s.args, list...)
+	}
+	for _, text := range s.o.By {
+		s.by = append(s.by, syntax.ParseExprs(&diag.Source{Name: "--by", Text: text}, diags)...)
 	}
 	if s.o.If != "" {
 		s.cond = syntax.ParseExpr(&diag.Source{Name: "--if", Text: s.o.If}, diags)
@@ -179,7 +189,12 @@ func (s *script) config() {
 	if s.o.Depth != 0 {
 		set = append(set, fmt.Sprintf("max_nested_depth = %d", max(0, s.o.Depth)))
 	}
-	set = append(set, "print_maps_on_exit = false")
+	if s.o.Value == "" {
+		set = append(set, "print_maps_on_exit = false")
+	}
+	if len(set) == 0 {
+		return
+	}
 	s.line("config = { %s }", strings.Join(set, "; "))
 }
 
@@ -213,14 +228,8 @@ func (s *script) bytes(show Show, size int) int {
 
 // timer ends the script after a time.
 func (s *script) timer() {
-	switch d := s.o.For; {
-	case d <= 0:
-	case d%time.Second == 0:
-		s.line("\ninterval:s:%d { exit(); }", d/time.Second)
-	case d%time.Millisecond == 0:
-		s.line("\ninterval:ms:%d { exit(); }", d/time.Millisecond)
-	default:
-		s.line("\ninterval:us:%d { exit(); }", max(1, d/time.Microsecond))
+	if s.o.For > 0 {
+		s.line("\ninterval:%s { exit(); }", span(s.o.For))
 	}
 }
 

@@ -137,11 +137,11 @@ func (s *script) entry(c *call) {
 		s.line("  if (%s) {", syntax.PrintExpr(cond))
 		indent = "    "
 	}
-	if !c.pairs() || c.split {
+	if (!c.pairs() || c.split) && !s.counts {
 		s.show(indent, c, moment{time: "nsecs", part: func(p part) string { return s.value(p.show, p.expr) }, call: true})
 	}
 	if c.pairs() {
-		s.keep(indent, c, true)
+		s.keep(indent, c)
 	}
 	if cond != nil {
 		if c.pairs() {
@@ -153,10 +153,10 @@ func (s *script) entry(c *call) {
 	s.line("}")
 }
 
-// keep keeps what is known at the entry until the call returns; with who, also who calls, for those that never do.
-func (s *script) keep(indent string, c *call, who bool) {
+// keep keeps what is known at the entry until the call returns, and who calls, for those calls that are shown without.
+func (s *script) keep(indent string, c *call) {
 	fields := []string{"start=(int64)nsecs"}
-	if who {
+	if !s.counts {
 		fields = append(fields, "process_=pid", "thread_="+c.fn.thread(), "comm_=comm")
 	}
 	if s.o.Stack {

@@ -1,0 +1,205 @@
+package recipe
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"trocar/internal/script/diag"
+	"trocar/internal/script/syntax"
+)
+
+// Linear are the bounds of a histogram with steps of one width.
+type Linear struct{ Min, Max, Step int64 }
+
+// Dist writes a script that keeps how the values of an expression are distributed, for each function and, with By, for each
+// value of other expressions: as a histogram of powers of two, a linear one, or a table of the values that came.
+func Dist(fns []Function, o Options, diags *diag.List) Script {
+	s := &script{o: o}
+	if !s.parse(diags) {
+		return s.done()
+	}
+	s.config()
+	value := syntax.ParseExpr(&diag.Source{Name: "expression", Text: o.Value}, diags)
+	if diags.Errors() > 0 {
+		return s.done()
+	}
+	s.distribution(fns, value, "@"+mapName(value), diags)
+	return s.done()
+}
+
+// mapName names a map for its values, so that the results tell what they are.
+func mapName(x syntax.Expr) string {
+	for {
+		switch y := x.(type) {
+		case *syntax.Ident:
+			return asName(y.Name)
+		case *syntax.Field:
+			return asName(y.Name)
+		case *syntax.Call:
+			if len(y.Args) == 0 {
+				return "value"
+			}
+			x = y.Args[0]
+		case *syntax.Cast:
+			x = y.X
+		case *syntax.Unary:
+			x = y.X
+		default:
+			return "value"
+		}
+	}
+}
+
+// asName keeps clear of names that a map cannot have, and of those of other maps here.
+func asName(name string) string {
+	if name == "calls" || strings.HasPrefix(name, "calls") {
+		return "value"
+	}
+	for i, c := range name {
+		if c != '_' && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (i == 0 || c < '0' || c > '9') {
+			return "value"
+		}
+	}
+	return name
+}
+
+// distribution writes the probes; a nil value is the duration in microseconds.
+func (s *script) distribution(fns []Function, value syntax.Expr, name string, diags *diag.List) {
+	s.counts = true
+	exprs := s.by
+	if value != nil {
+		exprs = append([]syntax.Expr{value}, s.by...)
+	}
+	var calls []*call
+	for i := range fns {
+		fn := &fns[i]
+		c := s.newCall(fn)
+		s.expressions(c, exprs)
+		late := value == nil || c.atExit != nil || s.o.Min > 0
+		hidden := ""
+		for _, p := range c.shown {
+			late = late || p.exit != ""
+			if p.show == Hidden {
+				hidden = p.label
+			}
+		}
+		switch {
+		case late && !c.pairs():
+			why := fn.NoReturn
+			if why == "" {
+				why = "where its frame lies is not known"
+			}
+			s.notice(fn, "left out: its returns are not seen: %s", why)
+			continue
+		case hidden != "":
+			why := "it cannot be read"
+			for _, p := range fn.Params {
+				if p.Name == hidden && p.Why != "" {
+					why = p.Why
+				}
+			}
+			s.notice(fn, "left out: %s is not known: %s", hidden, why)
+			continue
+		case !late:
+			c.early, c.returns = true, nil
+		}
+		if len(calls) > 0 && calls[len(calls)-1].joins(c) {
+			last := calls[len(calls)-1]
+			last.points = append(last.points, c.points...)
+			last.returns = append(last.returns, c.returns...)
+			continue
+		}
+		calls = append(calls, c)
+	}
+	if len(calls) == 0 {
+		s.none(diags, "there is no function left of which this can be told")
+		return
+	}
+	s.stores(calls)
+	for _, c := range calls {
+		if c.pairs() {
+			s.entry(c)
+			s.returned(c, func(indent string) {
+				s.add(indent, c, value, name, func(p part) string {
+					if p.exit != "" {
+						return p.exit
+					}
+					return "$call." + p.field
+				})
+			})
+			continue
+		}
+		s.points(c.points)
+		cond := s.comm
+		if c.atCall != nil {
+			cond = both(cond, over(c.atCall, c.fn, argsOf))
+		}
+		if cond != nil {
+			s.line("/%s/", syntax.PrintExpr(cond))
+		}
+		s.line("{")
+		s.add("  ", c, value, name, func(p part) string { return s.value(p.show, p.expr) })
+		s.line("}")
+	}
+	s.every(name)
+	s.timer()
+	var open []string // what is no result
+	for _, c := range calls {
+		if c.pairs() {
+			open = append(open, "  clear("+c.store+");\n")
+		}
+	}
+	if len(open) > 0 {
+		s.line("\nend\n{\n%s}", strings.Join(open, ""))
+	}
+}
+
+// add counts a value in.
+func (s *script) add(indent string, c *call, value syntax.Expr, name string, get func(part) string) {
+	function := quoted(c.name)
+	switch {
+	case c.name == "" && c.pairs():
+		function = "$call.func_"
+	case c.name == "":
+		function = "func"
+	}
+	keys := []string{function}
+	by := c.shown
+	number := "$took / 1000"
+	table := s.o.Table
+	if value != nil {
+		number, by = get(c.shown[0]), c.shown[1:]
+		table = table || c.shown[0].show == AsText || c.shown[0].show == AsString || c.shown[0].text
+	}
+	for _, p := range by {
+		keys = append(keys, get(p))
+	}
+	how := "hist(" + number + ")"
+	switch l := s.o.Linear; {
+	case table:
+		keys = append(keys, number)
+		how = "count()"
+	case l != nil:
+		how = fmt.Sprintf("lhist(%s, %d, %d, %d)", number, l.Min, l.Max, l.Step)
+	}
+	s.line("%s%s[%s] = %s;", indent, name, strings.Join(keys, ", "), how)
+}
+
+// every shows a map now and then, each time with what came since.
+func (s *script) every(name string) {
+	if s.o.Every > 0 {
+		s.line("\ninterval:%s {\n  time(\"%%H:%%M:%%S\\n\");\n  print(%s);\n  clear(%[2]s);\n}", span(s.o.Every), name)
+	}
+}
+
+// span is a time as the name of an interval has it.
+func span(d time.Duration) string {
+	switch {
+	case d%time.Second == 0:
+		return fmt.Sprintf("s:%d", d/time.Second)
+	case d%time.Millisecond == 0:
+		return fmt.Sprintf("ms:%d", d/time.Millisecond)
+	}
+	return fmt.Sprintf("us:%d", max(1, d/time.Microsecond))
+}
