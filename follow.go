@@ -28,6 +28,9 @@ func (r *run) follow() error {
 	if r.child != nil {
 		pid = int(r.child.PID())
 	}
+	if r.child == nil && pid != 0 {
+		r.before, _ = target.PID(pid).Stat()
+	}
 	if !r.Program.opts.Follow || pid == 0 {
 		return nil
 	}
@@ -118,10 +121,10 @@ func (r *run) unfollowed() error {
 		case <-r.child.Done():
 			forked = r.child.Exit().Forked
 		default:
-			forked = r.child.PID().Started()
+			forked = r.child.PID().Started(target.Stat{})
 		}
 	case pid != 0:
-		forked = target.PID(pid).Started()
+		forked = target.PID(pid).Started(r.before)
 	}
 	if !forked {
 		return nil

@@ -44,6 +44,7 @@ type run struct {
 	sink    result.Sink
 	loaded  *kernel.Loaded
 	family  *kernel.Family // the processes that are followed
+	before  target.Stat    // of the process, when it began to be traced
 	names   *names
 	decoder codegen.Decoder
 	wall    result.Wall

@@ -4,7 +4,8 @@
 // testdata/ and are built when a case asks for them. A case waits for events, never for time. Besides testscript's own
 // commands there are:
 //
-//	fixture SOURCE [NAME [FLAG…]]   build testdata/SOURCE as ./NAME (default: SOURCE without suffix)
+//	fixture SOURCE [NAME [FLAG…]]   build testdata/SOURCE as ./NAME (default: SOURCE without suffix); a flag like GOARCH=386
+//	                                is put into the compiler's environment
 //	status N CMD ARG…               run in the foreground; its exit status must be N
 //	start NAME CMD ARG…             run in the background, until it says "ready"; $NAME_pid is its process id
 //	attach NAME CMD ARG…            the same for a tracer, until its probes are attached

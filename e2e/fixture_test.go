@@ -43,9 +43,17 @@ func (b *builder) fixture(ts *testscript.TestScript, neg bool, args []string) {
 	sum := sha256.Sum256([]byte(source + "\x00" + strings.Join(flags, "\x00")))
 	out := filepath.Join(b.out, hex.EncodeToString(sum[:8]))
 	compile, _ := b.built.LoadOrStore(out, sync.OnceValue(func() error {
-		words := append(append([]string{}, command...), flags...)
+		words, env := append([]string{}, command...), []string(nil)
+		for _, f := range flags {
+			if name, _, ok := strings.Cut(f, "="); ok && name != "" && strings.ToUpper(name) == name && name[0] != '-' {
+				env = append(env, f)
+			} else {
+				words = append(words, f)
+			}
+		}
 		words = append(words, "-o", out, filepath.Join(b.source, source))
 		cmd := exec.Command(words[0], words[1:]...)
+		cmd.Env = append(os.Environ(), env...)
 		if text, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("%s: %w\n%s", strings.Join(words, " "), err, text)
 		}

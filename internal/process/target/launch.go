@@ -252,7 +252,7 @@ func (c *Child) hasEnded(options int) bool {
 
 func (c *Child) reap() {
 	c.hasEnded(0)
-	forked := c.pid.Started()
+	forked := c.pid.Started(Stat{})
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var ws syscall.WaitStatus

@@ -156,9 +156,10 @@ func (p PID) Children() ([]PID, error) {
 	return children, nil
 }
 
-// Started tells whether the process has started others, as far as that can still be seen: they live, or were waited for.
-func (p PID) Started() bool {
-	if s, err := p.Stat(); err == nil && s.ChildFaults > 0 {
+// Started tells whether the process has started others, as far as that can still be seen: they live, or were waited for since
+// then, which is what Stat said.
+func (p PID) Started(then Stat) bool {
+	if s, err := p.Stat(); err == nil && s.ChildFaults > then.ChildFaults {
 		return true
 	}
 	children, err := p.Children()

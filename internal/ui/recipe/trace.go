@@ -279,7 +279,7 @@ func (s *script) unreturned(calls []*call) {
 // tally says what the lines do not.
 func (s *script) tally(value func(string) int64) (texts []string) {
 	if lines := value("@lines"); s.o.Lines > 0 && lines > int64(s.o.Lines) {
-		texts = append(texts, fmt.Sprintf("ended after %d lines, as -n asks; %d more calls came before the probes were gone", s.o.Lines, lines-int64(s.o.Lines)))
+		texts = append(texts, fmt.Sprintf("ended after %d lines, as -n asks; %d more came before the probes were gone", s.o.Lines, lines-int64(s.o.Lines)))
 	}
 	switch open := value("@open"); {
 	case open == 1:
