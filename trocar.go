@@ -41,6 +41,9 @@ type Options struct {
 	// run ends with the last of them.
 	Follow bool
 
+	// UnwindPIDs are processes whose stacks dw_ustack is to unwind, besides PID and the command.
+	UnwindPIDs []int
+
 	Unsafe       bool
 	HelperErrors bool // tell of each failed read of memory
 	IncludeDirs  []string
@@ -134,6 +137,11 @@ func Compile(ctx context.Context, o Options) (p *Program, err error) {
 			return p, err
 		}
 		childPID = int(p.child.PID())
+	}
+	for _, pid := range o.UnwindPIDs {
+		if !target.PID(pid).Exists() {
+			return p, fmt.Errorf("process %d, whose stacks are to be unwound: %w", pid, target.ErrGone)
+		}
 	}
 	needs := map[*syntax.AttachPoint]check.Needs{}
 	for _, pr := range file.Probes {
@@ -259,6 +267,7 @@ func (p *Program) input(childPID int) check.Input {
 		Params: p.opts.Params, Env: p.opts.Env, Unsafe: p.opts.Unsafe, ChildPID: childPID, PID: p.opts.PID,
 		NCPU: kernel.PossibleCPUs(), Arch: runtime.GOARCH, Lookup: p.lookup(),
 	}
+	in.UnwindPID = len(p.opts.UnwindPIDs) > 0
 	in.Features.KFunc = p.kernel.hasKfunc
 	in.Features.TAIClock = p.features.Has(kernel.KtimeTAI)
 	for _, n := range p.opts.Named {

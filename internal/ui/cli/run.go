@@ -87,7 +87,7 @@ func (a *app) run(cmd *cobra.Command, s *settings, args []string) error {
 func (a *app) trace(ctx context.Context, s *settings, p *script) error {
 	o := trocar.Options{
 		Script: p.text, ScriptName: p.name, Params: p.positional, Named: p.named,
-		PID: s.process, Command: s.command, Follow: s.follow, Unsafe: s.unsafe, HelperErrors: s.warnings > 0,
+		PID: s.process, Command: s.command, Follow: s.follow, UnwindPIDs: s.unwind, Unsafe: s.unsafe, HelperErrors: s.warnings > 0,
 		IncludeDirs: s.includeDirs, Includes: s.includes, Env: os.LookupEnv, Disable: s.noFeatures, TraceableFunctions: s.traceable, DebugDirs: s.debugDirs(),
 	}
 	if s.mode == "test" || s.mode == "bench" {

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"trocar"
 )
 
 // settings are the flags of a run, as given.
@@ -23,7 +25,9 @@ type settings struct {
 	process   int // of pid
 	command   string
 	follow    bool
+	container string
 	dwarfPIDs []string
+	unwind    []int // of dwarfPIDs
 	usdtFile  bool
 
 	output    string
@@ -63,9 +67,10 @@ func (s *settings) register(f *pflag.FlagSet) {
 	f.BoolVar(&s.info, "info", false, "show what this kernel can do")
 	f.StringVarP(&s.pid, "pid", "p", "", "trace only this process, and end with it")
 	f.StringVarP(&s.command, "cmd", "c", "", "run this command, held until attached, and end with it")
+	f.StringVar(&s.container, "container", "", "trace the processes of this container")
 	f.BoolVar(&s.follow, "follow", false, "trace what the process or command starts, too")
 	f.StringArrayVar(&s.dwarfPIDs, "dwarf-pid", nil, "a further process to unwind by DWARF")
-	f.BoolVar(&s.usdtFile, "usdt-file-activation", false, "activate USDT semaphores by file, in all processes")
+	f.BoolVar(&s.usdtFile, "usdt-file-activation", false, "activate USDT semaphores by file, which is always done here")
 	f.StringVarP(&s.output, "output", "o", "", "write results to this file")
 	f.StringVarP(&s.format, "format", "f", "text", "form of results: text, json")
 	f.StringVarP(&s.buffering, "buffering", "B", "line", "buffering of results: line, full, none")
@@ -115,6 +120,18 @@ func (s *settings) check() error {
 	if s.command != "" && s.pid != "" {
 		return usageErrorf("USAGE: Cannot use both -c and -p.")
 	}
+	for _, text := range s.dwarfPIDs {
+		pid, err := parsePID(text)
+		if err != nil {
+			return err
+		}
+		s.unwind = append(s.unwind, pid)
+	}
+	if s.container != "" {
+		if err := s.enter(); err != nil {
+			return err
+		}
+	}
 	if s.pid != "" {
 		var err error
 		if s.process, err = parsePID(s.pid); err != nil {
@@ -140,6 +157,22 @@ func (s *settings) check() error {
 		return err
 	}
 	return s.checkStages()
+}
+
+// enter finds the container's first process, from which all others descend.
+func (s *settings) enter() error {
+	if s.pid != "" || s.command != "" {
+		return usageErrorf("USAGE: --container names the processes, so -p and -c cannot be used with it.")
+	}
+	pid, err := trocar.Container(s.container)
+	switch {
+	case errors.Is(err, trocar.ErrNoContainer):
+		return &statusError{exitNoMatch, err}
+	case err != nil:
+		return &statusError{exitFailed, err}
+	}
+	s.pid, s.follow = strconv.Itoa(pid), true
+	return nil
 }
 
 // checkMode joins --mode and its short forms.

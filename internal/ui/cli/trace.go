@@ -46,6 +46,7 @@ func recipes(a *app, use, short, long string, flags func(*recipeFlags, *cobra.Co
 	f.StringVarP(&r.pid, "pid", "p", "", "a process")
 	f.StringVarP(&r.path, "exe", "x", "", "a program or library, in all processes")
 	f.StringVarP(&r.command, "cmd", "c", "", "a command to run, held until attached (or behind --)")
+	f.StringVar(&r.container, "container", "", "the processes of a container, by its name or id")
 	f.BoolVar(&r.follow, "follow", false, "and what the process or command starts")
 	f.StringVar(&r.o.Comm, "comm", "", "only threads of this name")
 	f.StringVar(&r.o.If, "if", "", "only calls for which this holds, as in 'size > 4096'")
@@ -187,7 +188,7 @@ func (a *app) recipe(cmd *cobra.Command, r *recipeFlags, words []string, write f
 		case r.command != "":
 			path, _, _ = strings.Cut(r.command, " ")
 		default:
-			return usageErrorf("what is to be traced? -p PID, -x PATH, -c COMMAND, or a command behind --")
+			return usageErrorf("what is to be traced? -p PID, --container NAME, -x PATH, -c COMMAND, or a command behind --")
 		}
 	}
 	if r.value {

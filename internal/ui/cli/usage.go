@@ -38,8 +38,10 @@ FLAGS:
     -p, --pid PID          trace only this process, and end with it
     -c, --cmd COMMAND      run this command, held until attached, and end with it
         --follow           trace the processes that it starts, too, and end with the last
+        --container NAME   trace the processes of this container, by its name or id; what is started
+                           in it from outside (docker exec) later is not among them
         --usdt-file-activation
-                           activate USDT semaphores by file, in all processes
+                           activate USDT semaphores by file, which is always done here
         --dwarf-pid PID    a further process to unwind by DWARF
 
     -o, --output FILE      write results to this file
