@@ -206,7 +206,7 @@ func (fn *Function) returns(k probe.Known, p, ret *probe.Point, noReturn string)
 		return
 	}
 	var result *probe.Var
-	if fn.Typed && ret.Scope != nil && ret.Scope.Retval != nil {
+	if fn.Typed && ret.Scope != nil && ret.Scope.Retval != nil && ret.Scope.Retval.Type.Name != "()" {
 		result = ret.Scope.Retval
 		fn.Result, fn.ResultExpr = paramOf(*result), "retval"
 	}
@@ -394,11 +394,9 @@ func paramOf(v probe.Var) *Param {
 		p.Show, p.Why = Hidden, v.Place.Why
 		return p
 	}
-	for _, piece := range v.Place.Pieces {
-		if piece.Place.Kind == types.Unavailable {
-			p.Show, p.Why = Hidden, "a part of it is not there: "+piece.Place.Why
-			return p
-		}
+	if why, missing := v.Place.Missing(v.Type.Extent()); missing {
+		p.Show, p.Why = Hidden, "a part of it is not there: "+why
+		return p
 	}
 	p.Show, p.Size = showOf(v.Type)
 	return p

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"trocar/internal/binary/debuginfo"
 	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/types"
 	"trocar/internal/compile/codegen"
@@ -35,13 +37,15 @@ type names struct {
 	cgroups  target.Cgroups
 	files    map[string]*symbolize.File // probed ones
 	goFiles  map[string]*objfile.File   // probed ones whose types were asked for; nil: cannot be read
+	debug    map[string]*debuginfo.Info // of probed files whose virtual tables were asked for; nil: there is none
+	opened   []*objfile.File            // that debug is of
 	watching bool
 	start    uint64 // boot clock when the run began
 	tai      uint64 // TAI minus the boot clock
 }
 
 func newNames(r *run) *names {
-	n := &names{r: r, files: map[string]*symbolize.File{}, goFiles: map[string]*objfile.File{}}
+	n := &names{r: r, files: map[string]*symbolize.File{}, goFiles: map[string]*objfile.File{}, debug: map[string]*debuginfo.Info{}}
 	n.symbols = symbolize.New(symbolize.Options{Mangled: !r.typed.Config.CPPDemangle})
 	boot, tai := clock(unix.CLOCK_BOOTTIME), clock(unix.CLOCK_TAI)
 	n.start, n.tai = uint64(boot), uint64(tai-boot)
@@ -58,6 +62,14 @@ func clock(id int32) int64 {
 
 func (n *names) close() {
 	n.symbols.Close()
+	for _, info := range n.debug {
+		if info != nil {
+			info.Close()
+		}
+	}
+	for _, f := range n.opened {
+		f.Close()
+	}
 	for _, f := range n.goFiles {
 		if f != nil {
 			f.Close()
@@ -213,6 +225,33 @@ func (n *names) GoType(point int, delta uint64) (string, bool) {
 		return "", false
 	}
 	return f.GoTypeName(p.Addr + delta)
+}
+
+// RustType names the type of a Rust program whose virtual table is at a distance from a probe point.
+func (n *names) RustType(point int, delta uint64) (string, bool) {
+	if point < 0 || point >= len(n.r.code.Points) {
+		return "", false
+	}
+	p := n.r.code.Points[point]
+	info, ok := n.debug[p.Path]
+	if !ok {
+		if f, err := objfile.Open(p.Path); err == nil {
+			f.SearchDebug(n.r.Program.opts.DebugDirs...)
+			if info, err = debuginfo.Open(f); err != nil {
+				info = nil
+			}
+			n.opened = append(n.opened, f)
+		}
+		n.debug[p.Path] = info
+	}
+	if info == nil {
+		return "", false
+	}
+	all, err := info.VTable(p.Addr + delta)
+	if err != nil {
+		return "", false
+	}
+	return strings.Join(all, " or "), true
 }
 
 // CgroupPath is the path of a cgroup; filter numbers a glob on the hierarchy's name, -1: none.

@@ -178,6 +178,9 @@ func (d *die) baseTypeOf(lang types.Language, size int) *types.Type {
 			t.Source.Form = types.ComplexForm
 		}
 	}
+	if lang == types.Rust && size == 0 { // () and !
+		t.Kind = types.Struct
+	}
 	t.Source.RuntimeType, _ = d.num(atGoRuntimeType)
 	return t
 }

@@ -55,6 +55,7 @@ type Info struct {
 	names   *nameIndex
 	inlines *inlineIndex
 	typeIdx *typeIndex
+	vtables map[uint64][]string // of Rust; nil: not looked for yet
 	conv    converter
 }
 

@@ -31,7 +31,7 @@ func (c *converter) members(t *types.Type, d *die, depth int) {
 			}
 		case tagTemplateTypeParameter:
 			// Vec's own members point to bytes: only its first type argument tells what they are.
-			if t.Elem == nil && t.Source.Lang == types.Rust && strings.Contains(t.Name, "Vec<") {
+			if t.Elem == nil && t.Source.Lang == types.Rust && (strings.Contains(t.Name, "Vec<") || strings.Contains(t.Name, "VecDeque<")) {
 				t.Elem = c.elem(m, false, depth)
 			}
 		}
@@ -189,6 +189,12 @@ func (c *converter) variants(part *die, depth int) *types.Variants {
 			one.Discrs = discrList(list.block, vs.Discr.Type != nil && vs.Discr.Type.Signed)
 		}
 		one.Default = len(one.Discrs) == 0
+		if val, ok := v.get(atDiscrValue); ok && one.Default {
+			one.Default = false
+			if low, ok := wideDiscr(val); ok {
+				one.Discrs = append(one.Discrs, types.VariantRange{Low: low, High: low})
+			}
+		}
 		v.eachChild(func(m *die) bool {
 			if m.tag != tagMember {
 				return true
@@ -206,6 +212,13 @@ func (c *converter) variants(part *die, depth int) *types.Variants {
 		return len(vs.List) < maxVariants
 	})
 	return vs
+}
+
+// wideDiscr is a discriminant of 128 bits that 64 can hold.
+func wideDiscr(val value) (low uint64, ok bool) {
+	r := reader{b: val.block}
+	low, high := r.u64(), r.u64()
+	return low, !r.bad && high == 0
 }
 
 // discrList reads a DW_AT_discr_list (DWARF 5, 7.5.6 and 5.7.10).

@@ -220,8 +220,11 @@ func (in *Info) variable(e *exprEnv, p, at *die) Var {
 func (e *exprEnv) ready(d *die) (p types.Place, late bool) {
 	p = e.variable(d)
 	v, ok := d.get(atLocation)
-	if !ok || !v.isBlock() || !e.entry && !e.inPrologue() {
+	if !ok || !e.entry && !e.inPrologue() {
 		return p, false
+	}
+	if !v.isBlock() {
+		return p, p.Kind == types.Unavailable && e.atBody(v)
 	}
 	if e.ownFrame(v.block) {
 		return unavailable("stored in the frame only by the function's first instructions"), true
@@ -230,6 +233,15 @@ func (e *exprEnv) ready(d *die) (p types.Place, late bool) {
 		return unavailable("in a register only after the function's first instructions"), false
 	}
 	return p, false
+}
+
+// atBody tells whether a place that is not told here is told where the function's statements begin.
+func (e *exprEnv) atBody(v value) bool {
+	if e.body == nil || e.u.locationAt(v, e.pc).found {
+		return false
+	}
+	body := e.body()
+	return body != 0 && e.u.locationAt(v, body).found
 }
 
 // passed tells whether a place that is said to hold for the whole function may be where the caller has put a value. GCC

@@ -87,7 +87,7 @@ func (c Capture) of(t *Type, depth int) *Type {
 		}
 		return ListOf(elem, n)
 	}
-	if elem, ok := t.Referenced(); ok && elem.Size > 0 && !elem.Incomplete {
+	if elem, ok := t.Referenced(); ok && (elem.Size > 0 || t.Lang() == Rust && elem.Kind != Void) && !elem.Incomplete {
 		if to := c.of(elem, depth); to.Size <= maxCapture {
 			return to
 		}
@@ -96,7 +96,10 @@ func (c Capture) of(t *Type, depth int) *Type {
 	switch t.Kind {
 	case Struct:
 		if t.Alternatives() != nil {
-			return t
+			return c.ofVariants(t, depth)
+		}
+		if to, ok := c.ofRust(t, depth); ok {
+			return to
 		}
 		if f, ok := t.Held(); ok {
 			if f.Name == "" {

@@ -30,7 +30,7 @@ func TestVariants(t *testing.T) {
 		{Name: "low", Discrs: []VariantRange{{^uint64(1), 1}}}, {Name: "seven", Discrs: []VariantRange{{7, 7}}}, {Name: "other", Default: true},
 	}}
 	for discr, want := range map[uint64]string{0: "low", 1: "low", 0xfe: "low", 0xff: "low", 7: "seven", 2: "other", 0x80: "other"} {
-		if got := vs.Of(discr); got == nil || got.Name != want {
+		if got := vs.Of(discr, false); got == nil || got.Name != want {
 			t.Errorf("%#x: %v, want %s", discr, got, want)
 		}
 	}

@@ -43,6 +43,7 @@ const (
 	Wide       // characters of Len bytes up to one that is 0
 	List       // u64 number of elements, then the first Len of them (fewer if there are not so many), each of Elem
 	Iface      // an interface of Go: see IfaceOf
+	Dyn        // a trait object of Rust: see DynOf
 	Entries    // a map of Go: u64 address, u64 number of entries
 	None       // the "type" of a statement-like call (printf …)
 
@@ -238,6 +239,10 @@ func (t *Type) WideUnit() int {
 func IfaceOf(t *Type, n int) *Type {
 	return &Type{Kind: Iface, Name: t.Name, Size: 32 + (n+7)&^7, Align: 8}
 }
+
+// DynOf makes the captured form of a trait object of Rust: u64 address of the value, u64 address of the virtual table minus
+// that of the probed instruction, u32 number of the probe point + 1, u32 unused.
+func DynOf(t *Type) *Type { return &Type{Kind: Dyn, Name: t.Name, Size: 24, Align: 8} }
 
 // EntriesOf makes the captured form of a Go map.
 func EntriesOf(t *Type) *Type { return &Type{Kind: Entries, Name: t.Name, Size: 16, Align: 8} }

@@ -14,6 +14,12 @@ type View struct {
 	End, Before bool
 	Unit        int   // text: bytes of a character: 1, 2 or 4
 	Elem        *Type // list: the elements' type
+	Skip        int   // bytes of something else in front of the first byte or element
+	Less        int   // how many at the end do not count
+	// Ring: the elements begin with the one whose number is at Head, and go on at the first behind the last of as many as
+	// the number at Room says.
+	Ring       bool
+	Head, Room int
 }
 
 // Text tells how to reach the text of a string type of C++, Rust or Go.
@@ -27,15 +33,7 @@ func (t *Type) Text() (View, bool) {
 			return t.view("str", "len", 1)
 		}
 	case Rust:
-		switch {
-		case t.Name == "&str" || t.Name == "&mut str" || strings.HasSuffix(t.Name, "Box<str>") || strings.HasPrefix(t.Name, "alloc::boxed::Box<str"):
-			return t.view("data_ptr", "length", 1)
-		case t.Name == "alloc::string::String" || t.Name == "String":
-			if vec, ok := t.member("vec"); ok {
-				v, ok := vec.Type.List()
-				return View{Data: v.Data + vec.Offset, Len: v.Len + vec.Offset, LenSize: v.LenSize, Unit: 1}, ok
-			}
-		}
+		return t.rustText()
 	case CPlusPlus:
 		if !strings.HasPrefix(t.Name, "std::") {
 			break
@@ -74,34 +72,7 @@ func (t *Type) List() (View, bool) {
 			return v, ok && v.Elem.Size > 0
 		}
 	case Rust:
-		switch {
-		case strings.HasPrefix(t.Name, "&[") || strings.HasPrefix(t.Name, "&mut ["):
-			v, ok := t.view("data_ptr", "length", 0)
-			return v.of(t, "data_ptr", ok)
-		case strings.HasPrefix(t.Name, "alloc::vec::Vec<") || strings.HasPrefix(t.Name, "Vec<"):
-			n, ok := t.member("len")
-			buf, found := t.member("buf")
-			if !ok || !found {
-				break
-			}
-			p, ok := buf.Type.pointer(0)
-			if !ok {
-				break
-			}
-			// The pointer is to bytes in newer libraries; the element is the vector's first type argument.
-			elem := t.Elem
-			if elem != nil {
-				elem = elem.Complete()
-			}
-			if elem == nil && p.Type.Elem != nil && p.Type.Elem.Name != "u8" {
-				elem = p.Type.Elem.Complete()
-			}
-			v := View{Data: buf.Offset + p.Offset, Len: n.Offset, LenSize: n.Type.Size, Elem: elem}
-			if elem == nil && strings.Contains(t.Name, "<u8") {
-				v.Elem = p.Type.Elem
-			}
-			return v, v.Elem != nil && v.Elem.Size > 0
-		}
+		return t.rustList()
 	case CPlusPlus:
 		if !strings.HasPrefix(t.Name, "std::vector<") || strings.HasPrefix(t.Name, "std::vector<bool") {
 			break
@@ -125,15 +96,6 @@ func (t *Type) Elements() (View, bool) {
 	v, ok := t.Text()
 	v.Elem = IntOf(max(v.Unit, 1), false)
 	return v, ok
-}
-
-// of fills in the element that a data pointer points to.
-func (v View) of(t *Type, data string, ok bool) (View, bool) {
-	if f, found := t.Field(data); ok && found && f.Type.Kind == Pointer {
-		v.Elem = f.Type.Elem.Complete()
-		return v, v.Elem != nil && v.Elem.Size > 0
-	}
-	return v, false
 }
 
 // view is one by the names of a pointer and a length; unit 0: what the pointer points to.
@@ -185,12 +147,12 @@ func (t *Type) pointer(depth int) (Field, bool) {
 	return Field{}, false
 }
 
-// Referenced is the type behind a reference of C++ or Rust's &T; ok is false for others.
+// Referenced is the type behind a reference of C++ or Rust's &T and Box<T>; ok is false for others.
 func (t *Type) Referenced() (*Type, bool) {
 	if t == nil || t.Kind != Pointer || t.Source == nil || t.Elem == nil {
 		return nil, false
 	}
-	if t.Source.Ref == PlainPointer && !(t.Lang() == Rust && strings.HasPrefix(t.Name, "&")) {
+	if t.Source.Ref == PlainPointer && !(t.Lang() == Rust && (strings.HasPrefix(t.Name, "&") || strings.HasPrefix(t.Name, "alloc::boxed::Box<"))) {
 		return nil, false
 	}
 	return t.Elem.Complete(), true
@@ -219,8 +181,9 @@ func (t *Type) Alternatives() *Variants {
 	}}
 }
 
-// Of finds the variant that a discriminant stands for.
-func (v *Variants) Of(discr uint64) *Variant {
+// Of finds the variant that a discriminant stands for; wide tells that it has more than 64 bits and is too large for any of
+// those that are named.
+func (v *Variants) Of(discr uint64, wide bool) *Variant {
 	var other *Variant
 	for i := range v.List {
 		one := &v.List[i]
@@ -229,7 +192,7 @@ func (v *Variants) Of(discr uint64) *Variant {
 		}
 		for _, r := range one.Discrs {
 			// By the discriminant's size: ranges of signed ones may be sign-extended, and wrap.
-			if low := v.cut(r.Low); v.cut(discr-low) <= v.cut(r.High-low) {
+			if low := v.Cut(r.Low); !wide && v.Cut(discr-low) <= v.Cut(r.High-low) {
 				return one
 			}
 		}
@@ -237,7 +200,8 @@ func (v *Variants) Of(discr uint64) *Variant {
 	return other
 }
 
-func (v *Variants) cut(n uint64) uint64 {
+// Cut is a number as a discriminant has it, by its size.
+func (v *Variants) Cut(n uint64) uint64 {
 	if v.Discr.Type == nil || v.Discr.Type.Size >= 8 {
 		return n
 	}

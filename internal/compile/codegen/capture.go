@@ -142,6 +142,13 @@ func (g *gen) capture(dst, src memory, from, to *types.Type, span diag.Span) {
 		g.captureList(dst, src, v, to, span)
 		return
 	}
+	if vs := from.Alternatives(); vs != nil && to.Alternatives() != nil {
+		g.captureVariants(dst, src, vs, to, span)
+		return
+	}
+	if s, ok := from.Rust(); ok && g.captureRust(dst, src, s, to, span) {
+		return
+	}
 	if elem, ok := from.Referenced(); ok {
 		p := g.load(src, 8, false, span)
 		g.capture(dst, memory{space: inUser, base: p}, elem, to, span)
@@ -192,7 +199,17 @@ func (g *gen) viewOf(v types.View, src memory, span diag.Span) (p, n ir.Reg) {
 	default:
 		n = g.load(src.at(v.Len), v.LenSize, false, span)
 	}
-	return p, b.Copy(n)
+	n = b.Copy(n)
+	if v.Less > 0 {
+		none := b.Label()
+		b.IfImm(ir.LT, n, int64(v.Less), none)
+		b.ApplyImm(ir.Sub, n, int64(v.Less))
+		b.Bind(none)
+	}
+	if v.Skip > 0 {
+		b.ApplyImm(ir.Add, p, int64(v.Skip))
+	}
+	return p, n
 }
 
 // listElement is the memory of a list's element. One beyond the end is nowhere, so that it reads as zero.
@@ -210,6 +227,7 @@ func (g *gen) listElement(e *check.Index) memory {
 	b.SetImm(p, 0)
 	b.Jump(end)
 	b.Bind(inside)
+	g.turn(v, i, g.place(e.X), e.Span)
 	b.ApplyImm(ir.Mul, i, int64(v.Elem.Size))
 	b.Apply(ir.Add, p, i)
 	b.Bind(end)
@@ -233,7 +251,7 @@ func (g *gen) captureList(dst, src memory, v types.View, to *types.Type, span di
 	g.zero(dst, to.Size)
 	p, n := g.viewOf(v, src, span)
 	g.store(dst, 8, n)
-	if v.Elem == to.Elem {
+	if v.Elem == to.Elem && !v.Ring {
 		bytes := b.Copy(n)
 		fits := b.Label()
 		b.IfImm(ir.LE, bytes, int64(to.Len), fits)
@@ -246,8 +264,28 @@ func (g *gen) captureList(dst, src memory, v types.View, to *types.Type, span di
 	end := b.Label()
 	for i := range to.Len {
 		b.IfImm(ir.LE, n, int64(i), end)
-		g.capture(dst.at(8+i*to.Elem.Size), memory{space: inUser, base: p, off: i * v.Elem.Size}, v.Elem, to.Elem, span)
+		at := memory{space: inUser, base: p, off: i * v.Elem.Size}
+		if v.Ring {
+			k := b.Imm(int64(i))
+			g.turn(v, k, src, span)
+			b.ApplyImm(ir.Mul, k, int64(v.Elem.Size))
+			at = memory{space: inUser, base: b.Op(ir.Add, p, k)}
+		}
+		g.capture(dst.at(8+i*to.Elem.Size), at, v.Elem, to.Elem, span)
 	}
+	b.Bind(end)
+}
+
+// turn makes the number of an element its place in a ring.
+func (g *gen) turn(v types.View, i ir.Reg, src memory, span diag.Span) {
+	if !v.Ring {
+		return
+	}
+	b := g.b
+	b.Apply(ir.Add, i, g.load(src.at(v.Head), 8, false, span))
+	room, end := b.Copy(g.load(src.at(v.Room), 8, false, span)), b.Label()
+	b.If(ir.LT, i, room, end)
+	b.Apply(ir.Sub, i, room)
 	b.Bind(end)
 }
 

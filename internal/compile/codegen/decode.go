@@ -21,6 +21,8 @@ type Resolver interface {
 	KernelSymbol(addr uint64) string
 	Username(uid uint64) string
 	GoType(point int, delta uint64) (name string, ok bool) // the type's address is delta beyond the point's
+	// RustType names the type whose virtual table for a trait is delta beyond the point.
+	RustType(point int, delta uint64) (name string, ok bool)
 	CgroupPath(id uint64, filter int) string
 	Time(ns uint64, clock types.Clock, format int) string
 	StackMode(types.StackMode) result.StackMode
@@ -126,6 +128,8 @@ func least(t *types.Type) int {
 		return 12
 	case types.USym, types.Stats:
 		return 16
+	case types.Dyn:
+		return 24
 	case types.UStack, types.KStack:
 		return 16 + 8*max(t.Depth, 0)
 	case types.Inet:
@@ -158,7 +162,7 @@ func (d *Decoder) value(v *result.Value, t *types.Type, b []byte) {
 	d.made++
 	d.depth++
 	defer func() { d.depth-- }()
-	if d.goValue(v, t, b) {
+	if d.goValue(v, t, b) || d.rustValue(v, t, b) {
 		return
 	}
 	switch t.Kind {
@@ -355,16 +359,21 @@ func (d *Decoder) fields(v *result.Value, t *types.Type, b []byte) {
 	d.members(v, t, b)
 }
 
-// variant decodes the content that a value's discriminant tells: a name alone as an enumerator is, else the name with what it
+// variant decodes the content that a value's discriminant tells: a name alone, else the name with what it
 // holds.
 func (d *Decoder) variant(v *result.Value, vs *types.Variants, b []byte) {
+	if len(vs.List) == 0 {
+		v.Kind, v.Text = result.Unavailable, "there is no value of this type"
+		return
+	}
 	one := &vs.List[0]
 	if t := vs.Discr.Type; t != nil {
-		if t.Size > 8 || vs.Discr.Offset+t.Size > len(b) {
+		wide := t.Size == 16 && vs.Discr.Offset >= 0 && vs.Discr.Offset+16 <= len(b)
+		if t.Size > 8 && !wide || vs.Discr.Offset < 0 || vs.Discr.Offset+t.Size > len(b) {
 			v.Kind, v.Text = result.Unavailable, "its discriminant can't be read"
 			return
 		}
-		if one = vs.Of(uint(b[vs.Discr.Offset:], t.Size)); one == nil {
+		if one = vs.Of(uint(b[vs.Discr.Offset:], t.Size), wide && uint(b[vs.Discr.Offset+8:], 8) != 0); one == nil {
 			v.Kind, v.Text = result.Unavailable, "its discriminant stands for no variant"
 			return
 		}
@@ -375,7 +384,7 @@ func (d *Decoder) variant(v *result.Value, vs *types.Variants, b []byte) {
 	}
 	switch {
 	case t == nil, t.Kind == types.Struct && len(t.Fields) == 0 && t.Source != nil && t.Source.Variants == nil:
-		v.Kind, v.Text = result.Enum, one.Name
+		v.Kind, v.Text = result.String, one.Name
 		return
 	case one.Offset < 0 || one.Offset+t.Size > len(b):
 		v.Kind, v.Text = result.Unavailable, "its variant is larger than the value"

@@ -43,6 +43,10 @@ func (resolver) GoType(point int, delta uint64) (string, bool) {
 	return fmt.Sprintf("pkg.T%d", delta), point == 0
 }
 
+func (resolver) RustType(point int, delta uint64) (string, bool) {
+	return fmt.Sprintf("krate::T%d", delta), point == 0
+}
+
 func (resolver) CgroupPath(id uint64, filter int) string {
 	return fmt.Sprintf("cgroup %d %d", id, filter)
 }

@@ -41,13 +41,27 @@ func (m *matcher) typed(s *spec, b *binary, entry uint64, p *Point) {
 	}
 	if p.Kind == Uretprobe {
 		sig, err := info.Signature(fn)
+		if err == nil && len(sig.Results) == 0 && fn.Lang == types.Rust {
+			p.Scope = scopeOf(p.Scope)
+			p.Scope.Retval = &Var{Name: "retval", Type: types.RustUnit(), Place: types.Place{Kind: types.InPieces}}
+			return
+		}
 		if err != nil || len(sig.Results) != 1 || fn.Lang == types.Go {
 			return
 		}
 		r := sig.Results[0]
 		t := r.Type.Complete()
 		p.Scope = scopeOf(p.Scope)
-		p.Scope.Retval = &Var{Name: "retval", Type: t, Place: resultPlace(t, fn.Lang)}
+		place := types.Place{}
+		switch {
+		case fn.NoCall && !(t.IsScalar() && t.Size <= 8 && m.takes(b, info, fn.Entry, code.FirstResult)):
+			place = unavailable("the compiler changed what %s takes and returns: where its result is, if there is one, is not known", fn.Name)
+		case fn.Lang == types.Rust:
+			place = m.rustResult(b, info, fn, t)
+		default:
+			place = resultPlace(t, fn.Lang)
+		}
+		p.Scope.Retval = &Var{Name: "retval", Type: t, Place: place}
 		return
 	}
 	vars, err := info.Params(fn.Own(), p.Addr)
@@ -60,7 +74,7 @@ func (m *matcher) typed(s *spec, b *binary, entry uint64, p *Point) {
 		late = late || vars[i].Late
 	}
 	if late {
-		if moved := m.behindPrologue(s, b, info, fn, p); moved != nil {
+		if moved := m.behindPrologue(s, b, info, fn, p, vars); moved != nil {
 			vars = moved
 		}
 	}
@@ -111,8 +125,9 @@ func scopeOf(s *Scope) *Scope {
 }
 
 // behindPrologue moves a point to where code without optimization has stored its parameters, and gives these there. It
-// stays where it is, with nil, if a loop of the function comes back to that place.
-func (m *matcher) behindPrologue(s *spec, b *binary, info *debuginfo.Info, fn *debuginfo.Function, p *Point) []debuginfo.Var {
+// stays where it is, with nil, if a loop of the function comes back to that place, or one of the parameters that it has
+// here is gone there.
+func (m *matcher) behindPrologue(s *spec, b *binary, info *debuginfo.Info, fn *debuginfo.Function, p *Point, here []debuginfo.Var) []debuginfo.Var {
 	body, ok := info.Body(fn)
 	if !ok || body <= fn.Entry || m.loopsTo(b, fn, body) {
 		return nil
@@ -123,6 +138,11 @@ func (m *matcher) behindPrologue(s *spec, b *binary, info *debuginfo.Info, fn *d
 	vars, err := info.Params(fn.Own(), body)
 	if err != nil {
 		return nil
+	}
+	for i := range vars {
+		if i < len(here) && vars[i].Place.Kind == types.Unavailable && here[i].Place.Kind != types.Unavailable {
+			return nil
+		}
 	}
 	moved := *p
 	moved.Skip = int(body - fn.Entry)

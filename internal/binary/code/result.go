@@ -1,0 +1,156 @@
+package code
+
+import "encoding/binary"
+
+// maxAfterCall bounds the instructions behind a call that are looked at.
+const maxAfterCall = 24
+
+// CallsTo calls hit with the places behind which the bytes of x86-64 code at addr are those of a direct call of target. It
+// knows nothing of where instructions begin: that is for the caller to find out.
+func CallsTo(text []byte, addr, target uint64, hit func(at uint64)) {
+	for i := 0; i+5 <= len(text); i++ {
+		if text[i] == 0xe8 && addr+uint64(i)+5+uint64(int64(int32(binary.LittleEndian.Uint32(text[i+1:])))) == target {
+			hit(addr + uint64(i))
+		}
+	}
+}
+
+// ResultRegister is a register in which functions return something on x86-64.
+type ResultRegister uint8
+
+// Registers of results, by their numbers in instructions.
+const (
+	FirstResult  ResultRegister = 0 // rax
+	SecondResult ResultRegister = 2 // rdx
+)
+
+// TakesResult tells whether x86-64 code behind a call uses a register of results before it puts something else in there. A
+// function that returns nothing in it may leave anything there, so such code proves that it does. False says nothing.
+func TakesResult(behind []byte, r ResultRegister) bool {
+	for range maxAfterCall {
+		in, ok := Decode(AMD64, behind)
+		if !ok {
+			return false
+		}
+		switch in.Op {
+		case Ret, Jump, Call, Trap:
+			return false
+		case CondJump, Nop, Landing:
+		default:
+			switch r.use(behind[:in.Len]) {
+			case takesIt:
+				return true
+			case mayChangeIt:
+				return false
+			}
+		}
+		behind = behind[in.Len:]
+	}
+	return false
+}
+
+type use uint8
+
+const (
+	leavesIt use = iota
+	takesIt
+	mayChangeIt // or its meaning is not known here
+)
+
+// use tells what one instruction does with the register; of few instructions, which are the usual ones (Intel SDM, volume 2).
+func (r ResultRegister) use(in []byte) use {
+	var rex byte
+	simd := false
+	for len(in) > 0 && (in[0] == 0x66 || in[0] == 0xf2 || in[0] == 0xf3) {
+		simd, in = true, in[1:]
+	}
+	if len(in) > 0 && in[0]&0xf0 == 0x40 {
+		rex, in = in[0], in[1:]
+	}
+	if len(in) == 0 {
+		return mayChangeIt
+	}
+	op := in[0]
+	if op&0xf8 == 0xb8 || op&0xf8 == 0x58 { // mov imm, pop
+		if op&7 == byte(r) && rex&1 == 0 {
+			return mayChangeIt
+		}
+		return leavesIt
+	}
+	two := op == 0x0f
+	if two {
+		if in = in[1:]; len(in) == 0 {
+			return mayChangeIt
+		}
+		op = in[0]
+	}
+	if len(in) < 2 {
+		return mayChangeIt
+	}
+	reg, rm, inMemory := in[1]>>3&7 == byte(r) && rex&4 == 0, false, in[1]>>6 != 3
+	if inMemory {
+		rm = r.inAddress(in[1:], rex)
+	} else {
+		rm = in[1]&7 == byte(r) && rex&1 == 0
+	}
+	read := func(reads, writes bool) use {
+		switch {
+		case reads:
+			return takesIt
+		case writes:
+			return mayChangeIt
+		}
+		return leavesIt
+	}
+	if two {
+		switch {
+		case op&0xf0 == 0x40, op == 0xb6, op == 0xb7, op == 0xbe, op == 0xbf: // cmov, movzx, movsx
+			return read(rm, reg)
+		case op&0xf0 == 0x90: // setcc
+			return read(rm && inMemory, rm)
+		case op == 0x10, op == 0x11, op == 0x28, op == 0x29, op == 0x57, op == 0xef, op == 0x6f, op == 0x7f, op == 0xd6 && simd:
+			return read(rm && inMemory, false) // moves of vectors: the registers are others
+		}
+		return mayChangeIt
+	}
+	switch op {
+	case 0x88, 0x89: // mov r/m, r
+		return read(reg || rm && inMemory, rm && !inMemory)
+	case 0x8a, 0x8b, 0x63: // mov r, r/m
+		return read(rm, reg)
+	case 0x8d: // lea
+		return read(rm, reg)
+	case 0x38, 0x39, 0x3a, 0x3b, 0x84, 0x85: // cmp, test
+		return read(reg || rm, false)
+	case 0x00, 0x01, 0x02, 0x03, 0x08, 0x09, 0x0a, 0x0b, 0x20, 0x21, 0x22, 0x23: // add, or, and
+		return read(reg || rm, false)
+	case 0x28, 0x29, 0x2a, 0x2b, 0x30, 0x31, 0x32, 0x33: // sub, xor: of a register with itself it reads nothing
+		return read(reg != rm || inMemory && rm, reg)
+	case 0x80, 0x81, 0x83, 0xc0, 0xc1, 0xd0, 0xd1, 0xd2, 0xd3: // arithmetic with a constant, shifts
+		return read(rm, false)
+	case 0xc6, 0xc7: // mov imm
+		return read(rm && inMemory, rm)
+	case 0xf6, 0xf7: // test imm; not, neg; others multiply and divide
+		if in[1]>>3&7 > 3 {
+			return mayChangeIt
+		}
+		return read(rm, false)
+	case 0xa8, 0xa9, 0x3c, 0x3d, 0x04, 0x05, 0x24, 0x25, 0x0c, 0x0d, 0x2c, 0x2d: // of al, eax, rax and a constant
+		return read(r == FirstResult, false)
+	}
+	return mayChangeIt
+}
+
+// inAddress tells whether an operand in memory has the register in its address.
+func (r ResultRegister) inAddress(operand []byte, rex byte) bool {
+	if operand[0]&7 != 4 {
+		return operand[0]&7 == byte(r) && rex&1 == 0
+	}
+	if len(operand) < 2 {
+		return false
+	}
+	sib := operand[1]
+	base := sib&7 == byte(r) && rex&1 == 0
+	index := sib>>3&7 == byte(r) && rex&2 == 0
+	return base || index
+}

@@ -1,0 +1,72 @@
+package code
+
+import "testing"
+
+// TestTakesResult looks at code behind calls.
+func TestTakesResult(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		code []byte
+		want bool
+	}{
+		{"mov eax to memory, then edx", []byte{0x89, 0x45, 0xf8, 0x89, 0x55, 0xfc}, true},
+		{"test al; je; mov ecx, edx", []byte{0xa8, 0x01, 0x74, 0x05, 0x89, 0xd1}, true},
+		{"cmovne eax, edx", []byte{0xa8, 0x01, 0x0f, 0x45, 0xc2}, true},
+		{"lea rax, [rax+rdx*4]", []byte{0x48, 0x8d, 0x04, 0x90}, true},
+		{"xor edx, edx", []byte{0x31, 0xd2, 0x89, 0xd1}, false},
+		{"xor eax, edx", []byte{0x31, 0xd0}, true},
+		{"mov edx, 5; mov ecx, edx", []byte{0xba, 5, 0, 0, 0, 0x89, 0xd1}, false},
+		{"mov edx, eax; mov ecx, edx", []byte{0x89, 0xc2, 0x89, 0xd1}, false},
+		{"mov r10d, ecx; ret", []byte{0x41, 0x89, 0xca, 0xc3, 0x89, 0xd1}, false},
+		{"call", []byte{0xe8, 0, 0, 0, 0, 0x89, 0xd1}, false},
+		{"cqo; mov ecx, edx", []byte{0x48, 0x99, 0x89, 0xd1}, false},
+		{"mul rdx", []byte{0x48, 0xf7, 0xe2}, false},
+		{"sete dl; mov ecx, edx", []byte{0x0f, 0x94, 0xc2, 0x89, 0xd1}, false},
+		{"movups [rsp], xmm2; mov [rsp], edx", []byte{0x0f, 0x11, 0x14, 0x24, 0x89, 0x14, 0x24}, true},
+		{"nothing", nil, false},
+		{"damaged", []byte{0x0f}, false},
+	} {
+		if got := TakesResult(c.code, SecondResult); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}
+
+// TestTakesFirst does so for rax.
+func TestTakesFirst(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		code []byte
+		want bool
+	}{
+		{"mov rdi, rax", []byte{0x48, 0x89, 0xc7}, true},
+		{"test al, 1", []byte{0xa8, 0x01}, true},
+		{"xor eax, eax; mov edi, eax", []byte{0x31, 0xc0, 0x89, 0xc7}, false},
+		{"mov edi, ecx; mov [rax+8], edi", []byte{0x89, 0xcf, 0x89, 0x78, 0x08}, true},
+		{"mov edi, r8d; lea rax, [rip]; mov rdi, rax", []byte{0x44, 0x89, 0xc7, 0x48, 0x8d, 0x05, 0, 0, 0, 0, 0x48, 0x89, 0xc7}, false},
+	} {
+		if got := TakesResult(c.code, FirstResult); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}
+
+// TestCallsTo finds a call among other bytes.
+func TestCallsTo(t *testing.T) {
+	text := []byte{0x90, 0xe8, 0x0a, 0, 0, 0, 0xe8, 0xe8, 0x04, 0, 0, 0, 0xe8}
+	var got []uint64
+	CallsTo(text, 0x1000, 0x1010, func(at uint64) { got = append(got, at) })
+	if len(got) != 2 || got[0] != 0x1001 || got[1] != 0x1007 {
+		t.Errorf("%#x", got)
+	}
+}
+
+// FuzzTakesResult gives it any bytes.
+func FuzzTakesResult(f *testing.F) {
+	f.Add([]byte{0x89, 0x55, 0xfc})
+	f.Add([]byte{0x66, 0x4c, 0x0f, 0x44, 0x04, 0x95})
+	f.Fuzz(func(_ *testing.T, b []byte) {
+		TakesResult(b, FirstResult)
+		TakesResult(b, SecondResult)
+	})
+}

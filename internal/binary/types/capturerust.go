@@ -1,0 +1,93 @@
+package types
+
+// ofRust is the type in which values of Rust's library and tuples are captured; false: as other structures are.
+func (c Capture) ofRust(t *Type, depth int) (*Type, bool) {
+	s, ok := t.Rust()
+	if !ok {
+		return nil, false
+	}
+	switch s.Kind {
+	case RustInner:
+		return c.of(s.Parts[0].Type, depth), true
+	case RustDyn:
+		if c.Registers {
+			return DynOf(t), true
+		}
+	case RustCounted:
+		p := s.Parts[0].Type
+		if depth == maxCaptured {
+			return p, true
+		}
+		return c.of(p.Elem, depth+1), true
+	case RustParts:
+		kind := Struct
+		if s.Tuple {
+			kind = Tuple
+		}
+		out := &Type{Kind: kind, Name: t.Name, Align: 8}
+		changed := s.Implied > 0
+		for _, f := range s.Parts {
+			n := Field{Name: f.Name, Type: c.of(f.Type, depth+1), Offset: out.Size}
+			changed = changed || n.Type != f.Type
+			out.Size += (n.Type.Size + 7) &^ 7
+			out.Fields = append(out.Fields, n)
+		}
+		if changed && out.Size <= maxCapture {
+			return out, true
+		}
+		return t, true
+	}
+	return nil, false
+}
+
+// maxVariants bounds the alternatives of which parts are captured.
+const maxVariants = 64
+
+// ofVariants is the type in which a value with alternatives is captured: the discriminant in the first word, then what the
+// alternative that it tells holds.
+func (c Capture) ofVariants(t *Type, depth int) *Type {
+	from := t.Alternatives()
+	if len(from.List) > maxVariants || from.Discr.Type != nil && from.Discr.Type.Size > 8 {
+		return t
+	}
+	to := &Variants{Discr: from.Discr}
+	to.Discr.Offset = 0
+	size, changed := 0, false
+	for _, v := range from.List {
+		held := v.Type.Complete()
+		switch {
+		case held == nil:
+		case v.Name == "":
+			v.Type = c.of(held, depth+1)
+		default:
+			v.Type = c.ofHeld(held, depth)
+		}
+		if held != nil {
+			changed = changed || v.Type != held
+			size = max(size, v.Type.Size)
+		}
+		v.Offset = 8
+		to.List = append(to.List, v)
+	}
+	size = (size + 7) &^ 7
+	if !changed || size > maxCapture {
+		return t
+	}
+	return &Type{Kind: Struct, Name: t.Name, Size: 8 + size, Align: 8, Source: &Source{Lang: t.Lang(), Form: RustEnumForm, Variants: to}}
+}
+
+// ofHeld is the type in which the members of an alternative are captured.
+func (c Capture) ofHeld(t *Type, depth int) *Type {
+	out := &Type{Kind: Struct, Name: t.Name, Align: 8, Source: &Source{}}
+	changed := false
+	for _, f := range t.Fields {
+		n := Field{Name: f.Name, Type: c.of(f.Type, depth+1), Offset: out.Size}
+		changed = changed || n.Type != f.Type
+		out.Size += (n.Type.Size + 7) &^ 7
+		out.Fields = append(out.Fields, n)
+	}
+	if t.Kind != Struct || !changed || t.Source != nil && t.Source.Variants != nil {
+		return t
+	}
+	return out
+}

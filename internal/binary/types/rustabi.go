@@ -1,0 +1,285 @@
+package types
+
+import "strings"
+
+// Where rustc's own calling convention returns values, on amd64. It is no promise of the language; these rules are those of
+// rustc_abi (layout.rs: which values are one or two scalars) and rustc_target (callconv: adjust_for_rust_abi) that have not
+// changed for years: one or two scalars are returned in registers, other values in one if they fit into it, else in memory
+// that the caller gave. What a rule does not cover is refused.
+//
+// Debug info does not say that a function is extern "C". So a place is only told where the C convention has the same, or
+// where code that calls the function proves that its result is two scalars.
+
+// RustResult is the place of a result of a type. pair tells that callers were seen to take two registers.
+func RustResult(t *Type, pair bool) Place {
+	t = t.Complete()
+	no := func(why string) Place { return Place{Why: why} }
+	if t == nil || t.Incomplete {
+		return no("the result's type is not complete")
+	}
+	r := rustLayout{}
+	whole := r.of(t, 0, 0)
+	switch {
+	case t.Size == 0:
+		return Place{Kind: InPieces}
+	case whole.unknown:
+		return no("how Rust returns a value of type " + t.String() + " is not known")
+	case t.Size > 16:
+		// Optimized code does not return the address.
+		return no("it is in memory of which only the caller knows the address")
+	case r.float:
+		return no("a part of the result is in xmm0, which BPF cannot read")
+	case len(whole.scalars) == 1 && t.Size <= 8:
+		return Place{Kind: InRegister, Reg: 0}
+	case len(whole.scalars) == 1: // 128 bits
+		return words(t.Size)
+	case len(whole.scalars) == 2:
+		first, second := whole.scalars[0], whole.scalars[1]
+		if second.at >= 8 {
+			return words(t.Size)
+		}
+		if !pair {
+			return no("whether its two parts are returned in one register or in two is not known")
+		}
+		p := Place{Kind: InPieces, Pieces: []Piece{{first.size, Place{Kind: InRegister, Reg: 0}}}}
+		if gap := second.at - first.size; gap > 0 {
+			p.Pieces = append(p.Pieces, Piece{gap, Place{Kind: Constant}})
+		}
+		p.Pieces = append(p.Pieces, Piece{second.size, Place{Kind: InRegister, Reg: 1}})
+		if rest := t.Size - second.at - second.size; rest > 0 {
+			p.Pieces = append(p.Pieces, Piece{rest, Place{Kind: Constant}})
+		}
+		return p
+	case t.Size <= 8:
+		return Place{Kind: InRegister, Reg: 0}
+	}
+	return no("it is in memory of which only the caller knows the address, or in two registers")
+}
+
+// TwoScalars tells of a result type that RustResult needs proof of: that callers take two registers.
+func TwoScalars(t *Type) bool {
+	t = t.Complete()
+	if t == nil || t.Size == 0 || t.Size > 8 || t.Incomplete {
+		return false
+	}
+	r := rustLayout{}
+	whole := r.of(t, 0, 0)
+	return !whole.unknown && !r.float && len(whole.scalars) == 2
+}
+
+// words is a value in rax and rdx.
+func words(size int) Place {
+	return Place{Kind: InPieces, Pieces: []Piece{{8, Place{Kind: InRegister, Reg: 0}}, {size - 8, Place{Kind: InRegister, Reg: 1}}}}
+}
+
+// rustScalar is a number or pointer in a value.
+type rustScalar struct {
+	at, size int
+	kind     byte // 'u' or 's': unsigned or signed number, 'i': a number, 'p': a pointer, 'f': a float
+}
+
+// rustRepr is what rustc takes a value for: one or two scalars, or memory (none).
+type rustRepr struct {
+	scalars []rustScalar
+	unknown bool
+}
+
+// rustLayout finds the representation of a type, and on the way what is in it.
+type rustLayout struct {
+	float bool // a floating-point number
+}
+
+var unknownRepr = rustRepr{unknown: true}
+
+func (r *rustLayout) of(t *Type, at, depth int) rustRepr {
+	t = t.Complete()
+	if depth > 16 || t.Incomplete || strings.Contains(t.Name, "core_arch") || strings.Contains(t.Name, "simd") {
+		return unknownRepr
+	}
+	if t.Size == 0 {
+		return rustRepr{}
+	}
+	one := func(kind byte) rustRepr {
+		return rustRepr{scalars: []rustScalar{{at, t.Size, kind}}}
+	}
+	switch t.Kind {
+	case Int, Bool:
+		if t.Signed {
+			return one('s')
+		}
+		return one('u')
+	case Enum:
+		return one('i')
+	case Float:
+		r.float = true
+		return one('f')
+	case Pointer:
+		return one('p')
+	case Array:
+		if e := r.of(t.Elem, at, depth+1); e.unknown {
+			return e
+		}
+		return rustRepr{}
+	case Struct:
+		if vs := t.Source.variants(); vs != nil {
+			return r.variants(t, vs, at, depth)
+		}
+		return r.fields(t, at, depth)
+	}
+	return unknownRepr
+}
+
+func (s *Source) variants() *Variants {
+	if s == nil {
+		return nil
+	}
+	return s.Variants
+}
+
+// fields is the representation of a struct or variant (LayoutCalculator::univariant): that of the only member, or a pair if
+// there are two scalars at their natural places.
+func (r *rustLayout) fields(t *Type, at, depth int) rustRepr {
+	var reprs []rustRepr
+	var sizes []Field
+	for _, f := range t.Fields {
+		if f.BitSize > 0 || f.Type.Incomplete {
+			return unknownRepr
+		}
+		if f.Type.Size == 0 {
+			continue
+		}
+		n := r.of(f.Type, at+f.Offset, depth+1)
+		if n.unknown {
+			return n
+		}
+		reprs, sizes = append(reprs, n), append(sizes, f)
+	}
+	switch {
+	case len(reprs) == 1 && sizes[0].Offset == 0 && sizes[0].Type.Size == t.Size:
+		return reprs[0]
+	case len(reprs) == 2 && len(reprs[0].scalars) == 1 && len(reprs[1].scalars) == 1:
+		return pairOf(reprs[0].scalars[0], reprs[1].scalars[0], t, at)
+	}
+	return rustRepr{}
+}
+
+// pairOf is two scalars, if they fill t the way that a pair of them does.
+func pairOf(a, b rustScalar, t *Type, at int) rustRepr {
+	if a.at > b.at {
+		a, b = b, a
+	}
+	align := max(a.size, b.size)
+	second := (a.size + b.size - 1) / b.size * b.size
+	if a.at != at || b.at != at+second || t.Size != (second+b.size+align-1)/align*align || t.Align != 0 && t.Align != align {
+		return rustRepr{}
+	}
+	return rustRepr{scalars: []rustScalar{a, b}}
+}
+
+// variants is the representation of an enum (LayoutCalculator::layout_of_enum).
+func (r *rustLayout) variants(t *Type, vs *Variants, at, depth int) rustRepr {
+	if strings.Contains(t.Name, "async_") || strings.Contains(t.Name, "coroutine") {
+		for _, one := range vs.List {
+			if n := r.of(one.Type, at+one.Offset, depth+1); n.unknown {
+				return n
+			}
+		}
+		return rustRepr{}
+	}
+	if len(vs.List) == 0 {
+		return unknownRepr
+	}
+	niche := false
+	for _, one := range vs.List {
+		if one.Type == nil {
+			return unknownRepr
+		}
+		niche = niche || one.Default
+	}
+	if vs.Discr.Type == nil {
+		return r.of(vs.List[0].Type, at, depth+1)
+	}
+	tag := r.of(vs.Discr.Type, at+vs.Discr.Offset, depth+1)
+	if tag.unknown || len(tag.scalars) != 1 {
+		return unknownRepr
+	}
+	if niche {
+		return r.niche(t, vs, at, depth)
+	}
+	return r.tagged(t, vs, tag.scalars[0], at, depth)
+}
+
+// niche: values of one variant that it never has stand for the others. If these hold nothing it is represented as that one.
+func (r *rustLayout) niche(t *Type, vs *Variants, at, depth int) rustRepr {
+	var main rustRepr
+	others := false
+	for _, one := range vs.List {
+		v := one.Type.Complete()
+		if one.Default {
+			main = r.fields(v, at+one.Offset, depth+1)
+			if v.Source.variants() != nil || one.Offset != 0 {
+				return unknownRepr
+			}
+			continue
+		}
+		n := r.fields(v, at+one.Offset, depth+1)
+		if n.unknown {
+			return n
+		}
+		for _, f := range v.Fields {
+			others = others || f.Type.Size > 0
+		}
+	}
+	if main.unknown || !others {
+		return main
+	}
+	return rustRepr{}
+}
+
+// tagged: a number in front tells the variant. If every variant holds nothing, or one scalar that is alike and at the same
+// place in all, it is a pair.
+func (r *rustLayout) tagged(t *Type, vs *Variants, tag rustScalar, at, depth int) rustRepr {
+	var common *rustScalar
+	memory := false
+	for _, one := range vs.List {
+		v := one.Type.Complete()
+		n := 0
+		for _, f := range v.Fields {
+			if f.Type.Size == 0 {
+				continue
+			}
+			if f.Type.Kind == Enum && tag.at == at+one.Offset+f.Offset {
+				continue // rustc's old form: the tag among the members
+			}
+			n++
+			x := r.of(f.Type, at+one.Offset+f.Offset, depth+1)
+			switch {
+			case x.unknown:
+				return x
+			case n > 1 || len(x.scalars) != 1:
+				memory = true
+			case common == nil:
+				common = &x.scalars[0]
+			case common.at != x.scalars[0].at || common.size != x.scalars[0].size:
+				memory = true
+			case common.kind != x.scalars[0].kind || common.kind == 'i':
+				// A number and a pointer count as alike in newer versions only, an enum's sign is not known.
+				if a, b := common.kind, x.scalars[0].kind; a == 'f' || b == 'f' || a+b == 'u'+'s' {
+					memory = true
+					break
+				}
+				return unknownRepr
+			}
+		}
+	}
+	switch {
+	case memory:
+		return rustRepr{}
+	case common == nil:
+		if t.Size != tag.size {
+			return rustRepr{}
+		}
+		return rustRepr{scalars: []rustScalar{tag}}
+	}
+	return pairOf(tag, *common, t, at)
+}
