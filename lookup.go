@@ -12,7 +12,9 @@ func (p *Program) lookup() check.Lookup {
 	return check.Lookup{
 		UserSymbol: p.userSymbol,
 		UserType:   p.matched.Type,
-		CgroupID:   target.CgroupID,
+
+		UserEnumerator: p.matched.Enumerator,
+		CgroupID:       target.CgroupID,
 
 		KernelType: p.kernel.named, KernelEnumerator: p.kernel.enumerator, KernelSymbol: symbolize.KernelAddress,
 	}

@@ -267,10 +267,83 @@ func (in *Info) TypeNamed(name string, near *Function) (t *types.Type, err error
 	if err != nil {
 		return nil, err
 	}
+	if other := spelled(w.name); d == nil && other != w.name {
+		if d, err = in.typeNamed(wanted{other, w.word}, near); err != nil {
+			return nil, err
+		}
+	}
 	if d == nil {
 		return nil, fmt.Errorf("type %q: %w", name, ErrNotFound)
 	}
 	return in.conv.get(d, true, 0), nil
+}
+
+// spelled is a name with the integer types among its arguments as GCC writes them: "Box<long int>" for "Box<long>".
+func spelled(name string) string {
+	at := strings.IndexByte(name, '<')
+	if at < 0 || len(name) > maxQualified {
+		return name
+	}
+	var b strings.Builder
+	b.WriteString(name[:at])
+	unsigned, short, long, other := false, false, 0, ""
+	flush := func() {
+		var words []string
+		add := func(is bool, w string) {
+			if is {
+				words = append(words, w)
+			}
+		}
+		add(short, "short")
+		add(long > 0, "long")
+		add(long > 1, "long")
+		add(unsigned, "unsigned")
+		add(other == "" && (unsigned || short || long > 0), "int")
+		add(other != "", other)
+		b.WriteString(strings.Join(words, " "))
+		unsigned, short, long, other = false, false, 0, ""
+	}
+	word := ""
+	end := func() {
+		switch word {
+		case "":
+		case "unsigned":
+			unsigned = true
+		case "short":
+			short = true
+		case "long":
+			long++
+		case "int", "signed":
+			if other == "" && !short && long == 0 && !unsigned {
+				other = word
+			}
+		default:
+			if other == "int" && word == "char" {
+				other = ""
+			}
+			if other != "" {
+				flush()
+				b.WriteByte(' ')
+			}
+			other = word
+		}
+		word = ""
+	}
+	for _, c := range name[at:] {
+		switch {
+		case c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c > 0x7f:
+			word += string(c)
+		case c == ' ':
+			end()
+		default:
+			end()
+			flush()
+			b.WriteRune(c)
+		}
+	}
+	end()
+	flush()
+	return b.String()
 }
 
 func (in *Info) typeNamed(w wanted, near *Function) (*die, error) {

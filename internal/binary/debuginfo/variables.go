@@ -18,6 +18,8 @@ type Var struct {
 	// Late tells that the place is unavailable only because the address is before Body: the function's prologue has not
 	// stored it yet.
 	Late bool
+	// Always tells that the place is said to hold for all of the variable's block: so also before it is set.
+	Always bool
 	// ClosureOffset is 1 + the offset in the closure of a variable that a Go closure captured, 0 for other variables.
 	ClosureOffset int
 	File          string
@@ -208,6 +210,9 @@ func (in *Info) variable(e *exprEnv, p, at *die) Var {
 		v.Place = unavailable(optimizedOut)
 	default:
 		v.Place, v.Late = e.ready(at)
+		if l, ok := at.get(atLocation); ok && l.isBlock() && len(l.block) > 0 {
+			v.Always = l.block[0] == opFbreg || l.block[0] >= opReg0 && l.block[0] <= opBregx
+		}
 	}
 	if v.Result && v.Place.Kind == types.Unavailable && v.Place.Why == optimizedOut {
 		v.Place.Why = "a result: it is there when the function returns"

@@ -96,6 +96,25 @@ func (p Place) Missing(size int) (why string, missing bool) {
 	return "", false
 }
 
+// steps computes an address in the general form.
+func (p Place) steps() []PlaceOp {
+	if len(p.Ops) > 0 {
+		return append([]PlaceOp(nil), p.Ops...)
+	}
+	ops := []PlaceOp{{Code: PushReg, Reg: p.Reg}}
+	add := func(n int64) {
+		if n != 0 {
+			ops = append(ops, PlaceOp{Code: PushConst, Arg: n}, PlaceOp{Code: Add})
+		}
+	}
+	add(p.Offset)
+	for _, d := range p.Derefs {
+		ops = append(ops, PlaceOp{Code: Load, Arg: 8})
+		add(d)
+	}
+	return ops
+}
+
 // Extent is the size of a value without padding at its end, which places need not tell.
 func (t *Type) Extent() int {
 	t = t.Complete()

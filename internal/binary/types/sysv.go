@@ -137,8 +137,8 @@ func (p Place) Slice(off, size int) Place {
 		if off == 0 {
 			return p
 		}
-		p.Ops = append(append([]PlaceOp(nil), p.Ops...), PlaceOp{Code: PushConst, Arg: int64(8 * off)}, PlaceOp{Code: ShrUnsigned})
-		return p
+		ops := append(p.steps(), PlaceOp{Code: PushConst, Arg: int64(8 * off)}, PlaceOp{Code: ShrUnsigned})
+		return Place{Kind: Computed, Ops: ops}
 	}
 	return p
 }

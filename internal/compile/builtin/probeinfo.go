@@ -27,6 +27,13 @@ points, they share one program and the name is told by the point's number, so @[
 one, print(args) shows all.`,
 	},
 	{
+		ID: "vars", Names: []string{"vars"}, Variable: true, Group: ProbeInfo,
+		Variants: []string{"struct vars"},
+		Doc: `The local variables that are visible at the probed place, by name, as the program's debug information tells them: of most
+use at a line (uprobe:FILE@SOURCE:LINE). vars.x is one, or a parameter of that name; print(vars) shows all. A variable that is not
+set before the line is not available.`,
+	},
+	{
 		ID: "argN", Names: []string{"argN"}, Variable: true, Group: ProbeInfo, Result: types.TUint64,
 		Variants: []string{"uint64 arg0, arg1, …"},
 		Doc: `An argument by position, for uprobes from 0 by the C calling convention (integers and pointers in registers), for usdt

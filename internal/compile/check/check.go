@@ -23,8 +23,8 @@ type checker struct {
 	maps     map[string]*mapState
 	mapOrder []*mapState
 	getopts  []*getopt
-	argTypes map[*probe.Scope]*types.Type // types of whole args
-	unstable map[string]bool              // unstable features already warned about
+	argTypes map[argsOf]*types.Type // types of whole args and vars
+	unstable map[string]bool        // unstable features already warned about
 }
 
 // action is a script probe's body for a group of its points, while it is checked.
@@ -45,7 +45,7 @@ type action struct {
 func Check(file *syntax.File, matches [][]probe.Match, in Input, diags *diag.List) *Program {
 	c := &checker{
 		in: &in, file: file, diags: diags, said: map[string]bool{}, maps: map[string]*mapState{},
-		unstable: map[string]bool{}, argTypes: map[*probe.Scope]*types.Type{},
+		unstable: map[string]bool{}, argTypes: map[argsOf]*types.Type{},
 	}
 	before := diags.Errors()
 	failed := func() bool { return diags.Errors() != before }

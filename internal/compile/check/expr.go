@@ -44,7 +44,11 @@ func (b *builder) expr(n *node) Expr {
 	case opAggregate:
 		return &BlockExpr{E: E{types.TNone, n.span}, Body: &Block{S: S{n.span}, Stmts: []Stmt{b.aggregate(n)}}}
 	case opArgs:
-		return &ArgsRef{e}
+		first := 0
+		if n.flag {
+			_, first = b.act.points[0].Scope.Locals()
+		}
+		return &ArgsRef{e, first}
 	case opRetval:
 		return b.text(&RetvalRef{E{b.act.points[0].Scope.Retval.Type, n.span}}, e.T)
 	case opUnary:
@@ -399,22 +403,21 @@ func (b *builder) argField(n *node, e E) Expr {
 	scope := b.act.points[0].Scope
 	if scope.ArgsType != nil {
 		f, _ := scope.ArgsType.Field(n.str)
-		m := &Member{E: E{f.Type, n.span}, X: &ArgsRef{E{scope.ArgsType, n.kids[0].span}}, Field: f}
+		m := &Member{E: E{f.Type, n.span}, X: &ArgsRef{E: E{scope.ArgsType, n.kids[0].span}}, Field: f}
 		if f.Type.Kind == types.Pointer {
 			m.T = e.T
 		}
 		return b.text(m, e.T)
 	}
-	for i, a := range scope.Args {
-		if a.Name == n.str {
-			t := e.T
-			if a.Type.IsText() {
-				t = a.Type
-			}
-			return b.text(&ArgRef{E{t, n.span}, i}, e.T)
-		}
+	i, ok := argNamed(scope, n.str, n.kids[0].locals())
+	if !ok {
+		return nil
 	}
-	return nil
+	t := e.T
+	if a := scope.Args[i]; a.Type.IsText() {
+		t = a.Type
+	}
+	return b.text(&ArgRef{E{t, n.span}, i}, e.T)
 }
 
 func (b *builder) tupleField(n *node, e E) Expr {

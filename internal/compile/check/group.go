@@ -15,7 +15,7 @@ import (
 // uses is what an action's body depends on at its points.
 type uses struct {
 	args      map[string]bool // arguments used by name
-	allArgs   bool            // args as a whole
+	allArgs   bool            // args as a whole, or vars
 	argN      map[int]bool
 	retval    bool
 	goLayout  bool // goid: where Go's runtime keeps it
@@ -33,7 +33,7 @@ func (c *checker) usesOf(act *action) uses {
 		}
 		switch {
 		case n.op == opField && n.kids[0].op == opArgs:
-			u.args[n.str] = true
+			u.args[n.str] = true // or vars.x
 			return
 		case n.op == opField && n.kids[0].op == opUnary && n.kids[0].str == "*" && n.kids[0].kids[0].op == opArgs:
 			u.args[n.str] = true // (*args).x
@@ -48,7 +48,7 @@ func (c *checker) usesOf(act *action) uses {
 			}
 		case is(n, "goid", "goframe", "duration"):
 			u.goLayout = true
-		case is(n, "uaddr"):
+		case is(n, "uaddr"), n.op == opEnum && n.flag:
 			u.file = true
 		case n.op == opType && n.expr != nil && n.expr.Base != "" && !c.defs.knows(n.expr.Base):
 			u.file = true
@@ -136,7 +136,7 @@ func (c *checker) withArgs(act *action, points []*probe.Point) []*probe.Point {
 		why := ""
 		if p.Inlined && p.Scope != nil {
 			for _, a := range p.Scope.Args {
-				if u.args[a.Name] && a.Place.Kind == types.Unavailable {
+				if u.args[a.Name] && !a.Local && a.Place.Kind == types.Unavailable {
 					why = fmt.Sprintf("%s: args.%s is not available there: %s", p.Func, a.Name, a.Place.Why)
 					break
 				}

@@ -254,6 +254,10 @@ func (inf *inferrer) visitIdent(n *node) {
 			return // looked at with the call
 		}
 	}
+	if len(n.names) > 0 {
+		inf.errorf(n.span, "%s: %s", n.str, n.names[0]).Hint("write it with its enum in front, as in Color::RED, or its number")
+		return
+	}
 	if t := inf.typeNamed(n.str); t != nil && inf.meta > 0 {
 		inf.solver.set(&n.slot, known(t))
 		return

@@ -49,6 +49,9 @@ type Lookup struct {
 	CgroupID func(path string) (uint64, error)
 	// UserType finds a type by name ("struct foo", "enum e", "size_t") in the debug information of the file that a point lies in.
 	UserType func(p *probe.Point, name string) *types.Type
+	// UserEnumerator finds an enumerator of the file that a point lies in: its enum and value. probe.ErrAmbiguous: there are
+	// several of that name.
+	UserEnumerator func(p *probe.Point, name string) (*types.Type, int64, error)
 	// KernelType finds a type by name in the kernel's type information.
 	KernelType func(name string) *types.Type
 	// KernelEnumerator finds an enumerator of the kernel: its enum and value.

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"errors"
 	"strings"
 
 	"trocar/internal/compile/builtin"
@@ -284,6 +285,17 @@ func (l *lowerer) name(span diag.Span, name string) *node {
 	}
 	if f := builtin.Lookup(name); f != nil && f.Variable {
 		return l.builtin(&node{op: opCall, span: span, str: name, fn: f})
+	}
+	if u := l.in.Lookup.UserEnumerator; u != nil && !isArgumentName(name) {
+		t, v, err := u(l.act.points[0], name)
+		if err == nil {
+			wide := *wideEnum(t)
+			wide.Signed = t.Signed
+			return &node{op: opEnum, span: span, str: name, num: uint64(v), typ: &wide, flag: true}
+		}
+		if errors.Is(err, probe.ErrAmbiguous) {
+			return &node{op: opIdent, span: span, str: name, names: []string{err.Error()}}
+		}
 	}
 	if k := l.in.Lookup.KernelEnumerator; k != nil && !isArgumentName(name) {
 		if t, v, ok := k(name); ok {

@@ -92,6 +92,10 @@ func (l *lowerer) builtin(n *node) *node {
 		if nargs == 0 {
 			return &node{op: opArgs, span: n.span}
 		}
+	case "vars":
+		if nargs == 0 {
+			return &node{op: opArgs, span: n.span, flag: true}
+		}
 	case "retval":
 		if s := l.act.points[0].Scope; nargs == 0 && s != nil && s.Retval != nil {
 			return &node{op: opRetval, span: n.span}

@@ -8,6 +8,7 @@ import (
 // Needs is what the code of a probe asks of its points. It is told from the names alone, before anything is matched.
 type Needs struct {
 	Args   bool // args: from debug information, or the kernel
+	Vars   bool // vars: local variables
 	Retval bool // retval, which has a type in some probe kinds
 	Name   bool // probe or func
 	// Duration: the entries of the functions are needed too.
@@ -25,6 +26,8 @@ func NeedsOf(p *syntax.Probe) Needs {
 		switch f.ID {
 		case "args", "goid", "goframe": // the latter need debug information of the runtime
 			n.Args = true
+		case "vars":
+			n.Args, n.Vars = true, true
 		case "retval":
 			n.Retval = true
 		case "duration":

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"trocar/internal/binary/types"
+	"trocar/internal/process/probe"
 )
 
 // The types of operators, fields and elements.
@@ -229,6 +230,30 @@ func fieldNames(t *types.Type) []string {
 // isArgs tells whether the node is args, also as *args.
 func (n *node) isArgs() bool {
 	return n.op == opArgs || n.op == opUnary && n.str == "*" && n.kids[0].op == opArgs
+}
+
+// locals tells vars from args, of nodes that are one of them.
+func (n *node) locals() bool {
+	if n.op != opArgs {
+		n = n.kids[0]
+	}
+	return n.flag
+}
+
+// argNamed is the number of an argument of a name: args has the parameters, vars the local variables and, behind them, the
+// parameters.
+func argNamed(s *probe.Scope, name string, local bool) (int, bool) {
+	for _, want := range []bool{true, false} {
+		if want && !local {
+			continue
+		}
+		for i, a := range s.Args {
+			if a.Name == name && a.Local == want {
+				return i, true
+			}
+		}
+	}
+	return 0, false
 }
 
 // offsetOf is the place of a field of a field … in a type.

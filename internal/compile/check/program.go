@@ -193,7 +193,10 @@ type (
 		Arg int
 	}
 	// ArgsRef is the whole `args`: a Struct type laid out by check whose fields are the arguments.
-	ArgsRef struct{ E }
+	ArgsRef struct {
+		E
+		First int // the number of the first; of `vars`, which is the same for local variables, they are behind the parameters
+	}
 	// RetvalRef is the typed result (Scope.Retval); the untyped `retval` is a Call of the builtin.
 	RetvalRef struct{ E }
 	// Call is a builtin. Args are typed and converted as the builtin's signature says; literals that the builtin takes at

@@ -217,6 +217,11 @@ func promoteInt(cur, next ty) ty {
 	size := max(intSize(cur.t), intSize(next.t))
 	var res ty
 	switch {
+	case cur.is(types.Enum) && next.is(types.Enum) && cur.t.Name != "" && cur.t.Name == next.t.Name && cur.signed() == next.signed():
+		res.t = cur.t // an enum and one of its values, which is wider
+		if next.t.Size > cur.t.Size {
+			res.t = next.t
+		}
 	case cur.signed() == next.signed():
 		res.t = types.IntOf(size, cur.signed())
 		if cur.flex() && next.flex() {

@@ -181,9 +181,16 @@ func (inf *inferrer) visitArgs(n *node) {
 		inf.errorf(n.span, "The args builtin can only be used with tracepoint, rawtracepoint, fentry/fexit, and uprobe probes "+
 			"(%s used here)", probeTypeName(inf.act.kind))
 		return
+	case n.flag && inf.act.kind != probe.Uprobe:
+		inf.errorf(n.span, "vars can only be used with uprobe probes (%s used here)", probeTypeName(inf.act.kind))
+		return
 	}
-	if t := inf.argsType(); t != nil {
+	if t := inf.argsType(n.flag); t != nil {
 		inf.solver.set(&n.slot, in(t, inf.argsSpace()))
+		return
+	}
+	if n.flag {
+		inf.errorf(n.span, "no local variables are known here").Hint("they are at lines (uprobe:FILE@SOURCE:LINE), where the program has debug information")
 		return
 	}
 	d := inf.errorf(n.span, "Cannot read function parameters")
@@ -192,8 +199,14 @@ func (inf *inferrer) visitArgs(n *node) {
 	}
 }
 
-// argsType is the type of the whole args: a struct in the order of the parameters.
-func (inf *inferrer) argsType() *types.Type {
+// argsOf are all arguments of a scope, or all local variables.
+type argsOf struct {
+	scope *probe.Scope
+	local bool
+}
+
+// argsType is the type of the whole args: a struct in the order of the parameters; or of the whole vars. Nil: there is none.
+func (inf *inferrer) argsType(local bool) *types.Type {
 	scope := inf.act.points[0].Scope
 	if scope == nil {
 		return nil
@@ -204,12 +217,20 @@ func (inf *inferrer) argsType() *types.Type {
 	if len(scope.Args) == 0 {
 		return nil
 	}
-	if t := inf.argTypes[scope]; t != nil {
+	key := argsOf{scope, local}
+	if t := inf.argTypes[key]; t != nil {
 		return t
 	}
 	t := &types.Type{Kind: types.Struct, Name: "struct " + inf.act.points[0].Name + "_args", Align: 1}
 	off := 0
-	for _, a := range scope.Args {
+	vars, first := scope.Locals()
+	if !local {
+		vars = scope.Args[:first]
+	}
+	if len(vars) == 0 && (!local || first == 0) {
+		return nil
+	}
+	for _, a := range vars {
 		at := a.Type
 		switch {
 		case at == nil || at.Incomplete:
@@ -226,7 +247,7 @@ func (inf *inferrer) argsType() *types.Type {
 		t.Align = max(t.Align, align)
 	}
 	t.Size = roundUp(off, t.Align)
-	inf.argTypes[scope] = t
+	inf.argTypes[key] = t
 	return t
 }
 
@@ -242,29 +263,42 @@ func (inf *inferrer) argsSpace() types.Space {
 // argType is the type of args.name.
 func (inf *inferrer) argType(n *node, args *types.Type) ty {
 	scope := inf.act.points[0].Scope
+	if scope.ArgsType == nil {
+		return inf.argOrVar(n, args)
+	}
 	if f, ok := args.Field(n.str); ok {
 		if inf.act.kind == probe.Tracepoint && f.Offset < 8 && scope.ArgsType != nil {
 			inf.errorf(n.span, "BPF does not support accessing common tracepoint fields")
 			return ty{}
-		}
-		for _, a := range scope.Args {
-			if a.Name == n.str && a.Place.Kind == types.Unavailable {
-				inf.errorf(n.span, "argument '%s' is not available: %s", n.str, a.Place.Why)
-				return ty{}
-			}
-			if a.Name == n.str && f.Type.Kind == types.Void && a.Type != nil && !a.Type.Incomplete {
-				return known(elemType(a.Type)).at(inf.argsSpace()) // parts of it may be there
-			}
 		}
 		if f.DataLoc {
 			return known(f.Type).at(types.Kernel) // in the record itself
 		}
 		return known(elemType(f.Type)).at(inf.argsSpace())
 	}
-	if scope.ArgsType != nil {
-		hintNear(inf.errorf(n.span, "Struct/union of type '%s' does not contain a field named '%s'", typestr(args), n.str), n.str, fieldNames(args))
-	} else {
-		hintNear(inf.errorf(n.span, "Can't find function parameter %s", n.str), n.str, fieldNames(args))
-	}
+	hintNear(inf.errorf(n.span, "Struct/union of type '%s' does not contain a field named '%s'", typestr(args), n.str), n.str, fieldNames(args))
 	return ty{}
+}
+
+// argOrVar is the type of args.name or vars.name from debug information.
+func (inf *inferrer) argOrVar(n *node, args *types.Type) ty {
+	scope := inf.act.points[0].Scope
+	what, missing := "argument", "Can't find function parameter %s"
+	if n.kids[0].locals() {
+		what, missing = "variable", "no variable %s is visible here"
+	}
+	i, ok := argNamed(scope, n.str, n.kids[0].locals())
+	if !ok {
+		hintNear(inf.errorf(n.span, missing, n.str), n.str, fieldNames(args))
+		return ty{}
+	}
+	a := scope.Args[i]
+	switch {
+	case a.Place.Kind == types.Unavailable:
+		inf.errorf(n.span, "%s '%s' is not available: %s", what, n.str, a.Place.Why)
+		return ty{}
+	case a.Type == nil || a.Type.Incomplete:
+		return known(types.Missing("its type is not known")).at(inf.argsSpace())
+	}
+	return known(elemType(a.Type)).at(inf.argsSpace())
 }

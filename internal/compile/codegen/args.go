@@ -57,7 +57,7 @@ func (g *gen) fromPlace(p types.Place, t *types.Type, span diag.Span) ir.Reg {
 	case types.InMemory:
 		return g.load(g.memoryAt(p, span), t.Size, t.Signed, span)
 	case types.Computed:
-		r := b.Copy(g.compute(p.Ops, span))
+		r := b.Copy(g.memoryAt(p, span).base)
 		b.Extend(r, t.Size, t.Signed)
 		return r
 	case types.Unavailable:
@@ -319,7 +319,7 @@ func (g *gen) argsPlace(e *check.ArgsRef) memory {
 		if f.Type.Kind == types.Void {
 			continue // types.Missing
 		}
-		v := g.argOf(i, e.Span)
+		v := g.argOf(e.First+i, e.Span)
 		g.assemble(dst.at(f.Offset), v.Place, f.Type.Size, e.Span)
 	}
 	return dst

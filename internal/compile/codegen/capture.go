@@ -92,7 +92,7 @@ func (g *gen) captureArgs(dst memory, a *check.ArgsRef, to *types.Type) {
 			continue // types.Missing
 		}
 		out := to.Fields[i]
-		v := g.argOf(i, a.Span)
+		v := g.argOf(a.First+i, a.Span)
 		src := memory{}
 		if v.Place.Kind == types.InMemory {
 			src = g.memoryAt(v.Place, a.Span)

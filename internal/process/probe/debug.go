@@ -69,20 +69,21 @@ func (m *matcher) typed(s *spec, b *binary, entry uint64, p *Point) {
 		m.diags.Warnf(s.ap.Span, "the arguments of %s cannot be read: %s", p.Func, err)
 		return
 	}
-	late := false
-	for i := range vars {
-		late = late || vars[i].Late
-	}
-	if late {
+	if anyLate(vars) {
 		if moved := m.behindPrologue(s, b, info, fn, p, vars); moved != nil {
 			vars = moved
 		}
 	}
 	p.Scope = scopeOf(p.Scope)
-	p.Scope.Args = argsOf(vars)
+	p.Scope.Args = append(argsOf(vars), m.locals(s, info, fn.Own(), p.Addr, 0)...)
 	if fn.Lang == types.Go && p.Entry && b.obj.Arch() == code.AMD64 {
 		m.goArgs(info, fn, p)
 	}
+}
+
+// anyLate tells whether one of the variables is not there before the function's statements begin.
+func anyLate(vars []debuginfo.Var) bool {
+	return slices.ContainsFunc(vars, func(v debuginfo.Var) bool { return v.Late })
 }
 
 // argsOf are parameters as `args` has them.
@@ -277,9 +278,13 @@ func (m *matcher) sourcePoints(s *spec, b *binary) []*Point {
 			continue
 		}
 		p.Entry = start == site.Addr
-		if p = m.insidePoint(s, b, p, site.Addr, refuse); p != nil {
-			points = append(points, p)
+		if p = m.insidePoint(s, b, p, site.Addr, refuse); p == nil {
+			continue
 		}
+		if m.needArgs(s) && len(site.Chain) > 0 {
+			m.lineArgs(s, b, info, site, p)
+		}
+		points = append(points, p)
 	}
 	return onePerSite(points)
 }

@@ -163,7 +163,7 @@ func (m *matcher) copyPoint(s *spec, b *binary, info *debuginfo.Info, fn *debugi
 		refuse("their arguments cannot be read: %s", err)
 		return nil
 	}
-	p.Scope.Args = argsOf(vars)
+	p.Scope.Args = append(argsOf(vars), m.locals(s, info, c, p.Addr, 0)...)
 	return p
 }
 

@@ -1,11 +1,13 @@
 package probe
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
+	"trocar/internal/binary/debuginfo"
 	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/types"
 	"trocar/internal/process/target"
@@ -96,6 +98,39 @@ func (r *Result) Type(p *Point, name string) *types.Type {
 	}
 	return t
 }
+
+// Enumerator finds a named value of an enum of the file that a point lies in. Where the name has several values the
+// program's own unit decides; an error says which there are if it does not.
+func (r *Result) Enumerator(p *Point, name string) (t *types.Type, value int64, err error) {
+	if r.files == nil || p.Path == "" {
+		return nil, 0, debuginfo.ErrNotFound
+	}
+	b := r.files.byPath(p.Path)
+	if b == nil {
+		return nil, 0, debuginfo.ErrNotFound
+	}
+	info, err := b.debug()
+	if err != nil {
+		return nil, 0, err
+	}
+	fn, err := info.FunctionAt(p.Addr)
+	if err != nil {
+		fn = nil
+	}
+	found, err := info.Enumerators(name, fn)
+	if err != nil || len(found) == 0 {
+		return nil, 0, debuginfo.ErrNotFound
+	}
+	for _, e := range found[1:] {
+		if e.Value != found[0].Value {
+			return nil, 0, fmt.Errorf("%w: %d in %s, %d in %s", ErrAmbiguous, found[0].Value, found[0].Enum, e.Value, e.Enum)
+		}
+	}
+	return found[0].Enum, found[0].Value, nil
+}
+
+// ErrAmbiguous is returned for a name that means several things.
+var ErrAmbiguous = errors.New("it has several values")
 
 // Symbol is a variable or function of a file.
 type Symbol struct {

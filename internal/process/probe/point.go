@@ -84,7 +84,7 @@ func (p *Point) FunctionStart() uint64 {
 
 // Scope is what a script can see at a point besides the CPU's registers. Points with equal scopes share a program.
 type Scope struct {
-	Args      []Var         // by name: `args.x`
+	Args      []Var         // by name: `args.x`, and behind them the local variables: `vars.x`
 	Retval    *Var          // typed result, where known
 	Results   []string      // Go: the names of the results; if there are several, Retval is a struct of them
 	ArgN      []types.Place // USDT: arg0, arg1 …; nil: by the C calling convention
@@ -99,6 +99,7 @@ type Var struct {
 	Name  string
 	Type  *types.Type
 	Place types.Place
+	Local bool // a local variable
 }
 
 // Match is what one attach point of a script matched.
@@ -118,6 +119,7 @@ type Options struct {
 	MaxProbes int
 	Demangle  bool
 	NeedArgs  func(*syntax.AttachPoint) bool // whether types of arguments are asked for; nil: always
+	NeedVars  func(*syntax.AttachPoint) bool // whether local variables are asked for; nil: never
 	// Names tells whether the names of an attach point's points are seen (by the builtins probe and func); nil: always.
 	// Where not, names that a pattern found stay mangled.
 	Names func(*syntax.AttachPoint) bool

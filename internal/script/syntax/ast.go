@@ -272,6 +272,7 @@ type (
 		// Base is the type's name: "int32", "struct foo", "enum e", "union u", "string", "unsigned long"
 		// (normalised to single blanks), empty with Of.
 		Base   string
+		Quoted bool      // Base is a name of the traced program that is written in quotes
 		Of     Expr      // typeof(expression), or
 		OfType *TypeExpr // typeof(type)
 		Mods   []TypeMod // left to right

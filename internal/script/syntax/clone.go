@@ -182,7 +182,7 @@ func (c *copier) typ(t *TypeExpr) (*TypeExpr, Expr) {
 			return n, x
 		}
 	}
-	n := &TypeExpr{Place: c.place(t.Place), Base: t.Base, Mods: t.Mods, Of: c.expr(t.Of)}
+	n := &TypeExpr{Place: c.place(t.Place), Base: t.Base, Quoted: t.Quoted, Mods: t.Mods, Of: c.expr(t.Of)}
 	if t.OfType != nil {
 		n.OfType, n.Of = c.typ(t.OfType)
 	}

@@ -344,7 +344,7 @@ func (f *frame) retype(t *TypeExpr) (*TypeExpr, Expr) {
 		}
 		if tag == "" {
 			return &TypeExpr{
-				Place: at, Base: inner.Base, Of: Clone(inner.Of), OfType: inner.OfType,
+				Place: at, Base: inner.Base, Quoted: inner.Quoted, Of: Clone(inner.Of), OfType: inner.OfType,
 				Mods: append(append([]TypeMod(nil), inner.Mods...), t.Mods...),
 			}, nil
 		}

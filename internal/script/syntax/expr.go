@@ -294,6 +294,9 @@ func (p *parser) word() Expr {
 	if p.tok.is("(") {
 		return p.call(t)
 	}
+	if name := p.scoped(t.text); name != t.text {
+		return &Ident{p.place(t.start), name} // an enumerator of C++ or Rust
+	}
 	return &Ident{at, t.text}
 }
 
@@ -335,8 +338,8 @@ func (p *parser) paren() Expr {
 	if p.got(")") {
 		return &Tuple{Place: p.place(start)}
 	}
-	if p.tok.kind == tIdent {
-		if p.peek().is("=") && !isBuiltin(p.tok.text) {
+	if p.tok.kind == tIdent || p.tok.kind == tString {
+		if p.tok.kind == tIdent && p.peek().is("=") && !isBuiltin(p.tok.text) {
 			return p.record(start)
 		}
 		if t := p.castType(); t != nil {

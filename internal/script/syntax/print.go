@@ -404,6 +404,8 @@ func (p *printer) typeOrExpr(t *TypeExpr, x Expr) {
 
 func (p *printer) typ(t *TypeExpr) {
 	switch {
+	case t.Quoted:
+		p.text(`"` + t.Base + `"`)
 	case t.Base != "":
 		p.text(t.Base)
 	default:
