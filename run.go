@@ -417,13 +417,32 @@ func (r *run) idle() error {
 	return r.sink.Flush()
 }
 
+// maxUnattached is how many points that could not be attached are named.
+const maxUnattached = 10
+
 // unattached reports points that could not be attached, as the script's setting says.
-func (r *run) unattached(failed []kernel.AttachError) error {
+func (r *run) unattached(failed []kernel.AttachError) (err error) {
 	if len(failed) == 0 || r.typed.Config.MissingProbes == "ignore" {
 		return nil
 	}
-	if r.typed.Config.MissingProbes == "error" || len(failed) == len(r.code.Points) {
+	if len(failed) == len(r.code.Points) {
 		return &failed[0]
+	}
+	if r.typed.Config.MissingProbes == "error" {
+		// What a pattern found may be missing: it was not asked for by its name.
+		for i := range failed {
+			if !failed[i].Point.Pattern {
+				return &failed[i]
+			}
+		}
+	}
+	if more := len(failed) - maxUnattached; more > 0 {
+		failed = failed[:maxUnattached]
+		defer func() {
+			if err == nil {
+				err = r.emit(&result.Event{Kind: result.EvNotice, Level: result.Warning, Text: fmt.Sprintf("%d more points could not be attached", more)})
+			}
+		}()
 	}
 	for i := range failed {
 		if err := r.emit(&result.Event{Kind: result.EvNotice, Level: result.Warning, Text: failed[i].Error()}); err != nil {

@@ -153,10 +153,11 @@ func Compile(ctx context.Context, o Options) (p *Program, err error) {
 	matched := probe.MatchAll(file.Probes, probe.Options{
 		PID: o.PID, ChildPID: childPID, Unsafe: o.Unsafe, Missing: p.setting("missing_probes"), MaxProbes: p.limit("max_probes"),
 		Filter: o.Filter, TraceableFunctions: o.TraceableFunctions, DebugDirs: o.DebugDirs, KernelType: p.kernel.named, Prototype: p.kernel.prototype, Demangle: p.setting("cpp_demangle") != "0" && p.setting("cpp_demangle") != "false",
-		NeedVars: func(ap *syntax.AttachPoint) bool { return needs[ap].Vars },
-		NeedArgs: func(ap *syntax.AttachPoint) bool { return needs[ap].Args || needs[ap].Retval },
-		Entries:  func(ap *syntax.AttachPoint) bool { return needs[ap].Duration },
-		Names:    func(ap *syntax.AttachPoint) bool { return needs[ap].Name },
+		NeedVars:  func(ap *syntax.AttachPoint) bool { return needs[ap].Vars },
+		NeedArgs:  func(ap *syntax.AttachPoint) bool { return needs[ap].Args || needs[ap].Retval },
+		Entries:   func(ap *syntax.AttachPoint) bool { return needs[ap].Duration },
+		Names:     func(ap *syntax.AttachPoint) bool { return needs[ap].Name },
+		Goroutine: func(ap *syntax.AttachPoint) bool { return needs[ap].Goroutine },
 	})
 	p.matched, p.probes = matched, matched.Count()
 	if o.Follow {

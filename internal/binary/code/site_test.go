@@ -90,6 +90,29 @@ func TestReturns(t *testing.T) {
 	}
 }
 
+func TestExits(t *testing.T) {
+	for _, c := range []struct {
+		arch    Arch
+		code    string
+		returns int
+		leaves  bool
+	}{
+		{AMD64, "55 7402 5d c3 5d c3", 2, false},
+		{AMD64, "7403 eb01 90 c3", 1, false},
+		{AMD64, "7402 5d c3 e900100000", 1, true}, // a jump to another function
+		{AMD64, "7470 c3", 1, true},               // the same on a condition
+		{AMD64, "ebf0", 0, true},                  // to before its start
+		{AMD64, "ffe0", 0, false},                 // it is not known where
+		{AMD64, "e800100000 c3", 1, false},        // a call comes back
+		{ARM64, "00040014", 0, true},
+	} {
+		returns, leaves, err := Exits(c.arch, unhex(t, c.code))
+		if err != nil || len(returns) != c.returns || leaves != c.leaves {
+			t.Errorf("%s: %v %v %v", c.code, returns, leaves, err)
+		}
+	}
+}
+
 func TestTaken(t *testing.T) {
 	// lea 0x10(%rip),%rax; mov 0x20(%rip),%rdx; mov $0x401234,%ecx; jmp +0; ret
 	fn := unhex(t, "488d0510000000 488b1520000000 b934124000 eb00 c3")

@@ -13,6 +13,8 @@ type Needs struct {
 	Name   bool // probe or func
 	// Duration: the entries of the functions are needed too.
 	Duration bool
+	// Goroutine: goid or goframe, which only Go code has.
+	Goroutine bool
 }
 
 // NeedsOf looks through a probe whose macros are expanded.
@@ -24,10 +26,12 @@ func NeedsOf(p *syntax.Probe) Needs {
 			return
 		}
 		switch f.ID {
-		case "args", "goid", "goframe": // the latter need debug information of the runtime
+		case "args":
 			n.Args = true
 		case "vars":
 			n.Args, n.Vars = true, true
+		case "goid", "goframe":
+			n.Goroutine = true
 		case "retval":
 			n.Retval = true
 		case "duration":

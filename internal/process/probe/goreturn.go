@@ -2,6 +2,8 @@ package probe
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"trocar/internal/binary/code"
@@ -19,29 +21,40 @@ import (
 // maxGoReturns bounds the returns of one function.
 const maxGoReturns = 4096
 
+// Reasons for which the return of a Go function cannot be probed, as they are counted for functions that a pattern found.
+const (
+	whyNoReturn  = "no instruction of it returns: it ends in a jump to another function, or never"
+	whyLeaves    = "it may also end in a jump to another function, which returns in its place"
+	whyUndecoded = "not all of its instructions can be told"
+)
+
 // goReturns makes the points of a Go function's returns.
 func (m *matcher) goReturns(s *spec, b *binary, q *objfile.Query, fn *objfile.Func, name, shown string) []*Point {
-	fail := func(format string, args ...any) []*Point {
-		if !q.Wildcard() {
-			m.failAttach(s, "uretprobe on %s is not possible: %s", shown, fmt.Sprintf(format, args...)).Hint("probe the entry with uprobe")
+	fail := func(why, format string, args ...any) []*Point {
+		if q.Wildcard() {
+			m.noReturns[why] = append(m.noReturns[why], fn.Name)
+			return nil
 		}
+		m.failAttach(s, "uretprobe on %s is not possible: %s", shown, fmt.Sprintf(format, args...)).Hint("probe the entry with uprobe")
 		return nil
 	}
 	if why := noGoReturn(b.obj, fn); why != "" {
-		return fail("%s", why)
+		return fail(why, "%s", why)
 	}
 	size := fn.Size
 	if size == 0 {
 		size = b.obj.CodeSize(fn.Addr)
 	}
-	offs, err := returnsOf(b.obj, fn.Addr, size)
+	offs, leaves, err := returnsOf(b.obj, fn.Addr, size)
 	switch {
 	case err != nil:
-		return fail("its returns cannot be found: it has %s", err)
+		return fail(whyUndecoded, "its returns cannot be found: it has %s", err)
 	case len(offs) == 0:
-		return fail("no instruction of it returns: it ends in a jump to another function, or never")
+		return fail(whyNoReturn, whyNoReturn)
+	case leaves:
+		return fail(whyLeaves, whyLeaves)
 	case len(offs) > maxGoReturns:
-		return fail("it returns in %d places", len(offs))
+		return fail("it returns in too many places", "it returns in %d places", len(offs))
 	}
 	var scope *Scope
 	if m.needArgs(s) {
@@ -57,13 +70,24 @@ func (m *matcher) goReturns(s *spec, b *binary, q *objfile.Query, fn *objfile.Fu
 	return points
 }
 
-// returnsOf gives the offsets of a function's return instructions. The compiler fills up functions with int3.
-func returnsOf(obj *objfile.File, addr, size uint64) (offs []uint64, err error) {
+// tellNoReturns says which functions that a pattern found have no return that can be probed.
+func (m *matcher) tellNoReturns(s *spec) {
+	reasons := slices.Sorted(maps.Keys(m.noReturns))
+	for _, why := range reasons {
+		names := m.noReturns[why]
+		m.diags.Warnf(s.ap.Span, "the returns of %d of the functions are left out, like that of %s: %s", len(names), names[0], why)
+	}
+	clear(m.noReturns)
+}
+
+// returnsOf gives the offsets of a function's return instructions, and whether it may end in a jump instead. The compiler
+// fills up functions with int3.
+func returnsOf(obj *objfile.File, addr, size uint64) (offs []uint64, leaves bool, err error) {
 	defer objfile.Guard(&err)()
 	if size > code.MaxFunction {
-		return nil, fmt.Errorf("%d bytes of code", size)
+		return nil, false, fmt.Errorf("%d bytes of code", size)
 	}
-	return code.Returns(obj.Arch(), obj.Bytes(addr, int(size)))
+	return code.Exits(obj.Arch(), obj.Bytes(addr, int(size)))
 }
 
 // noGoReturn tells why a function's returns cannot be probed where it is in a Go program.

@@ -30,11 +30,14 @@ type matcher struct {
 
 	filtered bool // the probe has points that are filtered out
 
+	// noReturns has the names of functions of the attach point whose return cannot be probed, by reason.
+	noReturns map[string][]string
+
 	kernelFuncs *kernelFunctions
 }
 
 func newMatcher(opts Options, diags *diag.List) *matcher {
-	return &matcher{opts: opts, diags: diags, kinds: kinds(), named: map[string]diag.Span{}, files: newFiles(opts)}
+	return &matcher{opts: opts, diags: diags, kinds: kinds(), named: map[string]diag.Span{}, files: newFiles(opts), noReturns: map[string][]string{}}
 }
 
 // pid is the process that is traced: -p or the child of -c; 0: all.
@@ -295,6 +298,11 @@ func (m *matcher) spec(s *spec) []*Point {
 		return nil
 	}
 	points := s.kind.match(m, s)
+	if hasWildcard(s.target + s.ns + s.fn) {
+		for _, p := range points {
+			p.Pattern = true
+		}
+	}
 	if m.opts.Filter != nil && s.kind.kind != Begin && s.kind.kind != End {
 		n := len(points)
 		points = slices.DeleteFunc(points, func(p *Point) bool { return !m.opts.Filter(p.Name) })

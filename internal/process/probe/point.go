@@ -52,6 +52,7 @@ type Point struct {
 	Skip   int    // bytes from the place that was asked for to Offset, an equivalent and cheaper instruction: to be taken off the instruction pointer
 	// Inlined marks a place where the function was inlined: the code around it is another's.
 	Inlined bool
+	Pattern bool // it was found by a pattern, not by its name
 	// AtReturn, Uretprobe: the place is an instruction with which the function returns, and is probed itself. The return
 	// address is on top of the stack.
 	AtReturn bool
@@ -125,6 +126,9 @@ type Options struct {
 	Names func(*syntax.AttachPoint) bool
 	// Entries tells whether return probes need the entries of their functions as well; nil: never.
 	Entries func(*syntax.AttachPoint) bool
+	// Goroutine tells whether the script asks at an attach point's points which goroutine runs; nil: never. Functions that a
+	// pattern found and where that is not known are left out.
+	Goroutine func(*syntax.AttachPoint) bool
 	// OutOfLine leaves inlined copies of functions out.
 	OutOfLine bool
 	// Declared asks List for functions' declarations.

@@ -250,12 +250,21 @@ func (m *matcher) functions(s *spec, b *binary, q *objfile.Query) ([]*Point, err
 	}
 	points := make([]*Point, 0, len(all))
 	scope := cdeclScope(b.obj)
+	goroutines := b.obj.IsGo() && m.opts.Goroutine != nil && m.opts.Goroutine(s.ap)
+	if goroutines {
+		b.debug() // has the layout of the runtime's structures, if there is any
+	}
+	var notGo []string
 	display := m.display
 	if q.Wildcard() && m.opts.Names != nil && !m.opts.Names(s.ap) {
 		display = func(name string) string { return name } // nobody sees them: demangling is most of the work
 	}
 	for i := range all {
 		fn := &all[i]
+		if goroutines && q.Wildcard() && b.goCode(fn.Addr) == nil {
+			notGo = append(notGo, fn.Name)
+			continue
+		}
 		shown := display(fn.Name)
 		name := shown
 		if names[i] != fn.Name {
@@ -284,6 +293,11 @@ func (m *matcher) functions(s *spec, b *binary, q *objfile.Query) ([]*Point, err
 			points = append(points, p)
 		}
 	}
+	if len(notGo) > 0 {
+		m.diags.Warnf(s.ap.Span, "%d of the functions are left out, like %s: they are written in assembly or C, where goid and goframe are not known",
+			len(notGo), notGo[0])
+	}
+	m.tellNoReturns(s)
 	return onePerSite(m.copies(s, b, q, all, points)), nil
 }
 
