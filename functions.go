@@ -351,7 +351,7 @@ func sourceName(fn *debuginfo.Function, display string) string {
 // language has words for its goroutines and their frames.
 func (fn *Function) keys(k probe.Known, p *probe.Point) {
 	a := arch()
-	if k.File != nil && k.File.IsGo() && (k.Func == nil || k.Func.Lang == types.Go) {
+	if p.Go != nil && (k.Func == nil || k.Func.Lang == types.Go) {
 		if p.Entry {
 			fn.EntryKey, fn.ReturnKey, fn.Goroutines = "(int64)goid, (int64)goframe", "(int64)goid, (int64)goframe", true
 		}

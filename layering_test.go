@@ -41,6 +41,8 @@ var layers = map[string][]string{
 		"internal/binary/types", "internal/binary/code", "internal/binary/objfile", "golang.org/x/sys",
 	},
 
+	"internal/binary/golang": {"internal/binary/types", "internal/binary/code", "internal/binary/objfile"},
+
 	"internal/process/target":   {"golang.org/x/sys"},
 	"internal/process/runtimes": {"internal/binary/...", "internal/process/target"},
 	"internal/process/runtimes/...": {

@@ -156,6 +156,7 @@ func Compile(ctx context.Context, o Options) (p *Program, err error) {
 		NeedVars:  func(ap *syntax.AttachPoint) bool { return needs[ap].Vars },
 		NeedArgs:  func(ap *syntax.AttachPoint) bool { return needs[ap].Args || needs[ap].Retval },
 		Entries:   func(ap *syntax.AttachPoint) bool { return needs[ap].Duration },
+		NeedArgN:  func(ap *syntax.AttachPoint) bool { return needs[ap].ArgN },
 		Names:     func(ap *syntax.AttachPoint) bool { return needs[ap].Name },
 		Goroutine: func(ap *syntax.AttachPoint) bool { return needs[ap].Goroutine },
 	})

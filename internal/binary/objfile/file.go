@@ -95,6 +95,7 @@ type File struct {
 	dynamic lazy[*dynamic]
 	vers    lazy[*versions]
 	golang  lazy[*goTable]
+	module  lazy[uint64]
 	index   lazy[*addrIndex]
 	relocs  lazy[map[uint64]uint64]
 }

@@ -2,7 +2,6 @@ package objfile
 
 import (
 	"encoding/binary"
-	"sort"
 	"strings"
 )
 
@@ -36,17 +35,22 @@ func (f *File) GoCode(addr uint64) (in, assembly bool) {
 	if t == nil {
 		return false, false
 	}
-	// The table is in order of addresses.
-	i := sort.Search(t.n, func(i int) bool { return t.text+t.fieldAt(2*i) > addr })
-	if i == 0 {
+	i, _, _, ok := t.index(addr)
+	if !ok {
 		return false, false
 	}
-	entry, end, _, ok := t.at(i - 1)
-	if !ok || entry > addr || addr >= end {
-		return false, false
-	}
-	// _func.flag, funcFlagAsm (runtime/symtab.go, internal/abi/symtab.go).
-	const asm = 4
-	at := t.fieldAt(2*(i-1)+1) + uint64(t.flagFld)
-	return true, t.flagFld == 0 || at >= uint64(len(t.funcs)) || t.funcs[at]&asm != 0
+	// _func.flag, FuncFlagAsm (runtime/symtab.go, internal/abi/symtab.go).
+	at := t.fieldAt(2*i+1) + uint64(t.flagFld)
+	return true, t.flagFld == 0 || at >= uint64(len(t.funcs)) || t.funcs[at]&flagAssembly != 0
 }
+
+// GoModule is the address of Go's description of the program (runtime.moduledata), 0 if it is not found.
+func (f *File) GoModule() (addr uint64) {
+	var err error
+	defer Guard(&err)()
+	return f.goModule()
+}
+
+// Pointer is the value that a pointer in the file has once the file is loaded at its linked address. Like Bytes it is to be
+// used under Guard.
+func (f *File) Pointer(addr uint64) uint64 { return f.pointerAt(addr) }

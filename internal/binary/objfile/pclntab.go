@@ -12,6 +12,9 @@ import (
 // (0xfffffff1); see runtime/symtab.go (pcHeader) and debug/gosym/pclntab.go of the Go source.
 type goTable struct {
 	names   []byte // function names
+	pctab   []byte // values by address
+	cutab   []byte // 32 bits for each file of a compilation unit: where its name is in files
+	files   []byte
 	funcs   []byte // _func records; offsets of functab count from its start
 	tab     []byte // functab: pairs of entry and offset, then the end of the last function
 	n       int
@@ -80,7 +83,8 @@ func (f *File) parseGoTable(d []byte) *goTable {
 		t.tab = t.funcs
 	case 0xfffffff0, 0xfffffff1:
 		n, t.text, t.names, t.funcs = word(0), word(2), from(word(3)), from(word(7))
-		t.tab, t.field, t.nameFld, t.flagFld = t.funcs, 4, 4, 41
+		t.cutab, t.files, t.pctab = from(word(4)), from(word(5)), from(word(6))
+		t.tab, t.field, t.nameFld, t.flagFld = t.funcs, 4, 4, funcFlag
 		if d[0] == 0xf0 {
 			t.flagFld = 37
 		}
@@ -123,8 +127,13 @@ func (f *File) goModuleText() uint64 {
 	return 0
 }
 
-// goModule finds runtime.firstmoduledata by the address of the function table at its start.
+// goModule is the address of runtime.firstmoduledata, 0 if it is not found.
 func (f *File) goModule() uint64 {
+	return f.module.get(func(p *uint64) { *p = f.findGoModule() })
+}
+
+// findGoModule finds it by the address of the function table at its start.
+func (f *File) findGoModule() uint64 {
 	pcln := f.goSection()
 	if pcln == nil || !f.is64 {
 		return 0

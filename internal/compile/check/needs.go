@@ -9,6 +9,7 @@ import (
 type Needs struct {
 	Args   bool // args: from debug information, or the kernel
 	Vars   bool // vars: local variables
+	ArgN   bool // arg0, arg1 …
 	Retval bool // retval, which has a type in some probe kinds
 	Name   bool // probe or func
 	// Duration: the entries of the functions are needed too.
@@ -30,6 +31,8 @@ func NeedsOf(p *syntax.Probe) Needs {
 			n.Args = true
 		case "vars":
 			n.Args, n.Vars = true, true
+		case "argN":
+			n.ArgN = true
 		case "goid", "goframe":
 			n.Goroutine = true
 		case "retval":

@@ -30,6 +30,7 @@ func (m *matcher) needArgs(s *spec) bool { return m.opts.NeedArgs == nil || m.op
 func (m *matcher) typed(s *spec, b *binary, entry uint64, p *Point) {
 	info, err := b.debug()
 	if err != nil {
+		m.goTyped(b, entry, p)
 		return
 	}
 	fn, err := info.FunctionAt(entry)
@@ -37,6 +38,7 @@ func (m *matcher) typed(s *spec, b *binary, entry uint64, p *Point) {
 		m.diags.Warnf(s.ap.Span, "the arguments of %s cannot be read: %s", p.Func, err)
 	}
 	if err != nil || fn.Entry != entry || fn.Own() == nil {
+		m.goTyped(b, entry, p)
 		return
 	}
 	if p.Kind == Uretprobe {
@@ -78,6 +80,9 @@ func (m *matcher) typed(s *spec, b *binary, entry uint64, p *Point) {
 	p.Scope.Args = append(argsOf(vars), m.locals(s, info, fn.Own(), p.Addr, 0)...)
 	if fn.Lang == types.Go && p.Entry && b.obj.Arch() == code.AMD64 {
 		m.goArgs(info, fn, p)
+	}
+	if fn.Lang == types.Go && b.goRuntime() != nil {
+		m.goArgN(p, "")
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"trocar/internal/binary/debuginfo"
+	"trocar/internal/binary/golang"
 	"trocar/internal/binary/objfile"
 	"trocar/internal/process/target"
 )
@@ -26,8 +27,10 @@ type binary struct {
 	infoErr error
 	noDebug bool // that there is none has been said
 
-	golang  *GoRuntime // see goRuntime
-	unwinds *bool      // whether it has code that exceptions pass; nil: not looked at
+	golang  *GoRuntime      // see goRuntime
+	program *golang.Program // see goProgram
+	copies  map[string]int  // how often functions were inlined, without debug information; nil: not counted
+	unwinds *bool           // whether it has code that exceptions pass; nil: not looked at
 }
 
 // fileID names a file, whatever path leads to it.
@@ -72,10 +75,10 @@ func (fs *files) close() {
 	clear(fs.open)
 }
 
-// closeUnused closes the files of which no debug information was asked for.
+// closeUnused closes the files of which no types were asked for.
 func (fs *files) closeUnused() {
 	for key, b := range fs.open {
-		if b.info == nil {
+		if b.info == nil && b.program == nil {
 			b.obj.Close()
 			delete(fs.open, key)
 		}

@@ -107,15 +107,19 @@ func noGoReturn(obj *objfile.File, fn *objfile.Func) string {
 func (m *matcher) goResult(b *binary, fn *objfile.Func) *Scope {
 	info, err := b.debug()
 	if err != nil {
-		return nil
+		return b.goResultKnown(fn.Addr)
 	}
 	f, err := info.FunctionAt(fn.Addr)
 	if err != nil || f.Entry != fn.Addr || f.Lang != types.Go || b.obj.Arch() != code.AMD64 {
 		return nil
 	}
 	sig, err := info.Signature(f)
-	if err != nil || len(sig.Results) == 0 {
+	if err != nil {
 		return nil
+	}
+	if len(sig.Results) == 0 {
+		// Debug information leaves out results without a name of functions that are inlined elsewhere.
+		return b.goResultKnown(fn.Addr)
 	}
 	_, places := types.GoPlaces(goArgTypes(f, sig.Params), goTypes(sig.Results), abi0(info, f))
 	s := &Scope{}
@@ -134,12 +138,12 @@ func (m *matcher) goResult(b *binary, fn *objfile.Func) *Scope {
 		s.Retval = &Var{Name: "retval", Type: sig.Results[0].Type.Complete(), Place: *places[0]}
 		return s
 	}
-	s.Retval = goResults(s.Results, sig.Results, places)
+	s.Retval = goResults(s.Results, goTypes(sig.Results), places)
 	return s
 }
 
 // goResults puts several results together.
-func goResults(names []string, results []debuginfo.Var, places []*types.Place) *Var {
+func goResults(names []string, results []*types.Type, places []*types.Place) *Var {
 	t := &types.Type{Kind: types.Struct, Name: "results", Align: 8, Source: &types.Source{Lang: types.Go}}
 	place := types.Place{Kind: types.InPieces}
 	pad := func(to int) {
@@ -149,7 +153,7 @@ func goResults(names []string, results []debuginfo.Var, places []*types.Place) *
 		}
 	}
 	for i := range results {
-		ft := results[i].Type.Complete()
+		ft := results[i].Complete()
 		if places[i].Kind == types.Unavailable {
 			ft = types.Missing(places[i].Why)
 		}

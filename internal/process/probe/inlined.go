@@ -18,6 +18,9 @@ func (m *matcher) copies(s *spec, b *binary, q *objfile.Query, funcs []objfile.F
 	if q.Wildcard() || s.hasOff || m.listing {
 		return points
 	}
+	if _, err := b.debug(); err != nil {
+		return m.goCopies(s, b, funcs, points)
+	}
 	var own []*debuginfo.Function
 	if len(funcs) == 0 {
 		own = m.onlyInlined(s, b, q)
@@ -58,28 +61,61 @@ func (m *matcher) onlyInlined(s *spec, b *binary, q *objfile.Query) (fns []*debu
 	return fns
 }
 
+// inlinedFunc is a function that was inlined.
+type inlinedFunc struct {
+	name   string
+	entry  uint64 // of its own code; 0: it has none
+	copies []inlinedCopy
+	empty  int // copies without code
+}
+
+// inlinedCopy is a place where a function was inlined.
+type inlinedCopy struct {
+	entry  uint64              // 0: not known
+	outer  uint64              // where the code begins that it is in; 0: not known
+	ranges []debuginfo.Range   // its code
+	of     *debuginfo.Instance // nil: there is no debug information
+}
+
 func (m *matcher) copiesOf(s *spec, b *binary, fn *debuginfo.Function, points []*Point) []*Point {
 	info, err := b.debug()
 	if err != nil {
 		return points
 	}
 	copies, empty, err := info.AllCopies(fn)
-	if err != nil || len(copies)+empty == 0 {
+	if err != nil {
 		return points
 	}
-	name := m.display(nameOf(fn))
-	if s.kind.kind == Uretprobe {
-		if fn.Entry == 0 {
-			m.diags.Errorf(s.ap.Span, "uretprobe on %s is not possible: it was inlined in all places that call it (%d), and inlined code does not return",
-				name, len(copies)+empty).Hint("probe where it begins with uprobe")
-			return points
+	in := inlinedFunc{name: m.display(nameOf(fn)), entry: fn.Entry, empty: empty}
+	for _, c := range copies {
+		ic := inlinedCopy{entry: c.Entry, ranges: c.Ranges, of: c}
+		for _, r := range c.Outer().Ranges {
+			if r.Contains(c.Entry) {
+				ic.outer = r.Low
+			}
 		}
-		m.diags.Warnf(s.ap.Span, "the %d inlined copies of %s do not return: only calls of its own code are seen", len(copies)+empty, name)
-		return points
+		in.copies = append(in.copies, ic)
 	}
-	if m.opts.OutOfLine {
-		if fn.Entry != 0 {
-			m.diags.Warnf(s.ap.Span, "%d inlined copies of %s are not probed", len(copies)+empty, name)
+	return m.inlinedPoints(s, b, &in, points)
+}
+
+// inlinedPoints adds the points of a function's inlined copies, and says so.
+func (m *matcher) inlinedPoints(s *spec, b *binary, in *inlinedFunc, points []*Point) []*Point {
+	copies, name := in.copies, in.name
+	n := len(copies) + in.empty
+	switch {
+	case n == 0:
+		return points
+	case s.kind.kind == Uretprobe && in.entry == 0:
+		m.diags.Errorf(s.ap.Span, "uretprobe on %s is not possible: it was inlined in all places that call it (%d), and inlined code does not return",
+			name, n).Hint("probe where it begins with uprobe")
+		return points
+	case s.kind.kind == Uretprobe:
+		m.diags.Warnf(s.ap.Span, "the %d inlined copies of %s do not return: only calls of its own code are seen", n, name)
+		return points
+	case m.opts.OutOfLine:
+		if in.entry != 0 {
+			m.diags.Warnf(s.ap.Span, "%d inlined copies of %s are not probed", n, name)
 		}
 		return points
 	}
@@ -89,16 +125,16 @@ func (m *matcher) copiesOf(s *spec, b *binary, fn *debuginfo.Function, points []
 	}
 	var left *diag.Diagnostic
 	why, probed := map[string]int{}, 0
-	if empty > 0 {
-		why["the compiler has merged their code with what is around"] = empty
+	if in.empty > 0 {
+		why["the compiler has merged their code with what is around"] = in.empty
 	}
 	refuse := func(format string, args ...any) *diag.Diagnostic {
 		left = (&diag.List{}).Warnf(s.ap.Span, format, args...)
 		return left
 	}
-	for _, c := range copies {
+	for i := range copies {
 		left = nil
-		p := m.copyPoint(s, b, info, fn, c, name, refuse)
+		p := m.copyPoint(s, b, in, &copies[i], refuse)
 		if p == nil {
 			reason := "its place is not known"
 			if left != nil {
@@ -112,7 +148,7 @@ func (m *matcher) copiesOf(s *spec, b *binary, fn *debuginfo.Function, points []
 	}
 	if probed > 0 {
 		also := "; they are probed as well"
-		if fn.Entry == 0 {
+		if in.entry == 0 {
 			also = ", and only there: its inlined copies are probed"
 		}
 		m.diags.Add(diag.Info, s.ap.Span, "%s was inlined in %s%s", name, places(probed), also)
@@ -131,34 +167,32 @@ func places(n int) string {
 }
 
 // copyPoint makes the point at the first instruction of an inlined copy.
-func (m *matcher) copyPoint(s *spec, b *binary, info *debuginfo.Info, fn *debuginfo.Function, c *debuginfo.Instance, name string, refuse func(string, ...any) *diag.Diagnostic) *Point {
-	at := c.Entry
-	start := uint64(0)
-	for _, r := range c.Outer().Ranges {
-		if r.Contains(at) {
-			start = r.Low
-		}
-	}
-	if at == 0 || start == 0 {
+func (m *matcher) copyPoint(s *spec, b *binary, in *inlinedFunc, c *inlinedCopy, refuse func(string, ...any) *diag.Diagnostic) *Point {
+	if c.entry == 0 || c.outer == 0 {
 		return nil
 	}
-	if !m.boundary(s, b, name, start, at, refuse) {
+	if !m.boundary(s, b, in.name, c.outer, c.entry, refuse) {
 		return nil
 	}
 	if m.comesBack(b, c) {
 		refuse("a loop of theirs comes back to the first instruction")
 		return nil
 	}
-	p := &Point{Kind: Uprobe, Path: b.path, PID: m.pid(), Name: uprobeName(s, b, s.fn), Func: name, Inlined: true, Start: fn.Entry}
-	if p = m.insidePoint(s, b, p, at, refuse); p == nil {
+	p := &Point{Kind: Uprobe, Path: b.path, PID: m.pid(), Name: uprobeName(s, b, s.fn), Func: in.name, Inlined: true, Start: in.entry}
+	if p = m.insidePoint(s, b, p, c.entry, refuse); p == nil {
 		return nil
 	}
 	// The registers of arguments are those of the function around it.
 	p.Scope = &Scope{ArgN: noArgN("an inlined copy has no argument registers: use args.NAME"), ArgNTypes: nil}
-	if !m.needArgs(s) {
+	if c.of == nil {
+		p.Scope.ArgN = noArgN("where an inlined copy has its arguments is not known without debug information")
 		return p
 	}
-	vars, err := info.Params(c, p.Addr)
+	info, err := b.debug()
+	if err != nil || !m.needArgs(s) {
+		return p
+	}
+	vars, err := info.Params(c.of, p.Addr)
 	if err != nil {
 		refuse("their arguments cannot be read: %s", err)
 		return nil
@@ -169,12 +203,12 @@ func (m *matcher) copyPoint(s *spec, b *binary, info *debuginfo.Info, fn *debugi
 
 // comesBack tells whether a jump in the copy leads to its first instruction, so that a probe there would be hit more often
 // than the copy is entered.
-func (m *matcher) comesBack(b *binary, c *debuginfo.Instance) (found bool) {
+func (m *matcher) comesBack(b *binary, c *inlinedCopy) (found bool) {
 	var err error
 	defer objfile.Guard(&err)()
-	for _, r := range c.Ranges {
+	for _, r := range c.ranges {
 		if r.High > r.Low {
-			code.Targets(b.obj.Arch(), b.obj.Bytes(r.Low, int(min(r.High-r.Low, code.MaxFunction))), r.Low, func(t uint64) { found = found || t == c.Entry })
+			code.Targets(b.obj.Arch(), b.obj.Bytes(r.Low, int(min(r.High-r.Low, code.MaxFunction))), r.Low, func(t uint64) { found = found || t == c.entry })
 		}
 	}
 	return found

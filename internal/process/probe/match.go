@@ -89,6 +89,10 @@ func (r *Result) Type(p *Point, name string) *types.Type {
 	}
 	info, err := b.debug()
 	if err != nil {
+		if program := b.goProgram(); program != nil {
+			t, _ := program.TypeNamed(strings.TrimPrefix(name, "struct "))
+			return t
+		}
 		return nil
 	}
 	fn, err := info.FunctionAt(p.Addr)

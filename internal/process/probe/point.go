@@ -121,6 +121,8 @@ type Options struct {
 	Demangle  bool
 	NeedArgs  func(*syntax.AttachPoint) bool // whether types of arguments are asked for; nil: always
 	NeedVars  func(*syntax.AttachPoint) bool // whether local variables are asked for; nil: never
+	// NeedArgN tells whether arguments by position are asked for, nil: always. In Go code they need types, too.
+	NeedArgN func(*syntax.AttachPoint) bool
 	// Names tells whether the names of an attach point's points are seen (by the builtins probe and func); nil: always.
 	// Where not, names that a pattern found stay mangled.
 	Names func(*syntax.AttachPoint) bool

@@ -282,7 +282,8 @@ func (m *matcher) functions(s *spec, b *binary, q *objfile.Query) ([]*Point, err
 		}
 		if p := m.function(s, b, q, fn, full, shown, sites[i]); p != nil {
 			p.Scope = scope
-			if m.needArgs(s) && (p.Entry || p.Kind == Uretprobe) && all[i].Indirect == "" {
+			needed := m.needArgs(s) || p.Go != nil && (m.opts.NeedArgN == nil || m.opts.NeedArgN(s.ap))
+			if needed && (p.Entry || p.Kind == Uretprobe) && all[i].Indirect == "" {
 				m.typed(s, b, fn.Addr, p)
 			}
 			if p.Kind == Uretprobe {

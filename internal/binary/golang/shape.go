@@ -1,0 +1,588 @@
+package golang
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"trocar/internal/binary/code"
+	"trocar/internal/binary/objfile"
+	"trocar/internal/binary/types"
+)
+
+// Codes of FUNCDATA_ArgInfo (internal/abi/symtab.go). Any other byte is an offset, behind which the size stands.
+const (
+	argsEnd       = 0xff
+	argsOpen      = 0xfe
+	argsClose     = 0xfd
+	argsMore      = 0xfc
+	argsTooFar    = 0xfb // no offset: it is too large for a byte
+	argsSpecial   = 0xf0
+	maxShapeWords = 64
+)
+
+// shape is an argument, or a part of one: a word of 1 to 8 bytes, or a group.
+type shape struct {
+	group  bool
+	parts  []shape
+	more   bool // parts are missing
+	off    int  // from the first place for arguments; -1: not known
+	size   int
+	hidden bool // the dictionary of a generic function
+	place  types.Place
+	placed bool // place is known
+}
+
+// shapes are a function's arguments.
+type shapes struct {
+	unknown string // the reason why they are not known
+	args    []shape
+	more    bool
+	// saved has for each offset of an argument, or a part of one, the register that it is passed in; nil: not known, see saves.
+	saved map[int]saved
+}
+
+const (
+	unknownShape   = "the program is stripped and doesn't tell the arguments of this function"
+	unknownGeneric = "it is an instance of a generic function, of which the stripped program doesn't tell all arguments"
+)
+
+// shape reads the shapes of a function's arguments.
+func (p *Program) shape(g *objfile.GoFunc) *shapes {
+	s := &shapes{}
+	if g.ArgInfo == nil {
+		s.unknown = unknownShape
+		return s
+	}
+	r := shapeReader{data: g.ArgInfo}
+	s.args, s.more = r.list(0)
+	if r.failed {
+		s.unknown = unknownShape
+		return s
+	}
+	if p.f.Arch() == code.AMD64 {
+		s.saved = saves(p.f, g.Entry, g.End)
+	}
+	if strings.Contains(g.Name, "[") {
+		s.generic(g.Name)
+	}
+	return s
+}
+
+// generic puts in what is missing in the shapes of a function with type arguments in its name. The compiler leaves out the first
+// (cmd/compile/internal/ssagen, EmitArgInfo), taking it for the dictionary; but in a method that is the receiver, behind which
+// the dictionary is, and an instance that isn't shared has none.
+func (s *shapes) generic(name string) {
+	dict := hasDictionary(name)
+	switch {
+	case isGenericMethod(name) && dict:
+		if len(s.args) == 0 || s.args[0].group || s.args[0].size != 8 || s.args[0].off != 8 {
+			s.unknown = unknownGeneric
+			return
+		}
+		s.args[0].hidden = true
+	case isGenericMethod(name):
+		if len(s.args) > 0 && s.args[0].off == 0 {
+			s.unknown = unknownGeneric // it is on the stack
+			return
+		}
+	case dict && !isMethodName(name):
+		s.args = append([]shape{{size: 8, hidden: true}}, s.args...)
+		return
+	default:
+		s.unknown = unknownGeneric
+		return
+	}
+	s.args = append([]shape{{size: 8}}, s.args...)
+}
+
+type shapeReader struct {
+	data   []byte
+	words  int
+	failed bool
+}
+
+func (r *shapeReader) next() byte {
+	if len(r.data) == 0 {
+		r.failed = true
+		return argsEnd
+	}
+	c := r.data[0]
+	r.data = r.data[1:]
+	return c
+}
+
+func (r *shapeReader) list(depth int) (list []shape, more bool) {
+	for !r.failed {
+		switch c := r.next(); {
+		case c == argsEnd:
+			r.failed = r.failed || depth > 0
+			return list, more
+		case c == argsClose:
+			r.failed = r.failed || depth == 0
+			return list, more
+		case c == argsMore:
+			more = true
+		case c == argsOpen:
+			if r.words++; depth > 16 || r.words > maxShapeWords {
+				r.failed = true
+				break
+			}
+			g := shape{group: true}
+			g.parts, g.more = r.list(depth + 1)
+			list = append(list, g)
+		case c == argsTooFar:
+			list = append(list, shape{off: -1})
+		case c >= argsSpecial:
+			r.failed = true
+		default:
+			if r.words++; r.words > maxShapeWords {
+				r.failed = true
+				break
+			}
+			list = append(list, shape{off: int(c), size: int(r.next())})
+		}
+	}
+	return nil, true
+}
+
+// saved is a register that an argument is passed in.
+type saved struct {
+	reg   int // DWARF's number; of a floating-point register, its own
+	float bool
+	size  int
+}
+
+// saves reads the code with which a function saves its arguments before the stack grows: each in the place that the caller
+// has left for it. A function has that if it checks its stack; it names all registers that arguments come in. Nil: there is
+// none.
+func saves(f *objfile.File, entry, end uint64) map[int]saved {
+	if end <= entry || end-entry > code.MaxFunction {
+		return nil
+	}
+	body := f.Bytes(entry, int(end-entry))
+	site := code.GoEntry(code.AMD64, body)
+	if site == 0 {
+		return nil
+	}
+	// The jump in front of the site leads there.
+	at := -1
+	for i := 0; i < site; {
+		in, ok := code.Decode(code.AMD64, body[i:])
+		if !ok {
+			return nil
+		}
+		if in.Op == code.CondJump {
+			at = i + int(in.Target)
+		}
+		i += in.Len
+	}
+	if at < site || at >= len(body) {
+		return nil
+	}
+	found := map[int]saved{}
+	for range 32 {
+		if at >= len(body) {
+			return nil
+		}
+		in, ok := code.Decode(code.AMD64, body[at:])
+		if !ok {
+			return nil
+		}
+		if in.Op == code.Call {
+			return found
+		}
+		if in.Op != code.Nop {
+			s, off, ok := store(body[at : at+in.Len])
+			if !ok || off < 8 {
+				return nil
+			}
+			if _, twice := found[off-8]; twice {
+				return nil
+			}
+			found[off-8] = s
+		}
+		at += in.Len
+	}
+	return nil
+}
+
+// store takes a move of a register to N(%rsp) apart.
+func store(in []byte) (s saved, off int, ok bool) {
+	rex, prefix := byte(0), byte(0)
+	i := 0
+	for ; i < len(in); i++ {
+		switch c := in[i]; {
+		case c == 0x66, c == 0xf2, c == 0xf3:
+			prefix = c
+			continue
+		case c&0xf0 == 0x40:
+			rex = c
+			continue
+		}
+		break
+	}
+	if i >= len(in) {
+		return s, 0, false
+	}
+	switch {
+	case in[i] == 0x88 && prefix == 0:
+		s.size = 1
+	case in[i] == 0x89 && prefix == 0x66:
+		s.size = 2
+	case in[i] == 0x89 && prefix == 0:
+		s.size = 4
+		if rex&8 != 0 {
+			s.size = 8
+		}
+	case in[i] == 0x0f && i+1 < len(in) && in[i+1] == 0x11 && (prefix == 0xf2 || prefix == 0xf3): // movsd, movss
+		s.float, s.size = true, 8
+		if prefix == 0xf3 {
+			s.size = 4
+		}
+		i++
+	default:
+		return s, 0, false
+	}
+	i++
+	if i+2 > len(in) || in[i]&7 != 4 || in[i+1] != 0x24 || rex&3 != 0 {
+		return s, 0, false // not relative to the stack pointer
+	}
+	n := int(in[i]>>3&7) | int(rex&4)<<1
+	switch mod, rest := in[i]>>6, in[i+2:]; {
+	case mod == 1 && len(rest) == 1:
+		off = int(int8(rest[0]))
+	case mod == 2 && len(rest) == 4:
+		off = int(int32(uint32(rest[0]) | uint32(rest[1])<<8 | uint32(rest[2])<<16 | uint32(rest[3])<<24))
+	default:
+		return s, 0, false
+	}
+	s.reg = n
+	if !s.float {
+		s.reg = dwarfNumbers[n]
+	}
+	return s, off, true
+}
+
+// dwarfNumbers are DWARF's numbers of rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8 …
+var dwarfNumbers = [16]int{0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15}
+
+// goOrder are the registers of integers in the order in which they are given to arguments, by DWARF's numbers.
+var goOrder = [...]int{0, 3, 2, 5, 4, 8, 9, 10, 11}
+
+const (
+	whyFloat = "whether it, or an argument before it, is a floating-point number is not in the stripped program; that decides in which register it is"
+	whyDead  = "the function doesn't use it, and the stripped program doesn't tell in which register, or where on the stack, it is"
+	whyFar   = "its place is too far from the others to be told in the stripped program"
+	whyOdd   = "the stripped program is at odds with itself on its size"
+)
+
+// leaves are the words of arguments in order.
+func leaves(args []shape, list []*shape) []*shape {
+	for i := range args {
+		if w := &args[i]; w.group {
+			list = leaves(w.parts, list)
+		} else {
+			list = append(list, w)
+		}
+	}
+	return list
+}
+
+// placeAll finds the places of words: by the code that saves them, else by counting registers as long as nothing can be a
+// floating-point number. receiver tells that the first argument is one word and no number.
+func (s *shapes) placeAll(receiver bool) {
+	words := leaves(s.args, nil)
+	if receiver {
+		words[0].set(0)
+	}
+	if s.saved != nil {
+		s.bySaves(words)
+		return
+	}
+	// Only what has a size that no floating-point number has is certain, and what is behind such. A group may be an array, which
+	// is on the stack.
+	next := 0
+	for i := range s.args {
+		w := &s.args[i]
+		sure := !w.group && (w.size == 1 || w.size == 2 || w.hidden || i == 0 && receiver)
+		if !sure || next == len(goOrder) {
+			break
+		}
+		w.set(next)
+		next++
+	}
+	for _, w := range words {
+		if !w.placed {
+			w.place = types.Place{Kind: types.Unavailable, Why: whyFloat}
+		}
+	}
+}
+
+func (w *shape) set(n int) {
+	w.place, w.placed = types.Place{Kind: types.InRegister, Reg: goOrder[n]}, true
+}
+
+// bySaves places the words that the function saves. It leaves out those that it doesn't use: these have the registers between, if
+// there are as many of these as of them.
+func (s *shapes) bySaves(words []*shape) {
+	var run []*shape // not saved, since
+	last := -1       // the register of the last saved one, as a number in goOrder
+	for _, w := range words {
+		r, ok := s.saved[w.off]
+		switch {
+		case w.off < 0:
+			w.place = types.Place{Kind: types.Unavailable, Why: whyFar}
+			run = append(run, w)
+			continue
+		case ok && r.size != w.size:
+			w.place = types.Place{Kind: types.Unavailable, Why: whyOdd}
+			return
+		case ok && r.float:
+			w.place = types.Place{Kind: types.Unavailable, Why: fmt.Sprintf("it is in X%d, a floating-point register, which BPF cannot read", r.reg)}
+			w.placed = true
+			continue
+		case !ok && !w.placed:
+			w.place = types.Place{Kind: types.Unavailable, Why: whyDead}
+			run = append(run, w)
+			continue
+		}
+		n := 0
+		if ok {
+			n = slices.Index(goOrder[:], r.reg)
+		}
+		if n-last-1 == len(run) {
+			for i, u := range run {
+				u.set(last + 1 + i)
+			}
+		}
+		if n < 0 || n <= last {
+			w.place = types.Place{Kind: types.Unavailable, Why: whyOdd}
+			return
+		}
+		w.set(n)
+		run, last = run[:0], n
+	}
+}
+
+// word is the type of a value of which only the size is known.
+func word(size int, float bool) *types.Type {
+	if float {
+		return &types.Type{Kind: types.Float, Name: fmt.Sprintf("float%d", 8*size), Size: size, Align: size, Source: &types.Source{Lang: types.Go}}
+	}
+	if size == 8 {
+		t := types.PointerTo(types.TVoid, types.User) // shown in hexadecimal: its sign is not known
+		t.Name, t.Source = "word", &types.Source{Lang: types.Go, Form: types.GoUnsafePointer}
+		return t
+	}
+	return goInt(fmt.Sprintf("word%d", 8*size), size, false)
+}
+
+// shaped tells the arguments by their shapes, with the receiver's type as the name has it.
+func (p *Program) shaped(fn *Function, g *objfile.GoFunc, s *shapes) {
+	recv, pointer := p.receiver(fn.Name)
+	switch {
+	case g.ArgInfo == nil && !pointer:
+		// What has no arguments has no shape of them.
+		return
+	case s.unknown != "":
+		fn.Unknown = s.unknown
+		return
+	case pointer && (len(s.args) == 0 || s.args[0].group || s.args[0].size != 8):
+		fn.Unknown = "the stripped program is at odds with itself on the receiver"
+		return
+	}
+	s.placeAll(pointer)
+	fn.More = s.more
+	for i := range s.args {
+		w := &s.args[i]
+		if w.hidden {
+			continue
+		}
+		a := Param{Type: w.typ(), Place: w.placeOf()}
+		if i == 0 && recv != nil && fits(recv, w) {
+			if in, _ := types.GoPlaces([]*types.Type{recv}, nil, false); in[0] != nil {
+				a = Param{Type: recv, Place: *in[0], Known: true}
+				fn.Receiver = true
+			}
+		}
+		fn.Params = append(fn.Params, a)
+	}
+}
+
+// isGenericMethod tells "pkg.(*T[…]).m", without closures in it.
+func isGenericMethod(name string) bool {
+	i := strings.LastIndexByte(name, ']')
+	rest, ok := strings.CutPrefix(name[i+1:], ").")
+	return ok && !strings.ContainsAny(rest, ".-") && strings.Contains(name, "(*")
+}
+
+// isMethodName tells "pkg.T[…].m" and what is in such.
+func isMethodName(name string) bool {
+	return !strings.HasSuffix(name, "]")
+}
+
+// hasDictionary tells whether a function is given a dictionary: it is shared by instances, and no closure in one, which has it from
+// its context.
+func hasDictionary(name string) bool {
+	i := strings.LastIndex(name, "[go.shape.")
+	if i < 0 || strings.HasPrefix(name, "type:") {
+		return false
+	}
+	rest := name[i:]
+	if j := strings.LastIndexByte(rest, ']'); j >= 0 {
+		rest = rest[j+1:]
+	}
+	return !strings.ContainsAny(rest, "-") && !isMade(rest[strings.LastIndexByte(rest, '.')+1:])
+}
+
+// words are the sizes and offsets of a shape's words.
+func (w *shape) words(list []shape) []shape {
+	if !w.group {
+		return append(list, *w)
+	}
+	for i := range w.parts {
+		list = w.parts[i].words(list)
+	}
+	return list
+}
+
+func (w *shape) cut() bool {
+	return w.more || slices.ContainsFunc(w.parts, func(s shape) bool { return s.cut() })
+}
+
+// typ is a type that shows a shape. Parts have numbers for names.
+func (w *shape) typ() *types.Type {
+	if !w.group {
+		if w.off < 0 {
+			return types.Missing("its size is not known")
+		}
+		return word(w.size, w.placed && w.place.Kind == types.Unavailable)
+	}
+	t := &types.Type{Kind: types.Struct, Name: w.text(), Align: 8, Source: &types.Source{Lang: types.Go}}
+	words := w.words(nil)
+	if len(words) == 0 || w.cut() {
+		return t
+	}
+	base := words[0].off
+	for i := range words {
+		at := words[i].off - base
+		if words[i].off < 0 || at < t.Size {
+			t.Fields, t.Size = nil, 0
+			return t
+		}
+		t.Fields = append(t.Fields, types.Field{Name: fmt.Sprintf("w%d", i), Type: words[i].typ(), Offset: at})
+		t.Size = at + words[i].size
+	}
+	return t
+}
+
+// placeOf puts the places of a shape's words together.
+func (w *shape) placeOf() types.Place {
+	if !w.group {
+		return w.place
+	}
+	words := w.words(nil)
+	if w.cut() {
+		return types.Place{Kind: types.Unavailable, Why: "the stripped program tells only its first parts"}
+	}
+	if len(words) == 0 {
+		return types.Place{Kind: types.InPieces}
+	}
+	out := types.Place{Kind: types.InPieces}
+	end := 0
+	for i := range words {
+		at := words[i].off - words[0].off
+		if words[i].off < 0 || at < end {
+			return types.Place{Kind: types.Unavailable, Why: "the places of its parts are not told in the stripped program"}
+		}
+		if at > end {
+			out.Pieces = append(out.Pieces, types.Piece{Size: at - end, Place: types.Place{Kind: types.Constant}})
+		}
+		out.Pieces = append(out.Pieces, types.Piece{Size: words[i].size, Place: words[i].place})
+		end = at + words[i].size
+	}
+	return out
+}
+
+// text is a shape as it is listed: "word", "{word, word8}".
+func (w *shape) text() string {
+	if !w.group {
+		switch {
+		case w.off < 0:
+			return "?"
+		case w.placed && w.place.Kind == types.Unavailable:
+			return fmt.Sprintf("float%d", 8*w.size)
+		}
+		return word(w.size, false).Name
+	}
+	var parts []string
+	for i := range w.parts {
+		parts = append(parts, w.parts[i].text())
+	}
+	if w.more {
+		parts = append(parts, "…")
+	}
+	return "{" + strings.Join(parts, ", ") + "}"
+}
+
+// fits tells whether a type has the shape of an argument.
+func fits(t *types.Type, w *shape) bool {
+	t = t.Complete()
+	group := t.Kind == types.Struct || t.Kind == types.Array
+	if group != w.group {
+		return false
+	}
+	if !group {
+		return t.Size == w.size || w.off < 0
+	}
+	words := w.words(nil)
+	if w.cut() || len(words) == 0 {
+		return true
+	}
+	first, last := words[0], words[len(words)-1]
+	return first.off < 0 || last.off < 0 || last.off+last.size-first.off <= t.Size
+}
+
+// agrees tells whether a signature fits the shapes of the arguments, and the registers that it gives them those that the
+// function saves.
+func (p *Program) agrees(fn *Function, s *shapes) bool {
+	if s.unknown != "" {
+		return true
+	}
+	if len(s.args) > len(fn.Params) || len(s.args) < len(fn.Params) && !s.more {
+		return false
+	}
+	for i := range s.args {
+		if !fits(fn.Params[i].Type, &s.args[i]) {
+			return false
+		}
+	}
+	if s.saved == nil {
+		return true
+	}
+	want := map[int]bool{}
+	floats := 0
+	for _, param := range fn.Params {
+		pieces := param.Place.Pieces
+		if param.Place.Kind != types.InPieces {
+			pieces = []types.Piece{{Place: param.Place}}
+		}
+		for _, piece := range pieces {
+			switch piece.Place.Kind {
+			case types.InRegister:
+				want[piece.Place.Reg] = true
+			case types.Unavailable:
+				floats++
+			}
+		}
+	}
+	for _, r := range s.saved {
+		if r.float {
+			floats--
+		} else if !want[r.reg] {
+			return false
+		}
+	}
+	return floats >= 0 // those that it doesn't use are not saved
+}
