@@ -192,11 +192,47 @@ func isStackCheck(in []byte) bool {
 	return false
 }
 
+// isLoadG tells whether an instruction loads g into r14 from thread-local storage.
+func isLoadG(in []byte) bool {
+	switch {
+	case len(in) == 9 && in[0] == 0x64 && in[1] == 0x4c && in[2] == 0x8b && in[3] == 0x34 && in[4] == 0x25: // mov %fs:…,%r14
+		return true
+	case len(in) == 4 && in[0] == 0x64 && in[1] == 0x4d && in[2] == 0x8b && in[3] == 0x36: // mov %fs:(%r14),%r14
+		return true
+	}
+	return false
+}
+
+// LoadsG tells whether a Go function's code loads g before it calls anything. The compiler does that in functions that are called
+// as those in assembly are (ABI0), where no register has it, and are given their arguments on the stack; in others only behind
+// calls of such (getgFromTLS in cmd/compile/internal/amd64/ssa.go).
+func LoadsG(arch Arch, fn []byte) bool {
+	if arch != AMD64 {
+		return false
+	}
+	for at := 0; at < len(fn) && at < MaxFunction; {
+		in, ok := Decode(arch, fn[at:])
+		switch {
+		case !ok, in.Op == Call:
+			return false
+		case isLoadG(fn[at : at+in.Len]):
+			return true
+		}
+		at += in.Len
+	}
+	return false
+}
+
 // goPrologue tells whether an instruction may stand before the stack check: it works on r12 and r13 only, or loads g.
 func goPrologue(in []byte) bool {
 	switch {
 	case len(in) == 9 && in[0] == 0x64 && in[1] == 0x48 && in[2] == 0x8b && in[3] == 0x0c: // mov %fs:…,%rcx
 		return true
+	case isLoadG(in):
+		return true
+	case len(in) == 7 && in[0] == 0x49 && in[1] == 0xc7 && in[2] == 0xc6, // mov $…,%r14
+		len(in) == 7 && in[0] == 0x4c && in[1] == 0x8b && in[2] == 0x35: // mov …(%rip),%r14
+		return true // where g is, in code that does not depend on its place
 	case len(in) >= 3 && in[0] == 0x4c && in[1] == 0x8d && (in[2]&0xf8 == 0x60 || in[2]&0xf8 == 0xa0): // lea N(%rsp),%r12
 		return in[3] == 0x24
 	case len(in) == 3 && in[0] == 0x49 && in[1] == 0x89 && in[2] == 0xe4: // mov %rsp,%r12

@@ -90,6 +90,29 @@ func TestReturns(t *testing.T) {
 	}
 }
 
+// TestLoadsG has the starts of functions of the older convention in a program, a position-independent one and a library.
+func TestLoadsG(t *testing.T) {
+	for _, c := range []struct {
+		code  string
+		loads bool
+		site  int
+	}{
+		{"644c8b3425f8ffffff 493b6610 767c 55 4889e5", true, 15},
+		{"49c7c6f8ffffff 644d8b36 493b6610 767c 55 4889e5", true, 17},
+		{"4c8b3591f10d00 644d8b36 493b6610 767c 55 4889e5", true, 17},
+		{"493b6610 7659 55 4889e5 4883ec40", false, 6},
+		{"64488b0c25f8ffffff 483b6110 767c 55", false, 15}, // before 1.17
+		{"55 4889e5 c3", false, 0},
+		{"55 4889e5 450f57ff 644c8b3425f8ffffff e800000000 5d c3", true, 0},
+		{"55 4889e5 e800000000 450f57ff 644c8b3425f8ffffff 5d c3", false, 0}, // behind a call
+	} {
+		fn := unhex(t, c.code)
+		if got, site := LoadsG(AMD64, fn), GoEntry(AMD64, fn); got != c.loads || site != c.site {
+			t.Errorf("%s: %v, site %d", c.code, got, site)
+		}
+	}
+}
+
 func TestExits(t *testing.T) {
 	for _, c := range []struct {
 		arch    Arch

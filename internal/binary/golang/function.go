@@ -1,6 +1,7 @@
 package golang
 
 import (
+	"slices"
 	"strings"
 
 	"trocar/internal/binary/objfile"
@@ -79,7 +80,7 @@ func (p *Program) signed(fn *Function, g *objfile.GoFunc) bool {
 	for _, a := range sig.out {
 		out = append(out, p.typ(a, true, 0))
 	}
-	ins, outs := types.GoPlaces(in, out, false)
+	ins, outs := types.GoPlaces(in, out, p.oldConvention(g))
 	fn.Signed, fn.Receiver = true, true
 	var complete bool
 	if fn.Params, complete = params(in, ins); !complete {
@@ -87,6 +88,33 @@ func (p *Program) signed(fn *Function, g *objfile.GoFunc) bool {
 	}
 	fn.Results, complete = params(out, outs)
 	return complete
+}
+
+// Fits tells whether a list of parameters, the receiver first, can be that of a function: debug information leaves out those
+// that have no name, in part. It is taken to be if the program doesn't tell.
+func (p *Program) Fits(addr uint64, params []*types.Type) bool {
+	var err error
+	defer objfile.Guard(&err)()
+	g, ok := p.f.GoFunc(addr)
+	if !ok || g.ArgInfo == nil {
+		return true
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.shape(&g)
+	if s.unknown != "" {
+		return true
+	}
+	args := slices.DeleteFunc(s.args, func(w shape) bool { return w.hidden })
+	if len(args) > len(params) || len(args) < len(params) && !s.more {
+		return false
+	}
+	for i := range args {
+		if params[i] == nil || !fits(params[i], &args[i]) {
+			return false
+		}
+	}
+	return true
 }
 
 func (p *Program) methodName(m methodAt, entry uint64) string {

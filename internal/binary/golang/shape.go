@@ -38,6 +38,7 @@ type shapes struct {
 	unknown string // the reason why they are not known
 	args    []shape
 	more    bool
+	old     bool // the function is called as assembly is: all is on the stack
 	// saved has for each offset of an argument, or a part of one, the register that it is passed in; nil: not known, see saves.
 	saved map[int]saved
 }
@@ -60,7 +61,7 @@ func (p *Program) shape(g *objfile.GoFunc) *shapes {
 		s.unknown = unknownShape
 		return s
 	}
-	if p.f.Arch() == code.AMD64 {
+	if s.old = p.oldConvention(g); !s.old && p.f.Arch() == code.AMD64 {
 		s.saved = saves(p.f, g.Entry, g.End)
 	}
 	if strings.Contains(g.Name, "[") {
@@ -277,6 +278,13 @@ const (
 	whyOdd   = "the stripped program is at odds with itself on its size"
 )
 
+// oldConvention tells whether a function is called as assembly is.
+func (p *Program) oldConvention(g *objfile.GoFunc) bool {
+	return g.Assembly || code.LoadsG(p.f.Arch(), p.f.Bytes(g.Entry, int(min(g.End-g.Entry, code.MaxFunction))))
+}
+
+const stackPointer = 7 // DWARF's number
+
 // leaves are the words of arguments in order.
 func leaves(args []shape, list []*shape) []*shape {
 	for i := range args {
@@ -293,6 +301,15 @@ func leaves(args []shape, list []*shape) []*shape {
 // floating-point number. receiver tells that the first argument is one word and no number.
 func (s *shapes) placeAll(receiver bool) {
 	words := leaves(s.args, nil)
+	if s.old {
+		for _, w := range words {
+			w.place = types.Place{Kind: types.Unavailable, Why: whyFar}
+			if w.off >= 0 {
+				w.place, w.placed = types.Place{Kind: types.InMemory, Reg: stackPointer, Offset: int64(8 + w.off)}, true
+			}
+		}
+		return
+	}
 	if receiver {
 		words[0].set(0)
 	}
@@ -401,7 +418,7 @@ func (p *Program) shaped(fn *Function, g *objfile.GoFunc, s *shapes) {
 		}
 		a := Param{Type: w.typ(), Place: w.placeOf()}
 		if i == 0 && recv != nil && fits(recv, w) {
-			if in, _ := types.GoPlaces([]*types.Type{recv}, nil, false); in[0] != nil {
+			if in, _ := types.GoPlaces([]*types.Type{recv}, nil, s.old); in[0] != nil {
 				a = Param{Type: recv, Place: *in[0], Known: true}
 				fn.Receiver = true
 			}

@@ -79,7 +79,7 @@ func (m *matcher) typed(s *spec, b *binary, entry uint64, p *Point) {
 	p.Scope = scopeOf(p.Scope)
 	p.Scope.Args = append(argsOf(vars), m.locals(s, info, fn.Own(), p.Addr, 0)...)
 	if fn.Lang == types.Go && p.Entry && b.obj.Arch() == code.AMD64 {
-		m.goArgs(info, fn, p)
+		m.goArgs(b, info, fn, p)
 	}
 	if fn.Lang == types.Go && b.goRuntime() != nil {
 		m.goArgN(p, "")

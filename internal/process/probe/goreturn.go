@@ -121,7 +121,14 @@ func (m *matcher) goResult(b *binary, fn *objfile.Func) *Scope {
 		// Debug information leaves out results without a name of functions that are inlined elsewhere.
 		return b.goResultKnown(fn.Addr)
 	}
-	_, places := types.GoPlaces(goArgTypes(f, sig.Params), goTypes(sig.Results), abi0(info, f))
+	_, places := types.GoPlaces(goArgTypes(f, sig.Params), goTypes(sig.Results), b.abi0(info, f))
+	if !b.allParams(fn.Addr, sig.Params) {
+		for i := range places {
+			if places[i] != nil && places[i].Kind == types.InMemory {
+				places[i] = nil // behind the arguments, on the stack
+			}
+		}
+	}
 	s := &Scope{}
 	for i := range sig.Results {
 		r := &sig.Results[i]
@@ -171,13 +178,13 @@ func goResults(names []string, results []*types.Type, places []*types.Place) *Va
 // goArgs gives the arguments at a Go function's entry the places of the calling convention: debug information has none
 // for those that the function doesn't use, and lacks unused parts of others. What a closure has captured is among them;
 // its address is in RDX.
-func (m *matcher) goArgs(info *debuginfo.Info, fn *debuginfo.Function, p *Point) {
+func (m *matcher) goArgs(b *binary, info *debuginfo.Info, fn *debuginfo.Function, p *Point) {
 	sig, err := info.Signature(fn)
-	if err != nil {
+	if err != nil || !b.allParams(fn.Entry, sig.Params) {
 		return
 	}
 	list := goArgTypes(fn, sig.Params)
-	places, _ := types.GoPlaces(list, nil, abi0(info, fn))
+	places, _ := types.GoPlaces(list, nil, b.abi0(info, fn))
 	if n := len(places) - len(sig.Params); n > 0 {
 		at := dictionaryAt(fn.Name, len(sig.Params)) // not an argument for people
 		places = append(places[:at:at], places[at+n:]...)
@@ -218,6 +225,13 @@ func (m *matcher) goArgs(info *debuginfo.Info, fn *debuginfo.Function, p *Point)
 		}
 	}
 	p.Scope.Args = args
+}
+
+// allParams tells whether these are all of a function's parameters: up to Go 1.21 those without a name are left out, and still in
+// functions that are inlined elsewhere.
+func (b *binary) allParams(entry uint64, params []debuginfo.Var) bool {
+	program := b.goProgram()
+	return program == nil || program.Fits(entry, goTypes(params))
 }
 
 func goTypes(vars []debuginfo.Var) (list []*types.Type) {
@@ -279,8 +293,9 @@ func isGoMethod(name string) bool {
 
 // abi0 tells whether a function takes its arguments on the stack, as assembly does: debug info then says so of a parameter
 // that a register could hold.
-func abi0(info *debuginfo.Info, fn *debuginfo.Function) bool {
-	if strings.HasSuffix(fn.Name, ".abi0") {
+// The code tells, too: it has to load g itself.
+func (b *binary) abi0(info *debuginfo.Info, fn *debuginfo.Function) bool {
+	if strings.HasSuffix(fn.Name, ".abi0") || loadsG(b.obj, fn.Entry) {
 		return true
 	}
 	vars, err := info.Params(fn.Own(), fn.Entry)
@@ -299,4 +314,10 @@ func abi0(info *debuginfo.Info, fn *debuginfo.Function) bool {
 		return v.Place.Kind == types.InMemory // the first scalar always gets a register
 	}
 	return false
+}
+
+func loadsG(obj *objfile.File, entry uint64) bool {
+	var err error
+	defer objfile.Guard(&err)()
+	return code.LoadsG(obj.Arch(), obj.Bytes(entry, int(min(obj.CodeSize(entry), code.MaxFunction))))
 }
