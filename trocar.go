@@ -158,7 +158,7 @@ func Compile(ctx context.Context, o Options) (p *Program, err error) {
 		Entries:   func(ap *syntax.AttachPoint) bool { return needs[ap].Duration },
 		NeedArgN:  func(ap *syntax.AttachPoint) bool { return needs[ap].ArgN },
 		Names:     func(ap *syntax.AttachPoint) bool { return needs[ap].Name },
-		Goroutine: func(ap *syntax.AttachPoint) bool { return needs[ap].Goroutine },
+		Goroutine: func(ap *syntax.AttachPoint) bool { return needs[ap].Goroutine || needs[ap].Duration },
 	})
 	p.matched, p.probes = matched, matched.Count()
 	if o.Follow {
