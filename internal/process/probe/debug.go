@@ -71,7 +71,9 @@ func (m *matcher) typed(s *spec, b *binary, entry uint64, p *Point) {
 		m.diags.Warnf(s.ap.Span, "the arguments of %s cannot be read: %s", p.Func, err)
 		return
 	}
-	if anyLate(vars) {
+	// Go's calling convention tells where arguments are at the entry, without optimization too.
+	ruled := fn.Lang == types.Go && p.Entry && b.obj.Arch() == code.AMD64 && m.goRuled(b, info, fn)
+	if anyLate(vars) && !ruled {
 		if moved := m.behindPrologue(s, b, info, fn, p, vars); moved != nil {
 			vars = moved
 		}
@@ -95,7 +97,7 @@ func anyLate(vars []debuginfo.Var) bool {
 func argsOf(vars []debuginfo.Var) (args []Var) {
 	for i := range vars {
 		v := &vars[i]
-		if v.Result || v.Name != "" && v.Name != "_" && v.Type.Lang() == types.Go && hasVar(args, v.Name) {
+		if v.Result || v.Name == ".dict" && v.Type.Lang() == types.Go || v.Name != "" && v.Name != "_" && v.Type.Lang() == types.Go && hasVar(args, v.Name) {
 			continue // Go, whose compiler lists parameters twice that a closure captures
 		}
 		if v.Name == "" {

@@ -227,6 +227,12 @@ func (m *matcher) goArgs(b *binary, info *debuginfo.Info, fn *debuginfo.Function
 	p.Scope.Args = args
 }
 
+// goRuled tells whether the calling convention gives all of a function's arguments their places.
+func (m *matcher) goRuled(b *binary, info *debuginfo.Info, fn *debuginfo.Function) bool {
+	sig, err := info.Signature(fn)
+	return err == nil && b.allParams(fn.Entry, sig.Params)
+}
+
 // allParams tells whether these are all of a function's parameters: up to Go 1.21 those without a name are left out, and still in
 // functions that are inlined elsewhere.
 func (b *binary) allParams(entry uint64, params []debuginfo.Var) bool {
