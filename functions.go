@@ -276,6 +276,9 @@ func describe(k probe.Known, p *probe.Point, path string, pid int) Function {
 	path = pathOf(path, pid, p.Path)
 	fn := Function{Point: quoteWord(path) + ":" + quoteWord(display), Name: display, Called: true, path: path}
 	fn.keys(k, p)
+	if p.Copied {
+		fn.Point += "+0" // its own code alone: only that returns
+	}
 	if k.Func == nil || p.Inlined {
 		fn.params(p.Scope, debuginfo.Signature{})
 		return fn

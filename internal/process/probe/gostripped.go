@@ -192,5 +192,10 @@ func (m *matcher) goCopies(s *spec, b *binary, funcs []objfile.Func, points []*P
 		}
 		in.copies = append(in.copies, ic)
 	}
+	if len(list) > 0 {
+		for _, p := range points {
+			p.Copied = true
+		}
+	}
 	return m.inlinedPoints(s, b, &in, points)
 }

@@ -52,6 +52,7 @@ type Point struct {
 	Skip   int    // bytes from the place that was asked for to Offset, an equivalent and cheaper instruction: to be taken off the instruction pointer
 	// Inlined marks a place where the function was inlined: the code around it is another's.
 	Inlined bool
+	Copied  bool // Entry: the function was inlined elsewhere, as a program without debug information tells
 	Pattern bool // it was found by a pattern, not by its name
 	// AtReturn, Uretprobe: the place is an instruction with which the function returns, and is probed itself. The return
 	// address is on top of the stack.

@@ -354,8 +354,8 @@ func (m *matcher) function(s *spec, b *binary, q *objfile.Query, fn *objfile.Fun
 		refuse("%s cannot be probed: at %#x are %s", p.Func, fn.Addr, code.ErrUndecodable)
 		return nil
 	}
-	if s.hasOff {
-		site = 0 // "func+0" is the first instruction, and nothing else
+	if s.hasOff && p.Go == nil {
+		site = 0 // "func+0" is the first instruction, and nothing else; in Go it runs twice for one call if the stack grows
 	}
 	p.Entry, p.Skip = true, site
 	return m.place(p, b, fn.Addr+uint64(site))
