@@ -197,7 +197,7 @@ func (m *matcher) copyPoint(s *spec, b *binary, in *inlinedFunc, c *inlinedCopy,
 		refuse("their arguments cannot be read: %s", err)
 		return nil
 	}
-	p.Scope.Args = append(argsOf(vars), m.locals(s, info, c, p.Addr, 0)...)
+	p.Scope.Args = append(argsOf(vars), m.locals(s, info, c.of, p.Addr, 0)...)
 	return p
 }
 
