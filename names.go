@@ -39,13 +39,17 @@ type names struct {
 	goFiles  map[string]*objfile.File   // probed ones whose types were asked for; nil: cannot be read
 	debug    map[string]*debuginfo.Info // of probed files whose virtual tables were asked for; nil: there is none
 	opened   []*objfile.File            // that debug is of
+	goTypes  map[goTypeKey]*types.Type
 	watching bool
 	start    uint64 // boot clock when the run began
 	tai      uint64 // TAI minus the boot clock
 }
 
 func newNames(r *run) *names {
-	n := &names{r: r, files: map[string]*symbolize.File{}, goFiles: map[string]*objfile.File{}, debug: map[string]*debuginfo.Info{}}
+	n := &names{
+		r: r, files: map[string]*symbolize.File{}, goFiles: map[string]*objfile.File{}, debug: map[string]*debuginfo.Info{},
+		goTypes: map[goTypeKey]*types.Type{},
+	}
 	n.symbols = symbolize.New(symbolize.Options{Mangled: !r.typed.Config.CPPDemangle})
 	boot, tai := clock(unix.CLOCK_BOOTTIME), clock(unix.CLOCK_TAI)
 	n.start, n.tai = uint64(boot), uint64(tai-boot)
@@ -208,10 +212,10 @@ func (n *names) Username(uid uint64) string {
 	return strconv.FormatUint(uid, 10)
 }
 
-// GoType names the type of a Go program whose description is at a distance from a probe point.
-func (n *names) GoType(point int, delta uint64) (string, bool) {
+// goFile is the file of a point and the point's address, if the file can be read.
+func (n *names) goFile(point int) (f *objfile.File, addr uint64) {
 	if point < 0 || point >= len(n.r.code.Points) {
-		return "", false
+		return nil, 0
 	}
 	p := n.r.code.Points[point]
 	f, ok := n.goFiles[p.Path]
@@ -221,10 +225,42 @@ func (n *names) GoType(point int, delta uint64) (string, bool) {
 		}
 		n.goFiles[p.Path] = f
 	}
+	return f, p.Addr
+}
+
+// GoType is the type of a Go program whose description is at a distance from a probe point.
+func (n *names) GoType(point int, delta uint64) (*types.Type, bool) {
+	f, addr := n.goFile(point)
 	if f == nil {
-		return "", false
+		return nil, false
 	}
-	return f.GoTypeName(p.Addr + delta)
+	at := addr + delta
+	key := goTypeKey{f, at}
+	t, ok := n.goTypes[key]
+	if !ok {
+		if len(n.goTypes) > 4096 { // of a hostile program
+			clear(n.goTypes)
+		}
+		t, _ = debuginfo.RuntimeType(f, at)
+		n.goTypes[key] = t
+	}
+	return t, t != nil
+}
+
+type goTypeKey struct {
+	f    *objfile.File
+	addr uint64
+}
+
+// GoFunc names the function of a Go program whose code is at a distance from a probe point.
+func (n *names) GoFunc(point int, delta uint64) string {
+	f, addr := n.goFile(point)
+	if f != nil {
+		if s, ok := f.Lookup(addr + delta); ok && s.Addr == addr+delta {
+			return s.Name
+		}
+	}
+	return "code outside of the program's file"
 }
 
 // RustType names the type of a Rust program whose virtual table is at a distance from a probe point.

@@ -9,27 +9,29 @@ type Kind uint8
 
 // Kinds of values.
 const (
-	None        Kind = iota
-	Int              // Num as int64
-	Uint             // Num
-	Bool             // Num 0 or 1
-	Pointer          // Num
-	Float            // Num: float64 bits
-	Enum             // Num; Text is the enumerator's name ("" unknown), Signed
-	String           // Text; Cut if it was longer in memory: then Text ends with the script's trailer ("..")
-	Buffer           // Text: bytes
-	Array            // Elems
-	Struct           // Elems with Names
-	Tuple            // Elems
-	Record           // Elems with Names
-	Stack            // Frames
-	Symbol           // Text (already resolved), Num the address
-	Address          // Text: an inet or MAC address, as shown
-	Timestamp        // Text: formatted
-	Unavailable      // Text: the reason
-	Stats            // Elems: count, average, total
-	Histogram        // Hist
-	Series           // Series
+	None        Kind = iota // Text: "nil" for Go's, else "": null
+	Int                     // Num as int64
+	Uint                    // Num
+	Bool                    // Num 0 or 1
+	Pointer                 // Num; Elems: what it points to, if that was read
+	Float                   // Num: float64 bits
+	Enum                    // Num; Text is the enumerator's name ("" unknown), Signed
+	String                  // Text; Cut if it was longer in memory: then Text ends with the script's trailer ("..")
+	Buffer                  // Text: bytes; Cut if there are more, Num in all; Type: they have no sign
+	Array                   // Elems; Cut if there are more, Num in all
+	Struct                  // Elems with Names
+	Tuple                   // Elems
+	Record                  // Elems with Names
+	Stack                   // Frames
+	Symbol                  // Text (already resolved), Num the address
+	Address                 // Text: an inet or MAC address, as shown
+	Timestamp               // Text: formatted
+	Unavailable             // Text: the reason
+	Stats                   // Elems: count, average, total
+	Histogram               // Hist
+	Series                  // Series
+	Mapping                 // Elems: key, value, key, value …; Cut if there are more entries, Num in all
+	Dynamic                 // a value whose type was only known at run time: Type, Elems[0]
 )
 
 // Value is a decoded value. It owns nothing: Text and Elems may be reused by the decoder after the Sink has returned.

@@ -3,6 +3,7 @@ package result
 import (
 	"math"
 	"strconv"
+	"strings"
 )
 
 // AppendText appends the value as print() shows it, without a line break of its own. Stacks begin with a line break and
@@ -45,6 +46,9 @@ func (v *Value) AppendCompactKey(dst []byte) []byte {
 func (v *Value) appendText(dst []byte, sep string) []byte {
 	switch v.Kind {
 	case None:
+		if v.Text != "" {
+			return append(dst, v.Text...)
+		}
 		return append(dst, "null"...)
 	case Int:
 		return strconv.AppendInt(dst, int64(v.Num), 10)
@@ -53,7 +57,11 @@ func (v *Value) appendText(dst []byte, sep string) []byte {
 	case Bool:
 		return strconv.AppendBool(dst, v.Num != 0)
 	case Pointer:
-		return appendAddr(dst, v.Num)
+		dst = appendAddr(dst, v.Num)
+		if len(v.Elems) > 0 {
+			dst = v.Elems[0].appendContent(dst, sep)
+		}
+		return dst
 	case Float:
 		return v.appendFloat(dst)
 	case Enum:
@@ -72,7 +80,11 @@ func (v *Value) appendText(dst []byte, sep string) []byte {
 		}
 		return append(dst, v.Text...)
 	case Buffer:
-		return appendBuffer(dst, v.Text)
+		dst = appendBuffer(dst, v.Text)
+		if v.Cut {
+			dst = append(dst, trailer...)
+		}
+		return dst
 	case Array:
 		dst = append(dst, '[')
 		for i := range v.Elems {
@@ -81,7 +93,21 @@ func (v *Value) appendText(dst []byte, sep string) []byte {
 			}
 			dst = v.Elems[i].appendText(dst, sep)
 		}
+		if v.Cut {
+			if len(v.Elems) > 0 {
+				dst = append(dst, ',')
+			}
+			dst = v.AppendMore(dst)
+		}
 		return append(dst, ']')
+	case Mapping:
+		return v.appendMapping(dst, sep)
+	case Dynamic:
+		dst = append(dst, v.Type...)
+		if len(v.Elems) > 0 {
+			dst = v.Elems[0].appendContent(dst, sep)
+		}
+		return dst
 	case Tuple:
 		dst = append(dst, '(')
 		for i := range v.Elems {
@@ -111,6 +137,59 @@ func (v *Value) appendText(dst []byte, sep string) []byte {
 		return dst
 	}
 	return dst
+}
+
+// AppendMore appends the words that stand for the elements or entries that a value has beyond those it shows.
+func (v *Value) AppendMore(dst []byte) []byte {
+	return strconv.AppendUint(append(dst, "… of "...), v.Num, 10)
+}
+
+// appendContent appends what a type or an address stands in front of: a value with braces or brackets as it is, others in
+// parentheses, text in quotes.
+func (v *Value) appendContent(dst []byte, sep string) []byte {
+	switch v.Kind {
+	case Struct, Record, Array, Mapping, Tuple:
+		return v.appendText(dst, sep)
+	case String:
+		if v.Type != "" {
+			break
+		}
+		text, more := v.Text, ""
+		if v.Cut && strings.HasSuffix(text, trailer) {
+			text, more = strings.TrimSuffix(text, trailer), trailer
+		}
+		dst = strconv.AppendQuote(append(dst, '('), text)
+		return append(append(dst, more...), ')')
+	}
+	return append(v.appendText(append(dst, '('), sep), ')')
+}
+
+// trailer is the usual end of text that was longer in memory.
+const trailer = ".."
+
+func (v *Value) appendMapping(dst []byte, sep string) []byte {
+	if len(v.Elems) < 2 && !v.Cut {
+		return append(dst, "{}"...)
+	}
+	open, assign, end := "{ ", "] = ", " }"
+	if sep == "," {
+		open, assign, end = "{", "]=", "}"
+	}
+	dst = append(dst, open...)
+	for i := 0; i+1 < len(v.Elems); i += 2 {
+		if i > 0 {
+			dst = append(dst, sep...)
+		}
+		dst = v.Elems[i].appendText(append(dst, '['), sep)
+		dst = v.Elems[i+1].appendText(append(dst, assign...), sep)
+	}
+	if v.Cut {
+		if len(v.Elems) > 1 {
+			dst = append(dst, sep...)
+		}
+		dst = v.AppendMore(dst)
+	}
+	return append(dst, end...)
 }
 
 var statsNames = [...]string{"count", "average", "total"}

@@ -33,32 +33,44 @@ func (f *File) GoTypeName(addr uint64) (name string, ok bool) {
 	if off >= end-base {
 		return "", false
 	}
-	// One byte of flags, the length, the name (internal/abi/type.go, Name).
-	const longest = 1024
-	d := f.Bytes(base+off, longest)
-	if len(d) < 2 {
+	if name, _, ok = f.goName(base + off); !ok {
 		return "", false
 	}
-	n, width := binary.Uvarint(d[1:min(len(d), 11)])
-	if width <= 0 || n > longest || 1+width+int(n) > len(d) {
-		return "", false
-	}
-	name = string(d[1+width : 1+width+int(n)])
 	if t[abiTFlag]&extraStar != 0 {
 		name = strings.TrimPrefix(name, "*")
 	}
 	return name, true
 }
 
+// goName reads a name: one byte of flags, the length, the name (internal/abi/type.go, Name).
+func (f *File) goName(addr uint64) (name string, flags byte, ok bool) {
+	const longest = 1024
+	d := f.Bytes(addr, longest)
+	if len(d) < 2 {
+		return "", 0, false
+	}
+	n, width := binary.Uvarint(d[1:min(len(d), 11)])
+	if width <= 0 || n > longest || 1+width+int(n) > len(d) {
+		return "", 0, false
+	}
+	return string(d[1+width : 1+width+int(n)]), d[0], true
+}
+
+// typeRange is where the data of types begins and ends.
+type typeRange struct{ base, end uint64 }
+
 // goTypes gives where the data of types begins and ends.
 func (f *File) goTypes() (base, end uint64) {
-	at := f.goModule()
-	if at == 0 {
-		return 0, 0
-	}
-	base, end = f.pointerAt(at+moduleTypes), f.pointerAt(at+moduleETypes)
-	if base == 0 || end <= base || end-base > 1<<30 {
-		return 0, 0
-	}
-	return base, end
+	r := f.gotypes.get(func(r *typeRange) {
+		at := f.goModule()
+		if at == 0 {
+			return
+		}
+		base, end := f.pointerAt(at+moduleTypes), f.pointerAt(at+moduleETypes)
+		if base == 0 || end <= base || end-base > 1<<30 {
+			return
+		}
+		*r = typeRange{base, end}
+	})
+	return r.base, r.end
 }

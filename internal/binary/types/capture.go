@@ -8,8 +8,9 @@ package types
 const (
 	innerStrlen = 200
 	innerElems  = 8
-	maxCaptured = 4       // levels
-	maxCapture  = 8 << 10 // bytes of one value
+	maxCaptured = 4        // levels
+	maxCapture  = 8 << 10  // bytes of one value
+	maxWhole    = 16 << 10 // of all arguments or results together
 )
 
 // Capture says how values are captured.
@@ -19,6 +20,9 @@ type Capture struct {
 	Levels    int  // how deep values inside others are followed; 0: maxCaptured, less than 0: not at all
 	Kept      bool // for later: a text by itself becomes a Text as well, which has its length
 	Registers bool // in a probe of the program, where also the dynamic types of Go's interfaces can be told
+
+	hops int  // Go's pointers that were followed
+	many bool // it is an element of something of Go's: there are others like it
 }
 
 // Of is the type in which values of t are captured; t itself, and false, if they are as they lie in memory.
@@ -59,7 +63,7 @@ func (c Capture) of(t *Type, depth int) *Type {
 	}
 	t = t.Complete()
 	if depth > c.levels() {
-		return t
+		return c.deep(t, depth)
 	}
 	if to, ok := c.ofGo(t, depth); ok {
 		return to
@@ -73,15 +77,22 @@ func (c Capture) of(t *Type, depth int) *Type {
 		}
 		switch {
 		case depth > 0:
-			return TextOf(c.inner(), 1)
+			return TextOf(c.text(depth), 1)
 		case c.Kept:
 			return TextOf(c.Strlen, 1)
 		}
 		return StringOf(c.Strlen) // sent with its true length
 	}
 	if v, ok := t.List(); ok {
+		if t.Lang() == Go && v.Elem.Kind == Int && v.Elem.Size == 1 {
+			return BytesOf(t, c.text(depth))
+		}
+		n := innerElems >> max(0, depth-2)
+		if c.many {
+			n /= 2
+		}
+		c.many = t.Lang() == Go
 		elem := c.of(v.Elem, depth+1)
-		n := innerElems
 		for n > 1 && n*elem.Size > maxCapture/4 {
 			n /= 2
 		}
@@ -117,7 +128,30 @@ func (c Capture) of(t *Type, depth int) *Type {
 	return t
 }
 
+// text is how much of a text inside another value is captured.
+func (c Capture) text(depth int) int {
+	if c.many {
+		return innerStrlen >> max(1, depth-1)
+	}
+	return innerStrlen >> max(0, depth-2)
+}
+
+// ofStruct captures each field in its own way, with less of what lies elsewhere if that would be too much.
 func (c Capture) ofStruct(t *Type, depth int) *Type {
+	to, ok := c.fields(t, depth)
+	if ok {
+		return to
+	}
+	c.hops = maxHops
+	for d := depth; d < maxCaptured; d++ {
+		if to, ok := c.fields(t, d); ok {
+			return to
+		}
+	}
+	return t
+}
+
+func (c Capture) fields(t *Type, depth int) (to *Type, fits bool) {
 	changed := false
 	out := *t
 	out.Fields = nil
@@ -141,30 +175,12 @@ func (c Capture) ofStruct(t *Type, depth int) *Type {
 		at += size
 		out.Fields = append(out.Fields, n)
 	}
-	if !changed || at > maxCapture {
-		return t
+	if !changed {
+		return t, true
 	}
 	out.Size, out.Align = (at+7)&^7, 8
-	return &out
-}
-
-// ifaceText bounds the string of an interface inside other values.
-const ifaceText = 120
-
-// ofGo is the type in which Go's own kinds are captured.
-func (c Capture) ofGo(t *Type, depth int) (*Type, bool) {
-	if !c.Registers {
-		return nil, false
+	if depth == 0 {
+		return &out, at <= maxWhole
 	}
-	switch t.Form() {
-	case GoIfaceForm, GoEfaceForm:
-		n := ifaceText
-		if depth == 0 {
-			n = c.inner()
-		}
-		return IfaceOf(t, n), true
-	case GoMapForm:
-		return EntriesOf(t), depth > 0
-	}
-	return nil, false
+	return &out, at <= maxCapture
 }

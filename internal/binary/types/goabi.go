@@ -64,12 +64,21 @@ func (s *goSequence) place(t *Type) *Place {
 		}
 		*s = before
 	}
-	if t.Align > 1 {
-		s.stack = (s.stack + t.Align - 1) / t.Align * t.Align
+	if a := alignment(t, 0); a > 1 {
+		s.stack = (s.stack + a - 1) / a * a
 	}
 	at := s.stack
 	s.stack += t.Size
 	return &Place{Kind: InMemory, Reg: amd64RSP, Offset: int64(goFrame + at)}
+}
+
+// alignment is a type's, also where that of its elements was not known when it was made.
+func alignment(t *Type, depth int) int {
+	t = t.Complete()
+	if t.Kind == Array && t.Elem != nil && depth < 64 {
+		return alignment(t.Elem, depth+1)
+	}
+	return t.Align
 }
 
 // parts assigns the parts of a value that begins at an offset of the whole; false if not all get a register.

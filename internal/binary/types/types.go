@@ -44,7 +44,10 @@ const (
 	List       // u64 number of elements, then the first Len of them (fewer if there are not so many), each of Elem
 	Iface      // an interface of Go: see IfaceOf
 	Dyn        // a trait object of Rust: see DynOf
-	Entries    // a map of Go: u64 address, u64 number of entries
+	Entries    // a map of Go: see EntriesOf
+	Channel    // a channel of Go: u64 address, u64 length, u64 capacity, u64 1 if it is closed
+	Closure    // a func of Go: u64 address of its code minus that of the probed instruction, u32 number of the probe point + 1 (0: nil), u32 pad
+	Pointed    // a pointer of Go with what it points to: u64 address, then Elem (zero for nil)
 	None       // the "type" of a statement-like call (printf …)
 
 	Count // aggregations: per-CPU values of a map, see AggSize
@@ -88,6 +91,7 @@ type Type struct {
 	Min, Max, Step int64       // LHist; Max also Text
 	Series         *SeriesSpec // TSeries
 	Clock          Clock       // Timestamp
+	Nodes          *IfaceNodes // Iface
 
 	// Incomplete marks a type of which only the name is known (struct foo; without a definition), or only the name as
 	// long as nobody asks for more: see Complete.
@@ -233,19 +237,9 @@ func (t *Type) WideUnit() int {
 	return t.Elem.Size
 }
 
-// IfaceOf makes the captured form of a Go interface: u64 address of the dynamic type minus that of the probed instruction,
-// u32 number of the probe point + 1 (0: the interface is nil), u32 unused, u64 the data word, u64 1 + length of the string
-// that the value is or begins with (0: none), and at most n bytes of it.
-func IfaceOf(t *Type, n int) *Type {
-	return &Type{Kind: Iface, Name: t.Name, Size: 32 + (n+7)&^7, Align: 8}
-}
-
 // DynOf makes the captured form of a trait object of Rust: u64 address of the value, u64 address of the virtual table minus
 // that of the probed instruction, u32 number of the probe point + 1, u32 unused.
 func DynOf(t *Type) *Type { return &Type{Kind: Dyn, Name: t.Name, Size: 24, Align: 8} }
-
-// EntriesOf makes the captured form of a Go map.
-func EntriesOf(t *Type) *Type { return &Type{Kind: Entries, Name: t.Name, Size: 16, Align: 8} }
 
 // ListOf makes a list that holds at most n elements.
 func ListOf(elem *Type, n int) *Type {
@@ -468,6 +462,12 @@ func (t *Type) Equal(u *Type) bool {
 				return false
 			}
 		}
+	case Text:
+		return t.Len == u.Len && t.Name == u.Name
+	case List, Entries, Pointed:
+		return t.Len == u.Len && t.Elem.Equal(u.Elem)
+	case Iface:
+		return *t.Nodes == *u.Nodes
 	case UStack, KStack:
 		return t.Mode == u.Mode
 	case Hist:

@@ -24,7 +24,29 @@ func (g *gen) captures(e check.Expr) (*types.Type, bool) {
 	if lit, ok := e.(*check.TupleLit); ok {
 		return g.capturesIn(lit)
 	}
+	if t := e.Type(); t.Kind == types.Pointer && t.Lang() == types.Go && kept(e) {
+		return t, false
+	}
 	return g.capturing().Of(e.Type())
+}
+
+// kept tells whether a value is one that the script has kept: what it points to may be another by now.
+func kept(e check.Expr) bool {
+	for {
+		switch x := e.(type) {
+		case *check.Member:
+			if x.X.Type().Kind == types.Pointer {
+				return false // read now
+			}
+			e = x.X
+		case *check.Cast:
+			e = x.X
+		case *check.VarRef, *check.MapGet:
+			return true
+		default:
+			return false
+		}
+	}
 }
 
 // capturesIn is the type of a tuple or record of which some elements are captured.
@@ -112,6 +134,13 @@ func (g *gen) capture(dst, src memory, from, to *types.Type, span diag.Span) {
 		g.fetch(dst, src, to.Size, span)
 		return
 	}
+	if v, ok := from.List(); ok && to.Kind == types.Text {
+		g.zero(dst, to.Size)
+		p, n := g.viewOf(v, src, span)
+		g.store(dst, 8, n)
+		g.readN(dst.at(8), p, n, to.Size-8, span)
+		return
+	}
 	if v, ok := from.Text(); ok && (to.Kind == types.Text || to.Kind == types.String) {
 		g.zero(dst, to.Size)
 		p, n := g.viewOf(v, src, span)
@@ -126,12 +155,7 @@ func (g *gen) capture(dst, src memory, from, to *types.Type, span diag.Span) {
 		g.readN(dst.at(8), p, n, to.Size-8, span)
 		return
 	}
-	switch to.Kind {
-	case types.Iface:
-		g.captureIface(dst, src, from, to, span)
-		return
-	case types.Entries:
-		g.captureEntries(dst, src, span)
+	if g.captureGo(dst, src, from, to, span) {
 		return
 	}
 	if to.Kind == types.Wide {

@@ -6,73 +6,69 @@ import (
 	"trocar/internal/script/diag"
 )
 
-// Go's interfaces and maps as they are shown: the dynamic type and, where that begins with a string, the string (an
-// error's message); the number of entries.
+// Go's own kinds as they are shown: funcs by name, channels by how full they are, pointers with what they point to. See
+// gomap.go for maps, goiface.go for interfaces.
 
-// Offsets in the runtime's descriptions of types and interfaces (internal/abi of the Go source; 1.21 to 1.26).
-const (
-	itabType     = 8
-	abiKind      = 23 // one byte, whose lower five bits are a reflect.Kind
-	abiPtrElem   = 48
-	abiFields    = 56 // of a struct: pointer and number
-	abiNumFields = 64
-	fieldType    = 8
+// captureGo captures Go's own kinds.
+func (g *gen) captureGo(dst, src memory, from, to *types.Type, span diag.Span) bool {
+	switch to.Kind {
+	case types.Iface:
+		g.captureIface(dst, src, from, to, span)
+	case types.Entries:
+		g.captureMap(dst, src, from, to, span)
+	case types.Channel:
+		g.captureChannel(dst, src, from, span)
+	case types.Closure:
+		g.captureClosure(dst, src, span)
+	case types.Pointed:
+		g.capturePointed(dst, src, from, to, span)
+	default:
+		return false
+	}
+	return true
+}
 
-	goKindPointer = 22
-	goKindString  = 24
-	goKindStruct  = 25
-)
+// user loads an integer from the process's memory.
+func (g *gen) user(base ir.Reg, off, size int, span diag.Span) ir.Reg {
+	return g.b.Copy(g.load(memory{space: inUser, base: base, off: off}, size, false, span))
+}
 
-// captureEntries reads a map's number of entries: the first word of its header, both of 1.24's maps (used) and of older
-// ones (count).
-func (g *gen) captureEntries(dst, src memory, span diag.Span) {
+func (g *gen) captureChannel(dst, src memory, from *types.Type, span diag.Span) {
 	b := g.b
 	p, end := b.Copy(g.load(src, 8, false, span)), b.Label()
-	g.zero(dst, 16)
+	g.zero(dst, 32)
 	g.store(dst, 8, p)
 	b.IfImm(ir.EQ, p, 0, end)
-	g.store(dst.at(8), 8, g.load(memory{space: inUser, base: p}, 8, false, span))
+	at, _ := from.GoChannel()
+	g.store(dst.at(8), 8, g.user(p, at[0], 8, span))
+	g.store(dst.at(16), 8, g.user(p, at[1], 8, span))
+	g.store(dst.at(24), 8, g.user(p, at[2], 4, span))
 	b.Bind(end)
 }
 
-// captureIface reads an interface: see types.IfaceOf.
-func (g *gen) captureIface(dst, src memory, from, to *types.Type, span diag.Span) {
+// captureClosure reads where a func's code is: a func is a pointer to a closure, which begins with that.
+func (g *gen) captureClosure(dst, src memory, span diag.Span) {
 	b := g.b
-	at := func(base ir.Reg, off int) ir.Reg {
-		return b.Copy(g.load(memory{space: inUser, base: base, off: off}, 8, false, span))
-	}
-	kind := func(t ir.Reg) ir.Reg {
-		return b.OpImm(ir.And, g.load(memory{space: inUser, base: t, off: abiKind}, 1, false, span), 31)
-	}
-	g.zero(dst, to.Size)
-	end := b.Label()
-	t := b.Copy(g.load(src, 8, false, span))
-	data := b.Copy(g.load(src.at(8), 8, false, span))
-	b.IfImm(ir.EQ, t, 0, end)
-	if from.Form() == types.GoIfaceForm {
-		b.Set(t, at(t, itabType))
-	}
-	// The type's address relative to the probed instruction is the same in every process.
-	g.store(dst, 8, b.Op(ir.Sub, t, g.register(g.c.opts.Arch.IP)))
-	g.store(dst.at(8), 4, b.OpImm(ir.Add, g.point(), 1))
-	g.store(dst.at(16), 8, data)
-	b.IfImm(ir.EQ, data, 0, end)
-
-	k, isString, notPointer := b.Copy(kind(t)), b.Label(), b.Label()
-	b.IfImm(ir.EQ, k, goKindString, isString)
-	b.IfImm(ir.NE, k, goKindPointer, notPointer)
-	b.Set(t, at(t, abiPtrElem))
-	b.Set(k, kind(t))
-	b.Bind(notPointer)
-	b.IfImm(ir.NE, k, goKindStruct, end)
-	b.IfImm(ir.EQ, at(t, abiNumFields), 0, end)
-	b.Set(t, at(at(t, abiFields), fieldType))
-	b.IfImm(ir.NE, kind(t), goKindString, end)
-	b.Bind(isString)
-	p, n := at(data, 0), at(data, 8)
-	b.IfImm(ir.SLT, n, 0, end)
+	p, end := b.Copy(g.load(src, 8, false, span)), b.Label()
+	g.zero(dst, 16)
 	b.IfImm(ir.EQ, p, 0, end)
-	g.store(dst.at(24), 8, b.OpImm(ir.Add, n, 1))
-	g.readN(dst.at(32), p, n, to.Size-32, span)
+	// The distance from the probed instruction is the same in every process.
+	g.store(dst, 8, b.Op(ir.Sub, g.user(p, 0, 8, span), g.register(g.c.opts.Arch.IP)))
+	g.store(dst.at(8), 4, b.OpImm(ir.Add, g.point(), 1))
+	b.Bind(end)
+}
+
+func (g *gen) capturePointed(dst, src memory, from, to *types.Type, span diag.Span) {
+	b := g.b
+	p, nothing, end := b.Copy(g.load(src, 8, false, span)), b.Label(), b.Label()
+	g.store(dst, 8, p)
+	b.IfImm(ir.EQ, p, 0, nothing)
+	if pad := to.Size - 8 - to.Elem.Size; pad > 0 {
+		g.zero(dst.at(8+to.Elem.Size), pad)
+	}
+	g.capture(dst.at(8), memory{space: inUser, base: p}, from.Elem.Complete(), to.Elem, span)
+	b.Jump(end)
+	b.Bind(nothing)
+	g.zero(dst.at(8), to.Size-8)
 	b.Bind(end)
 }

@@ -20,7 +20,9 @@ type Resolver interface {
 	UserSymbol(tgid uint32, addr uint64, point int) string // point -1: the address decides
 	KernelSymbol(addr uint64) string
 	Username(uid uint64) string
-	GoType(point int, delta uint64) (name string, ok bool) // the type's address is delta beyond the point's
+	// The address of a Go program's description of a type, or of a function, is delta beyond the point's.
+	GoType(point int, delta uint64) (*types.Type, bool)
+	GoFunc(point int, delta uint64) string
 	// RustType names the type whose virtual table for a trait is delta beyond the point.
 	RustType(point int, delta uint64) (name string, ok bool)
 	CgroupPath(id uint64, filter int) string
@@ -126,10 +128,14 @@ func least(t *types.Type) int {
 		return 8
 	case types.Timestamp, types.CgroupPath:
 		return 12
-	case types.USym, types.Stats:
+	case types.USym, types.Stats, types.Closure:
 		return 16
 	case types.Dyn:
 		return 24
+	case types.Entries:
+		return types.EntriesHeader
+	case types.Channel:
+		return 32
 	case types.UStack, types.KStack:
 		return 16 + 8*max(t.Depth, 0)
 	case types.Inet:
@@ -213,6 +219,9 @@ func (d *Decoder) value(v *result.Value, t *types.Type, b []byte) {
 			kept = []byte(wide(kept, t.Len, false))
 		}
 		d.string(v, kept, n > room)
+		if t.Form() == types.GoSliceForm {
+			goBytes(v, t, kept, n)
+		}
 	case types.Wide:
 		s := wide(b, t.Len, true)
 		d.string(v, []byte(s), !endsWide(b, t.Len))
@@ -339,8 +348,10 @@ func endsWide(b []byte, unit int) bool {
 // list decodes the elements that were captured, and marks that there are more.
 func (d *Decoder) list(v *result.Value, t *types.Type, b []byte) {
 	n, most := uint(b, 8), uint64(max(t.Len, 0))
-	v.Kind, v.Cut, v.Num = result.Array, n > most, n
 	d.elements(v, t, int(min(n, most)), b[8:])
+	if v.Kind != result.Unavailable {
+		v.Kind, v.Cut, v.Num = result.Array, n > most, n
+	}
 }
 
 func (d *Decoder) fields(v *result.Value, t *types.Type, b []byte) {

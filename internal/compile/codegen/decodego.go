@@ -1,9 +1,7 @@
 package codegen
 
 import (
-	"encoding/binary"
-	"fmt"
-	"strconv"
+	"net/netip"
 	"time"
 
 	"trocar/internal/binary/types"
@@ -12,25 +10,67 @@ import (
 
 // goValue decodes the values that Go's own types have; false for others.
 func (d *Decoder) goValue(v *result.Value, t *types.Type, b []byte) bool {
-	switch {
-	case t.Kind == types.Iface:
+	switch t.Kind {
+	case types.Iface:
 		d.iface(v, t, b)
-	case t.Kind == types.Entries:
-		v.Kind, v.Text = result.String, "nil"
-		if uint(b, 8) != 0 {
-			v.Text = fmt.Sprintf("%s(len %d)", t.Name, uint(b[8:], 8))
-		}
-	case t.Lang() != types.Go:
+		return true
+	case types.Entries:
+		d.entries(v, t, b)
+		return true
+	case types.Channel:
+		d.channel(v, b)
+		return true
+	case types.Closure:
+		d.closure(v, int(uint(b[8:], 4))-1, uint(b, 8))
+		return true
+	case types.Pointed:
+		d.pointed(v, t, b)
+		return true
+	}
+	if t.Lang() != types.Go {
 		return false
+	}
+	switch {
+	case t.Kind == types.Pointer && t.Size == 8 && uint(b, 8) == 0 && t.Form() != types.GoUnsafePointer:
+		null(v)
 	case t.Kind == types.Int && t.Name == "time.Duration" && t.Size == 8:
 		n := uint(b, 8)
 		v.Kind, v.Num, v.Signed, v.Type, v.Text = result.Enum, n, true, t.Name, time.Duration(n).String()
+	case t.Kind == types.Int && t.Name == "syscall.Errno" && t.Size == 8:
+		n := uint(b, 8)
+		v.Kind, v.Num, v.Type, v.Text = result.Enum, n, t.Name, result.Strerror(int64(n))
 	case t.Kind == types.Struct && t.Name == "time.Time" && len(b) >= 16:
-		v.Kind, v.Text = result.String, goTime(binary.LittleEndian.Uint64(b), int64(binary.LittleEndian.Uint64(b[8:])))
+		v.Kind, v.Type, v.Text = result.String, t.Name, goTime(uint(b, 8), int64(uint(b[8:], 8)))
+	case t.Form() == types.ComplexForm && len(t.Fields) == 2:
+		var re, im result.Value
+		d.value(&re, t.Fields[0].Type, b)
+		d.value(&im, t.Fields[1].Type, b[min(t.Fields[1].Offset, len(b)):])
+		if re.Kind != result.Float || im.Kind != result.Float {
+			return false
+		}
+		text, sign := im.String(), "+"
+		if text[0] == '-' {
+			sign = ""
+		}
+		v.Kind, v.Type, v.Text = result.String, t.Name, "("+re.String()+sign+text+"i)"
 	default:
 		return false
 	}
 	return true
+}
+
+// null is Go's nil.
+func null(v *result.Value) { v.Kind, v.Text = result.None, "nil" }
+
+// goBytes is a slice of n bytes, of which some were kept.
+func goBytes(v *result.Value, t *types.Type, kept []byte, n uint64) {
+	v.Kind, v.Type, v.Num, v.Cut, v.Text = result.Buffer, t.Name, n, n > uint64(len(kept)), text(kept)
+	if t.Name != "net.IP" || v.Cut {
+		return
+	}
+	if a, ok := netip.AddrFromSlice(kept); ok {
+		v.Kind, v.Text = result.Address, a.Unmap().String()
+	}
 }
 
 // goTime is a time.Time, in UTC (package time: wall has the nanoseconds in 30 bits; with the highest bit set also the
@@ -45,33 +85,70 @@ func goTime(wall uint64, ext int64) string {
 	return time.Unix(sec, int64(wall&nsecs)).UTC().Format(time.RFC3339Nano)
 }
 
-// iface shows an interface by its dynamic type, with the string that its value is or begins with.
-func (d *Decoder) iface(v *result.Value, t *types.Type, b []byte) {
-	v.Kind, v.Text = result.String, "nil"
-	point := int(uint(b[8:], 4)) - 1
+// entries decodes a map.
+func (d *Decoder) entries(v *result.Value, t *types.Type, b []byte) {
+	if uint(b, 8) == 0 {
+		null(v)
+		return
+	}
+	n, kept := uint(b[8:], 8), min(uint(b[16:], 8), uint64(max(t.Len, 0)))
+	v.Kind, v.Type, v.Num, v.Cut = result.Mapping, t.Name, n, n > kept
+	if t.Elem == nil || len(t.Elem.Fields) != 2 {
+		return
+	}
+	b = b[types.EntriesHeader:]
+	for range kept {
+		if t.Elem.Size < 0 || len(b) < t.Elem.Size || d.made >= maxValues {
+			unavailable(v, "its type and its size do not agree")
+			return
+		}
+		at := len(v.Elems)
+		v.Elems = append(v.Elems, result.Value{}, result.Value{})
+		d.member(&v.Elems[at], t.Elem.Fields[0], b[:t.Elem.Size])
+		d.member(&v.Elems[at+1], t.Elem.Fields[1], b[:t.Elem.Size])
+		b = b[t.Elem.Size:]
+	}
+}
+
+// member decodes a field that may not fit.
+func (d *Decoder) member(v *result.Value, f types.Field, b []byte) {
+	if f.Type == nil || f.Offset < 0 || f.Offset > len(b) {
+		unavailable(v, "its type and its size do not agree")
+		return
+	}
+	d.value(v, f.Type, b[f.Offset:])
+}
+
+func (d *Decoder) channel(v *result.Value, b []byte) {
+	if uint(b, 8) == 0 {
+		null(v)
+		return
+	}
+	closed := result.Value{Kind: result.Bool}
+	if uint(b[24:], 8) != 0 {
+		closed.Num = 1
+	}
+	v.Kind, v.Names = result.Struct, []string{"len", "cap", "closed"}
+	v.Elems = []result.Value{{Kind: result.Uint, Size: 8, Num: uint(b[8:], 8)}, {Kind: result.Uint, Size: 8, Num: uint(b[16:], 8)}, closed}
+}
+
+func (d *Decoder) closure(v *result.Value, point int, delta uint64) {
 	if point < 0 {
+		null(v)
 		return
 	}
-	data := uint(b[16:], 8)
-	name, ok := d.Resolver.GoType(point, uint(b, 8))
-	if !ok {
-		name = "a type that is not known"
-	}
-	n := uint(b[24:], 8)
-	if n == 0 {
-		v.Text = fmt.Sprintf("%s(%#x)", name, data)
+	v.Kind, v.Text = result.Symbol, d.Resolver.GoFunc(point, delta)
+}
+
+func (d *Decoder) pointed(v *result.Value, t *types.Type, b []byte) {
+	if len(b) < 8 || t.Elem == nil {
+		unavailable(v, "its type and its size do not agree")
 		return
 	}
-	n--
-	room := uint64(len(b) - 32)
-	s := strconv.Quote(string(b[32 : 32+min(n, room)]))
-	if n > room {
-		s += d.Trailer
+	if v.Num = uint(b, 8); v.Num == 0 {
+		null(v)
+		return
 	}
-	switch name {
-	case "string", "*errors.errorString", "*fmt.wrapError", "*fmt.wrapErrors", "runtime.plainError", "runtime.errorString":
-		v.Text = name + "(" + s + ")"
-	default:
-		v.Text = name + "{" + s + ", …}" // only its first field
-	}
+	v.Kind, v.Elems = result.Pointer, make([]result.Value, 1)
+	d.value(&v.Elems[0], t.Elem, b[8:])
 }

@@ -35,31 +35,109 @@ func TestGoTime(t *testing.T) {
 	}
 }
 
-func TestGoInterface(t *testing.T) {
-	face := types.IfaceOf(&types.Type{Name: "error"}, 8)
-	d := codegen.Decoder{Resolver: resolver{}, Trailer: ".."}
-	value := func(delta, point, data, n uint64, text string) []byte {
-		var b []byte
-		for _, w := range []uint64{delta, point, data, n} {
-			b = binary.LittleEndian.AppendUint64(b, w)
-		}
-		return append(b, text...)
+// goTypes are the types that a program of the tests has, by the address of their description.
+var goTypes = func() map[uint64]*types.Type {
+	lang := func(form types.Form) *types.Source { return &types.Source{Lang: types.Go, Form: form} }
+	str := &types.Type{Kind: types.Struct, Name: "string", Size: 16, Source: lang(types.GoStringForm)}
+	num := &types.Type{Kind: types.Int, Name: "int", Size: 8, Signed: true, Source: lang(types.NoForm)}
+	face := &types.Type{Kind: types.Struct, Name: "error", Size: 16, Source: lang(types.GoIfaceForm)}
+	failure := &types.Type{Kind: types.Struct, Name: "pkg.Failure", Size: 40, Source: lang(types.NoForm), Fields: []types.Field{
+		{Name: "Code", Type: num}, {Name: "Text", Type: str, Offset: 8}, {Name: "Cause", Type: face, Offset: 24},
+	}}
+	pointer := func(name string, elem *types.Type) *types.Type {
+		return &types.Type{Kind: types.Pointer, Name: name, Size: 8, Elem: elem, Source: lang(types.NoForm)}
 	}
+	return map[uint64]*types.Type{
+		1: num, 2: str, 3: pointer("*pkg.Failure", failure),
+		4: pointer("*errors.errorString", &types.Type{Kind: types.Struct, Name: "errors.errorString", Size: 16, Source: lang(types.NoForm), Fields: []types.Field{{Name: "s", Type: str}}}),
+		5: {Kind: types.Pointer, Name: "map[string]int", Size: 8, Elem: types.TVoid, Source: lang(types.GoMapForm)},
+		6: {Kind: types.Pointer, Name: "func()", Size: 8, Elem: types.TVoid, Source: lang(types.GoFuncForm)},
+	}
+}()
+
+// words puts numbers and texts, which are padded to n bytes, one behind the other.
+func words(parts ...any) (b []byte) {
+	for _, p := range parts {
+		switch p := p.(type) {
+		case int:
+			b = binary.LittleEndian.AppendUint64(b, uint64(p))
+		case string:
+			b = append(b, p...)
+			b = append(b, make([]byte, -len(b)&7)...)
+		}
+	}
+	return b
+}
+
+func TestGoInterface(t *testing.T) {
+	nodes := types.IfaceNodes{Len: 2, Raw: 40, FirstText: 8, Texts: 1}
+	face := types.IfaceOf(&types.Type{Name: "error"}, nodes)
+	d := codegen.Decoder{Resolver: resolver{}, Trailer: ".."}
 	for _, c := range []struct {
 		b    []byte
 		want string
 	}{
-		{value(0, 0, 0, 0, "\x00\x00\x00\x00\x00\x00\x00\x00"), "nil"},
-		{value(5, 1, 0x10, 0, "\x00\x00\x00\x00\x00\x00\x00\x00"), "pkg.T5(0x10)"},
-		{value(5, 1, 0x10, 4, "abc\x00\x00\x00\x00\x00"), `pkg.T5{"abc", …}`},
-		{value(5, 1, 0x10, 10, "abcdefgh"), `pkg.T5{"abcdefgh".., …}`},
-		{value(5, 2, 0x10, 1, "\x00\x00\x00\x00\x00\x00\x00\x00"), `a type that is not known{"", …}`},
-		{value(5, 1, 0x10, 1<<63, "abcdefgh"), `pkg.T5{"abcdefgh".., …}`},
+		{nil, "nil"},
+		{words(1, 1, 0x10, 0, 8, -5), "int(-5)"},
+		{words(1, 2, 0x10, 0, 16, 0x99, 3, 0, 0, 0, 1, 3, "a\x00c"), `string("a\x00c")`},
+		{words(1, 2, 0x10, 0, 16, 0x99, 9, 0, 0, 0, 1, 9, "abcdefgh"), `string("abcdefgh"..)`},
+		{words(1, 2, 0x10, 0, 16, 0x99, 3), `string(<not read>)`},
+		{words(1, 4, 0, 0), "*errors.errorString(nil)"},
+		{words(1, 4, 0x10, 0, 16, 0x99, 3, 0, 0, 0, 1, 3, "bad"), `*errors.errorString("bad")`},
+		{words(1, 3, 0x10, 0, 40, 7, 0x99, 3, 0x55, 0x66, 9, 3, "bad", 4, 0x20, 25, 16, 0x88, 2, 0, 0, 0, 1, 2, "no"),
+			`*pkg.Failure{ .Code = 7, .Text = bad, .Cause = *errors.errorString("no") }`},
+		{words(1, 3, 0x10, 0, 40, 7, 0x99, 3, 0x55, 0x66, 9, 3, "bad"), `*pkg.Failure{ .Code = 7, .Text = bad, .Cause = <not read> }`},
+		{words(1, 3, 0x10, 0, 40, 7, 0x99, 0, 0, 0), `*pkg.Failure{ .Code = 7, .Text = , .Cause = nil }`},
+		{words(1, 3, 0x10, 0, 8, 7), `*pkg.Failure{ .Code = 7, .Text = <not read>, .Cause = <not read> }`},
+		{words(1, 5, 0x10, 0, 8, 3), "map[string]int{ … of 3 }"},
+		{words(1, 5, 0), "map[string]int(nil)"},
+		{words(1, 6, 0x10, 0, 8, 42), "func()(pkg.f42)"},
+		{words(2, 1, 0x10), "a type that is not known(0x10)"},
+		{words(1, 99, 0x10), "a type that is not known(0x10)"},
+		{words(1, 2, 0x10, 0, -1, 0x99, -1, 0, 0, 0, 1, -1, "abcdefgh"), `string("abcdefgh"..)`},
 	} {
 		var v result.Value
-		d.Value(&v, face, c.b)
-		if v.Text != c.want {
-			t.Errorf("%s, want %s", v.Text, c.want)
+		b := make([]byte, face.Size)
+		copy(b, c.b)
+		d.Value(&v, face, b)
+		if v.String() != c.want {
+			t.Errorf("%s, want %s", v.String(), c.want)
+		}
+	}
+}
+
+func TestGoCaptured(t *testing.T) {
+	num := goTypes[1]
+	entries := types.EntriesOf(&types.Type{Name: "map[string]int"}, types.TextOf(8, 1), num, 2)
+	pointed := types.PointedOf(&types.Type{Name: "*int"}, num)
+	d := codegen.Decoder{Resolver: resolver{}, Trailer: ".."}
+	for _, c := range []struct {
+		t    *types.Type
+		b    []byte
+		want string
+	}{
+		{entries, nil, "nil"},
+		{entries, words(1, 0), "{}"},
+		{entries, words(1, 2, 2, 1, "a", -1, 0, 0, 5), "{ [a] = -1, [] = 5 }"},
+		{entries, words(1, 3, 2, 1, "a", -1, 1, "b", 5), "{ [a] = -1, [b] = 5, … of 3 }"},
+		{entries, words(1, 3, 0), "{ … of 3 }"},
+		{entries, words(1, 900, 900, 1, "a", 1, 1, "b", 2), "{ [a] = 1, [b] = 2, … of 900 }"},
+		{pointed, words(0, 7), "nil"},
+		{pointed, words(16, 7), "0x10(7)"},
+		{types.ChannelOf(&types.Type{Name: "chan int"}), words(1, 2, 3, 1), "{ .len = 2, .cap = 3, .closed = true }"},
+		{types.ChannelOf(&types.Type{Name: "chan int"}), words(0), "nil"},
+		{types.TClosure, words(5, 1), "pkg.f5"},
+		{types.TClosure, words(5, 0), "nil"},
+		{types.BytesOf(&types.Type{Name: "[]uint8"}, 8), words(3, "a\x00\xff"), `a\x00\xff`},
+		{types.BytesOf(&types.Type{Name: "[]uint8"}, 8), words(9, "abcdefgh"), `abcdefgh..`},
+		{types.BytesOf(&types.Type{Name: "net.IP"}, 16), words(4, "\x7f\x00\x00\x01"), `127.0.0.1`},
+	} {
+		var v result.Value
+		b := make([]byte, c.t.Size)
+		copy(b, c.b)
+		d.Value(&v, c.t, b)
+		if v.String() != c.want {
+			t.Errorf("%s, want %s", v.String(), c.want)
 		}
 	}
 }

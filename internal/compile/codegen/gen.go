@@ -74,6 +74,7 @@ func (g *gen) body() {
 	g.buf = b.Reg()
 	g.exit = b.Label()
 	g.shared, g.framed = needs(g.act, g.c.opts.Features.Has(Loop))
+	g.framed = g.framed || g.class == Uprobe && g.c.opts.Features.Has(Loop) && showsGo(g.act)
 	if g.framed {
 		g.ctxSlot, g.bufSlot = b.Slot(8), b.Slot(8)
 		g.leaveSlot, g.retSlot = b.Slot(8), b.Slot(8)

@@ -174,6 +174,31 @@ func (g *gen) callback(params, frame int, body func(b *ir.Builder)) *ir.Builder 
 	return f
 }
 
+// repeat runs a step up to n times, until it goes to stop; next ends a step. All that steps share is in memory. Without
+// bpf_loop it is at most inline times, since the verifier follows each.
+func (g *gen) repeat(n, inline int, step func(next, stop ir.Label)) {
+	b := g.b
+	if g.c.opts.Features.Has(Loop) && g.framed {
+		f := g.callback(2, 1, func(f *ir.Builder) {
+			next, stop := f.Label(), f.Label()
+			step(next, stop)
+			f.Jump(next)
+			f.Bind(stop)
+			f.Exit(1)
+			f.Bind(next)
+		})
+		b.Do(asm.FnLoop, ir.I(int64(n)), ir.F(f), ir.A(g.frame, 0), ir.I(0))
+		return
+	}
+	i, top, next, stop := b.Imm(0), b.Label(), b.Label(), b.Label()
+	b.Bind(top)
+	step(next, stop)
+	b.Bind(next)
+	b.ApplyImm(ir.Add, i, 1)
+	b.IfImm(ir.LT, i, int64(inline), top)
+	b.Bind(stop)
+}
+
 // left leaves the enclosing function if a loop's body returned.
 func (g *gen) left(body *check.Block) {
 	if !leaves(body) {

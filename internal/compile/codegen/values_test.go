@@ -39,9 +39,11 @@ func (resolver) UserSymbol(tgid uint32, addr uint64, point int) string {
 }
 func (resolver) KernelSymbol(addr uint64) string { return fmt.Sprintf("kernel symbol %d", addr) }
 func (resolver) Username(uid uint64) string      { return fmt.Sprintf("user %d", uid) }
-func (resolver) GoType(point int, delta uint64) (string, bool) {
-	return fmt.Sprintf("pkg.T%d", delta), point == 0
+func (resolver) GoType(point int, delta uint64) (*types.Type, bool) {
+	t := goTypes[delta]
+	return t, point == 0 && t != nil
 }
+func (resolver) GoFunc(point int, delta uint64) string { return fmt.Sprintf("pkg.f%d", delta) }
 
 func (resolver) RustType(point int, delta uint64) (string, bool) {
 	return fmt.Sprintf("krate::T%d", delta), point == 0

@@ -1,6 +1,9 @@
 package codegen
 
-import "trocar/internal/compile/check"
+import (
+	"trocar/internal/binary/types"
+	"trocar/internal/compile/check"
+)
 
 // visitor sees the statements and expressions of a block, also in nested blocks and block expressions.
 type visitor struct {
@@ -197,4 +200,27 @@ func needs(a *check.Action, bpfLoop bool) (shared map[*check.Var]bool, callbacks
 	v.block(a.Body)
 	v.expression(a.Pred)
 	return shared, callbacks
+}
+
+// showsGo tells whether an action looks at values of Go that may have interfaces or maps in them, which are captured in loops.
+func showsGo(a *check.Action) bool {
+	found := false
+	var looks func(t *types.Type, depth int) bool
+	looks = func(t *types.Type, depth int) bool {
+		if t == nil || depth > 4 || t.Kind != types.Struct && t.Kind != types.Pointer && t.Kind != types.Array {
+			return false
+		}
+		if t.Lang() == types.Go && t.Form() != types.GoStringForm {
+			return true
+		}
+		for _, f := range t.Fields {
+			if looks(f.Type, depth+1) {
+				return true
+			}
+		}
+		return false
+	}
+	v := visitor{expr: func(e check.Expr) { found = found || looks(e.Type(), 0) }}
+	v.block(a.Body)
+	return found
 }

@@ -121,7 +121,7 @@ func (m *matcher) goResult(b *binary, fn *objfile.Func) *Scope {
 		// Debug information leaves out results without a name of functions that are inlined elsewhere.
 		return b.goResultKnown(fn.Addr)
 	}
-	_, places := types.GoPlaces(goArgTypes(f, sig.Params), goTypes(sig.Results), b.abi0(info, f))
+	_, places := types.GoPlaces(goArgTypes(f, withoutDictionary(sig.Params)), goTypes(sig.Results), b.abi0(info, f))
 	if !b.allParams(fn.Addr, sig.Params) {
 		for i := range places {
 			if places[i] != nil && places[i].Kind == types.InMemory {
@@ -183,13 +183,15 @@ func (m *matcher) goArgs(b *binary, info *debuginfo.Info, fn *debuginfo.Function
 	if err != nil || !b.allParams(fn.Entry, sig.Params) {
 		return
 	}
-	list := goArgTypes(fn, sig.Params)
+	params := withoutDictionary(sig.Params)
+	list := goArgTypes(fn, params)
 	places, _ := types.GoPlaces(list, nil, b.abi0(info, fn))
-	if n := len(places) - len(sig.Params); n > 0 {
-		at := dictionaryAt(fn.Name, len(sig.Params)) // not an argument for people
+	if n := len(places) - len(params); n > 0 {
+		at := dictionaryAt(fn.Name, len(params)) // not an argument for people
 		places = append(places[:at:at], places[at+n:]...)
 	}
-	args := p.Scope.Args
+	args := slices.DeleteFunc(p.Scope.Args, func(v Var) bool { return v.Name == dictionary })
+	p.Scope.Args = args
 	if len(args) != len(places) {
 		return
 	}
@@ -257,6 +259,17 @@ func goArgTypes(fn *debuginfo.Function, params []debuginfo.Var) []*types.Type {
 	at := dictionaryAt(fn.Name, len(list))
 	word := types.TUint64
 	return append(append(append([]*types.Type{}, list[:at]...), word), list[at:]...)
+}
+
+// dictionary is the name of the dictionary among the parameters, where the compiler doesn't optimize.
+const dictionary = ".dict"
+
+func withoutDictionary(params []debuginfo.Var) []debuginfo.Var {
+	i := slices.IndexFunc(params, func(v debuginfo.Var) bool { return v.Name == dictionary })
+	if i < 0 {
+		return params
+	}
+	return append(params[:i:i], params[i+1:]...)
 }
 
 // dictionaryAt is the position of a function's dictionary among its n parameters: behind the receiver.

@@ -226,7 +226,13 @@ func appendValue(dst []byte, v *result.Value) []byte {
 			return appendInt(dst, int64(v.Num))
 		}
 		return appendUint(dst, v.Num)
-	case result.Uint, result.Pointer:
+	case result.Pointer:
+		if len(v.Elems) > 0 {
+			dst = appendUint(append(dst, `{"address": `...), v.Num)
+			return append(appendValue(append(dst, `, "value": `...), &v.Elems[0]), '}')
+		}
+		return appendUint(dst, v.Num)
+	case result.Uint:
 		return appendUint(dst, v.Num)
 	case result.Bool:
 		return strconv.AppendBool(dst, v.Num != 0)
@@ -241,7 +247,14 @@ func appendValue(dst []byte, v *result.Value) []byte {
 			if i > 0 {
 				dst = append(dst, ',')
 			}
+			if v.Type != "" {
+				dst = strconv.AppendUint(dst, uint64(v.Text[i]), 10)
+				continue
+			}
 			dst = strconv.AppendInt(dst, int64(int8(v.Text[i])), 10)
+		}
+		if v.Cut {
+			dst = appendString(append(dst, ','), string(v.AppendMore(nil)))
 		}
 		return append(dst, ']')
 	case result.Array, result.Tuple:
@@ -252,7 +265,22 @@ func appendValue(dst []byte, v *result.Value) []byte {
 			}
 			dst = appendValue(dst, &v.Elems[i])
 		}
+		if v.Cut && v.Kind == result.Array {
+			if len(v.Elems) > 0 {
+				dst = append(dst, ',')
+			}
+			dst = appendString(dst, string(v.AppendMore(nil)))
+		}
 		return append(dst, ']')
+	case result.Mapping:
+		return appendMapping(dst, v)
+	case result.Dynamic:
+		dst = appendString(append(dst, `{"type": `...), v.Type)
+		dst = append(dst, `, "value": `...)
+		if len(v.Elems) == 0 {
+			return append(dst, "null}"...)
+		}
+		return append(appendValue(dst, &v.Elems[0]), '}')
 	case result.Struct, result.Record, result.Stats:
 		return appendFields(dst, v)
 	case result.Unavailable:
@@ -266,6 +294,30 @@ func appendValue(dst []byte, v *result.Value) []byte {
 		return appendString(dst, v.Text)
 	}
 	return appendString(dst, v.String())
+}
+
+// appendMapping writes the entries of a map of the traced program by the text of their keys.
+func appendMapping(dst []byte, v *result.Value) []byte {
+	dst = append(dst, '{')
+	for i := 0; i+1 < len(v.Elems); i += 2 {
+		if i > 0 {
+			dst = append(dst, ", "...)
+		}
+		key := v.Elems[i].Text
+		if v.Elems[i].Kind != result.String {
+			key = string(v.Elems[i].AppendCompactKey(nil))
+		}
+		dst = append(appendString(dst, key), ": "...)
+		dst = appendValue(dst, &v.Elems[i+1])
+	}
+	if v.Cut {
+		if len(v.Elems) > 1 {
+			dst = append(dst, ", "...)
+		}
+		dst = append(appendString(dst, "…"), ": "...)
+		dst = appendString(dst, string(v.AppendMore(nil)))
+	}
+	return append(dst, '}')
 }
 
 func appendFields(dst []byte, v *result.Value) []byte {
