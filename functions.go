@@ -206,7 +206,7 @@ func (fn *Function) returns(k probe.Known, p, ret *probe.Point, noReturn string)
 		return
 	}
 	var result *probe.Var
-	if fn.Typed && ret.Scope != nil && ret.Scope.Retval != nil && ret.Scope.Retval.Type.Name != "()" {
+	if fn.Typed && ret.Scope != nil && ret.Scope.Retval != nil && !ret.Scope.Nothing() && ret.Scope.Retval.Type.Name != "()" {
 		result = ret.Scope.Retval
 		fn.Result, fn.ResultExpr = paramOf(*result), "retval"
 	}

@@ -152,6 +152,17 @@ func res2() (int, error) { return 5, nil }
 //go:noinline
 func res3() (a float64, b int, c *shape, d []string) { return 1.5, 2, &shape{Name: "r"}, []string{"q"} }
 
+// The last is on the stack although it is the only one that a register alone would hold.
+//
+//go:noinline
+func crowded(a, b, c []int16, last *point) int32 { return last.X }
+
+//go:noinline
+func nothing(n int) {}
+
+//go:noinline
+func hollow(a []struct{}, b any, c [2]struct{}) {}
+
 //go:noinline
 func unsafes(p unsafe.Pointer, u uintptr) {}
 
@@ -223,5 +234,8 @@ func main() {
 	res1()
 	res2()
 	res3()
+	crowded([]int16{1}, []int16{2, 3}, nil, pt)
+	nothing(7)
+	hollow(make([]struct{}, 2), &struct{}{}, [2]struct{}{})
 	unsafes(unsafe.Pointer(&n), 99)
 }

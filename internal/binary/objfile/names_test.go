@@ -56,6 +56,16 @@ func TestQuery(t *testing.T) {
 		{"std::terminate", "cpp", "_ZSt9terminatev", true},
 		{"std::*", "cpp", "_ZSt9terminatev", true},
 
+		// Go: instances of generic functions.
+		{"main.(*pair).set", "", "main.(*pair[go.shape.string,go.shape.[]int]).set", true},
+		{"main.(*pair[...]).set", "", "main.(*pair[go.shape.string,go.shape.[]int]).set", true},
+		{"main.(*pair).set", "", "main.(*pair[string,[]int]).set", false}, // only calls the other
+		{"main.(*pair).set", "", "main.(*pair[go.shape.int]).set.func1", false},
+		{"main.(*pair).set", "", "main.(*pairs[go.shape.int]).set", false},
+		{"main.gen", "cpp", "main.gen[go.shape.struct { X [4]int32 }]", true},
+		{"main.gen[...].func1", "cpp", "main.gen[go.shape.int].func1", true},
+		{"main.gen", "cpp", "type:.eq.main.gen[go.shape.int]", false},
+
 		// Rust, both manglings.
 		{"depot_app::depot::greet", "", "_ZN9depot_app5depot5greet17h0123456789abcdefE", true},
 		{"depot_app::Shelf<T>::put", "", "_ZN9depot_app14Shelf$LT$T$GT$3put17h0123456789abcdefE", true},

@@ -9,6 +9,7 @@ import (
 //   - the name as in the file ("_ZN1A1bEi"), also with its version ("tally@TALLY_1", "tally@@TALLY_2");
 //   - the name as in the source without parameters ("A::b", "depot_app::Shelf<T>::put"), with or without the arguments of
 //     templates and generics ("max" fits "max<int>"), return types never counting;
+//   - the name of a generic function of Go without its type arguments, or with "[...]": all its instances;
 //   - the name with its parameters ("A::b(int)"), which picks one overload.
 //
 // Blanks that do not separate words are of no matter ("A<B<int> >").
@@ -59,7 +60,27 @@ func (q *Query) Match(s *Symbol) bool {
 	if q.versions && s.Version != "" && q.raw.match(s.FullName()) {
 		return true
 	}
+	if q.demangle && strings.Contains(name, goShape) {
+		return q.matchGeneric(name)
+	}
 	return q.demangle && IsMangled(name) && q.matchReadable(name)
+}
+
+// goShape begins the type arguments in the names of Go's generic functions that have the code: main.max[go.shape.int]. Those
+// with the types themselves only call them.
+const goShape = "[go.shape."
+
+// matchGeneric tells whether a pattern is the name of a generic function of Go, with "[...]" for its type arguments, as
+// Go's own stacks have it, or without.
+func (q *Query) matchGeneric(name string) bool {
+	if strings.HasPrefix(name, "type:") || strings.Contains(strings.ReplaceAll(q.Pattern, "(*", ""), "*") {
+		return false // a method's (*T) is no wildcard
+	}
+	i, j := strings.Index(name, goShape), strings.LastIndexByte(name, ']')
+	if j < i {
+		return false
+	}
+	return q.Pattern == name[:i]+name[j+1:] || q.Pattern == name[:i]+"[...]"+name[j+1:]
 }
 
 func (q *Query) matchReadable(name string) bool {

@@ -84,7 +84,7 @@ func (c Capture) of(t *Type, depth int) *Type {
 		return StringOf(c.Strlen) // sent with its true length
 	}
 	if v, ok := t.List(); ok {
-		if t.Lang() == Go && v.Elem.Kind == Int && v.Elem.Size == 1 {
+		if t.Lang() == Go && v.Elem.Kind == Int && v.Elem.Name == "uint8" {
 			return BytesOf(t, c.text(depth))
 		}
 		n := innerElems >> max(0, depth-2)
@@ -93,7 +93,15 @@ func (c Capture) of(t *Type, depth int) *Type {
 		}
 		c.many = t.Lang() == Go
 		elem := c.of(v.Elem, depth+1)
-		for n > 1 && n*elem.Size > maxCapture/4 {
+		room := maxCapture / 4
+		if c.many {
+			room = maxCapture / 2
+		}
+		// Rather two elements in less depth than one in full.
+		for d := depth + 2; c.many && d <= maxCaptured && 2*elem.Size > room; d++ {
+			elem = c.of(v.Elem, d)
+		}
+		for n > 1 && n*elem.Size > room {
 			n /= 2
 		}
 		return ListOf(elem, n)

@@ -151,15 +151,19 @@ func (c Capture) nodes(depth int) IfaceNodes {
 	case depth <= 1 && !c.many:
 		return IfaceNodes{Len: 5, Raw: 112, FirstText: 80, MoreText: 40, Texts: 3, Long: innerStrlen}
 	case depth <= 2:
-		return IfaceNodes{Len: 2, Raw: 64, FirstText: 80, MoreText: 32, Texts: 2}
+		return IfaceNodes{Len: 3, Raw: 80, FirstText: 80, MoreText: 32, Texts: 3}
 	}
-	return IfaceNodes{Len: 1, Raw: 48, FirstText: 48, Texts: 1}
+	return IfaceNodes{Len: 2, Raw: 64, FirstText: 48, MoreText: 24, Texts: 3}
 }
 
 // deep is the captured form of what lies too deep for more: of text a little, of Go's slices the length.
 func (c Capture) deep(t *Type, depth int) *Type {
 	if t.Lang() != Go || depth > 2*maxCaptured {
 		return t
+	}
+	c.hops = maxHops
+	if to, ok := c.ofGo(t, depth); ok {
+		return to
 	}
 	if _, ok := t.Text(); ok {
 		return TextOf(c.text(maxCaptured), 1)

@@ -69,7 +69,7 @@ func (t *Type) List() (View, bool) {
 		if t.Form() == GoSliceForm && t.Source.Item != nil {
 			v, ok := t.view("array", "len", 0)
 			v.Elem, v.Unit = t.Source.Item.Complete(), 0
-			return v, ok && v.Elem.Size > 0
+			return v, ok && !v.Elem.Incomplete // of no size: an empty struct
 		}
 	case Rust:
 		return t.rustList()

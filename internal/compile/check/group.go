@@ -40,7 +40,7 @@ func (c *checker) usesOf(act *action) uses {
 			return
 		case n.op == opArgs:
 			u.allArgs = true
-		case n.op == opRetval:
+		case n.op == opRetval, is(n, "retval"): // the latter at a first point that has no typed one
 			u.retval = true
 		case is(n, "argN"):
 			if i, ok := argNumber(n.str); ok {

@@ -275,6 +275,9 @@ func (g *gen) captureList(dst, src memory, v types.View, to *types.Type, span di
 	g.zero(dst, to.Size)
 	p, n := g.viewOf(v, src, span)
 	g.store(dst, 8, n)
+	if to.Len*to.Elem.Size == 0 {
+		return
+	}
 	if v.Elem == to.Elem && !v.Ring {
 		bytes := b.Copy(n)
 		fits := b.Label()

@@ -59,7 +59,7 @@ func (y *dynamic) node(v *result.Value, index int) {
 		y.d.closure(in, y.point, uint(raw, 8))
 	case t.Kind == types.Pointer && data == 0:
 		null(in)
-	case t.Kind == types.Pointer && t.Form() == types.NoForm && t.Elem.Kind != types.Void && kept > 0:
+	case t.Kind == types.Pointer && t.Form() == types.NoForm && t.Elem.Kind != types.Void && (kept > 0 || t.Elem.Size == 0):
 		c.value(in, t.Elem, 0, raw)
 		if s := t.Elem; t.Name == "*errors.errorString" && len(s.Fields) == 1 {
 			*in = in.Elems[0] // its text alone

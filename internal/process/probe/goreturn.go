@@ -119,9 +119,14 @@ func (m *matcher) goResult(b *binary, fn *objfile.Func) *Scope {
 	}
 	if len(sig.Results) == 0 {
 		// Debug information leaves out results without a name of functions that are inlined elsewhere.
-		return b.goResultKnown(fn.Addr)
+		if s := b.goResultKnown(fn.Addr); s != nil || f.Inlined {
+			return s
+		}
+		// No register has anything to do with it.
+		return &Scope{Retval: goResults(nil, nil, nil)}
 	}
-	_, places := types.GoPlaces(goArgTypes(f, withoutDictionary(sig.Params)), goTypes(sig.Results), b.abi0(info, f))
+	args := goArgTypes(f, withoutDictionary(sig.Params))
+	_, places := types.GoPlaces(args, goTypes(sig.Results), b.abi0(info, f, args))
 	if !b.allParams(fn.Addr, sig.Params) {
 		for i := range places {
 			if places[i] != nil && places[i].Kind == types.InMemory {
@@ -151,7 +156,7 @@ func (m *matcher) goResult(b *binary, fn *objfile.Func) *Scope {
 
 // goResults puts several results together.
 func goResults(names []string, results []*types.Type, places []*types.Place) *Var {
-	t := &types.Type{Kind: types.Struct, Name: "results", Align: 8, Source: &types.Source{Lang: types.Go}}
+	t := &types.Type{Kind: types.Struct, Name: noResult, Align: 8, Source: &types.Source{Lang: types.Go}}
 	place := types.Place{Kind: types.InPieces}
 	pad := func(to int) {
 		if to > t.Size {
@@ -185,7 +190,7 @@ func (m *matcher) goArgs(b *binary, info *debuginfo.Info, fn *debuginfo.Function
 	}
 	params := withoutDictionary(sig.Params)
 	list := goArgTypes(fn, params)
-	places, _ := types.GoPlaces(list, nil, b.abi0(info, fn))
+	places, _ := types.GoPlaces(list, nil, b.abi0(info, fn, list))
 	if n := len(places) - len(params); n > 0 {
 		at := dictionaryAt(fn.Name, len(params)) // not an argument for people
 		places = append(places[:at:at], places[at+n:]...)
@@ -311,9 +316,8 @@ func isGoMethod(name string) bool {
 }
 
 // abi0 tells whether a function takes its arguments on the stack, as assembly does: debug info then says so of a parameter
-// that a register could hold.
-// The code tells, too: it has to load g itself.
-func (b *binary) abi0(info *debuginfo.Info, fn *debuginfo.Function) bool {
+// that would have a register. The code tells, too: it has to load g itself.
+func (b *binary) abi0(info *debuginfo.Info, fn *debuginfo.Function, args []*types.Type) bool {
 	if strings.HasSuffix(fn.Name, ".abi0") || loadsG(b.obj, fn.Entry) {
 		return true
 	}
@@ -321,16 +325,23 @@ func (b *binary) abi0(info *debuginfo.Info, fn *debuginfo.Function) bool {
 	if err != nil {
 		return false
 	}
-	for i := range vars {
+	vars = slices.DeleteFunc(vars, func(v debuginfo.Var) bool { return v.Result })
+	places, _ := types.GoPlaces(args, nil, false)
+	if n := len(args) - len(vars); n > 0 { // the dictionary is none of debug info's
+		at := dictionaryAt(fn.Name, len(vars))
+		places = append(places[:at:at], places[at+n:]...)
+	}
+	for i := range min(len(vars), len(places)) {
 		v := &vars[i]
-		if v.Result {
+		if p := places[i]; p == nil || p.Kind != types.InRegister {
 			continue
 		}
-		t := v.Type.Complete()
-		if t == nil || t.Size == 0 || !t.IsScalar() {
-			continue
+		switch v.Place.Kind {
+		case types.InMemory:
+			return true
+		case types.InRegister:
+			return false
 		}
-		return v.Place.Kind == types.InMemory // the first scalar always gets a register
 	}
 	return false
 }

@@ -96,6 +96,14 @@ type Scope struct {
 	ArgsType *types.Type
 }
 
+// Nothing tells whether it is known that the function has no result.
+func (s *Scope) Nothing() bool {
+	return s.Retval != nil && s.Retval.Type.Kind == types.Struct && s.Retval.Type.Size == 0 && s.Retval.Type.Name == noResult
+}
+
+// noResult names the type of what a function returns that returns nothing.
+const noResult = "results"
+
 // Var is a variable and its place.
 type Var struct {
 	Name  string
