@@ -77,7 +77,7 @@ func (c Capture) of(t *Type, depth int) *Type {
 		}
 		switch {
 		case depth > 0:
-			return TextOf(c.text(depth), 1)
+			return TextOf(c.text(t, depth), 1)
 		case c.Kept:
 			return TextOf(c.Strlen, 1)
 		}
@@ -85,9 +85,12 @@ func (c Capture) of(t *Type, depth int) *Type {
 	}
 	if v, ok := t.List(); ok {
 		if t.Lang() == Go && v.Elem.Kind == Int && v.Elem.Name == "uint8" {
-			return BytesOf(t, c.text(depth))
+			return BytesOf(t, c.text(t, depth))
 		}
-		n := innerElems >> max(0, depth-2)
+		n := innerElems
+		if t.Lang() == Go {
+			n >>= max(0, depth-2)
+		}
 		if c.many {
 			n /= 2
 		}
@@ -136,9 +139,12 @@ func (c Capture) of(t *Type, depth int) *Type {
 	return t
 }
 
-// text is how much of a text inside another value is captured.
-func (c Capture) text(depth int) int {
-	if c.many {
+// text is how much of a text inside another value is captured: of Go, where more is followed, less the deeper it lies.
+func (c Capture) text(t *Type, depth int) int {
+	switch {
+	case c.Inner > 0 || t.Lang() != Go:
+		return c.inner()
+	case c.many:
 		return innerStrlen >> max(1, depth-1)
 	}
 	return innerStrlen >> max(0, depth-2)

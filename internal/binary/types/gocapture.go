@@ -100,7 +100,7 @@ func (c Capture) ofGo(t *Type, depth int) (*Type, bool) {
 	case GoUnsafePointer:
 		return nil, false
 	}
-	if t.Kind != Pointer || t.Lang() != Go || t.Elem == nil || t.isShape() || c.hops >= maxHops || depth > 2 {
+	if t.Kind != Pointer || t.Lang() != Go || t.Elem == nil || t.isShape() || c.hops >= maxHops || depth > 2 || depth >= c.levels() {
 		return nil, false
 	}
 	elem := t.Elem.Complete()
@@ -149,7 +149,7 @@ func (c Capture) ofMap(t *Type, depth int) *Type {
 func (c Capture) nodes(depth int) IfaceNodes {
 	switch {
 	case depth <= 1 && !c.many:
-		return IfaceNodes{Len: 5, Raw: 112, FirstText: 80, MoreText: 40, Texts: 3, Long: innerStrlen}
+		return IfaceNodes{Len: 5, Raw: 112, FirstText: 80, MoreText: 40, Texts: 3, Long: c.inner()}
 	case depth <= 2:
 		return IfaceNodes{Len: 3, Raw: 80, FirstText: 80, MoreText: 32, Texts: 3}
 	}
@@ -166,7 +166,7 @@ func (c Capture) deep(t *Type, depth int) *Type {
 		return to
 	}
 	if _, ok := t.Text(); ok {
-		return TextOf(c.text(maxCaptured), 1)
+		return TextOf(c.text(t, maxCaptured), 1)
 	}
 	if v, ok := t.List(); ok {
 		return ListOf(v.Elem, 0)
