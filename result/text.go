@@ -204,11 +204,17 @@ func (v *Value) FieldNames() []string {
 
 func (v *Value) appendFields(dst []byte, names []string, sep string) []byte {
 	if len(v.Elems) == 0 {
+		if v.Cut {
+			return append(dst, "{…}"...)
+		}
 		return append(dst, "{}"...)
 	}
 	open, assign, end := "{ .", " = ", " }"
 	if sep == "," {
 		open, assign, end = "{.", "=", "}"
+	}
+	if v.Cut {
+		end = sep + "…" + end
 	}
 	for i := range v.Elems {
 		if i == 0 {

@@ -73,8 +73,8 @@ const goShape = "[go.shape."
 // matchGeneric tells whether a pattern is the name of a generic function of Go, with "[...]" for its type arguments, as
 // Go's own stacks have it, or without.
 func (q *Query) matchGeneric(name string) bool {
-	if strings.HasPrefix(name, "type:") || strings.Contains(strings.ReplaceAll(q.Pattern, "(*", ""), "*") {
-		return false // a method's (*T) is no wildcard
+	if strings.HasPrefix(name, "type:") || q.raw.wild() {
+		return false
 	}
 	i, j := strings.Index(name, goShape), strings.LastIndexByte(name, ']')
 	if j < i {
@@ -290,7 +290,19 @@ func newGlob(pattern string) glob {
 	if !strings.Contains(pattern, "*") {
 		return glob{text: pattern}
 	}
-	return glob{pattern, strings.Split(pattern, "*")}
+	var parts []string
+	from := 0
+	for i := range len(pattern) {
+		if pattern[i] != '*' || i > 0 && pattern[i-1] == '(' && i+1 < len(pattern) && wordByte(pattern[i+1]) {
+			continue // the receiver of a Go method, (*T), is none
+		}
+		parts = append(parts, pattern[from:i])
+		from = i + 1
+	}
+	if parts == nil {
+		return glob{text: pattern}
+	}
+	return glob{pattern, append(parts, pattern[from:])}
 }
 
 func (g *glob) wild() bool { return g.parts != nil }

@@ -23,6 +23,7 @@ type Capture struct {
 
 	hops int  // Go's pointers that were followed
 	many bool // it is an element of something of Go's: there are others like it
+	less int  // of Go's values less is captured, by this power of two
 }
 
 // Of is the type in which values of t are captured; t itself, and false, if they are as they lie in memory.
@@ -89,10 +90,10 @@ func (c Capture) of(t *Type, depth int) *Type {
 		}
 		n := innerElems
 		if t.Lang() == Go {
-			n >>= max(0, depth-2)
+			n >>= max(0, depth-2) + c.less
 		}
 		if c.many {
-			n /= 2
+			n = max(1, n/2)
 		}
 		c.many = t.Lang() == Go
 		elem := c.of(v.Elem, depth+1)
@@ -145,9 +146,9 @@ func (c Capture) text(t *Type, depth int) int {
 	case c.Inner > 0 || t.Lang() != Go:
 		return c.inner()
 	case c.many:
-		return innerStrlen >> max(1, depth-1)
+		return innerStrlen >> min(3, max(1, depth-1)+c.less)
 	}
-	return innerStrlen >> max(0, depth-2)
+	return innerStrlen >> min(3, max(0, depth-2)+c.less)
 }
 
 // ofStruct captures each field in its own way, with less of what lies elsewhere if that would be too much.
@@ -155,6 +156,12 @@ func (c Capture) ofStruct(t *Type, depth int) *Type {
 	to, ok := c.fields(t, depth)
 	if ok {
 		return to
+	}
+	for c.less < 2 {
+		c.less++
+		if to, ok := c.fields(t, depth); ok {
+			return to
+		}
 	}
 	c.hops = maxHops
 	for d := depth; d < maxCaptured; d++ {

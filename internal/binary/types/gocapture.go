@@ -138,7 +138,7 @@ func (c Capture) ofMap(t *Type, depth int) *Type {
 	}
 	c.many = true
 	key, value := c.of(m.Key, depth+1), c.of(m.Value, depth+1)
-	n := innerElems
+	n := innerElems >> c.less
 	for n > 1 && n*(key.Size+value.Size) > maxCapture/4 {
 		n /= 2
 	}
@@ -148,9 +148,9 @@ func (c Capture) ofMap(t *Type, depth int) *Type {
 // nodes is how much of an interface's value is captured.
 func (c Capture) nodes(depth int) IfaceNodes {
 	switch {
-	case depth <= 1 && !c.many:
+	case depth <= 1 && !c.many && c.less == 0:
 		return IfaceNodes{Len: 5, Raw: 112, FirstText: 80, MoreText: 40, Texts: 3, Long: c.inner()}
-	case depth <= 2:
+	case depth <= 2 && c.less < 2:
 		return IfaceNodes{Len: 3, Raw: 80, FirstText: 80, MoreText: 32, Texts: 3}
 	}
 	return IfaceNodes{Len: 2, Raw: 64, FirstText: 48, MoreText: 24, Texts: 3}

@@ -431,6 +431,9 @@ func (d *Decoder) members(v *result.Value, t *types.Type, b []byte) {
 		if d.made >= maxValues {
 			return
 		}
+		if f.Name == "_" && t.Lang() == types.Go {
+			continue // padding
+		}
 		fits := f.Type != nil && f.Offset >= 0 && f.Offset <= len(b)
 		if fits && f.BitSize == 0 {
 			fits = f.Type.Size >= 0 && f.Type.Size <= len(b)-f.Offset && !f.Type.Incomplete

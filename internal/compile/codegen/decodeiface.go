@@ -132,8 +132,12 @@ func (c *content) value(v *result.Value, t *types.Type, off int, raw []byte) {
 	case t.Kind == types.Struct && t.Name != "time.Time" && t.Form() == types.NoForm:
 		v.Kind, v.Type = result.Struct, t.Name
 		for _, f := range t.Fields {
-			if hiddenFields[t.Name+"."+f.Name] {
+			if f.Name == "_" || hiddenFields[t.Name+"."+f.Name] {
 				continue
+			}
+			if f.Type.Size > 0 && f.Offset >= len(raw) {
+				v.Cut = true // so are those behind it
+				break
 			}
 			v.Names = append(v.Names, f.Name)
 			v.Elems = append(v.Elems, result.Value{})
@@ -190,5 +194,3 @@ func (c *content) inner(v *result.Value, off int, raw []byte) {
 	}
 	unavailable(v, notRead)
 }
-
-func (c *content) b0(at int) []byte { return c.dynamic.b[at:] }

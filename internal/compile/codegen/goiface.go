@@ -93,7 +93,8 @@ func (g *gen) captureIface(dst, src memory, from, to *types.Type, span diag.Span
 	state := memory{space: inScratch, off: g.reserve(ifaceSize)}
 	g.zero(state, ifaceSize)
 	g.store(state.at(ifaceCount), 8, b.Imm(1))
-	g.store(dst.at(8), 8, t) // the type's address, until the node is captured
+	// The distance from the probed instruction is the same in every process.
+	g.store(dst.at(8), 8, b.Op(ir.Sub, t, g.register(g.c.opts.Arch.IP)))
 	g.store(dst.at(16), 8, data)
 	f := iface{g: g, state: state, first: dst.at(8), nodes: to.Nodes, span: span}
 	g.repeat(ifaceSteps, ifaceInline, f.step)
@@ -140,11 +141,9 @@ func (f *iface) begin(next, stop ir.Label) {
 	f.set(ifacePlace, b.OpImm(ir.Shl, i, 32))
 	f.set(ifaceNode, b.OpImm(ir.Mul, i, int64(f.nodes.Node())))
 	m := f.node()
-	t := b.Copy(g.load(m, 8, false, f.span))
+	t := b.Op(ir.Add, g.load(m, 8, false, f.span), g.register(g.c.opts.Arch.IP))
 	data := b.Copy(g.load(m.at(8), 8, false, f.span))
 	direct, behind, notPointer, notString, notChan, notFunc, text := b.Label(), b.Label(), b.Label(), b.Label(), b.Label(), b.Label(), b.Label()
-	// The distance from the probed instruction is the same in every process.
-	g.store(m, 8, b.Op(ir.Sub, t, g.register(g.c.opts.Arch.IP)))
 	b.IfImm(ir.EQ, data, 0, next)
 	head := func() (kind ir.Reg) {
 		g.fetch(f.state, memory{space: inUser, base: t}, abiHead, f.span)
@@ -305,7 +304,7 @@ func (f *iface) inner(t, addr, off ir.Reg, next ir.Label) {
 	f.set(ifaceCount, b.OpImm(ir.Add, n, 1))
 	base, at := g.ref(f.first)
 	to := b.Op(ir.Add, base, g.atMost(b.OpImm(ir.Mul, n, int64(f.nodes.Node())), (f.nodes.Len-1)*f.nodes.Node()))
-	b.Store(8, to, at, word)
+	b.Store(8, to, at, b.Op(ir.Sub, word, g.register(g.c.opts.Arch.IP)))
 	b.Store(8, to, at+8, data)
 	b.Store(8, to, at+16, b.Op(ir.Or, b.OpImm(ir.Add, off, 1), f.get(ifacePlace)))
 }

@@ -334,6 +334,12 @@ func appendFields(dst []byte, v *result.Value) []byte {
 		dst = append(appendString(dst, name), ": "...)
 		dst = appendValue(dst, &v.Elems[i])
 	}
+	if v.Cut {
+		if len(v.Elems) > 0 {
+			dst = append(dst, ", "...)
+		}
+		dst = append(dst, `"…": null`...)
+	}
 	return append(dst, '}')
 }
 
