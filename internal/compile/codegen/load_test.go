@@ -133,6 +133,7 @@ func samples() []sample {
 			&check.If{Cond: t.binary(t.ref(v), "==", t.num(7, i64)), Then: t.block(t.jump("return"))}, loops)})
 	}
 	k := loops.Stmts[0].(*check.ForRange).Var
+	kinds := goKinds()
 	return []sample{
 		{name: "arguments", kinds: code, body: six},
 		{name: "registers", kinds: []probe.Kind{probe.Uprobe, probe.Uretprobe, probe.Interval}, body: []check.Stmt{
@@ -224,6 +225,9 @@ func samples() []sample {
 			&check.While{Cond: t.binary(t.ref(i), ">", t.num(0, i64)), Body: t.block(t.set(i, t.binary(t.ref(i), "-", t.num(1, i64))), t.print(t.ref(i)))},
 		}},
 		{name: "many texts in one record", kinds: entry, body: []check.Stmt{t.print(many...)}},
+		{name: "values of Go", kinds: code, body: []check.Stmt{t.print(&check.Deref{E: check.E{T: kinds}, X: user(0, kinds)})}},
+		{name: "an interface of Go in a loop", kinds: entry, vars: []*check.Var{i}, body: []check.Stmt{&check.ForRange{Var: i, Start: t.num(0, i64), End: t.num(3, i64), Body: t.block(
+			t.print(&check.Member{E: check.E{T: kinds.Fields[0].Type}, X: &check.Deref{E: check.E{T: kinds}, X: user(0, kinds)}, Field: kinds.Fields[0]}))}}},
 		{name: "deep expression", kinds: entry, body: []check.Stmt{t.print(deep)}},
 	}
 }
