@@ -67,7 +67,7 @@ func (r *runtimeTypes) of(addr uint64, depth int) *types.Type {
 		t.Kind, t.Elem, t.Source.Form = types.Pointer, types.TVoid, types.GoMapForm
 	case objfile.GoChan:
 		t.Kind, t.Elem, t.Source.Form = types.Pointer, types.TVoid, types.GoChanForm
-	case objfile.GoFunc:
+	case objfile.GoFuncKind:
 		t.Kind, t.Elem, t.Source.Form = types.Pointer, types.TVoid, types.GoFuncForm
 	case objfile.GoUnsafePointer:
 		t.Kind, t.Elem, t.Source.Form = types.Pointer, types.TVoid, types.GoUnsafePointer

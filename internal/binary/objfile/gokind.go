@@ -18,7 +18,7 @@ const (
 	GoComplex128    GoKind = 16
 	GoArray         GoKind = 17
 	GoChan          GoKind = 18
-	GoFunc          GoKind = 19
+	GoFuncKind      GoKind = 19
 	GoInterface     GoKind = 20
 	GoMap           GoKind = 21
 	GoPointer       GoKind = 22

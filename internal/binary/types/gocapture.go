@@ -53,8 +53,8 @@ func BytesOf(t *Type, n int) *Type {
 // EntriesOf makes the captured form of a Go map: u64 address (0: nil), u64 number of entries, u64 number of those that
 // follow, then at most n times a key and a value.
 func EntriesOf(t, key, value *Type, n int) *Type {
-	entry := &Type{Kind: Struct, Align: 8, Fields: []Field{{Name: "key", Type: key}, {Name: "value", Type: value, Offset: words(key.Size)}}}
-	entry.Size = words(key.Size) + words(value.Size)
+	entry := &Type{Kind: Struct, Align: 8, Fields: []Field{{Name: "key", Type: key}, {Name: "value", Type: value, Offset: roundUp(key.Size)}}}
+	entry.Size = roundUp(key.Size) + roundUp(value.Size)
 	return &Type{Kind: Entries, Name: t.Name, Size: EntriesHeader + n*entry.Size, Align: 8, Elem: entry, Len: n}
 }
 
@@ -69,10 +69,10 @@ var TClosure = &Type{Kind: Closure, Name: "func", Size: 16, Align: 8}
 
 // PointedOf makes the captured form of a Go pointer with its target.
 func PointedOf(t, target *Type) *Type {
-	return &Type{Kind: Pointed, Name: t.Name, Size: 8 + words(target.Size), Align: 8, Elem: target}
+	return &Type{Kind: Pointed, Name: t.Name, Size: 8 + roundUp(target.Size), Align: 8, Elem: target}
 }
 
-func words(n int) int { return (n + 7) &^ 7 }
+func roundUp(n int) int { return (n + 7) &^ 7 }
 
 // maxHops is how many of Go's pointers are followed from a value, one behind the other.
 const maxHops = 1
