@@ -8,5 +8,30 @@ func Container(name string) (int, error) {
 	return int(pid), err
 }
 
+// Containers are the ids, or names, of the containers that run.
+func Containers() []string { return target.Containers() }
+
 // ErrNoContainer says that no running container has an id or name.
 var ErrNoContainer = target.ErrNoContainer
+
+// Process is a running process.
+type Process struct {
+	PID  int
+	Comm string // the name of its main thread
+}
+
+// Processes calls yield with the processes that there are, kernel threads aside.
+func Processes(yield func(Process)) {
+	all, err := target.All()
+	if err != nil {
+		return
+	}
+	for _, pid := range all {
+		if _, _, err := pid.Exe(); err != nil {
+			continue
+		}
+		if comm, err := pid.Comm(); err == nil {
+			yield(Process{int(pid), comm})
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"trocar/internal/compile/builtin"
+	"trocar/internal/ui/cli"
 )
 
 var update = flag.Bool("update", false, "write the pages")
@@ -28,6 +29,28 @@ func TestBuiltins(t *testing.T) {
 	}
 	if string(got) != want {
 		t.Errorf("%s is not what the table of builtins says; run: make generate", page)
+	}
+}
+
+// TestCommands: commands.md says what the commands say of themselves.
+func TestCommands(t *testing.T) {
+	const page = "commands.md"
+	var want strings.Builder
+	if err := cli.WriteReference(&want); err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.WriteFile(page, []byte(want.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	got, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != want.String() {
+		t.Errorf("%s is not what the commands say of themselves; run: make generate", page)
 	}
 }
 

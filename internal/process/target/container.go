@@ -58,6 +58,27 @@ func Container(name string) (PID, error) {
 	return 0, fmt.Errorf("container %q: several begin so: %s", name, shortList(several))
 }
 
+// Containers are the ids, or names, of the containers that run.
+func Containers() (ids []string) {
+	all, err := All()
+	if err != nil {
+		return nil
+	}
+	for _, pid := range all {
+		b, err := pid.read("cgroup", 1<<16)
+		if err != nil {
+			continue
+		}
+		for _, id := range cgroupContainers(string(b)) {
+			if !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
 // firstOf is the process with the id 1 in its PID namespace, or else the oldest.
 func firstOf(pids []PID) PID {
 	best, oldest := pids[0], ^uint64(0)

@@ -68,6 +68,7 @@ func commands() []named {
 		{"list", newList},
 		{"demo", newDemo},
 		{"doctor", newDoctor},
+		{"man", newMan},
 		{"version", newVersion},
 	}
 }

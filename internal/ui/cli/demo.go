@@ -45,6 +45,11 @@ func newDemo(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Trace a small built-in workload for some seconds",
+		Long: `Trace a small built-in workload for some seconds.
+
+It needs root, shows the script that it runs, and ends by itself.
+
+    trocar demo`,
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if workload {

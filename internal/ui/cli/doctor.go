@@ -14,6 +14,11 @@ func newDoctor(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
 		Short: "Tell what works on this kernel and with these rights, and the way out for what does not",
+		Long: `Tell what works on this kernel and with these rights, and the way out for what does not.
+
+Exit status 4 means that something is in the way of tracing.
+
+    trocar doctor`,
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			machine := trocar.Inspect()

@@ -33,7 +33,6 @@ TARGET is the number of a process, a path, or the name of a program or library.
     trocar info ./server --lines server.c:40-60`,
 		RunE: func(_ *cobra.Command, args []string) error { return a.target(f, args) },
 	}
-	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) { fmt.Fprintf(a.out, "%s\n\n%s", cmd.Long, cmd.UsageString()) })
 	cmd.Flags().StringArrayVar(&f.types, "type", nil, "show the layout of this type")
 	cmd.Flags().StringArrayVar(&f.vars, "vars", nil, "show the parameters and variables of this function, and where they are")
 	cmd.Flags().StringArrayVar(&f.lines, "lines", nil, "show the code of these lines, FILE:N-M")

@@ -17,6 +17,13 @@ func newList(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list [PATTERN…]",
 		Short: "List probe points; -v: with declarations of functions and where they are in the source",
+		Long: `List probe points; -v: with declarations of functions and where they are in the source.
+
+PATTERN is an attach point with wildcards, as scripts have them.
+
+    trocar list 'uprobe:./server:*handle*'
+    trocar list -v -p 812 'uprobe:*:Shop::*'
+    trocar list 'usdt:/usr/bin/node:*'`,
 		RunE: func(_ *cobra.Command, patterns []string) error {
 			if err := s.check(); err != nil {
 				return err
@@ -25,6 +32,7 @@ func newList(a *app) *cobra.Command {
 			return a.patterns(s, patterns...)
 		},
 	}
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &statusError{exitUsage, err} })
 	cmd.Flags().BoolVarP(&s.verbose, "verbose", "v", false, "with declarations, places in the source and the number of inlined copies")
 	cmd.Flags().StringArrayVar(&s.debugInfo, "debuginfo", nil, "directories of debug files")
 	cmd.Flags().StringVarP(&s.pid, "pid", "p", "", "of this process")

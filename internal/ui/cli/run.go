@@ -40,7 +40,11 @@ func newRun(a *app) *cobra.Command {
 	})
 	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
 		if cmd.HasParent() {
-			fmt.Fprintf(a.out, "%s\n\n%s", cmd.Short, cmd.UsageString())
+			text := cmd.Long
+			if text == "" {
+				text = cmd.Short
+			}
+			fmt.Fprintf(a.out, "%s\n\n%s", strings.TrimSpace(text), cmd.UsageString())
 			return
 		}
 		a.usage(a.out)

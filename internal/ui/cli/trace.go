@@ -39,7 +39,6 @@ func recipes(a *app, use, short, long string, flags func(*recipeFlags, *cobra.Co
 		},
 		DisableFlagsInUseLine: true,
 	}
-	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) { fmt.Fprintf(a.out, "%s\n\n%s", cmd.Long, cmd.UsageString()) })
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &statusError{exitUsage, err} })
 	f := cmd.Flags()
 	f.SortFlags = false
@@ -58,6 +57,7 @@ func recipes(a *app, use, short, long string, flags func(*recipeFlags, *cobra.Co
 	f.BoolVarP(&r.quiet, "quiet", "q", false, "no word of attaching")
 	f.BoolVar(&r.noWarnings, "no-warnings", false, "no warnings and notices")
 	f.StringArrayVar(&r.debugInfo, "debuginfo", nil, "directories of debug files")
+	defer r.completions(cmd)
 	f.BoolVar(&r.script, "script", false, "show the script instead of running it")
 	return cmd
 }

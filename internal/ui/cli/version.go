@@ -19,6 +19,9 @@ func newVersion(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
+		Long: `Print the version.
+
+    trocar version`,
 		Args:  cobra.NoArgs,
 		Run:   func(*cobra.Command, []string) { a.version(a.out) },
 	}
