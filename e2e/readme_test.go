@@ -1,0 +1,103 @@
+package e2e
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// example is a command of README.md with the output that is shown of it.
+type example struct {
+	command string
+	output  []string
+}
+
+// examples finds the indented blocks in which a line begins with "# trocar".
+func examples(text string) (found []example) {
+	var last *example
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		code, ok := strings.CutPrefix(line, "    ")
+		switch {
+		case ok && strings.HasPrefix(code, "# trocar"):
+			found = append(found, example{command: strings.TrimPrefix(code, "# ")})
+			last = &found[len(found)-1]
+		case ok && last != nil:
+			last.output = append(last.output, code)
+		case line != "":
+			last = nil
+		}
+	}
+	return found
+}
+
+var (
+	blanks  = regexp.MustCompile(` +`)
+	bar     = regexp.MustCompile(`\\\|[@ ]*\\\|`)
+	address = regexp.MustCompile(`0x[0-9a-f]+`)
+	number  = regexp.MustCompile(`[0-9]+`)
+)
+
+// pattern is what a shown line looks like: numbers, bars and blanks may be others.
+func pattern(line string) *regexp.Regexp {
+	text := regexp.QuoteMeta(strings.TrimSpace(line))
+	text = bar.ReplaceAllString(text, `\|[@ ]*\|`)
+	text = blanks.ReplaceAllString(text, ` +`)
+	text = address.ReplaceAllString(text, "\x00")
+	text = number.ReplaceAllString(text, `[0-9]+`)
+	text = strings.ReplaceAll(text, "\x00", `0x[0-9a-f]+`)
+	return regexp.MustCompile(`(?m)^\s*` + text + `\s*$`)
+}
+
+// TestReadme runs the examples of README.md: each line that is shown is found in the output.
+func TestReadme(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("tracing needs root")
+	}
+	text, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := examples(string(text))
+	if len(found) < 10 {
+		t.Fatalf("%d examples", len(found))
+	}
+	dir := t.TempDir()
+	if err := tracer(filepath.Join(dir, "trocar")); err != nil {
+		t.Fatal(err)
+	}
+	for name, words := range map[string][]string{
+		"climbers": append(append([]string{}, compilers[".c"]...), "testdata/climbers.c", "-pthread"),
+		"till":     append(append([]string{}, compilers[".cc"]...), "testdata/methods.cc"),
+	} {
+		if out, err := exec.Command(words[0], append(words[1:], "-o", filepath.Join(dir, name))...).CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", name, err, out)
+		}
+	}
+	for _, e := range found {
+		t.Run(e.command, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			defer cancel()
+			cmd := exec.CommandContext(ctx, "sh", "-c", e.command)
+			cmd.Dir = dir
+			cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "BPFTRACE_COLOR=never", "LC_ALL=C")
+			out, err := cmd.CombinedOutput()
+			if ctx.Err() != nil {
+				t.Fatalf("it does not end: %v\n%s", err, out)
+			}
+			for _, line := range e.output {
+				if line == "…" || strings.TrimSpace(line) == "" {
+					continue
+				}
+				if !pattern(line).Match(out) {
+					t.Errorf("nothing like %q in\n%s", line, out)
+				}
+			}
+		})
+	}
+}
