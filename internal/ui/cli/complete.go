@@ -80,7 +80,7 @@ func (r *recipeFlags) functionNames(prefix string) []string {
 		return nil
 	}
 	return within(func(add func(string)) {
-		_ = trocar.List(trocar.ListOptions{Pattern: "uprobe:" + path + ":" + quotedName(name) + "*", PID: pid}, func(l trocar.Listed) {
+		_, _ = trocar.List(trocar.ListOptions{Pattern: "uprobe:" + path + ":" + quotedName(name) + "*", PID: pid}, func(l trocar.Listed) {
 			if f := functionOf(l.Name); strings.HasPrefix(f, name) {
 				add(lib + f)
 			}

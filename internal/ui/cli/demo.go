@@ -50,7 +50,7 @@ func newDemo(a *app) *cobra.Command {
 It needs root, shows the script that it runs, and ends by itself.
 
     trocar demo`,
-		Args:  cobra.NoArgs,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if workload {
 				demo.Workload(cmd.Context(), 20*time.Millisecond)

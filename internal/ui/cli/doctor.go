@@ -19,7 +19,7 @@ func newDoctor(a *app) *cobra.Command {
 Exit status 4 means that something is in the way of tracing.
 
     trocar doctor`,
-		Args:  cobra.NoArgs,
+		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			machine := trocar.Inspect()
 			fmt.Fprint(a.out, machine.Text())

@@ -22,8 +22,8 @@ func newVersion(a *app) *cobra.Command {
 		Long: `Print the version.
 
     trocar version`,
-		Args:  cobra.NoArgs,
-		Run:   func(*cobra.Command, []string) { a.version(a.out) },
+		Args: cobra.NoArgs,
+		Run:  func(*cobra.Command, []string) { a.version(a.out) },
 	}
 }
 
