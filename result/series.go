@@ -78,7 +78,7 @@ func (s *SeriesData) less(a, b int64) bool {
 	return a < b
 }
 
-// bounds are the least and the largest value, or the only one with room at both sides.
+// bounds are the least and the largest value, or the only one with room at both sides; below zero there is none for zeros.
 func (s *SeriesData) bounds() (lo, hi int64) {
 	found := false
 	for i := range s.Points {
@@ -94,7 +94,7 @@ func (s *SeriesData) bounds() (lo, hi int64) {
 		}
 	}
 	if lo == hi {
-		if s.less(lo-1, lo) {
+		if lo != 0 && s.less(lo-1, lo) {
 			lo--
 		}
 		if s.less(hi, hi+1) {

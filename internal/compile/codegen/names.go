@@ -48,10 +48,11 @@ func names(id string) (table []string, unknown string) {
 		return table, "Unknown error"
 	case "signal_name":
 		table = make([]string, 32)
+		table[0] = "Unknown signal 0" // as strsignal(3) has it
 		for i := 1; i < len(table); i++ {
 			table[i] = capital(syscall.Signal(i).String())
 		}
-		return table, "Unknown signal"
+		return table, "N/A"
 	}
 	return syscallNames, "unknown"
 }
