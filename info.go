@@ -208,7 +208,30 @@ type Layout struct {
 	Lines    []types.LayoutLine
 }
 
-// Types gives the layouts of all different types of a name.
+// AmbiguousError is that a type's name stands for several.
+type AmbiguousError struct {
+	Name, Path string
+	Names      []string // whole ones
+}
+
+// maxShown bounds the names that an AmbiguousError shows.
+const maxShown = 40
+
+func (e *AmbiguousError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%q may be any of %d types in %s; say which:", e.Name, len(e.Names), e.Path)
+	for i, n := range e.Names {
+		if i == maxShown {
+			b.WriteString("\n    …")
+			break
+		}
+		b.WriteString("\n    " + n)
+	}
+	return b.String()
+}
+
+// Types gives the layouts of all different types of a name, from which namespaces and template arguments may be left out if
+// what is meant is clear; else the error is an *AmbiguousError.
 func (b *Binary) Types(name string) ([]Layout, error) {
 	if err := b.needInfo(); err != nil {
 		return nil, err
@@ -216,6 +239,20 @@ func (b *Binary) Types(name string) ([]Layout, error) {
 	list, err := b.info.TypesNamed(name)
 	if err != nil {
 		return nil, err
+	}
+	if len(list) == 0 {
+		names, err := b.info.TypesLike(name)
+		if err != nil {
+			return nil, err
+		}
+		if len(names) > 1 {
+			return nil, &AmbiguousError{name, b.Path, names}
+		}
+		if len(names) == 1 {
+			if list, err = b.info.TypesNamed(names[0]); err != nil {
+				return nil, err
+			}
+		}
 	}
 	var out []Layout
 	var seen []string

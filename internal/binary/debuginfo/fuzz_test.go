@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -129,6 +130,11 @@ func askAll(in *Info) {
 			}
 		}
 	}
+	in.TypesLike("shapes")
+	in.Each(addrs, func(own *Info, _ int, fn *Function) {
+		own.Prototype(fn)
+		own.CopyCount(fn)
+	})
 	for i, a := range addrs {
 		if i > 40 {
 			break
@@ -142,6 +148,71 @@ func askAll(in *Info) {
 	in.Files()
 	in.Languages()
 	in.Frames().Each(func(Row) bool { return true })
+}
+
+// FuzzSplit reads damaged .dwo and .dwp files, and dwz's common file.
+func FuzzSplit(f *testing.F) {
+	dir := f.TempDir()
+	src, _ := filepath.Abs("testdata/plain.c")
+	for i, version := range []string{"-gdwarf-5", "-gdwarf-4"} {
+		out := filepath.Join(dir, string(rune('a'+i)))
+		for _, args := range [][]string{
+			{"gcc", "-O2", version, "-gsplit-dwarf", "-c", "-o", out + ".o", src},
+			{"gcc", "-o", out, out + ".o"},
+			{"llvm-dwp", "-e", out, "-o", out + ".dwp"},
+		} {
+			if msg, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
+				f.Logf("no seed: %v\n%s", err, msg)
+			}
+		}
+		prog, err := objfile.Open(out)
+		if err != nil {
+			continue
+		}
+		part, err := objfile.Open(out + ".dwp")
+		if err != nil {
+			part, err = objfile.Open(out + ".dwo")
+		}
+		if err != nil {
+			prog.Close()
+			continue
+		}
+		get := func(of *objfile.File, name string) []byte {
+			b, _ := of.Data(name)
+			return append([]byte(nil), b...)
+		}
+		f.Add(get(prog, ".debug_info"), get(prog, ".debug_abbrev"), get(prog, ".debug_addr"), get(part, ".debug_info.dwo"),
+			get(part, ".debug_abbrev.dwo"), get(part, ".debug_str_offsets.dwo"), get(part, ".debug_str.dwo"),
+			append(get(part, ".debug_loclists.dwo"), get(part, ".debug_loc.dwo")...), get(part, ".debug_cu_index"))
+		prog.Close()
+		part.Close()
+	}
+	f.Fuzz(func(t *testing.T, info, abbrev, addr, partInfo, partAbbrev, offsets, str, loc, index []byte) {
+		start := time.Now()
+		prog := fakeSections{
+			".debug_info": info, ".debug_abbrev": abbrev, ".debug_addr": addr, ".debug_str": str, ".debug_ranges": loc, ".debug_rnglists": loc,
+			".gnu_debugaltlink": append([]byte("common\x00"), index...),
+		}
+		part := fakeSections{
+			".debug_info.dwo": partInfo, ".debug_abbrev.dwo": partAbbrev, ".debug_str_offsets.dwo": offsets, ".debug_str.dwo": str,
+			".debug_loclists.dwo": loc, ".debug_loc.dwo": loc, ".debug_rnglists.dwo": loc, ".debug_types.dwo": partInfo,
+			".debug_info": partInfo, ".debug_abbrev": partAbbrev, ".debug_str": str, ".debug_cu_index": index, ".debug_tu_index": index,
+			".note.gnu.build-id": append([]byte{4, 0, 0, 0, byte(len(index)), 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0}, index...),
+		}
+		for _, packaged := range []bool{true, false} {
+			in, err := New(Source{Path: "fuzz", Code: prog, Machine: objfile.AMD64, Open: func(path string) (Sections, error) {
+				if strings.HasSuffix(path, ".dwp") && !packaged {
+					return nil, os.ErrNotExist
+				}
+				return part, nil
+			}})
+			if err != nil {
+				return
+			}
+			askAll(in)
+		}
+		tooSlow(t, start, len(info)+len(partInfo))
+	})
 }
 
 func walkType(t *types.Type, depth int) {

@@ -14,7 +14,8 @@ type LayoutLine struct {
 	Bit    int    // of a bit-field: its lowest bit, from the byte at Offset
 	Size   int    // in bytes; of a bit-field in bits
 	Bits   bool   // it is a bit-field
-	Gap    int    // bytes in front of it that no member uses
+	// Gap and GapBits are the bytes, and the bits below a byte, in front of it that no member uses.
+	Gap, GapBits int
 }
 
 // Layout writes a type as its language does, with the place of each member. Types without a name are written where they
@@ -101,18 +102,23 @@ func (l *layout) close(t *Type, depth int) {
 
 // members writes the members of a type that lies at a place of the whole.
 func (l *layout) members(t *Type, at, depth int) {
-	used := 0 // bytes of t up to the end of the members so far
-	for _, f := range t.Fields {
+	used := 0 // bits of t up to the end of the members so far
+	fields := t.Fields
+	if l.lang == Rust { // rustc orders members as it likes, and lists them as the source does
+		fields = slices.Clone(fields)
+		slices.SortStableFunc(fields, func(a, b Field) int { return a.Offset - b.Offset })
+	}
+	for _, f := range fields {
+		from, size := 8*f.Offset, 8*f.Type.Size
 		n := LayoutLine{Offset: at + f.Offset, Size: f.Type.Size}
-		if t.Kind == Struct && f.Offset > used && f.BitSize == 0 && !t.hasVBases() {
-			n.Gap = f.Offset - used
-		}
-		end := f.Offset + f.Type.Size
 		if f.BitSize > 0 {
-			n.Bits, n.Bit, n.Size = true, f.BitOffset, f.BitSize
-			end = f.Offset + (f.BitOffset+f.BitSize+7)/8
+			from, size = from+f.BitOffset, f.BitSize
+			n.Offset, n.Bit, n.Bits, n.Size = at+from/8, from%8, true, f.BitSize
 		}
-		used = max(used, end)
+		if t.Kind == Struct && !t.hasVBases() {
+			n.gap(used, from)
+		}
+		used = max(used, from+size)
 		indent := strings.Repeat("    ", depth)
 		base, hole := unnamed(f.Type)
 		text := l.declare(f)
@@ -141,9 +147,20 @@ func (l *layout) members(t *Type, at, depth int) {
 			l.line(depth, "virtual %s; // where it lies only the object knows", Declare(v, ""))
 		}
 	}
-	if gap := t.Size - used; t.Kind == Struct && gap > 0 && used > 0 && !t.hasVBases() {
-		l.add(LayoutLine{Text: "", Offset: -1, Gap: gap})
+	if t.Kind == Struct && used > 0 && !t.hasVBases() {
+		if n := (LayoutLine{Offset: -1}); n.gap(used, 8*t.Size) {
+			l.add(n)
+		}
 	}
+}
+
+// gap notes bits that no member has, and tells whether there are any.
+func (n *LayoutLine) gap(from, to int) bool {
+	if to <= from {
+		return false
+	}
+	n.Gap, n.GapBits = (to-from)/8, (to-from)%8
+	return true
 }
 
 func (t *Type) hasVBases() bool { return t.Source != nil && len(t.Source.VBases) > 0 }
@@ -152,8 +169,9 @@ func (t *Type) hasVBases() bool { return t.Source != nil && len(t.Source.VBases)
 func (l *layout) declare(f Field) string {
 	switch l.lang {
 	case Go:
-		if f.Embedded {
-			return Declare(f.Type, "")
+		// The type says the name, unless it is a named array or the like, of which only the elements are known.
+		if text := Declare(f.Type, ""); f.Embedded && text[strings.LastIndexAny(text, ".*")+1:] == f.Name {
+			return text
 		}
 		return Declare(f.Type, f.Name)
 	case Rust:
@@ -215,7 +233,7 @@ func (l *layout) variants(t *Type) {
 		l.members(members, w.Offset, 2)
 		l.lines = slices.DeleteFunc(l.lines, func(n LayoutLine) bool { return n.Text == "" })
 		for i := from; i < len(l.lines); i++ {
-			l.lines[i].Gap = 0 // other variants may use it
+			l.lines[i].Gap, l.lines[i].GapBits = 0, 0 // other variants may use it
 		}
 		l.line(1, "},")
 	}

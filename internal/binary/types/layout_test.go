@@ -10,6 +10,9 @@ import (
 func shownLayout(t *Type) string {
 	var b strings.Builder
 	for _, l := range Layout(t) {
+		if l.GapBits > 0 {
+			fmt.Fprintf(&b, "gap %db\n", l.GapBits)
+		}
 		if l.Gap > 0 {
 			fmt.Fprintf(&b, "gap %d\n", l.Gap)
 		}
@@ -50,6 +53,7 @@ func TestLayout(t *testing.T) {
 		}}), `0+24|struct s {
 0:0+3b|    int a : 3;
 0:3+7b|    int b : 7;
+gap 6b
 gap 6
 8+8|    union {
 8+4|        int x;
@@ -69,6 +73,15 @@ gap 4
 `},
 		{"go", in(Go, Type{Kind: Struct, Name: "main.T", Size: 4, Fields: []Field{{Name: "n", Type: in(Go, *num)}}}), `0+4|type main.T struct {
 0+4|    n int
+|}
+`},
+		{"rust, ordered by its compiler", in(Rust, Type{Kind: Struct, Name: "m::S", Size: 8, Fields: []Field{
+			{Name: "a", Type: in(Rust, Type{Kind: Bool, Name: "bool", Size: 1}), Offset: 4},
+			{Name: "n", Type: in(Rust, *num)},
+		}}), `0+8|struct m::S {
+0+4|    n: int,
+4+1|    a: bool,
+gap 3
 |}
 `},
 		{"rust", in(Rust, Type{Kind: Struct, Name: "m::E", Size: 8, Source: &Source{Variants: &Variants{

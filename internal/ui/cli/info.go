@@ -154,6 +154,9 @@ func writeTypes(w io.Writer, b *trocar.Binary, name string) error {
 			fmt.Fprintln(w)
 		}
 		for j, n := range l.Lines {
+			if n.GapBits > 0 {
+				fmt.Fprintf(w, "        %4db      (unused)\n", n.GapBits)
+			}
 			if n.Gap > 0 {
 				fmt.Fprintf(w, "        %5d      (unused)\n", n.Gap)
 			}
