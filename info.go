@@ -316,6 +316,31 @@ func (b *Binary) Vars(name string) ([]Variables, error) {
 		}
 		out = append(out, v)
 	}
+	if len(out) == 0 && unread == nil {
+		// By a part of its name.
+		fns, err := b.info.FunctionsNamed(name)
+		if err != nil {
+			return nil, err
+		}
+		for _, fn := range fns {
+			if fn.Own() == nil {
+				n, err := b.info.CopyCount(fn)
+				if err != nil {
+					return nil, err
+				}
+				unread = fmt.Errorf("it has no code of its own: it was inlined in %d places", n)
+				if n == 0 {
+					unread = errors.New("the optimizer left nothing of it")
+				}
+				continue
+			}
+			v, err := b.variables(fn)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, v)
+		}
+	}
 	if len(out) == 0 && unread != nil {
 		return nil, fmt.Errorf("function %q of %s: %w", name, b.Path, unread)
 	}
