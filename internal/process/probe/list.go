@@ -152,6 +152,7 @@ func (m *matcher) list(s *spec, verbose bool, yield func(Entry)) {
 	if verbose {
 		told = m.describe(list)
 	}
+	var last Entry
 	for i, l := range list {
 		e := Entry{Name: s.kind.name + ":" + l.name}
 		if l.in != nil {
@@ -163,8 +164,23 @@ func (m *matcher) list(s *spec, verbose bool, yield func(Entry)) {
 		case verbose && l.params != nil:
 			e.Params = l.params()
 		}
+		if i > 0 && e.like(&last) {
+			continue // another function of that name, of which nothing else is known
+		}
 		yield(e)
+		last = e
 	}
+}
+
+// like tells whether two entries are shown alike.
+func (e *Entry) like(o *Entry) bool {
+	switch {
+	case e.Name != o.Name || !slices.Equal(e.Params, o.Params):
+		return false
+	case e.Declared == nil || o.Declared == nil:
+		return e.Declared == o.Declared
+	}
+	return *e.Declared == *o.Declared
 }
 
 // splitPattern takes a pattern apart as the parser does an attach point. Without quotes "::" does not separate, so that
@@ -305,7 +321,7 @@ func listIters(m *matcher, s *spec) (out []listing) {
 	return out
 }
 
-// listUprobes lists functions, each name once, sorted.
+// listUprobes lists functions, sorted. A name comes once for each function that has it.
 func listUprobes(m *matcher, s *spec) (out []listing) {
 	files, err := m.target(s)
 	if err != nil {
@@ -337,7 +353,7 @@ func listUprobes(m *matcher, s *spec) (out []listing) {
 		inParallel(len(names), func(i int) { names[i].shown = m.listed(s, names[i].name) })
 		slices.SortStableFunc(names, func(a, b named) int { return strings.Compare(a.shown, b.shown) })
 		for i, n := range names {
-			if i == 0 || names[i-1].shown != n.shown {
+			if i == 0 || names[i-1].shown != n.shown || names[i-1].fn != n.fn {
 				out = append(out, listing{name: n.shown, in: b, fn: n.fn})
 			}
 		}
