@@ -56,6 +56,7 @@ type settings struct {
 	// Of commands that write the script themselves.
 	bare  bool                                         // no empty lines before maps
 	tally func(value func(name string) int64) []string // what is said at the end
+	made  bool                                         // the script was made by a command
 }
 
 func (s *settings) register(f *pflag.FlagSet) {

@@ -111,6 +111,9 @@ func (k *sink) failure(err error) error {
 		for _, d := range compile.Diags {
 			if d.Severity == diag.Error {
 				k.diagnostic(d)
+				if k.s.made {
+					break // the others follow from it, and nobody wrote the lines that they are about
+				}
 			}
 		}
 		return &statusError{status: status}

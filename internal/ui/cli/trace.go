@@ -235,14 +235,34 @@ func (a *app) recipe(cmd *cobra.Command, r *recipeFlags, words []string, write f
 			return &statusError{exitNotPermitted, fmt.Errorf("tracing needs %s: run as root (%s doctor tells more)", strings.Join(missing, ", "), a.name)}
 		}
 	}
-	r.tally = script.Tally
+	r.tally, r.made = script.Tally, true
 	err = a.traceWith(cmd.Context(), &r.settings, trocar.Options{
 		Script: script.Text, ScriptName: cmd.Name(), PID: r.process, Command: r.command, Argv: argv, Follow: r.follow, DebugDirs: r.debugDirs(),
 	}, script.Notices...)
-	if s := (*statusError)(nil); errors.As(err, &s) && s.status == exitUsage && s.err == nil {
-		fmt.Fprintf(a.err, "This is the script that was made of it; --script shows all of it.\n")
+	if s := (*statusError)(nil); errors.As(err, &s) && s.status == exitUsage && s.err == nil && r.format != "json" {
+		for i := range found[:min(len(found), 3)] {
+			fmt.Fprintf(a.err, "HINT: %s\n", argumentsOf(&found[i]))
+		}
+		fmt.Fprintf(a.err, "HINT: --script shows the script that was made\n")
 	}
 	return err
+}
+
+// argumentsOf tells by which names the arguments of a function are known.
+func argumentsOf(f *trocar.Function) string {
+	var names []string
+	for _, p := range f.Params {
+		if p.Name != "" {
+			names = append(names, p.Name)
+		}
+	}
+	switch {
+	case len(names) > 0:
+		return fmt.Sprintf("the arguments of %s are %s", f.Name, strings.Join(names, ", "))
+	case f.Typed:
+		return f.Name + " has no arguments that have names"
+	}
+	return "no debug information tells the arguments of " + f.Name
 }
 
 // functionsOf gives functions in the recipes' terms.
