@@ -6,9 +6,11 @@ import "unicode/utf8"
 // characters that turn the direction of text, and bytes that are no UTF-8 are escaped as in C, and so are backslashes and, in a
 // string, quotes, so that it can be read back.
 func (v *Value) AppendLine(dst []byte) []byte {
+	if v.Kind != String {
+		return v.appendText(dst, oneLine)
+	}
 	start := len(dst)
-	dst = v.AppendText(dst)
-	return escapeFrom(dst, start, v.Kind == String)
+	return escapeFrom(v.AppendText(dst), start, true)
 }
 
 // Escape escapes the texts in a value, as AppendLine does; its parts are changed, too.

@@ -8,7 +8,7 @@ import (
 
 // AppendText appends the value as print() shows it, without a line break of its own. Stacks begin with a line break and
 // end with one; histograms and time series are several lines.
-func (v *Value) AppendText(dst []byte) []byte { return v.appendText(dst, ", ") }
+func (v *Value) AppendText(dst []byte) []byte { return v.appendText(dst, spaced) }
 
 // String is the text of AppendText.
 func (v *Value) String() string { return string(v.AppendText(nil)) }
@@ -31,19 +31,48 @@ func (v *Value) AppendKey(dst []byte) []byte {
 // without the indentation of stacks. Spaces that belong to a string stay, so that different keys have different names.
 func (v *Value) AppendCompactKey(dst []byte) []byte {
 	if v.Kind != Tuple {
-		return v.appendText(dst, ",")
+		return v.appendText(dst, compact)
 	}
 	for i := range v.Elems {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = v.Elems[i].appendText(dst, ",")
+		dst = v.Elems[i].appendText(dst, compact)
 	}
 	return dst
 }
 
-// appendText is AppendText with sep between the elements of tuples and records: ", ", or "," for the compact form.
-func (v *Value) appendText(dst []byte, sep string) []byte {
+// style is how a value is written.
+type style struct {
+	sep  string // between the elements of tuples and records
+	line bool   // escaped, see AppendLine
+}
+
+var (
+	spaced  = style{sep: ", "}
+	compact = style{sep: ","}
+	oneLine = style{sep: ", ", line: true}
+)
+
+// name appends the name of a field or type.
+func (st style) name(dst []byte, name string) []byte {
+	start := len(dst)
+	if dst = append(dst, name...); st.line {
+		return escapeFrom(dst, start, false)
+	}
+	return dst
+}
+
+// appendText is AppendText in a style.
+func (v *Value) appendText(dst []byte, st style) []byte {
+	if st.line {
+		switch v.Kind {
+		case Array, Tuple, Struct, Record, Mapping, Dynamic, Pointer, Buffer: // escaped by their parts
+		default:
+			start := len(dst)
+			return escapeFrom(v.appendText(dst, style{sep: st.sep}), start, false)
+		}
+	}
 	switch v.Kind {
 	case None:
 		if v.Text != "" {
@@ -59,7 +88,7 @@ func (v *Value) appendText(dst []byte, sep string) []byte {
 	case Pointer:
 		dst = appendAddr(dst, v.Num)
 		if len(v.Elems) > 0 {
-			dst = v.Elems[0].appendContent(dst, sep)
+			dst = v.Elems[0].appendContent(dst, st)
 		}
 		return dst
 	case Float:
@@ -91,7 +120,7 @@ func (v *Value) appendText(dst []byte, sep string) []byte {
 			if i > 0 {
 				dst = append(dst, ',')
 			}
-			dst = v.Elems[i].appendText(dst, sep)
+			dst = v.Elems[i].appendText(dst, st)
 		}
 		if v.Cut {
 			if len(v.Elems) > 0 {
@@ -101,28 +130,28 @@ func (v *Value) appendText(dst []byte, sep string) []byte {
 		}
 		return append(dst, ']')
 	case Mapping:
-		return v.appendMapping(dst, sep)
+		return v.appendMapping(dst, st)
 	case Dynamic:
-		dst = append(dst, v.Type...)
+		dst = st.name(dst, v.Type)
 		if len(v.Elems) > 0 {
-			dst = v.Elems[0].appendContent(dst, sep)
+			dst = v.Elems[0].appendContent(dst, st)
 		}
 		return dst
 	case Tuple:
 		dst = append(dst, '(')
 		for i := range v.Elems {
 			if i > 0 {
-				dst = append(dst, sep...)
+				dst = append(dst, st.sep...)
 			}
-			dst = v.Elems[i].appendText(dst, sep)
+			dst = v.Elems[i].appendText(dst, st)
 		}
 		return append(dst, ')')
 	case Struct, Record:
-		return v.appendFields(dst, v.Names, sep)
+		return v.appendFields(dst, v.Names, st)
 	case Stats:
-		return v.appendFields(dst, statsNames[:], sep)
+		return v.appendFields(dst, statsNames[:], st)
 	case Stack:
-		return v.appendStack(dst, sep == ",")
+		return v.appendStack(dst, st.sep == ",")
 	case Unavailable:
 		return appendReason(dst, v.Text)
 	case Histogram:
@@ -146,10 +175,10 @@ func (v *Value) AppendMore(dst []byte) []byte {
 
 // appendContent appends what a type or an address stands in front of: a value with braces or brackets as it is, others in
 // parentheses, text in quotes.
-func (v *Value) appendContent(dst []byte, sep string) []byte {
+func (v *Value) appendContent(dst []byte, st style) []byte {
 	switch v.Kind {
 	case Struct, Record, Array, Mapping, Tuple:
-		return v.appendText(dst, sep)
+		return v.appendText(dst, st)
 	case String:
 		if v.Type != "" {
 			break
@@ -158,34 +187,39 @@ func (v *Value) appendContent(dst []byte, sep string) []byte {
 		if v.Cut && strings.HasSuffix(text, trailer) {
 			text, more = strings.TrimSuffix(text, trailer), trailer
 		}
-		dst = strconv.AppendQuote(append(dst, '('), text)
+		if dst = append(dst, '('); st.line {
+			start := len(dst) + 1
+			dst = append(escapeFrom(append(append(dst, '"'), text...), start, true), '"')
+		} else {
+			dst = strconv.AppendQuote(dst, text)
+		}
 		return append(append(dst, more...), ')')
 	}
-	return append(v.appendText(append(dst, '('), sep), ')')
+	return append(v.appendText(append(dst, '('), st), ')')
 }
 
 // trailer is the usual end of text that was longer in memory.
 const trailer = ".."
 
-func (v *Value) appendMapping(dst []byte, sep string) []byte {
+func (v *Value) appendMapping(dst []byte, st style) []byte {
 	if len(v.Elems) < 2 && !v.Cut {
 		return append(dst, "{}"...)
 	}
 	open, assign, end := "{ ", "] = ", " }"
-	if sep == "," {
+	if st.sep == "," {
 		open, assign, end = "{", "]=", "}"
 	}
 	dst = append(dst, open...)
 	for i := 0; i+1 < len(v.Elems); i += 2 {
 		if i > 0 {
-			dst = append(dst, sep...)
+			dst = append(dst, st.sep...)
 		}
-		dst = v.Elems[i].appendText(append(dst, '['), sep)
-		dst = v.Elems[i+1].appendText(append(dst, assign...), sep)
+		dst = v.Elems[i].appendText(append(dst, '['), st)
+		dst = v.Elems[i+1].appendText(append(dst, assign...), st)
 	}
 	if v.Cut {
 		if len(v.Elems) > 1 {
-			dst = append(dst, sep...)
+			dst = append(dst, st.sep...)
 		}
 		dst = v.AppendMore(dst)
 	}
@@ -202,7 +236,7 @@ func (v *Value) FieldNames() []string {
 	return v.Names
 }
 
-func (v *Value) appendFields(dst []byte, names []string, sep string) []byte {
+func (v *Value) appendFields(dst []byte, names []string, st style) []byte {
 	if len(v.Elems) == 0 {
 		if v.Cut {
 			return append(dst, "{…}"...)
@@ -210,24 +244,24 @@ func (v *Value) appendFields(dst []byte, names []string, sep string) []byte {
 		return append(dst, "{}"...)
 	}
 	open, assign, end := "{ .", " = ", " }"
-	if sep == "," {
+	if st.sep == "," {
 		open, assign, end = "{.", "=", "}"
 	}
 	if v.Cut {
-		end = sep + "…" + end
+		end = st.sep + "…" + end
 	}
 	for i := range v.Elems {
 		if i == 0 {
 			dst = append(dst, open...)
 		} else {
-			dst = append(dst, sep...)
+			dst = append(dst, st.sep...)
 			dst = append(dst, '.')
 		}
 		if i < len(names) {
-			dst = append(dst, names[i]...)
+			dst = st.name(dst, names[i])
 		}
 		dst = append(dst, assign...)
-		dst = v.Elems[i].appendText(dst, sep)
+		dst = v.Elems[i].appendText(dst, st)
 	}
 	return append(dst, end...)
 }
