@@ -26,7 +26,8 @@ information; for programs without it, it is known for Go 1.21 to 1.26.`,
 		Variants: []string{"uint64 goframe"},
 		Doc: `In probes on Go code: the distance of the stack pointer from the end of the goroutine's stack. At the entry of a call
 and at its return it is the same, also if the stack was moved in between, and no other open call of the goroutine has it:
-(goid, goframe) is a key that pairs the two, whatever the recursion.`,
+(goid, goframe) is a key that pairs the two, whatever the recursion. On a thread's own stack, which is never moved, it is the
+stack pointer.`,
 	},
 	{
 		ID: "uid", Names: []string{"uid"}, Variable: true, Group: Process, Result: types.TUint64,

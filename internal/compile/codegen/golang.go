@@ -35,10 +35,13 @@ func (g *gen) goCall(l probe.GoLayout, span diag.Span) (id, frame ir.Reg) {
 		return b.Copy(g.load(memory{space: inUser, base: base, off: off}, 8, false, span))
 	}
 	own := g.register(g.c.opts.Arch.Regs[goRegister])
-	frame = b.Op(ir.Sub, at(own, l.StackHi), g.register(g.c.opts.Arch.SP))
+	sp := g.register(g.c.opts.Arch.SP)
+	frame = b.Copy(b.Op(ir.Sub, at(own, l.StackHi), sp))
 	id, end := at(own, l.Goid), b.Label()
 	b.IfImm(ir.NE, id, 0, end)
-	// A thread's own g: its m knows the goroutine that it works for.
+	// A thread's own g, whose stack is never moved: the address tells its frames from those of other threads, and of the goroutine
+	// that it works for, which its m knows.
+	b.Set(frame, sp)
 	cur := at(at(own, l.M), l.CurG)
 	b.IfImm(ir.EQ, cur, 0, end)
 	b.Set(id, at(cur, l.Goid))
