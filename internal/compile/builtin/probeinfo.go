@@ -37,7 +37,9 @@ set before the line is not available.`,
 		ID: "argN", Names: []string{"argN"}, Variable: true, Group: ProbeInfo, Result: types.TUint64,
 		Variants: []string{"uint64 arg0, arg1, …"},
 		Doc: `An argument by position, for uprobes from 0 by the C calling convention (integers and pointers in registers), for usdt
-probes as the probe defines them. Cast it to what it is: (struct foo *)arg0, (int32)arg1.`,
+probes as the probe defines them. Cast it to what it is: (struct foo *)arg0, (int32)arg1. In Go code it is the parameter at that
+position, the receiver first, if that is a single word; the others are there as args.NAME, and as args.arg0, args.arg1 … in
+programs without debug information.`,
 	},
 	{
 		ID: "retval", Names: []string{"retval"}, Variable: true, Group: ProbeInfo, Result: types.TUint64,

@@ -347,6 +347,12 @@ func (inf *inferrer) userSymbol(n *node) (Symbol, bool) {
 	return sym, true
 }
 
+// placedArgs tells whether the points themselves say where arguments by position are.
+func (inf *inferrer) placedArgs() bool {
+	s := inf.act.points[0].Scope
+	return s != nil && s.ArgN != nil
+}
+
 // checkPlace refuses builtins that make no sense in the kind of probe.
 func (inf *inferrer) checkPlace(n *node) {
 	kind := inf.act.kind
@@ -407,7 +413,7 @@ func (inf *inferrer) checkPlace(n *node) {
 			inf.errorf(n.span, "The %s builtin can only be used with 'kprobes', 'uprobes' and 'usdt' probes", n.str)
 			return
 		}
-		if i, _ := argNumber(n.str); kind != probe.USDT && i >= inf.registerArgs() {
+		if i, _ := argNumber(n.str); kind != probe.USDT && !inf.placedArgs() && i >= inf.registerArgs() {
 			inf.errorf(n.span, "%s doesn't support %s", inf.machine(), n.str).
 				Hint("further arguments are on the stack: *(uint64 *)(reg(\"sp\") + 8) is the first of them on amd64")
 		}

@@ -55,6 +55,20 @@ func (m *matcher) goTyped(b *binary, entry uint64, p *Point) {
 	m.goArgN(p, why)
 }
 
+// goAssembly tells whether an address is in a function of a Go program that is written in assembly.
+func (b *binary) goAssembly(addr uint64) bool {
+	if !b.obj.IsGo() {
+		return false
+	}
+	in, assembly := b.obj.GoCode(addr)
+	return in && assembly
+}
+
+// goAssemblyScope is the scope of such a function: each has its arguments where it likes.
+func goAssemblyScope() *Scope {
+	return &Scope{ArgN: noArgN(`it is written in assembly, and only its source tells where its arguments are: on the stack, or in reg("ax"), reg("bx"), reg("cx") …`)}
+}
+
 func goArgName(i int) string { return fmt.Sprintf("arg%d", i) }
 
 // goArgN makes arg0, arg1 … those of Go's calling convention: the function's parameters, as far as one is a single word. The

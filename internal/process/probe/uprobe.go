@@ -281,7 +281,9 @@ func (m *matcher) functions(s *spec, b *binary, q *objfile.Query) ([]*Point, err
 			continue
 		}
 		if p := m.function(s, b, q, fn, full, shown, sites[i]); p != nil {
-			p.Scope = scope
+			if p.Scope = scope; b.goAssembly(fn.Addr) {
+				p.Scope = goAssemblyScope()
+			}
 			needed := m.needArgs(s) || p.Go != nil && b.obj.Arch() == code.AMD64 && (m.opts.NeedArgN == nil || m.opts.NeedArgN(s.ap))
 			if needed && (p.Entry || p.Kind == Uretprobe) && all[i].Indirect == "" {
 				m.typed(s, b, fn.Addr, p)
