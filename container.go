@@ -18,6 +18,8 @@ var ErrNoContainer = target.ErrNoContainer
 type Process struct {
 	PID  int
 	Comm string // the name of its main thread
+	// Program is the path of what it runs, as it sees it.
+	Program string
 }
 
 // Processes calls yield with the processes that there are, kernel threads aside.
@@ -27,11 +29,12 @@ func Processes(yield func(Process)) {
 		return
 	}
 	for _, pid := range all {
-		if _, _, err := pid.Exe(); err != nil {
+		program, _, err := pid.Exe()
+		if err != nil {
 			continue
 		}
 		if comm, err := pid.Comm(); err == nil {
-			yield(Process{int(pid), comm})
+			yield(Process{int(pid), comm, program})
 		}
 	}
 }

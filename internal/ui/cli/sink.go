@@ -87,7 +87,11 @@ func (k *sink) diagnostic(d *diag.Diagnostic) {
 		_ = d.Format(k.app.err, k.app.color())
 		return
 	}
-	e := &result.Event{Kind: result.EvNotice, Text: d.Text, Place: d.Span.String(), Hints: d.Hints}
+	e := &result.Event{Kind: result.EvNotice, Text: d.Text, Place: d.Span.String()}
+	for _, n := range d.Notes {
+		e.Hints = append(e.Hints, n.Text)
+	}
+	e.Hints = append(e.Hints, d.Hints...)
 	e.Level = map[diag.Severity]result.Level{diag.Error: result.Error, diag.Warning: result.Warning, diag.Info: result.Info}[d.Severity]
 	if d.Span.Source != nil {
 		e.File = d.Span.Source.Name
@@ -102,7 +106,10 @@ func (k *sink) failure(err error) error {
 	var hints []string
 	var compile *trocar.CompileError
 	var launch *trocar.LaunchError
+	var known *statusError
 	switch {
+	case errors.As(err, &known) && known.err != nil:
+		status = known.status
 	case errors.As(err, &compile):
 		status = exitUsage
 		if compile.NoMatch {
@@ -133,6 +140,18 @@ func (k *sink) failure(err error) error {
 	}
 	k.diagnostic(&diag.Diagnostic{Severity: diag.Error, Text: err.Error(), Hints: hints})
 	return &statusError{status: status}
+}
+
+// fail shows why there is no run: as a record where results would be records, else as text.
+func (a *app) fail(s *settings, err error) error {
+	if s.format != "json" {
+		return a.plain(s).failure(err)
+	}
+	k, err2 := a.sink(s)
+	if err2 != nil {
+		return err2
+	}
+	return errors.Join(k.failure(err), k.close())
 }
 
 // close writes what is pending. That nobody reads any more is no failure.

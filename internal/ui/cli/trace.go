@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -187,8 +189,13 @@ func (a *app) recipe(cmd *cobra.Command, r *recipeFlags, words []string, write f
 			path = argv[0]
 		case r.command != "":
 			path, _, _ = strings.Cut(r.command, " ")
+		case r.o.Comm != "":
+			var err error
+			if path, err = programOf(r.o.Comm); err != nil {
+				return a.fail(&r.settings, err)
+			}
 		default:
-			return usageErrorf("what is to be traced? -p PID, --container NAME, -x PATH, -c COMMAND, or a command behind --")
+			return usageErrorf("what is to be traced? -p PID, --container NAME, --comm NAME, -x PATH, -c COMMAND, or a command behind --")
 		}
 	}
 	if r.value {
@@ -215,12 +222,12 @@ func (a *app) recipe(cmd *cobra.Command, r *recipeFlags, words []string, write f
 	}
 	found, err := trocar.Functions(trocar.FunctionsOptions{Path: path, PID: r.process, Patterns: words, DebugDirs: r.debugDirs()})
 	if err != nil {
-		return a.plain(&r.settings).failure(err)
+		return a.fail(&r.settings, err)
 	}
 	var diags diag.List
 	script := write(functionsOf(found), r.o, &diags)
 	if diags.Errors() > 0 {
-		return a.plain(&r.settings).failure(&trocar.CompileError{Diags: diags.All})
+		return a.fail(&r.settings, &trocar.CompileError{Diags: diags.All})
 	}
 	if r.script {
 		_, err := io.WriteString(a.out, script.Text)
@@ -232,7 +239,7 @@ func (a *app) recipe(cmd *cobra.Command, r *recipeFlags, words []string, write f
 	if os.Geteuid() != 0 {
 		// Without rights not even what the kernel can do is known, and the script would be blamed for that.
 		if missing := trocar.Inspect().MissingCaps; len(missing) > 0 {
-			return &statusError{exitNotPermitted, fmt.Errorf("tracing needs %s: run as root (%s doctor tells more)", strings.Join(missing, ", "), a.name)}
+			return a.fail(&r.settings, &statusError{exitNotPermitted, fmt.Errorf("tracing needs %s: run as root (%s doctor tells more)", strings.Join(missing, ", "), a.name)})
 		}
 	}
 	r.tally, r.made = script.Tally, true
@@ -263,6 +270,27 @@ func argumentsOf(f *trocar.Function) string {
 		return f.Name + " has no arguments that have names"
 	}
 	return "no debug information tells the arguments of " + f.Name
+}
+
+// programOf finds the program that the processes of a name run.
+func programOf(comm string) (string, error) {
+	programs := map[string]int{} // a process of each
+	trocar.Processes(func(p trocar.Process) {
+		if p.Comm == comm {
+			programs[p.Program] = p.PID
+		}
+	})
+	if len(programs) == 0 {
+		return "", &statusError{exitNoMatch, fmt.Errorf("no process is called %q; threads that are need -p or -x as well", comm)}
+	}
+	if len(programs) > 1 {
+		names := slices.Sorted(maps.Keys(programs))
+		return "", &statusError{exitUsage, fmt.Errorf("processes called %q run different programs, name one with -x: %s", comm, strings.Join(names, ", "))}
+	}
+	for _, pid := range programs {
+		return fmt.Sprintf("/proc/%d/exe", pid), nil
+	}
+	return "", nil
 }
 
 // functionsOf gives functions in the recipes' terms.
