@@ -316,6 +316,18 @@ func (p *Program) Close() {
 // Probes is the number of probes as users count them: a name counts once for each attach point, however many places it has.
 func (p *Program) Probes() int { return p.probes }
 
+// Points names the places that the program will be attached to, one after another: what they are called, and where they are.
+func (p *Program) Points() (texts []string) {
+	for _, pt := range p.code.Points {
+		text := pt.Name
+		if pt.Path != "" {
+			text += fmt.Sprintf(" in %s at offset %#x", pt.Path, pt.Offset)
+		}
+		texts = append(texts, text)
+	}
+	return texts
+}
+
 // ErrUnknownStage says that Dump doesn't know a stage.
 var ErrUnknownStage = errors.New("unknown stage")
 

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -107,7 +108,33 @@ func (a *app) trace(ctx context.Context, s *settings, p *script) error {
 	if s.ahead != "" {
 		return a.writeAhead(ctx, s, o)
 	}
+	if s.mode == "compiler-bench" {
+		return a.timeCompiling(ctx, s, o)
+	}
 	return a.traceWith(ctx, s, o)
+}
+
+// compilations is how often the script is compiled to see how long that takes.
+const compilations = 21
+
+// timeCompiling is the mode compiler-bench: the script is compiled and not run.
+func (a *app) timeCompiling(ctx context.Context, s *settings, o trocar.Options) error {
+	if s.command != "" {
+		return usageErrorf("USAGE: --mode compiler-bench runs nothing, so -c cannot be used with it")
+	}
+	var took []time.Duration
+	for range compilations {
+		begin := time.Now()
+		program, err := trocar.Compile(ctx, o)
+		if err != nil {
+			return a.fail(s, err)
+		}
+		took = append(took, time.Since(begin))
+		program.Close()
+	}
+	slices.Sort(took)
+	fmt.Fprintf(a.out, "compiled %d times: %v at least, %v at the middle, %v at most\n", compilations, took[0], took[compilations/2], took[compilations-1])
+	return nil
 }
 
 // traceWith compiles a script and runs it, or shows what the flags ask for instead. Notices are told first.
@@ -125,6 +152,9 @@ func (a *app) traceWith(ctx context.Context, s *settings, o trocar.Options, noti
 		return errors.Join(sink.failure(err), sink.close())
 	}
 	defer program.Close()
+	if s.verbose {
+		sink.points(program.Points())
+	}
 	for _, stage := range s.stages {
 		if stage == "verifier" {
 			continue // shown when it runs

@@ -62,7 +62,7 @@ type settings struct {
 func (s *settings) register(f *pflag.FlagSet) {
 	f.StringVarP(&s.program, "execute", "e", "", "run this program")
 	f.BoolVarP(&s.list, "list", "l", false, "list probe points, or what a script would attach to; -lv: with arguments")
-	f.BoolVarP(&s.verbose, "verbose", "v", false, "tell more")
+	f.BoolVarP(&s.verbose, "verbose", "v", false, "tell where the probes are")
 	f.BoolVarP(&s.help, "help", "h", false, "show this help")
 	f.BoolVarP(&s.version, "version", "V", false, "show the version")
 	f.BoolVar(&s.info, "info", false, "show what this kernel can do")

@@ -100,6 +100,20 @@ func (k *sink) diagnostic(d *diag.Diagnostic) {
 	_ = k.Sink.Event(e)
 }
 
+// mostPoints is how many points are named where all are asked for.
+const mostPoints = 200
+
+// points tells to what a script is attached.
+func (k *sink) points(points []string) {
+	for i, p := range points {
+		if i == mostPoints {
+			k.diagnostic(&diag.Diagnostic{Severity: diag.Info, Text: fmt.Sprintf("and to %d more", len(points)-i)})
+			break
+		}
+		k.diagnostic(&diag.Diagnostic{Severity: diag.Info, Text: p})
+	}
+}
+
 // failure shows why there is no run, or why it broke off, and gives the exit status.
 func (k *sink) failure(err error) error {
 	status := exitFailed

@@ -30,7 +30,7 @@ USAGE:
 FLAGS:
     -e PROGRAM             run this program
     -l, --list             list probe points; -lv: with their arguments
-    -v, --verbose          tell more
+    -v, --verbose          tell where the probes are
     -h, --help             show this help
     -V, --version          show the version
         --info             show what this kernel can do
@@ -65,7 +65,7 @@ FLAGS:
                            only probes whose names match
         --test, --bench    run the script's test or bench probes
         --fmt              show the script in the standard form
-        --mode MODE        codegen, compiler-bench, bench, test, format
+        --mode MODE        codegen, compiler-bench (how long compiling takes), bench, test, format
         --aot FILE         write a file that runs the script
         --dry-run          attach all, then end
     -d, --debug STAGE      show a stage: ast, types, ir, bytecode, verifier, all
