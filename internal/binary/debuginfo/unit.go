@@ -195,7 +195,8 @@ func (u *unit) readRoot(skeleton *unit) *root {
 		}
 	})
 	ro.optimized = optimized(ro.producer)
-	if d.tag == tagPartialUnit && ro.lang == types.UnknownLanguage {
+	// Not by the tag: while this asks for the languages of others, none of them may ask so too.
+	if u.isPartial() && ro.lang == types.UnknownLanguage {
 		ro.lang = u.f.info.partialLanguage(u)
 	}
 	return ro
