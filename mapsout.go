@@ -253,6 +253,8 @@ func (r *run) loss(l *codegen.Loss, n uint64) *result.Event {
 		e.Hints = []string{"-k shows each with its place"}
 	case codegen.LostStacks:
 		e.Text = fmt.Sprintf("%d stacks could not be taken", n)
+	case codegen.LostBegins:
+		e.Text = fmt.Sprintf("%d returns were left out: their calls had begun before, and where the result is is only known at the begin", n)
 	case codegen.LostCalls:
 		e.Text = fmt.Sprintf("%d calls were not timed: too many were open at once", n)
 	case codegen.LostLoops:

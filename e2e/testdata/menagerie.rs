@@ -86,31 +86,6 @@ cage! {
     cell: Cell<u16> = [Cell::new(4) => "4"];
     road: &'static Path = [Path::new("/a/b") => "/a/b"];
     cstring: CString = [CString::new("cs").unwrap() => "cs"];
-}
-
-// Values that are returned in memory, of which only the caller knows the address.
-macro_rules! herd {
-    ($($name:ident: $t:ty = [$($v:expr => $said:expr),*];)*) => {
-        $(pub mod $name {
-            use super::*;
-            #[inline(never)]
-            pub fn keep(n: u32, a: $t, s: &str, b: &$t) -> usize {
-                black_box((stringify!($name), &n, &a, &s, &b));
-                s.len() + n as usize
-            }
-        })*
-        pub fn show_herd() {
-            $($({
-                let said = $said;
-                eprintln!("menagerie::{}::keep {{ .n = 9, .a = {}, .s = roar, .b = {} }}", stringify!($name), said, said);
-                let b: $t = $v;
-                black_box($name::keep(9, $v, "roar", &b));
-            })*)*
-        }
-    };
-}
-
-herd! {
     string: String = ["".to_string() => "", "otter".to_string() => "otter"];
     vector: Vec<u8> = [vec![] => "[]", vec![1, 255] => "[1,255]"];
     strings: Vec<String> = [vec!["a".into(), "bb".into()] => "[a,bb]"];
@@ -143,6 +118,5 @@ fn speak(who: &dyn Debug, other: Box<dyn Debug>, none: Option<Box<dyn Debug>>) -
 
 fn main() {
     show();
-    show_herd();
     speak(&Lion(3), Box::new(Bear { name: "b".into() }), None);
 }

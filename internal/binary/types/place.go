@@ -13,6 +13,8 @@ type Place struct {
 	// Ops computes the address (InMemory) or the value (Computed) where registers and pointers alone don't say it; Reg,
 	// Offset and Derefs then mean nothing.
 	Ops []PlaceOp
+	// Kept, of a result in memory: the register is as it was at the function's entry, where the caller passed the address.
+	Kept bool
 	// Pointee is where that lies which the value points to, for a pointer that itself exists nowhere.
 	Pointee *Place
 }

@@ -25,8 +25,8 @@ func RustResult(t *Type, pair bool) Place {
 	case whole.unknown:
 		return no("how Rust returns a value of type " + t.String() + " is not known")
 	case t.Size > 16:
-		// Optimized code does not return the address.
-		return no("it is in memory of which only the caller knows the address")
+		// In memory of which the caller passes the address, in rdi. Optimized code does not return it.
+		return Place{Kind: InMemory, Reg: 5, Kept: true}
 	case r.float:
 		return no("a part of the result is in xmm0, which BPF cannot read")
 	case len(whole.scalars) == 1 && t.Size <= 8:
@@ -53,7 +53,30 @@ func RustResult(t *Type, pair bool) Place {
 	case t.Size <= 8:
 		return Place{Kind: InRegister, Reg: 0}
 	}
-	return no("it is in memory of which only the caller knows the address, or in two registers")
+	return no("whether it is returned in memory or in two registers is not known")
+}
+
+// RustHidden is the place of a result for which RustResult cannot tell whether it is in memory, from where the function's
+// first parameter is at the entry: behind the hidden address of the result, or in its place.
+func RustHidden(t *Type, first Place) Place {
+	r := rustLayout{}
+	whole := r.of(t, 0, 0)
+	if t.Size <= 8 || t.Size > 16 || whole.unknown || len(whole.scalars) > 0 || r.float {
+		return Place{}
+	}
+	if first.Kind == InPieces && len(first.Pieces) > 0 {
+		first = first.Pieces[0].Place
+	}
+	if first.Kind != InRegister && first.Kind != InMemory || len(first.Ops) > 0 {
+		return Place{}
+	}
+	switch first.Reg {
+	case 4: // rsi
+		return Place{Kind: InMemory, Reg: 5, Kept: true}
+	case 5:
+		return words(t.Size)
+	}
+	return Place{}
 }
 
 // TwoScalars tells of a result type that RustResult needs proof of: that callers take two registers.

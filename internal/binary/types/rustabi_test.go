@@ -10,6 +10,8 @@ func shownPlace(p Place) string {
 	switch p.Kind {
 	case InRegister:
 		return fmt.Sprint("r", p.Reg)
+	case InMemory:
+		return fmt.Sprintf("mem(%d, kept %v)", p.Reg, p.Kept)
 	case Constant:
 		return "-"
 	case InPieces:
@@ -22,6 +24,27 @@ func shownPlace(p Place) string {
 		return "no"
 	}
 	return "?"
+}
+
+// TestRustHidden: the first parameter tells whether a hidden one is in front of it.
+func TestRustHidden(t *testing.T) {
+	three := &Type{Kind: Array, Size: 12, Align: 4, Len: 3, Elem: TUint32}
+	for _, c := range []struct {
+		first Place
+		want  string
+	}{
+		{Place{Kind: InRegister, Reg: 4}, "mem(5, kept true)"},
+		{Place{Kind: InMemory, Reg: 4}, "mem(5, kept true)"},
+		{Place{Kind: InPieces, Pieces: []Piece{{8, Place{Kind: InRegister, Reg: 4}}, {8, Place{Kind: InRegister, Reg: 1}}}}, "mem(5, kept true)"},
+		{Place{Kind: InRegister, Reg: 5}, "[ 8:r0 4:r1 ]"},
+		{Place{Kind: InRegister, Reg: 17}, "no"},
+		{Place{Kind: InMemory, Reg: 7}, "no"},
+		{Place{}, "no"},
+	} {
+		if got := shownPlace(RustHidden(three, c.first)); got != c.want {
+			t.Errorf("%+v: %s, want %s", c.first, got, c.want)
+		}
+	}
 }
 
 // TestRustResult holds the rules against what rustc 1.95 does.
@@ -77,7 +100,7 @@ func TestRustResult(t *testing.T) {
 		{"[u8; 8]", array(8, num(1, false)), "r0", ""},
 		{"[u8; 9]", array(9, num(1, false)), "no", ""},
 		{"packed", fields(5, 1, at(0, num(1, false)), at(1, num(4, false))), "r0", ""},
-		{"String", fields(24, 8, at(0, num(8, false)), at(8, ptr), at(16, num(8, false))), "no", ""},
+		{"String", fields(24, 8, at(0, num(8, false)), at(8, ptr), at(16, num(8, false))), "mem(5, kept true)", ""},
 		{"with a float", fields(16, 8, at(0, num(8, false)), at(8, float)), "no", ""},
 		{"Option<u32>", option32, "no", "[ 4:r0 4:r1 ]"},
 		{"Option<u64>", enum(16, 8, num(8, false), is(0, fields(16, 8)), is(1, fields(16, 8, at(8, num(8, true))))), "[ 8:r0 8:r1 ]", ""},

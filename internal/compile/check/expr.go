@@ -50,6 +50,7 @@ func (b *builder) expr(n *node) Expr {
 		}
 		return &ArgsRef{e, first}
 	case opRetval:
+		b.out.Kept = b.out.Kept || b.act.points[0].Scope.Retval.Place.Kept
 		return b.text(&RetvalRef{E{b.act.points[0].Scope.Retval.Type, n.span}}, e.T)
 	case opUnary:
 		return b.unary(n, e)

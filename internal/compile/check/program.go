@@ -25,7 +25,9 @@ type Action struct {
 	Body   *Block
 	Vars   []*Var // all scratch variables of the body, names may repeat (scopes)
 	// Timed: the body asks for the duration of the call. Entries are where the functions that Points return from begin.
-	Timed   bool
+	Timed bool
+	// Kept: the body asks for a result of which the place is known at the entries only.
+	Kept    bool
 	Entries []*probe.Point
 }
 

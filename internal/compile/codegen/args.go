@@ -71,6 +71,9 @@ func (g *gen) fromPlace(p types.Place, t *types.Type, span diag.Span) ir.Reg {
 // memoryAt computes the address of a place in memory.
 func (g *gen) memoryAt(p types.Place, span diag.Span) memory {
 	b := g.b
+	if p.Kept {
+		return memory{space: inUser, base: b.Load(8, g.frame, g.keptSlot), off: int(p.Offset)}
+	}
 	if len(p.Ops) > 0 {
 		return memory{space: inUser, base: g.compute(p.Ops, span)}
 	}

@@ -158,6 +158,7 @@ const (
 	LostReads                   // memory could not be read
 	LostStacks                  // a stack could not be taken
 	LostLoops                   // a loop ran into the kernel's limit
+	LostBegins                  // calls that had begun before, of which the result's place is not known
 	LostCalls                   // too many calls were open to time one more
 )
 
@@ -300,7 +301,7 @@ next:
 		n := group{points: []*probe.Point{p}}
 		n.class, n.ret = classOf(p.Kind)
 		n.ret = n.ret && !p.AtReturn
-		if a.Timed && n.ret {
+		if a.Timed && n.ret && !a.Kept {
 			n.session = c.session()
 		}
 		for _, g := range groups {
@@ -312,7 +313,7 @@ next:
 		groups = append(groups, &n)
 	}
 	for _, g := range groups {
-		if a.Timed && g.session == nil {
+		if (a.Timed || a.Kept) && g.session == nil {
 			g.open = c.entries(a, g.points)
 		}
 		c.compileGroup(a, g)

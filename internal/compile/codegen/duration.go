@@ -30,6 +30,10 @@ const (
 	openFrame    = 8
 	openFunction = 16
 	openKeySize  = 24
+
+	openBegin     = 0 // in the value: the time
+	openResult    = 8 // and the address of the result, if that is kept
+	openValueSize = 16
 )
 
 // session tells whether a program can run at both ends of the calls that points return from.
@@ -55,7 +59,7 @@ func (c *compiler) entries(a *check.Action, points []*probe.Point) string {
 		return !wanted[functionKey{p.Path, p.Func, p.FunctionStart()}]
 	})
 	name := fmt.Sprintf("open%d", len(c.out.Programs))
-	c.out.Maps = append(c.out.Maps, &ebpf.MapSpec{Name: name, Type: ebpf.Hash, KeySize: openKeySize, ValueSize: 8, MaxEntries: mostOpen})
+	c.out.Maps = append(c.out.Maps, &ebpf.MapSpec{Name: name, Type: ebpf.Hash, KeySize: openKeySize, ValueSize: openValueSize, MaxEntries: mostOpen})
 	if len(entries) > 0 {
 		c.compileGroup(a, &group{class: Uprobe, points: entries, open: name, enters: true})
 	}
@@ -68,9 +72,14 @@ func (g *gen) enter() {
 	g.frame, g.ctx, g.buf = ir.FP, b.Copy(b.Param(0)), b.Reg()
 	quit := b.Label()
 	g.filter(quit)
-	now := b.Slot(8)
+	now := b.Slot(openValueSize)
 	key := g.openCall()
-	b.Store(8, ir.FP, now, b.Call(asm.FnKtimeGetNs))
+	b.Store(8, ir.FP, now+openBegin, b.Call(asm.FnKtimeGetNs))
+	if g.act.Kept {
+		b.Store(8, ir.FP, now+openResult, g.machine(g.act.Points[0].Scope.Retval.Place.Reg, g.act.Span))
+	} else {
+		b.StoreImm(8, ir.FP, now+openResult, 0)
+	}
 	res := b.Call(asm.FnMapUpdateElem, ir.M(g.open), ir.A(ir.FP, key), ir.A(ir.FP, now), ir.I(0))
 	b.IfImm(ir.EQ, res, 0, quit)
 	g.count(g.c.loss(Loss{Kind: LostCalls, Span: g.act.Span, Action: g.act.Index}))
@@ -125,8 +134,18 @@ func (g *gen) timed(quit ir.Label) {
 		b.Comment("the call's begin")
 		key := g.openCall()
 		p := b.Call(asm.FnMapLookupElem, ir.M(g.open), ir.A(ir.FP, key))
-		b.IfImm(ir.EQ, p, 0, quit)
-		start = b.Load(8, p, 0)
+		if g.act.Kept {
+			seen := b.Label()
+			b.IfImm(ir.NE, p, 0, seen)
+			g.count(g.c.loss(Loss{Kind: LostBegins, Span: g.act.Span, Action: g.act.Index}))
+			b.Jump(quit)
+			b.Bind(seen)
+			g.keptSlot = b.Slot(8)
+			b.Store(8, ir.FP, g.keptSlot, b.Load(8, p, openResult))
+		} else {
+			b.IfImm(ir.EQ, p, 0, quit)
+		}
+		start = b.Load(8, p, openBegin)
 		b.Do(asm.FnMapDeleteElem, ir.M(g.open), ir.A(ir.FP, key))
 	}
 	b.Store(8, ir.FP, g.durationSlot, b.Op(ir.Sub, b.Call(asm.FnKtimeGetNs), start))

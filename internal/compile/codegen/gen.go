@@ -37,6 +37,7 @@ type gen struct {
 	ctxSlot, bufSlot, leaveSlot, retSlot int
 
 	durationSlot int // of timed actions
+	keptSlot     int // of those that keep where their result is
 
 	vars      map[*check.Var]*variable
 	top, most int // bytes of scratch in use, and at most
@@ -89,7 +90,7 @@ func (g *gen) body() {
 		b.IfImm(ir.NE, b.Load(8, b.MapValue(ControlName, ControlStop), 0), 0, quit)
 	}
 	g.filter(quit)
-	if g.act.Timed {
+	if g.act.Timed || g.act.Kept {
 		g.timed(quit)
 	}
 	start := b.Len()

@@ -84,6 +84,11 @@ func (p *Point) FunctionStart() uint64 {
 	return p.Addr - uint64(p.Skip)
 }
 
+// keeps tells whether the place of a return's result is only known at the entry.
+func (p *Point) keeps() bool {
+	return p.Scope != nil && p.Scope.Retval != nil && p.Scope.Retval.Place.Kept
+}
+
 // Scope is what a script can see at a point besides the CPU's registers. Points with equal scopes share a program.
 type Scope struct {
 	Args      []Var         // by name: `args.x`, and behind them the local variables: `vars.x`

@@ -17,7 +17,23 @@ func (m *matcher) rustResult(b *binary, info *debuginfo.Info, fn *debuginfo.Func
 		return types.Place{Kind: types.InRegister, Reg: 0} // as all conventions have it
 	}
 	pair := types.TwoScalars(t) && m.takes(b, info, fn.Entry, code.SecondResult)
-	return types.RustResult(t, pair)
+	place := types.RustResult(t, pair)
+	if place.Kind != types.Unavailable {
+		return place
+	}
+	params, err := info.Params(fn.Own(), fn.Entry)
+	if err != nil {
+		return place
+	}
+	for i := range params {
+		if p := &params[i]; p.Type == nil || p.Type.Complete().Size > 0 {
+			if proven := types.RustHidden(t, p.Place); proven.Kind != types.Unavailable {
+				return proven
+			}
+			break
+		}
+	}
+	return place
 }
 
 // maxCallers bounds the calls of a function that are looked at.

@@ -277,7 +277,7 @@ func (m *matcher) functions(s *spec, b *binary, q *objfile.Query) ([]*Point, err
 		before := len(points)
 		if s.kind.kind == Uretprobe && b.obj.IsGo() {
 			points = append(points, m.goReturns(s, b, q, fn, full, shown)...)
-			m.entry(s, b, fn, shown, sites[i], len(points) > before)
+			m.entry(s, b, fn, shown, sites[i], false, len(points) > before)
 			continue
 		}
 		if p := m.function(s, b, q, fn, full, shown, sites[i]); p != nil {
@@ -290,7 +290,7 @@ func (m *matcher) functions(s *spec, b *binary, q *objfile.Query) ([]*Point, err
 			}
 			if p.Kind == Uretprobe {
 				points = append(points, m.exitPoints(s, b, fn, p)...)
-				m.entry(s, b, fn, shown, sites[i], len(points) > before)
+				m.entry(s, b, fn, shown, sites[i], p.keeps(), len(points) > before)
 				continue
 			}
 			points = append(points, p)
@@ -304,9 +304,10 @@ func (m *matcher) functions(s *spec, b *binary, q *objfile.Query) ([]*Point, err
 	return onePerSite(m.copies(s, b, q, all, points)), nil
 }
 
-// entry notes the entry of a function whose returns are probed, if that is asked for.
-func (m *matcher) entry(s *spec, b *binary, fn *objfile.Func, shown string, site int, returns bool) {
-	if !returns || site < 0 || m.opts.Entries == nil || !m.opts.Entries(s.ap) {
+// entry notes the entry of a function whose returns are probed, if that is asked for, or if something must be kept there to
+// know the result.
+func (m *matcher) entry(s *spec, b *binary, fn *objfile.Func, shown string, site int, kept, returns bool) {
+	if !returns || site < 0 || !kept && (m.opts.Entries == nil || !m.opts.Entries(s.ap)) {
 		return
 	}
 	p := &Point{Kind: Uprobe, Path: b.path, PID: m.pid(), Func: shown, Go: b.goCode(fn.Addr), Entry: true, Skip: site}
@@ -497,7 +498,7 @@ func (m *matcher) matchPlace(s *spec, b *binary) []*Point {
 	}
 	if p.Kind == Uretprobe {
 		fn := &objfile.Func{Symbol: objfile.Symbol{Name: name, Addr: start, Size: b.obj.CodeSize(start)}}
-		m.entry(s, b, fn, p.Func, p.Skip, true)
+		m.entry(s, b, fn, p.Func, p.Skip, p.keeps(), true)
 		return m.exitPoints(s, b, fn, p)
 	}
 	return []*Point{p}
