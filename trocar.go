@@ -55,6 +55,8 @@ type Options struct {
 	TraceableFunctions string
 	// DebugDirs are folders in which debug files are looked for first.
 	DebugDirs []string
+	// NoInlined leaves out the places where functions were inlined: only their own code is probed.
+	NoInlined bool
 	// Mode "": all probes; "test" or "bench": only the test or bench probes.
 	Mode string
 	// Disable names kernel features to do without (as in KernelFeatures), to see what older kernels would do.
@@ -152,7 +154,7 @@ func Compile(ctx context.Context, o Options) (p *Program, err error) {
 	}
 	matched := probe.MatchAll(file.Probes, probe.Options{
 		PID: o.PID, ChildPID: childPID, Unsafe: o.Unsafe, Missing: p.setting("missing_probes"), MaxProbes: p.limit("max_probes"),
-		Filter: o.Filter, TraceableFunctions: o.TraceableFunctions, DebugDirs: o.DebugDirs, KernelType: p.kernel.named, Prototype: p.kernel.prototype, Demangle: p.setting("cpp_demangle") != "0" && p.setting("cpp_demangle") != "false",
+		Filter: o.Filter, TraceableFunctions: o.TraceableFunctions, DebugDirs: o.DebugDirs, OutOfLine: o.NoInlined, KernelType: p.kernel.named, Prototype: p.kernel.prototype, Demangle: p.setting("cpp_demangle") != "0" && p.setting("cpp_demangle") != "false",
 		NeedVars:  func(ap *syntax.AttachPoint) bool { return needs[ap].Vars },
 		NeedArgs:  func(ap *syntax.AttachPoint) bool { return needs[ap].Args || needs[ap].Retval },
 		Entries:   func(ap *syntax.AttachPoint) bool { return needs[ap].Duration },

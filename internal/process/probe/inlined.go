@@ -116,6 +116,9 @@ func (m *matcher) inlinedPoints(s *spec, b *binary, in *inlinedFunc, points []*P
 	case m.opts.OutOfLine:
 		if in.entry != 0 {
 			m.diags.Warnf(s.ap.Span, "%d inlined copies of %s are not probed", n, name)
+		} else {
+			m.diags.Errorf(s.ap.Span, "%s has no code of its own: it was inlined in all places that call it (%d)", name, n).
+				Hint("without --no-inlined these are probed")
 		}
 		return points
 	}

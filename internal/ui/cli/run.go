@@ -93,7 +93,7 @@ func (a *app) trace(ctx context.Context, s *settings, p *script) error {
 	o := trocar.Options{
 		Script: p.text, ScriptName: p.name, Params: p.positional, Named: p.named,
 		PID: s.process, Command: s.command, Follow: s.follow, UnwindPIDs: s.unwind, Unsafe: s.unsafe, HelperErrors: s.warnings > 0,
-		IncludeDirs: s.includeDirs, Includes: s.includes, Env: os.LookupEnv, Disable: s.noFeatures, TraceableFunctions: s.traceable, DebugDirs: s.debugDirs(),
+		IncludeDirs: s.includeDirs, Includes: s.includes, Env: os.LookupEnv, Disable: s.noFeatures, TraceableFunctions: s.traceable, DebugDirs: s.debugDirs(), NoInlined: s.noInlined,
 	}
 	if s.mode == "test" || s.mode == "bench" {
 		o.Mode = s.mode

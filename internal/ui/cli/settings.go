@@ -37,6 +37,7 @@ type settings struct {
 	warnings   int // how often -k was given
 	noWarnings bool
 	unsafe     bool
+	noInlined  bool
 	dryRun     bool
 
 	includeDirs []string
@@ -85,6 +86,7 @@ func (s *settings) register(f *pflag.FlagSet) {
 	f.StringArrayVar(&s.debugInfo, "debuginfo", nil, "directories of debug files")
 	f.StringVar(&s.traceable, "traceable-functions", "", "a file with the kernel's traceable functions")
 	f.StringSliceVar(&s.noFeatures, "no-feature", nil, "do without: uprobe_multi, kprobe_multi, kprobe_session, or a feature that doctor names")
+	f.BoolVar(&s.noInlined, "no-inlined", false, "probe only functions' own code, not where they were inlined")
 	f.StringVar(&s.filter, "probe-filter", "", "only probes whose names match this regular expression")
 	f.StringSliceVarP(&s.stages, "debug", "d", nil, "show a stage: "+strings.Join(stages, ", ")+", all")
 	f.StringVar(&s.mode, "mode", "", "codegen, compiler-bench, bench, test or format")

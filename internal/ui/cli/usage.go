@@ -61,6 +61,7 @@ FLAGS:
         --unsafe           allow what changes the system: system(), signal(), writes
         --no-feature NAME[,NAME]
                            do without: uprobe_multi, or a feature that doctor names
+        --no-inlined       probe only functions' own code, not where they were inlined
         --probe-filter REGEX
                            only probes whose names match
         --test, --bench    run the script's test or bench probes
