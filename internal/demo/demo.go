@@ -2,7 +2,7 @@
 //
 // The functions to be traced are kitchen_order, kitchen_cook, kitchen_stir and kitchen_serve. They are part of this binary,
 // so that there is something to trace on any machine, without a compiler; and they are written in assembly that follows the
-// C calling convention, so that they look like functions of most programs: arguments in arg0, arg1, arg2, frame pointers in
+// C calling convention, so that they look like functions of most programs: arguments in registers, frame pointers in
 // place. Their names have no package in front and are found in the binary's .gopclntab, which stripping leaves there.
 package demo
 

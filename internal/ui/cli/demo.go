@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 	"time"
 
@@ -13,7 +14,8 @@ import (
 	"trocar/internal/demo"
 )
 
-// demoScript shows arguments, a histogram and a stack. %s is the traced file.
+// demoScript shows arguments, a histogram and a stack. The first %s is the traced file, the others are the registers of
+// arguments: in assembly of a Go program arg0 is not known.
 const demoScript = `
 // Each call with its arguments: the number of a table, a string, a price in cents.
 uprobe:"%[1]s":kitchen_order
@@ -22,7 +24,7 @@ uprobe:"%[1]s":kitchen_order
   @begin[tid] = nsecs;
   if (@shown < 10) {
     @shown++;
-    printf("table %%2d orders %%-8s %%2d.%%02d\n", arg0, str(arg1), arg2 / 100, arg2 %% 100);
+    printf("table %%2d orders %%-8s %%2d.%%02d\n", %[2]s, str(%[3]s), %[4]s / 100, %[4]s %% 100);
   }
 }
 
@@ -73,7 +75,11 @@ func (a *app) demo(ctx context.Context) error {
 	if strings.Contains(path, " ") { // a command is cut at blanks, as bpftrace does it
 		command = "/proc/self/exe"
 	}
-	text := strings.TrimPrefix(fmt.Sprintf(demoScript, path), "\n")
+	args := [...]string{`reg("di")`, `reg("si")`, `reg("dx")`}
+	if runtime.GOARCH == "arm64" {
+		args = [...]string{`reg("r0")`, `reg("r1")`, `reg("r2")`}
+	}
+	text := strings.TrimPrefix(fmt.Sprintf(demoScript, path, args[0], args[1], args[2]), "\n")
 	fmt.Fprintf(a.out, "A program that runs a kitchen (%s demo --workload) is traced for three seconds with this script:\n\n", path)
 	fmt.Fprintf(a.out, "    %s\n\n", strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n    "))
 	s := &settings{format: "text", buffering: "line", noWarnings: true}
