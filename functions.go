@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"trocar/internal/binary/debuginfo"
+	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/types"
 	"trocar/internal/process/probe"
 	"trocar/internal/process/target"
@@ -32,6 +33,8 @@ type Function struct {
 	// Returns are the attach points of its return, with their kind; none for the reason NoReturn.
 	Returns  []string
 	NoReturn string
+	// Leaves are the attach points, with their kind, where it goes on in another function, which returns in its place.
+	Leaves []string
 	// Name is the name as in the source, without parameters.
 	Name string
 	// Called tells that the builtin func shows Name.
@@ -128,7 +131,7 @@ func functions(o FunctionsOptions, path, name string) ([]Function, error) {
 			Text: kind + ":" + path + ":" + name, Kind: kind, Parts: []string{path, name}, Quoted: []bool{true, true},
 		}}}
 	}
-	opts := probe.Options{PID: o.PID, Demangle: true, DebugDirs: o.DebugDirs, OutOfLine: true}
+	opts := probe.Options{PID: o.PID, Demangle: true, DebugDirs: o.DebugDirs, OutOfLine: true, Variants: true}
 	matched := probe.MatchAll([]*syntax.Probe{point("uprobe")}, opts)
 	if matched.Diags.Errors() > 0 {
 		// It may have no code of its own.
@@ -196,8 +199,25 @@ func twinsOf(points []*probe.Point) map[[2]string]int {
 
 func nameOf(p *probe.Point) [2]string { return [2]string{p.Path, p.Func} }
 
+// word is the name of the function in attach points, "" if others have it too.
+func (fn *Function) word(k probe.Known, p *probe.Point) string {
+	if strings.HasSuffix(fn.Point, fmt.Sprintf(":%#x", p.FunctionStart())) {
+		return ""
+	}
+	word, _ := symbolOf(k, p)
+	return word
+}
+
 // returns tells where the return of a function is probed; ret is its return probe, if it can have one.
 func (fn *Function) returns(k probe.Known, p, ret *probe.Point, noReturn string) {
+	if k.Throws() && !fn.Goroutines && arch().RetOnStack {
+		if returns, tails, why := exitsOf(k, p, fn.path, fn.word(k, p)); why == "" && len(tails) > 0 {
+			fn.Leaves, fn.ReturnKey = tails, frameKey("sp", 8)
+			if len(returns) == 0 {
+				return
+			}
+		}
+	}
 	if ret == nil {
 		fn.NoReturn = noReturn
 		if noReturn == "" {
@@ -220,11 +240,10 @@ func (fn *Function) returns(k probe.Known, p, ret *probe.Point, noReturn string)
 		fn.NoReturn = "not all instructions with which it returns are known, and a return probe would break exceptions and panics that pass it"
 		return
 	case callsItself(k, p):
-		name := p.Func
-		if strings.HasSuffix(fn.Point, fmt.Sprintf(":%#x", p.FunctionStart())) {
-			name = "" // which others have too
+		points, tails, why := exitsOf(k, p, fn.path, fn.word(k, p))
+		if why == "" && len(tails) > 0 {
+			why = "it ends in a jump to another function"
 		}
-		points, why := exits(k, p, fn.path, name)
 		if why != "" {
 			fn.Notices = append(fn.Notices, fmt.Sprintf("the kernel sees the returns of only %d calls that are open in each other: deeper ones are shown as not returned", maxReturnDepth))
 			break
@@ -274,7 +293,8 @@ func firstError(diags *diag.List) string {
 func describe(k probe.Known, p *probe.Point, path string, pid int) Function {
 	display := p.Func
 	path = pathOf(path, pid, p.Path)
-	fn := Function{Point: quoteWord(path) + ":" + quoteWord(display), Name: display, Called: true, path: path}
+	word, mark := symbolOf(k, p)
+	fn := Function{Point: quoteWord(path) + ":" + quoteWord(word), Name: display, Called: true, path: path}
 	fn.keys(k, p)
 	if p.Copied {
 		fn.Point += "+0" // its own code alone: only that returns
@@ -286,7 +306,7 @@ func describe(k probe.Known, p *probe.Point, path string, pid int) Function {
 	if k.Func.Inlined {
 		fn.Point += "+0" // its own code alone: only that returns
 	}
-	if name := sourceName(k.Func, display); name != display {
+	if name := sourceName(k.Func, display) + mark; name != display {
 		fn.Name, fn.Called = name, false
 	}
 	sig, err := k.Info.Signature(k.Func)
@@ -296,6 +316,58 @@ func describe(k probe.Known, p *probe.Point, path string, pid int) Function {
 	fn.params(p.Scope, sig)
 	fn.Typed = fn.Typed || len(sig.Params) == 0
 	return fn
+}
+
+// symbolOf is the name by which an attach point finds a function alone: the one for people, or the symbol where others of
+// the source's function have that too. Those are variants that the compiler made, and the several bodies of a constructor or
+// destructor of C++ (Itanium C++ ABI, 5.1.4.3), of which mark tells those that are not for whole objects.
+func symbolOf(k probe.Known, p *probe.Point) (word, mark string) {
+	if k.File == nil || p.Inlined {
+		return p.Func, ""
+	}
+	sym, ok := k.File.Lookup(p.FunctionStart())
+	if !ok || !objfile.IsMangled(sym.Name) {
+		return p.Func, ""
+	}
+	if base, _ := objfile.Variant(sym.Name); base != sym.Name {
+		word = sym.Name
+	}
+	if k.Func != nil && k.Func.Lang == types.CPlusPlus {
+		name := sym.Name
+		switch {
+		case !structor(k.Func):
+		case strings.Contains(name, "D0E"):
+			return name, " [deleting]"
+		case strings.Contains(name, "C2E") || strings.Contains(name, "D2E"):
+			whole := strings.NewReplacer("C2E", "C1E", "D2E", "D1E").Replace(name)
+			if addr, ok := k.File.SymbolAddr(whole); ok && addr != sym.Addr {
+				mark = " [base]"
+			}
+			return name, mark
+		case strings.Contains(name, "C4E") || strings.Contains(name, "D4E"):
+			return name, " [common]" // GCC's, which the others call
+		default:
+			return name, ""
+		}
+	}
+	if word == "" {
+		word = p.Func
+	}
+	return word, ""
+}
+
+// structor tells constructors and destructors by their names in the source.
+func structor(fn *debuginfo.Function) bool {
+	if strings.HasPrefix(fn.Name, "~") {
+		return true
+	}
+	class, ok := strings.CutSuffix(fn.Qualified, "::"+fn.Name)
+	if !ok {
+		return false
+	}
+	class, _, _ = strings.Cut(class, "<")
+	name, _, _ := strings.Cut(fn.Name, "<")
+	return class == name || strings.HasSuffix(class, "::"+name)
 }
 
 // pathOf is the path of a file as scripts have it: as it was asked for, or that of the process's program.
@@ -397,9 +469,11 @@ func paramOf(v probe.Var) *Param {
 		p.Show, p.Why = Hidden, v.Place.Why
 		return p
 	}
-	if why, missing := v.Place.Missing(v.Type.Extent()); missing {
-		p.Show, p.Why = Hidden, "a part of it is not there: "+why
-		return p
+	if v.Type != nil {
+		if why, missing := v.Place.Missing(v.Type.Extent()); missing {
+			p.Show, p.Why = Hidden, "a part of it is not there: "+why
+			return p
+		}
 	}
 	p.Show, p.Size = showOf(v.Type)
 	return p

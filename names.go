@@ -189,6 +189,10 @@ func (n *names) UserSymbol(tgid uint32, addr uint64, point int) string {
 		}
 	}
 	f := n.symbols.Symbol(n.hit(tgid, -1, 0), addr)
+	if f.Symbol == "" && addr != 0 && n.watching {
+		n.poll() // the record may have come before the word of what the process has mapped
+		f = n.symbols.Symbol(n.hit(tgid, -1, 0), addr)
+	}
 	if f.Symbol == "" {
 		return "0x" + strconv.FormatUint(addr, 16)
 	}

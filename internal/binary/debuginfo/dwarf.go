@@ -42,7 +42,7 @@ const (
 	tagAtomicType             = 0x47
 	tagSkeletonUnit           = 0x4a
 	tagImmutableType          = 0x4b
-	tagGNUFormalParameterPack = 0x4107
+	tagGNUFormalParameterPack = 0x4108
 )
 
 const (
@@ -71,6 +71,7 @@ const (
 	atAbstractOrigin    = 0x31
 	atArtificial        = 0x34
 	atCallingConvention = 0x36
+	atDeleted           = 0x8a
 	atDefaulted         = 0x8b
 	atCount             = 0x37
 	atDataMemberLoc     = 0x38

@@ -530,7 +530,7 @@ func (e *exprEnv) variable(d *die) types.Place {
 	if !ok {
 		return unavailable(optimizedOut)
 	}
-	l := e.u.locationAt(v, e.pc)
+	l := e.u.location(v, e.pc, e.entry)
 	switch {
 	case l.found:
 		return e.place(l.expr)

@@ -30,6 +30,7 @@ type Function struct {
 	NoCall bool
 	// Optimized tells that its unit was compiled with optimization; known for GCC only, else true.
 	Optimized bool
+	Producer  string // the compiler, as its unit names it
 
 	u   *unit
 	off int
@@ -138,7 +139,7 @@ func (in *Info) function(d *die) *Function {
 	if v, _, ok := d.inherited(atCallingConvention); ok && v.u == 3 { // DW_CC_nocall
 		fn.NoCall = true
 	}
-	fn.Optimized = d.u.root.optimized
+	fn.Optimized, fn.Producer = d.u.root.optimized, d.u.root.producer
 	fn.identity = in.identity(d.abstract(), fn)
 	return fn
 }

@@ -12,7 +12,12 @@ type located struct {
 }
 
 // locationAt finds the expression that holds at an address (DWARF 5, 2.6).
-func (u *unit) locationAt(v value, pc uint64) located {
+func (u *unit) locationAt(v value, pc uint64) located { return u.location(v, pc, false) }
+
+// location finds the expression that holds at an address. At a function's entry that is what the caller has passed: GCC
+// may list several expressions for this one address, one for each statement of which the first instruction does a part
+// (location views); all but the last then hold for no byte.
+func (u *unit) location(v value, pc uint64, entry bool) located {
 	if v.isBlock() {
 		return located{expr: v.block, found: true, plain: true}
 	}
@@ -22,7 +27,7 @@ func (u *unit) locationAt(v value, pc uint64) located {
 		return located{}
 	}
 	ro := u.load()
-	l := locReader{u: u, pc: pc, base: ro.low}
+	l := locReader{u: u, pc: pc, entry: entry, base: ro.low}
 	if u.version >= 5 {
 		section, off := u.f.section(secLoclists), v.u
 		if v.form == formLoclistx {
@@ -48,10 +53,11 @@ func (u *unit) locationAt(v value, pc uint64) located {
 }
 
 type locReader struct {
-	u    *unit
-	pc   uint64
-	base uint64
-	out  located
+	u     *unit
+	pc    uint64
+	entry bool
+	base  uint64
+	out   located
 	// fallback is the entry that holds where no other does.
 	fallback    []byte
 	hasFallback bool
@@ -59,11 +65,11 @@ type locReader struct {
 
 // add takes an entry, and tells whether it is the one.
 func (l *locReader) add(low, high uint64, expr []byte) bool {
-	if low >= high || l.u.gone(low) {
+	if low >= high && !(l.entry && low == l.pc && high == low) || l.u.gone(low) {
 		return false
 	}
 	l.out.other = true
-	if low <= l.pc && l.pc < high {
+	if low <= l.pc && (l.pc < high || high == low) {
 		l.out.expr, l.out.found = expr, true
 		return true
 	}

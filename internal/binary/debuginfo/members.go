@@ -8,6 +8,7 @@ import (
 
 // members reads the members of a struct or union into t.
 func (c *converter) members(t *types.Type, d *die, depth int) {
+	special := specials{cpp: t.Source.Lang == types.CPlusPlus}
 	d.eachChild(func(m *die) bool {
 		switch m.tag {
 		case tagMember:
@@ -18,12 +19,7 @@ func (c *converter) members(t *types.Type, d *die, depth int) {
 		case tagInheritance:
 			c.base(t, m, depth)
 		case tagSubprogram:
-			// A destructor that is the class's own: such values are passed and returned in memory (Itanium C++ ABI, 3.1).
-			if t.Source.Lang == types.CPlusPlus && strings.HasPrefix(m.name(), "~") && !m.flag(atArtificial) {
-				if how, _ := m.num(atDefaulted); how != 1 { // DW_DEFAULTED_in_class
-					t.Source.InMemory = true
-				}
-			}
+			special.add(d, m)
 		case tagVariantPart:
 			if t.Source.Variants == nil {
 				t.Source.Variants = c.variants(m, depth)
@@ -31,13 +27,109 @@ func (c *converter) members(t *types.Type, d *die, depth int) {
 			}
 		case tagTemplateTypeParameter:
 			// Vec's own members point to bytes: only its first type argument tells what they are.
-			if t.Elem == nil && t.Source.Lang == types.Rust && (strings.Contains(t.Name, "Vec<") || strings.Contains(t.Name, "VecDeque<")) {
+			if t.Elem == nil && (t.Source.Lang == types.Rust && (strings.Contains(t.Name, "Vec<") || strings.Contains(t.Name, "VecDeque<")) || strings.HasPrefix(t.Name, "__gnu_cxx::__aligned_membuf<")) {
 				t.Elem = c.elem(m, false, depth)
 			}
 		}
 		return len(t.Fields) < maxMembers
 	})
 	c.align(t, d)
+	if special.cpp {
+		t.Source.InMemory = special.byAddress(t, d)
+	}
+}
+
+// specials are the members of a class of C++ that decide how its values are passed.
+type specials struct {
+	cpp                           bool
+	copies, deleted               int // copy and move constructors that are declared, and deleted ones among them
+	ownCopy, ownDtor, deletedDtor bool
+}
+
+// add looks at a member function of the class d. One that is defaulted in the class is trivial if those of its parts are.
+func (s *specials) add(d, m *die) {
+	if !s.cpp || m.flag(atArtificial) {
+		return
+	}
+	how, _ := m.num(atDefaulted)
+	own := how != 1 // DW_DEFAULTED_in_class
+	name := m.name()
+	if strings.HasPrefix(name, "~") {
+		if m.flag(atDeleted) {
+			s.deletedDtor = true
+		} else if own {
+			s.ownDtor = true
+		}
+		return
+	}
+	class, _, _ := strings.Cut(d.name(), "<")
+	if name == "" || name != class || !m.copies(d) {
+		return
+	}
+	s.copies++
+	if m.flag(atDeleted) {
+		s.deleted++
+	} else if own {
+		s.ownCopy = true
+	}
+}
+
+// copies tells whether a constructor's only parameter is a reference to its class.
+func (m *die) copies(class *die) bool {
+	n, self := 0, false
+	m.eachChild(func(p *die) bool {
+		if p.tag != tagFormalParameter || p.flag(atArtificial) {
+			return true
+		}
+		n++
+		r, ok := p.refOf(atType)
+		if !ok || r.tag != tagReferenceType && r.tag != tagRvalueReferenceType {
+			return false
+		}
+		for range maxOrigins {
+			if r, ok = r.refOf(atType); !ok {
+				return false
+			}
+			switch r.tag {
+			case tagConstType, tagVolatileType, tagTypedef:
+				continue
+			}
+			break
+		}
+		self = r.key() == class.key() || r.name() != "" && r.name() == class.name()
+		return true
+	})
+	return n == 1 && self
+}
+
+// byAddress tells whether values are passed and returned in memory of the caller's (Itanium C++ ABI, 3.1.1): by what the
+// compiler says (clang; DW_AT_calling_convention of a type, DWARF 5, 5.7), else because the class or a part of it has a copy
+// or move constructor or destructor that is more than a copy of the bytes, or can be neither copied nor moved.
+func (s *specials) byAddress(t *types.Type, d *die) bool {
+	switch how, _ := d.num(atCallingConvention); how {
+	case 4: // DW_CC_pass_by_reference
+		return true
+	case 5: // DW_CC_pass_by_value
+		return false
+	}
+	if s.ownCopy || s.ownDtor || s.deletedDtor || s.copies > 0 && s.copies == s.deleted || len(t.Source.VBases) > 0 {
+		return true
+	}
+	for _, f := range t.Fields {
+		if f.Artificial { // the pointer to the virtual table, which a copy sets
+			return true
+		}
+		part := f.Type
+		for range maxDimensions {
+			if part != nil && part.Kind == types.Array {
+				part = part.Elem
+			}
+		}
+		if part != nil && part.Source != nil && part.Source.InMemory {
+			return true
+		}
+	}
+	return false
 }
 
 // align works out the alignment, which debug info gives only where the source does.

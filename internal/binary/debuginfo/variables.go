@@ -20,6 +20,9 @@ type Var struct {
 	Late bool
 	// Always tells that the place is said to hold for all of the variable's block: so also before it is set.
 	Always bool
+	// Plain tells that one place is said to hold for the whole function. Where the compiler did not follow the variable that
+	// is where it is moved to, not where it was passed.
+	Plain bool
 	// ClosureOffset is 1 + the offset in the closure of a variable that a Go closure captured, 0 for other variables.
 	ClosureOffset int
 	File          string
@@ -210,8 +213,9 @@ func (in *Info) variable(e *exprEnv, p, at *die) Var {
 		v.Place = unavailable(optimizedOut)
 	default:
 		v.Place, v.Late = e.ready(at)
-		if l, ok := at.get(atLocation); ok && l.isBlock() && len(l.block) > 0 {
-			v.Always = l.block[0] == opFbreg || l.block[0] >= opReg0 && l.block[0] <= opBregx
+		if l, ok := at.get(atLocation); ok && l.isBlock() {
+			v.Plain = true
+			v.Always = len(l.block) > 0 && (l.block[0] == opFbreg || l.block[0] >= opReg0 && l.block[0] <= opBregx)
 		}
 	}
 	if v.Result && v.Place.Kind == types.Unavailable && v.Place.Why == optimizedOut {
@@ -234,7 +238,7 @@ func (e *exprEnv) ready(d *die) (p types.Place, late bool) {
 	if e.ownFrame(v.block) {
 		return unavailable("stored in the frame only by the function's first instructions"), true
 	}
-	if e.entry && !e.passed(p) {
+	if e.entry && (p.Kind == types.InPieces && e.u.load().lang != types.Go || !e.passed(p)) {
 		return unavailable("in a register only after the function's first instructions"), false
 	}
 	return p, false

@@ -587,7 +587,8 @@ func (d *dumpEval) at(v dumpVar, pc uint64) (o outcome, skip string) {
 		}
 	}()
 	for _, x := range v.exprs {
-		if !v.isList || x.low <= pc && pc < x.high {
+		// At the entry the first view of the address holds, which is what was passed.
+		if !v.isList || x.low <= pc && pc < x.high || d.entry && x.low == pc && x.high == pc {
 			return d.run(x.ops), ""
 		}
 	}

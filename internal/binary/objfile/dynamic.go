@@ -169,9 +169,9 @@ func (f *File) Imports(name string) (yes bool) {
 	return false
 }
 
-// pointerAt is the value that a pointer-sized cell of the file holds once the file is loaded at its linked address: a
+// PointerAt is the value that a pointer-sized cell of the file holds once the file is loaded at its linked address: a
 // relocation's addend, or what is written there (which also holds for relative relocations packed as DT_RELR).
-func (f *File) pointerAt(addr uint64) uint64 {
+func (f *File) PointerAt(addr uint64) uint64 {
 	relocs := f.relocs.get(func(p *map[uint64]uint64) {
 		m := map[uint64]uint64{}
 		*p = m

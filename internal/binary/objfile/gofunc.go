@@ -151,7 +151,7 @@ func (f *File) goQuantum() uint64 {
 // goFuncBase is where the data of functions begins (go.func.*).
 func (f *File) goFuncBase() uint64 {
 	if at := f.goModule(); at != 0 {
-		return f.pointerAt(at + moduleGoFunc)
+		return f.PointerAt(at + moduleGoFunc)
 	}
 	return 0
 }

@@ -83,21 +83,21 @@ func (f *File) GoType(addr uint64) (t GoType, ok bool) {
 	}
 	switch t.Kind {
 	case GoPointer, GoSlice, GoChan:
-		t.Elem = f.pointerAt(addr + abiElem)
+		t.Elem = f.PointerAt(addr + abiElem)
 	case GoArray:
-		t.Elem = f.pointerAt(addr + abiElem)
+		t.Elem = f.PointerAt(addr + abiElem)
 		n := word(abiArrayLen)
 		if n > maxGoSize {
 			return t, false
 		}
 		t.Len = int(n)
 	case GoMap:
-		t.Key, t.Elem = f.pointerAt(addr+abiElem), f.pointerAt(addr+abiMapElem)
+		t.Key, t.Elem = f.PointerAt(addr+abiElem), f.PointerAt(addr+abiMapElem)
 	case GoInterface:
 		n := word(abiMethods + 8)
 		t.Methods = int(min(n, maxGoFields))
 	case GoStruct:
-		at, n := f.pointerAt(addr+abiFields), word(abiFields+8)
+		at, n := f.PointerAt(addr+abiFields), word(abiFields+8)
 		if n > maxGoFields {
 			return t, false
 		}
@@ -107,12 +107,12 @@ func (f *File) GoType(addr uint64) (t GoType, ok bool) {
 			if len(b) < abiFieldSize {
 				return t, false
 			}
-			name, flags, ok := f.goName(f.pointerAt(p))
+			name, flags, ok := f.goName(f.PointerAt(p))
 			off := binary.LittleEndian.Uint64(b[16:])
 			if !ok || off > size {
 				return t, false
 			}
-			t.Fields = append(t.Fields, GoField{Name: name, Type: f.pointerAt(p + 8), Offset: int(off), Embedded: flags&fieldEmbedded != 0})
+			t.Fields = append(t.Fields, GoField{Name: name, Type: f.PointerAt(p + 8), Offset: int(off), Embedded: flags&fieldEmbedded != 0})
 		}
 	}
 	return t, true

@@ -66,7 +66,7 @@ func (f *File) goTypes() (base, end uint64) {
 		if at == 0 {
 			return
 		}
-		base, end := f.pointerAt(at+moduleTypes), f.pointerAt(at+moduleETypes)
+		base, end := f.PointerAt(at+moduleTypes), f.PointerAt(at+moduleETypes)
 		if base == 0 || end <= base || end-base > 1<<30 {
 			return
 		}

@@ -72,7 +72,7 @@ func (f *File) Implementations(fn *Func) (impls []Func, err error) {
 		if size == 0 && len(body) > 4096 {
 			body = body[:4096]
 		}
-		taken, branches := code.Taken(f.Arch(), body, addr, f.pointerAt, isImpl)
+		taken, branches := code.Taken(f.Arch(), body, addr, f.PointerAt, isImpl)
 		found = append(found, taken...)
 		// Some resolvers only call one that they share.
 		if len(taken) > 0 || depth == 0 {

@@ -21,6 +21,9 @@ type indexEntry struct {
 	rank  uint8 // lower is better
 }
 
+// bindOf is the binding that a rank was made of.
+func bindOf(r uint8, name string) Bind { return Bind(r&15) - Bind(rank(0, true, false, name)) }
+
 // rank orders the names of one address: what a reader would call the function.
 func rank(bind Bind, sized, noType bool, name string) uint8 {
 	r := uint8(bind)
@@ -78,7 +81,7 @@ func (f *File) entrySymbol(x *addrIndex, e *indexEntry) Symbol {
 	if at := strings.IndexByte(name, '@'); at > 0 && x.stripV {
 		name = name[:at]
 	}
-	return Symbol{Name: name, Addr: e.addr, Size: uint64(e.size)}
+	return Symbol{Name: name, Addr: e.addr, Size: uint64(e.size), Bind: bindOf(e.rank, name)}
 }
 
 func (f *File) addrIndex() *addrIndex {

@@ -14,6 +14,10 @@ type Func struct {
 	// Indirect is the name of the indirect function (IFUNC) of which this is one implementation, "" else. Then Name is
 	// the implementation's own name, or Indirect where it has none.
 	Indirect string
+
+	// Variants are the names of functions that the compiler made of this one for some of its callers, and that the query
+	// does not fit.
+	Variants []string
 }
 
 // Readable is the name for people: demangled.
@@ -23,7 +27,8 @@ func (fn *Func) Readable() string { return Demangle(fn.Name) }
 // info and Go's table. There is one Func for an address, whatever number of names it has; functions of the same name at
 // several addresses (static functions, versions) are all found. An indirect function comes with IFunc set.
 //
-// A name without wildcard that fits nothing is tried as a readable name too, without its parameters.
+// A name without wildcard that fits nothing is tried as a readable name too, without its parameters, and then as that of
+// a function of which the compiler has left only variants.
 func (f *File) Match(q *Query) (funcs []Func, err error) {
 	funcs, err = f.match(q)
 	if err == nil && len(funcs) == 0 && !q.demangle && !q.Wildcard() {
@@ -31,13 +36,25 @@ func (f *File) Match(q *Query) (funcs []Func, err error) {
 		r.useReadable()
 		funcs, err = f.match(&r)
 	}
+	if err == nil && len(funcs) == 0 && !q.Variants && !q.Wildcard() {
+		r := *q
+		r.Variants = true
+		return f.Match(&r)
+	}
 	return funcs, err
 }
 
 func (f *File) match(q *Query) (funcs []Func, err error) {
 	defer Guard(&err)()
+	all := *q
+	all.Variants = !q.Variants && !q.Wildcard()
+	var variants []string
 	add := func(s *Symbol) bool {
 		// Labels, and the parts of functions that are rarely used, only by their full name: they are not called.
+		if all.Variants && !q.Match(s) && all.Match(s) {
+			variants = append(variants, strings.Clone(s.Name))
+			return true
+		}
 		if !q.Match(s) || q.Wildcard() && (s.NoType || strings.Contains(s.Name, ".cold") && !strings.Contains(q.Pattern, ".cold")) {
 			return true
 		}
@@ -60,7 +77,11 @@ func (f *File) match(q *Query) (funcs []Func, err error) {
 		f.walkMini(want, add)
 		f.goFunctions(add)
 	}
-	return mergeAliases(funcs), nil
+	funcs = mergeAliases(funcs)
+	if len(funcs) > 0 {
+		funcs[0].Variants = variants
+	}
+	return funcs, nil
 }
 
 // mergeAliases makes one Func of those with the same address; the name that is best to show comes first.

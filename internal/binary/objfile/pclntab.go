@@ -122,7 +122,7 @@ const moduleText = 22 * 8
 
 func (f *File) goModuleText() uint64 {
 	if at := f.goModule(); at != 0 {
-		return f.pointerAt(at + moduleText)
+		return f.PointerAt(at + moduleText)
 	}
 	return 0
 }
@@ -150,10 +150,10 @@ func (f *File) findGoModule() uint64 {
 			if v != pcln.Addr && v != 0 {
 				continue
 			}
-			if f.pointerAt(s.Addr+uint64(at)) != pcln.Addr {
+			if f.PointerAt(s.Addr+uint64(at)) != pcln.Addr {
 				continue
 			}
-			text := f.pointerAt(s.Addr + uint64(at) + moduleText)
+			text := f.PointerAt(s.Addr + uint64(at) + moduleText)
 			if f.Executable(text) {
 				return s.Addr + uint64(at)
 			}

@@ -15,6 +15,8 @@ import (
 // Blanks that do not separate words are of no matter ("A<B<int> >").
 type Query struct {
 	Pattern string
+	// Variants finds, by a name without wildcard, also the variants that the compiler made of the function.
+	Variants bool
 
 	raw      glob
 	readable glob // Pattern without needless blanks
@@ -40,7 +42,7 @@ func NewQuery(pattern, lang string) *Query {
 func (q *Query) useReadable() {
 	q.demangle = true
 	q.readable = newGlob(squeeze(q.Pattern))
-	q.params = strings.Contains(strings.ReplaceAll(q.Pattern, "(anonymous namespace)", ""), "(")
+	q.params = strings.Contains(strings.NewReplacer("(anonymous namespace)", "", "operator()", "").Replace(q.Pattern), "(")
 	q.noTArgs = !strings.Contains(q.Pattern, "<")
 	q.needle = needle(q.Pattern)
 }
@@ -50,12 +52,15 @@ func (q *Query) Wildcard() bool { return q.raw.wild() }
 
 // Match tells whether the query fits a symbol.
 func (q *Query) Match(s *Symbol) bool {
-	name := s.Name
-	if i := strings.Index(name, ".llvm."); i > 0 { // a local name made unique by LLVM: the same function
-		name = name[:i]
-	}
-	if q.raw.match(name) {
+	if q.raw.match(s.Name) {
 		return true
+	}
+	name := s.Name
+	if base, reshaped := Variant(name); !reshaped || q.Variants && !q.raw.wild() {
+		name = base
+		if q.raw.match(name) {
+			return true
+		}
 	}
 	if q.versions && s.Version != "" && q.raw.match(s.FullName()) {
 		return true
@@ -81,6 +86,45 @@ func (q *Query) matchGeneric(name string) bool {
 		return false
 	}
 	return q.Pattern == name[:i]+name[j+1:] || q.Pattern == name[:i]+"[...]"+name[j+1:]
+}
+
+// Variant tells of which function a compiler made a variant, by what it put behind the name: the name in front of that, and
+// whether the variant may have other parameters (GCC's constprop and isra) or has only been renamed. Parts of a function
+// (".cold", ".part.0") are none: they are not called in its place.
+func Variant(name string) (base string, reshaped bool) {
+	base = name
+	for {
+		head, number := cutNumber(base)
+		if number == "" {
+			return base, reshaped
+		}
+		i := strings.LastIndexByte(head, '.')
+		if i <= 0 {
+			return base, reshaped
+		}
+		switch head[i+1:] {
+		case "constprop", "isra":
+			reshaped = true
+		case "llvm", "lto_priv":
+		default:
+			return base, reshaped
+		}
+		base = head[:i]
+	}
+}
+
+// cutNumber cuts ".123" off.
+func cutNumber(name string) (head, number string) {
+	i := strings.LastIndexByte(name, '.')
+	if i <= 0 || i == len(name)-1 {
+		return name, ""
+	}
+	for _, c := range name[i+1:] {
+		if c < '0' || c > '9' {
+			return name, ""
+		}
+	}
+	return name[:i], name[i+1:]
 }
 
 func (q *Query) matchReadable(name string) bool {

@@ -84,7 +84,9 @@ func (c Capture) of(t *Type, depth int) *Type {
 		}
 		return StringOf(c.Strlen) // sent with its true length
 	}
-	if v, ok := t.List(); ok {
+	if v, ok := t.List(); ok && v.Bits {
+		return &Type{Kind: List, Name: t.Name, Size: 16, Align: 8, Len: 64, Bits: 1, Elem: TBool}
+	} else if ok {
 		if t.Lang() == Go && v.Elem.Kind == Int && v.Elem.Name == "uint8" {
 			return BytesOf(t, c.text(t, depth))
 		}
@@ -117,6 +119,10 @@ func (c Capture) of(t *Type, depth int) *Type {
 		return t
 	}
 	switch t.Kind {
+	case Pointer:
+		if t.Elem != nil && t.Elem.Kind == Func && t.Size == 8 {
+			return TUSym // the function's name
+		}
 	case Struct:
 		if t.Alternatives() != nil {
 			return c.ofVariants(t, depth)
@@ -125,11 +131,23 @@ func (c Capture) of(t *Type, depth int) *Type {
 			return to
 		}
 		if f, ok := t.Held(); ok {
-			if f.Name == "" {
+			switch {
+			case f.Name != "":
+				return sized(t)
+			case f.Type.Kind == Pointer && (f.Type.Elem == nil || f.Type.Elem.Kind != Func):
 				return f.Type
 			}
-			f.Offset = 0
-			return &Type{Kind: Struct, Name: t.Name, Size: 8, Align: 8, Fields: []Field{f}}
+			return c.of(f.Type, depth)
+		}
+		if _, ok := t.Deque(); ok {
+			return sized(t)
+		}
+		if fields, ok := t.TupleOfCPP(); ok {
+			elems := make([]*Type, len(fields))
+			for i, f := range fields {
+				elems[i] = c.of(f.Type, depth+1)
+			}
+			return TupleOf(elems...)
 		}
 		return c.ofStruct(t, depth)
 	case Array:
@@ -149,6 +167,12 @@ func (c Capture) text(t *Type, depth int) int {
 		return innerStrlen >> min(3, max(1, depth-1)+c.less)
 	}
 	return innerStrlen >> min(3, max(0, depth-2)+c.less)
+}
+
+
+// sized is what is shown of a container whose elements are in a tree or table: their number.
+func sized(t *Type) *Type {
+	return &Type{Kind: Struct, Name: t.Name, Size: 8, Align: 8, Fields: []Field{{Name: "size", Type: TUint64}}}
 }
 
 // ofStruct captures each field in its own way, with less of what lies elsewhere if that would be too much.

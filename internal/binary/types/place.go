@@ -19,6 +19,25 @@ type Place struct {
 	Pointee *Place
 }
 
+// Steps are the operations with which the address (InMemory) or the value (Computed) comes about.
+func (p Place) Steps() []PlaceOp {
+	if len(p.Ops) > 0 {
+		return append([]PlaceOp(nil), p.Ops...)
+	}
+	ops := []PlaceOp{{Code: PushReg, Reg: p.Reg}}
+	add := func(n int64) {
+		if n != 0 {
+			ops = append(ops, PlaceOp{Code: PushConst, Arg: n}, PlaceOp{Code: Add})
+		}
+	}
+	add(p.Offset)
+	for _, d := range p.Derefs {
+		ops = append(ops, PlaceOp{Code: Load, Arg: 8})
+		add(d)
+	}
+	return ops
+}
+
 // PlaceOp is a step of a computation on a stack of 64-bit values.
 type PlaceOp struct {
 	Code PlaceCode
@@ -96,25 +115,6 @@ func (p Place) Missing(size int) (why string, missing bool) {
 		}
 	}
 	return "", false
-}
-
-// steps computes an address in the general form.
-func (p Place) steps() []PlaceOp {
-	if len(p.Ops) > 0 {
-		return append([]PlaceOp(nil), p.Ops...)
-	}
-	ops := []PlaceOp{{Code: PushReg, Reg: p.Reg}}
-	add := func(n int64) {
-		if n != 0 {
-			ops = append(ops, PlaceOp{Code: PushConst, Arg: n}, PlaceOp{Code: Add})
-		}
-	}
-	add(p.Offset)
-	for _, d := range p.Derefs {
-		ops = append(ops, PlaceOp{Code: Load, Arg: 8})
-		add(d)
-	}
-	return ops
 }
 
 // Extent is the size of a value without padding at its end, which places need not tell.

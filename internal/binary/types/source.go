@@ -100,7 +100,7 @@ type Source struct {
 	Ref   RefKind // Pointer
 
 	Class    bool      // Struct: declared by the word class
-	InMemory bool      // Struct: values are passed and returned by address, because they have a destructor
+	InMemory bool      // Struct: values are passed and returned by address, because they are not trivial to copy or destroy
 	VBases   []*Type   // Struct: virtual base classes; where they lie only the object itself knows
 	Variants *Variants // Struct: a Rust enum
 	Params   []*Type   // Func: parameters; Elem is the result

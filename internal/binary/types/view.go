@@ -20,6 +20,15 @@ type View struct {
 	// the number at Room says.
 	Ring       bool
 	Head, Room int
+	Fixed       int   // list: the number of elements where no member has it, 0 else
+	// Short, text: a text that is in the value itself, if the lowest bit of the value's first byte is 0; the bits above are
+	// its length (libc++). Data is where it is then, from the value's start.
+	Short     bool
+	ShortData int
+	// Bits, list: elements are single bits of 64-bit words from Data on. Their number is at Len or, with End, behind whole
+	// words up to the pointer at Len as many as the 32-bit number at Tail says.
+	Bits bool
+	Tail int
 }
 
 // Text tells how to reach the text of a string type of C++, Rust or Go.
@@ -35,26 +44,7 @@ func (t *Type) Text() (View, bool) {
 	case Rust:
 		return t.rustText()
 	case CPlusPlus:
-		if !strings.HasPrefix(t.Name, "std::") {
-			break
-		}
-		if strings.Contains(t.Name, "basic_string_view<") {
-			if v, ok := t.view("_M_str", "_M_len", 0); ok {
-				return v, true
-			}
-			return t.view("__data_", "__size_", 0)
-		}
-		if strings.Contains(t.Name, "basic_string<") {
-			p, ok := t.member("_M_dataplus", "_M_p")
-			if !ok || p.Type.Kind != Pointer {
-				break
-			}
-			unit := max(1, p.Type.Elem.Size)
-			if n, ok := t.member("_M_string_length"); ok {
-				return View{Data: p.Offset, Len: n.Offset, LenSize: n.Type.Size, Unit: unit}, true
-			}
-			return View{Data: p.Offset, Len: 24, LenSize: 8, Before: true, Unit: unit}, true
-		}
+		return t.cppText()
 	}
 	return View{}, false
 }
@@ -74,16 +64,7 @@ func (t *Type) List() (View, bool) {
 	case Rust:
 		return t.rustList()
 	case CPlusPlus:
-		if !strings.HasPrefix(t.Name, "std::vector<") || strings.HasPrefix(t.Name, "std::vector<bool") {
-			break
-		}
-		first, ok := t.member("_M_impl", "_M_start")
-		last, ok2 := t.member("_M_impl", "_M_finish")
-		if !ok || !ok2 || first.Type.Kind != Pointer {
-			break
-		}
-		v := View{Data: first.Offset, Len: last.Offset, LenSize: 8, End: true, Elem: first.Type.Elem.Complete()}
-		return v, v.Elem != nil && v.Elem.Size > 0
+		return t.cppList()
 	}
 	return View{}, false
 }
@@ -167,18 +148,7 @@ func (t *Type) Alternatives() *Variants {
 	if t.Source.Variants != nil {
 		return t.Source.Variants
 	}
-	if t.Lang() != CPlusPlus || !strings.HasPrefix(t.Name, "std::optional<") {
-		return nil
-	}
-	full, ok := t.member("_M_payload", "_M_engaged")
-	value, ok2 := t.member("_M_payload", "_M_payload", "_M_value")
-	if !ok || !ok2 || full.Type.Size != 1 {
-		return nil
-	}
-	return &Variants{Discr: full, List: []Variant{
-		{Name: "nullopt", Discrs: []VariantRange{{}}},
-		{Type: value.Type, Offset: value.Offset, Default: true},
-	}}
+	return t.cppAlternatives()
 }
 
 // Of finds the variant that a discriminant stands for; wide tells that it has more than 64 bits and is too large for any of
@@ -206,31 +176,4 @@ func (v *Variants) Cut(n uint64) uint64 {
 		return n
 	}
 	return n & (1<<(8*v.Discr.Type.Size) - 1)
-}
-
-// Held is the part of a value that is shown for the whole: the pointer in a smart pointer of C++, which has no name, and the
-// number of elements of a container whose elements are in a tree or table.
-func (t *Type) Held() (Field, bool) {
-	if t == nil || t.Kind != Struct || t.Lang() != CPlusPlus || !strings.HasPrefix(t.Name, "std::") {
-		return Field{}, false
-	}
-	name, _, _ := strings.Cut(strings.TrimPrefix(t.Name, "std::"), "<")
-	var f Field
-	var ok bool
-	switch name {
-	case "unique_ptr":
-		f, ok = t.pointer(0)
-	case "shared_ptr":
-		f, ok = t.member("_M_ptr")
-	case "map", "set", "multimap", "multiset":
-		f, ok = t.member("_M_t", "_M_impl", "_M_node_count")
-		f.Name = "size"
-		return f, ok
-	case "unordered_map", "unordered_set", "unordered_multimap", "unordered_multiset":
-		f, ok = t.member("_M_h", "_M_element_count")
-		f.Name = "size"
-		return f, ok
-	}
-	f.Name = ""
-	return f, ok && f.Type.Kind == Pointer
 }

@@ -178,8 +178,31 @@ func (g *gen) capture(dst, src memory, from, to *types.Type, span diag.Span) {
 		g.capture(dst, memory{space: inUser, base: p}, elem, to, span)
 		return
 	}
-	if f, ok := from.Held(); ok && (f.Name != "" || to.Kind == types.Pointer) {
-		g.fetch(dst, src.at(f.Offset), min(f.Type.Size, to.Size), span)
+	if f, ok := from.Held(); ok {
+		if f.Name != "" {
+			g.fetch(dst, src.at(f.Offset), min(f.Type.Size, to.Size), span)
+			return
+		}
+		g.capture(dst, src.at(f.Offset), f.Type, to, span)
+		return
+	}
+	if from.Kind == types.Struct {
+		if d, ok := from.Deque(); ok {
+			g.store(dst, 8, g.dequeLength(d, src, span))
+			return
+		}
+		if fields, ok := from.TupleOfCPP(); ok && to.Kind == types.Tuple {
+			g.zeroPadding(dst, to)
+			for i, f := range fields {
+				g.capture(dst.at(to.Fields[i].Offset), src.at(f.Offset), f.Type, to.Fields[i].Type, span)
+			}
+			return
+		}
+	}
+	if to.Kind == types.USym {
+		g.zero(dst, to.Size)
+		g.store(dst, 8, g.load(src, 8, false, span))
+		g.store(dst.at(8), 4, b.OpImm(ir.Shr, b.Call(asm.FnGetCurrentPidTgid), 32))
 		return
 	}
 	switch {
@@ -210,8 +233,18 @@ func (g *gen) capture(dst, src memory, from, to *types.Type, span diag.Span) {
 // viewOf loads the pointer and the length of a view.
 func (g *gen) viewOf(v types.View, src memory, span diag.Span) (p, n ir.Reg) {
 	b := g.b
+	if v.Short {
+		return g.shortText(v, src, span)
+	}
 	p = b.Copy(g.load(src.at(v.Data), 8, false, span))
 	switch {
+	case v.Fixed > 0:
+		n = b.Imm(int64(v.Fixed))
+	case v.Bits && v.End:
+		n = b.Copy(g.load(src.at(v.Len), 8, false, span))
+		b.Apply(ir.Sub, n, p)
+		b.ApplyImm(ir.Mul, n, 8)
+		b.Apply(ir.Add, n, g.load(src.at(v.Tail), 4, false, span))
 	case v.Before:
 		n = g.load(memory{space: inUser, base: p, off: -v.Len}, v.LenSize, false, span)
 	case v.End:
@@ -236,12 +269,52 @@ func (g *gen) viewOf(v types.View, src memory, span diag.Span) (p, n ir.Reg) {
 	return p, n
 }
 
+// shortText loads the pointer and the length of a text that may be in the value itself.
+func (g *gen) shortText(v types.View, src memory, span diag.Span) (p, n ir.Reg) {
+	b := g.b
+	if src.space != inUser {
+		refuse(span, "where a text in a copy of the value lies is not known")
+	}
+	first := b.Copy(g.load(src, 1, false, span))
+	p = b.Copy(b.OpImm(ir.Add, src.base, int64(src.off+v.ShortData)))
+	n = b.Copy(b.OpImm(ir.Shr, first, 1))
+	short := b.Label()
+	b.IfImm(ir.EQ, b.OpImm(ir.And, first, 1), 0, short)
+	b.Set(p, g.load(src.at(v.Data), 8, false, span))
+	b.Set(n, g.load(src.at(v.Len), v.LenSize, false, span))
+	b.Bind(short)
+	return p, n
+}
+
+// dequeLength counts the elements of libstdc++'s std::deque: in the whole blocks between, and in the first and last.
+func (g *gen) dequeLength(d types.Deque, src memory, span diag.Span) ir.Reg {
+	b := g.b
+	at := func(off int) ir.Reg { return b.Copy(g.load(src.at(off), 8, false, span)) }
+	less := func(x, y int, size int) ir.Reg {
+		r := at(x)
+		b.Apply(ir.Sub, r, at(y))
+		if size > 1 {
+			b.ApplyImm(ir.Div, r, int64(size))
+		}
+		return r
+	}
+	n := less(d.FinishNode, d.StartNode, 8)
+	b.ApplyImm(ir.Sub, n, 1)
+	b.Apply(ir.Mul, n, less(d.StartLast, d.StartFirst, d.ElemSize))
+	b.Apply(ir.Add, n, less(d.FinishCur, d.FinishFirst, d.ElemSize))
+	b.Apply(ir.Add, n, less(d.StartLast, d.StartCur, d.ElemSize))
+	return n
+}
+
 // listElement is the memory of a list's element. One beyond the end is nowhere, so that it reads as zero.
 func (g *gen) listElement(e *check.Index) memory {
 	b := g.b
 	v, ok := e.X.Type().Elements()
 	if !ok {
 		refuse(e.Span, "internal: no elements in a value of type %s", e.X.Type())
+	}
+	if v.Bits {
+		refuse(e.Span, "the elements of %s are bits; print shows them", e.X.Type())
 	}
 	p, n := g.viewOf(v, g.place(e.X), e.Span)
 	i := b.Copy(g.scalar(e.I))
@@ -276,6 +349,13 @@ func (g *gen) captureList(dst, src memory, v types.View, to *types.Type, span di
 	p, n := g.viewOf(v, src, span)
 	g.store(dst, 8, n)
 	if to.Len*to.Elem.Size == 0 {
+		return
+	}
+	if v.Bits {
+		bytes := b.Copy(n)
+		b.ApplyImm(ir.Add, bytes, 7)
+		b.ApplyImm(ir.Shr, bytes, 3)
+		g.readN(dst.at(8), p, bytes, to.Size-8, span)
 		return
 	}
 	if v.Elem == to.Elem && !v.Ring {

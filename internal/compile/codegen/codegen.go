@@ -499,9 +499,9 @@ func (c *compiler) strftime(format string) int {
 
 // Names tells whether records or maps hold addresses that will be named: of user space, of the kernel.
 func (o *Output) Names() (user, kernel bool) {
-	var look func(t *types.Type)
-	look = func(t *types.Type) {
-		if t == nil {
+	var look func(t *types.Type, depth int)
+	look = func(t *types.Type, depth int) {
+		if t == nil || depth > maxNesting {
 			return
 		}
 		switch t.Kind {
@@ -509,20 +509,27 @@ func (o *Output) Names() (user, kernel bool) {
 			user = true
 		case types.KStack, types.KSym:
 			kernel = true
-		case types.Tuple, types.Record:
+		case types.Tuple, types.Record, types.Struct:
 			for _, f := range t.Fields {
-				look(f.Type)
+				look(f.Type, depth+1)
 			}
+			if vs := t.Alternatives(); vs != nil {
+				for _, one := range vs.List {
+					look(one.Type, depth+1)
+				}
+			}
+		case types.Array, types.List:
+			look(t.Elem, depth+1)
 		}
 	}
 	for _, l := range o.Layouts {
 		for _, s := range l.Args {
-			look(s.Type)
+			look(s.Type, 0)
 		}
 	}
 	for _, s := range o.Storage {
-		look(s.Map.Key)
-		look(s.Map.Value)
+		look(s.Map.Key, 0)
+		look(s.Map.Value, 0)
 	}
 	return user, kernel
 }

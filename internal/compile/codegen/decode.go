@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/big"
+	"strconv"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -168,7 +169,7 @@ func (d *Decoder) value(v *result.Value, t *types.Type, b []byte) {
 	d.made++
 	d.depth++
 	defer func() { d.depth-- }()
-	if d.goValue(v, t, b) || d.rustValue(v, t, b) {
+	if d.goValue(v, t, b) || d.rustValue(v, t, b) || d.duration(v, t, b) {
 		return
 	}
 	switch t.Kind {
@@ -348,10 +349,47 @@ func endsWide(b []byte, unit int) bool {
 // list decodes the elements that were captured, and marks that there are more.
 func (d *Decoder) list(v *result.Value, t *types.Type, b []byte) {
 	n, most := uint(b, 8), uint64(max(t.Len, 0))
+	if t.Bits == 1 {
+		v.Kind, v.Cut, v.Num = result.Array, n > most, n
+		d.bitList(v, b[8:], int(min(n, most, uint64(8*(len(b)-8)))))
+		return
+	}
 	d.elements(v, t, int(min(n, most)), b[8:])
 	if v.Kind != result.Unavailable {
 		v.Kind, v.Cut, v.Num = result.Array, n > most, n
 	}
+}
+
+// bitList decodes n elements of one bit each.
+func (d *Decoder) bitList(v *result.Value, b []byte, n int) {
+	v.Elems = make([]result.Value, n)
+	for i := range v.Elems {
+		v.Elems[i] = result.Value{Kind: result.Bool, Size: 1, Num: uint64(b[i/8] >> (i % 8) & 1)}
+	}
+	d.made += n
+}
+
+// duration decodes std::chrono::duration in the unit that it has.
+func (d *Decoder) duration(v *result.Value, t *types.Type, b []byte) bool {
+	if t.Kind != types.Struct {
+		return false
+	}
+	count, num, den, ok := t.Duration()
+	if !ok || !number(count.Type.Size) || count.Offset+count.Type.Size > len(b) {
+		return false
+	}
+	n := int64(extend(uint(b[count.Offset:], count.Type.Size), count.Type))
+	unit := fmt.Sprintf("[%d/%d]s", num, den)
+	for _, u := range []struct {
+		num, den int64
+		name     string
+	}{{1, 1e9, "ns"}, {1, 1e6, "us"}, {1, 1000, "ms"}, {1, 1, "s"}, {60, 1, "min"}, {3600, 1, "h"}, {86400, 1, "d"}} {
+		if num == u.num && den == u.den {
+			unit = u.name
+		}
+	}
+	v.Kind, v.Num, v.Signed, v.Type, v.Text = result.Enum, uint64(n), true, t.Name, strconv.FormatInt(n, 10)+unit
+	return true
 }
 
 func (d *Decoder) fields(v *result.Value, t *types.Type, b []byte) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"trocar/internal/binary/code"
@@ -55,13 +56,15 @@ func (m *matcher) typed(s *spec, b *binary, entry uint64, p *Point) {
 		t := r.Type.Complete()
 		p.Scope = scopeOf(p.Scope)
 		place := types.Place{}
-		switch {
+		switch why := b.noResult(fn); {
+		case why != "":
+			place = unavailable("%s", why)
 		case fn.NoCall && !(t.IsScalar() && t.Size <= 8 && m.takes(b, info, fn.Entry, code.FirstResult)):
 			place = unavailable("the compiler changed what %s takes and returns: where its result is, if there is one, is not known", fn.Name)
 		case fn.Lang == types.Rust:
 			place = m.rustResult(b, info, fn, t)
 		default:
-			place = resultPlace(t, fn.Lang)
+			place = resultPlace(t, fn.Lang, b.obj.Arch())
 		}
 		p.Scope.Retval = &Var{Name: "retval", Type: t, Place: place}
 		return
@@ -73,9 +76,15 @@ func (m *matcher) typed(s *spec, b *binary, entry uint64, p *Point) {
 	}
 	// Go's calling convention tells where arguments are at the entry, without optimization too.
 	ruled := fn.Lang == types.Go && p.Entry && b.obj.Arch() == code.AMD64 && m.goRuled(b, info, fn)
-	if anyLate(vars) && !ruled {
+	late := anyLate(vars)
+	if p.Entry && (!late || fn.Optimized) {
+		late = b.byConvention(info, fn, vars)
+	}
+	if late && !ruled {
 		if moved := m.behindPrologue(s, b, info, fn, p, vars); moved != nil {
 			vars = moved
+		} else if p.Entry {
+			b.byConvention(info, fn, vars)
 		}
 	}
 	p.Scope = scopeOf(p.Scope)
@@ -93,6 +102,32 @@ func anyLate(vars []debuginfo.Var) bool {
 	return slices.ContainsFunc(vars, func(v debuginfo.Var) bool { return v.Late })
 }
 
+// noResult tells why it is not certain that a function returns what its declaration says.
+func (b *binary) noResult(fn *debuginfo.Function) string {
+	if fn.Lang != types.C && fn.Lang != types.CPlusPlus {
+		return ""
+	}
+	sym, _ := b.obj.Lookup(fn.Entry)
+	switch {
+	case strings.Contains(sym.Name, ".isra."), strings.Contains(sym.Name, ".part."):
+		return "the compiler made a variant of the function, which may have no result"
+	case fn.NoCall, sym.Bind == objfile.Local && fn.Optimized && olderClang(fn.Producer):
+		return "the compiler may have left out the result of a function that is local to its file"
+	}
+	return ""
+}
+
+// olderClang tells a compiler that changes functions without a word: LLVM before 16 had no mark for them.
+func olderClang(producer string) bool {
+	_, version, ok := strings.Cut(producer, "clang version ")
+	if !ok {
+		return false
+	}
+	major, _, _ := strings.Cut(version, ".")
+	n, err := strconv.Atoi(major)
+	return err == nil && n < 16
+}
+
 // argsOf are parameters as `args` has them.
 func argsOf(vars []debuginfo.Var) (args []Var) {
 	for i := range vars {
@@ -102,6 +137,9 @@ func argsOf(vars []debuginfo.Var) (args []Var) {
 		}
 		if v.Name == "" {
 			v.Name = fmt.Sprintf("arg%d", i) // a parameter without a name
+		}
+		for n := 2; hasVar(args, v.Name); n++ { // the parameters of a pack have all its name
+			v.Name = fmt.Sprintf("%s_%d", strings.TrimSuffix(v.Name, fmt.Sprintf("_%d", n-1)), n)
 		}
 		args = append(args, Var{Name: v.Name, Type: v.Type, Place: v.Place})
 	}
@@ -199,42 +237,36 @@ func registerArgs(vars []debuginfo.Var) (places []types.Place, typs []*types.Typ
 	return places, typs
 }
 
-// resultPlace tells where the value that a function returns is, for what needs no more than the plain rules of the calling
-// conventions (System V ABI, AMD64 supplement, 3.2.3; AAPCS64, 6.9 differs in registers only, and both number theirs 0).
-func resultPlace(t *types.Type, lang types.Language) types.Place {
+// resultPlace tells where the value that a function returns is (System V ABI, AMD64 supplement, 3.2.3; of AAPCS64, 6.9,
+// only what needs no more than the general registers).
+func resultPlace(t *types.Type, lang types.Language, arch code.Arch) types.Place {
+	inC := lang == types.C || lang == types.CPlusPlus
 	switch {
+	case inC && arch == code.AMD64:
+		return types.CResult(t)
 	case t.IsScalar() && t.Size <= 8:
 		return types.Place{Kind: types.InRegister, Reg: 0}
 	case t.Kind == types.Float:
-		return unavailable("the result is in xmm0, which BPF cannot read")
-	case (t.Kind == types.Struct || t.Kind == types.Union) && t.Size <= 16 && (lang == types.C || lang == types.CPlusPlus):
+		return unavailable("the result is in a floating-point register, which BPF cannot read")
+	case inC && arch == code.ARM64 && (t.Kind == types.Struct || t.Kind == types.Union):
 		return structResult(t)
-	case (t.Kind == types.Struct || t.Kind == types.Union) && t.Size > 16 && (lang == types.C || lang == types.CPlusPlus):
-		// In memory that the caller gave; its address is returned.
-		return types.Place{Kind: types.InMemory, Reg: 0}
 	}
 	return unavailable("where a result of type %s is returned is not known", t)
 }
 
-// structResult is a small structure's place: each of its one or two words in the next register of its class.
+// structResult is a small structure's place on arm64: its one or two words are in x0 and x1. One of up to four equal
+// floating-point numbers is in their registers.
 func structResult(t *types.Type) types.Place {
 	classes := t.Classify()
 	if classes == nil {
-		return types.Place{Kind: types.InMemory, Reg: 0}
+		return unavailable("the result is in memory whose address is no longer known")
 	}
-	integer := []int{0, 1} // rax, rdx
-	ints, floats := 0, 0
 	p := types.Place{Kind: types.InPieces}
 	for i, c := range classes {
-		piece := types.Piece{Size: min(8, t.Size-8*i)}
-		if c == types.IntegerClass {
-			piece.Place = types.Place{Kind: types.InRegister, Reg: integer[ints]}
-			ints++
-		} else {
-			piece.Place = unavailable("in xmm%d, which BPF cannot read", floats)
-			floats++
+		if c != types.IntegerClass {
+			return unavailable("the result has floating-point numbers, which BPF cannot read in registers")
 		}
-		p.Pieces = append(p.Pieces, piece)
+		p.Pieces = append(p.Pieces, types.Piece{Size: min(8, t.Size-8*i), Place: types.Place{Kind: types.InRegister, Reg: i}})
 	}
 	return p
 }

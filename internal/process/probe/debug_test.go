@@ -90,13 +90,13 @@ func TestArguments(t *testing.T) {
 			}
 		}
 	}
-	// A loop that begins the body comes back there: the point stays at the entry, without the arguments' values.
+	// A loop that begins the body comes back there: the point stays at the entry, where the calling convention tells where they are.
 	prog := compile(t, t.TempDir(), "shop", shop, "-g", "-O0")
 	points, r := find(t, "u:"+prog+":spin {}", withArgs)
 	if len(points) != 1 || points[0].Scope == nil || len(points[0].Scope.Args) != 1 {
 		t.Fatalf("spin: %+v\n%s", points, messages(r))
 	}
-	if p := points[0]; p.Scope.Args[0].Place.Kind != types.Unavailable || !p.Entry {
+	if p := points[0]; p.Scope.Args[0].Place.Kind != types.InRegister || !p.Entry {
 		t.Errorf("spin: entry %v, %+v", p.Entry, p.Scope.Args[0])
 	}
 }

@@ -145,6 +145,8 @@ type Options struct {
 	// Goroutine tells whether the script asks at an attach point's points which goroutine runs; nil: never. Functions that a
 	// pattern found and where that is not known are left out.
 	Goroutine func(*syntax.AttachPoint) bool
+	// Variants adds to a function those that the compiler made of it for some of its callers.
+	Variants bool
 	// OutOfLine leaves inlined copies of functions out.
 	OutOfLine bool
 	// Declared asks List for functions' declarations.

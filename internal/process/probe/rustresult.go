@@ -11,7 +11,7 @@ import (
 // code that calls the function, or refused.
 func (m *matcher) rustResult(b *binary, info *debuginfo.Info, fn *debuginfo.Function, t *types.Type) types.Place {
 	if b.obj.Arch() != code.AMD64 {
-		return resultPlace(t, fn.Lang)
+		return resultPlace(t, fn.Lang, b.obj.Arch())
 	}
 	if t.IsScalar() && t.Size <= 8 {
 		return types.Place{Kind: types.InRegister, Reg: 0} // as all conventions have it

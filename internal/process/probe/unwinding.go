@@ -1,7 +1,6 @@
 package probe
 
 import (
-	"trocar/internal/binary/code"
 	"trocar/internal/binary/debuginfo"
 	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/types"
@@ -42,57 +41,6 @@ func unwinds(obj *objfile.File) bool {
 	return false
 }
 
-// maxExits bounds the instructions with which one function returns.
-const maxExits = 256
-
-// exits finds the instructions with which a function returns. why says why they are not known: a function that goes on in
-// another one by a jump returns from there.
-func exits(obj *objfile.File, start uint64, ranges []debuginfo.Range) (addrs []uint64, why string) {
-	var err error
-	defer objfile.Guard(&err)()
-	if len(ranges) == 0 {
-		ranges = []debuginfo.Range{{Low: start, High: start + obj.CodeSize(start)}}
-	}
-	inside := func(addr uint64) bool {
-		for _, r := range ranges {
-			if r.Contains(addr) {
-				return true
-			}
-		}
-		return false
-	}
-	why = "its code cannot be read" // unless the end is reached
-	for _, r := range ranges {
-		if r.High <= r.Low || r.High-r.Low > code.MaxFunction {
-			return nil, "it is too large to find where it returns"
-		}
-		body := obj.Bytes(r.Low, int(r.High-r.Low))
-		for at := 0; at < len(body); {
-			in, ok := code.Decode(obj.Arch(), body[at:])
-			if !ok || in.Len == 0 {
-				return nil, "not all of its code is known"
-			}
-			addr := r.Low + uint64(at)
-			at += in.Len
-			switch {
-			case in.Op == code.Ret:
-				addrs = append(addrs, addr)
-			case in.Op == code.Jump && !in.Direct:
-				return nil, "it jumps to places that are computed, which may be in functions that return in its place"
-			case (in.Op == code.Jump || in.Op == code.CondJump) && !inside(addr+uint64(in.Target)):
-				return nil, "it ends in a jump to another function, which returns in its place"
-			}
-		}
-	}
-	switch {
-	case len(addrs) == 0:
-		return nil, "no instruction in it returns"
-	case len(addrs) > maxExits:
-		return nil, "it returns in too many places"
-	}
-	return addrs, ""
-}
-
 // exitPoints makes the points of a function's returns of the point of its return probe, which stands if they are not
 // known.
 func (m *matcher) exitPoints(s *spec, b *binary, fn *objfile.Func, p *Point) []*Point {
@@ -118,13 +66,20 @@ func (m *matcher) exitPoints(s *spec, b *binary, fn *objfile.Func, p *Point) []*
 	} else if fn.Size > 0 {
 		ranges = []debuginfo.Range{{Low: fn.Addr, High: fn.Addr + fn.Size}}
 	}
-	addrs, why := exits(b.obj, fn.Addr, ranges)
-	if why != "" {
-		if !hasWildcard(s.fn) && !m.listing {
-			m.diags.Warnf(s.ap.Span, "an exception or panic that passes %s will end the program while its return is probed", p.Func).
-				Note(diag.Span{}, "the instructions that return cannot be probed instead: %s", why)
-		}
+	x, why := ExitsOf(b.obj, fn.Addr, ranges)
+	addrs := x.Returns
+	switch n := len(x.Tails); {
+	case why != "":
+		m.breaksUnwinding(s, p.Func, why)
 		return []*Point{p}
+	case n > 0 && !m.needArgs(s):
+		addrs = append(addrs, x.Tails...) // it is left there
+	case n > 0 && len(addrs) == 0:
+		m.breaksUnwinding(s, p.Func, "it ends in a jump to another function, which returns in its place")
+		return []*Point{p}
+	case n > 0 && !hasWildcard(s.fn) && !m.listing:
+		m.diags.Add(diag.Info, s.ap.Span, "where %s ends in a jump to another function, which returns in its place, its result is not seen: %s",
+			p.Func, places(n))
 	}
 	points := make([]*Point, 0, len(addrs))
 	for _, addr := range addrs {
@@ -135,4 +90,13 @@ func (m *matcher) exitPoints(s *spec, b *binary, fn *objfile.Func, p *Point) []*
 		}
 	}
 	return points
+}
+
+// breaksUnwinding warns of a return probe that exceptions cannot pass.
+func (m *matcher) breaksUnwinding(s *spec, name, why string) {
+	if hasWildcard(s.fn) || m.listing {
+		return
+	}
+	m.diags.Warnf(s.ap.Span, "an exception or panic that passes %s will end the program while its return is probed", name).
+		Note(diag.Span{}, "the instructions that return cannot be probed instead: %s", why)
 }

@@ -228,9 +228,14 @@ func (m *matcher) badTarget(s *spec, err error) {
 
 // functions makes the points of the functions of one file that fit.
 func (m *matcher) functions(s *spec, b *binary, q *objfile.Query) ([]*Point, error) {
+	q.Variants = m.opts.Variants
 	funcs, err := b.obj.Match(q)
 	if err != nil {
 		return nil, err
+	}
+	if len(funcs) > 0 && len(funcs[0].Variants) > 0 && s.kind.kind == Uprobe && !s.hasOff {
+		m.diags.Add(diag.Info, s.ap.Span, "for some of its callers the compiler made variants of %s, which are not probed: %s",
+			s.fn, strings.Join(funcs[0].Variants, ", "))
 	}
 	// An indirect function stands for its implementations, which keep its name.
 	names := make([]string, 0, len(funcs))
@@ -285,7 +290,7 @@ func (m *matcher) functions(s *spec, b *binary, q *objfile.Query) ([]*Point, err
 				p.Scope = goAssemblyScope()
 			}
 			needed := m.needArgs(s) || p.Go != nil && b.obj.Arch() == code.AMD64 && (m.opts.NeedArgN == nil || m.opts.NeedArgN(s.ap))
-			if needed && (p.Entry || p.Kind == Uretprobe) && all[i].Indirect == "" {
+			if needed && (p.Entry || p.Kind == Uretprobe) {
 				m.typed(s, b, fn.Addr, p)
 			}
 			if p.Kind == Uretprobe {

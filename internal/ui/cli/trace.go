@@ -306,7 +306,7 @@ func functionsOf(found []trocar.Function) []recipe.Function {
 	for i := range found {
 		f := &found[i]
 		fn := recipe.Function{
-			Point: f.Point, Returns: f.Returns, ResultExpr: f.ResultExpr, NoReturn: f.NoReturn, Name: f.Name, Called: f.Called, Line: f.Line, Typed: f.Typed,
+			Point: f.Point, Returns: f.Returns, Leaves: f.Leaves, ResultExpr: f.ResultExpr, NoReturn: f.NoReturn, Name: f.Name, Called: f.Called, Line: f.Line, Typed: f.Typed,
 			EntryKey: f.EntryKey, ReturnKey: f.ReturnKey, Goroutines: f.Goroutines, Notices: f.Notices,
 			ShowOf: func(expr string) (recipe.Show, int) {
 				show, size := f.ShowExpr(expr)

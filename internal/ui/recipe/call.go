@@ -14,7 +14,8 @@ type call struct {
 	fn      *Function
 	points  []string
 	returns []string
-	name    string // as it is printed; "": by the builtin func
+	leaves  []string // where it goes on in another function
+	name    string   // as it is printed; "": by the builtin func
 	shown   []part
 	extra   []part // parameters kept for expressions at the return, not shown
 	atExit  syntax.Expr
@@ -43,7 +44,9 @@ func (fn *Function) thread() string {
 	return "tid"
 }
 
-func (c *call) pairs() bool { return len(c.fn.Returns) > 0 && c.fn.EntryKey != "" && !c.early }
+func (c *call) pairs() bool {
+	return len(c.fn.Returns)+len(c.fn.Leaves) > 0 && c.fn.EntryKey != "" && !c.early
+}
 
 // later tells whether an expression has what is known only when the function returns.
 func (fn *Function) later(x syntax.Expr) bool {
@@ -57,7 +60,10 @@ func (fn *Function) has(name string) bool {
 // call finds out how the calls of a function are shown.
 func (s *script) call(fn *Function) *call {
 	c := s.newCall(fn)
-	if len(fn.Returns) == 0 && fn.NoReturn != "" {
+	if len(fn.Leaves) > 0 && fn.EntryKey != "" {
+		s.notice(fn, "where it ends in a jump to another function, which returns in its place, the duration is that up to the jump, and the result is not known")
+	}
+	if len(fn.Returns)+len(fn.Leaves) == 0 && fn.NoReturn != "" {
 		s.notice(fn, "only calls are shown, without results and durations: %s", fn.NoReturn)
 	} else if fn.EntryKey == "" && !fn.Line {
 		s.notice(fn, "only calls are shown, without results and durations: where its frame lies is not known")
@@ -110,7 +116,7 @@ func (s *script) keptBytes(c *call) int {
 
 // newCall begins with the conditions.
 func (s *script) newCall(fn *Function) *call {
-	c := &call{fn: fn, points: []string{"uprobe:" + fn.Point}, returns: slices.Clone(fn.Returns), name: fn.Name}
+	c := &call{fn: fn, points: []string{"uprobe:" + fn.Point}, returns: slices.Clone(fn.Returns), leaves: slices.Clone(fn.Leaves), name: fn.Name}
 	for _, n := range fn.Notices {
 		s.notice(fn, "%s", n)
 	}

@@ -85,7 +85,7 @@ func (s *script) distribution(fns []Function, value syntax.Expr, name string, di
 			}
 		}
 		switch {
-		case late && !c.pairs():
+		case late && (!c.pairs() || len(fn.Returns) == 0):
 			why := fn.NoReturn
 			if why == "" {
 				why = "where its frame lies is not known"
@@ -120,7 +120,7 @@ func (s *script) distribution(fns []Function, value syntax.Expr, name string, di
 	for _, c := range calls {
 		if c.pairs() {
 			s.entry(c)
-			s.returned(c, func(indent string) {
+			s.returned(c, c.returns, func(indent string) {
 				s.add(indent, c, value, name, func(p part) string {
 					if p.exit != "" {
 						return p.exit

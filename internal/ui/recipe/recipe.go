@@ -19,6 +19,7 @@ import (
 type Function struct {
 	Point    string   // attach point of its entry, without its kind
 	Returns  []string // attach points of its return, with their kind
+	Leaves   []string // where it goes on in another function, which returns in its place
 	NoReturn string   // why there is none
 	Name     string   // as in the source
 	Called   bool     // the builtin func shows Name

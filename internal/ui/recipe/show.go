@@ -9,6 +9,7 @@ type moment struct {
 	part  func(part) string
 	call  bool   // its beginning: there is no result yet
 	ret   bool   // its return
+	left  bool   // its end, where another function goes on
 	open  bool   // it has not returned
 	stack string // the kept stack
 }
@@ -66,7 +67,7 @@ func (s *script) printLine(indent string, c *call, m moment) {
 		for _, p := range c.shown {
 			text := inFormat(p.label) + "="
 			switch {
-			case p.show == Hidden || p.exit != "" && m.open:
+			case p.show == Hidden || p.exit != "" && (m.open || m.left):
 				text += "?"
 			case p.show == AsText || p.show == AsString || p.text:
 				text += `"%#s"`
@@ -92,7 +93,7 @@ func (s *script) printLine(indent string, c *call, m moment) {
 		case r == nil && !c.fn.Typed:
 			format += " = ?"
 		case r == nil:
-		case r.Show == Hidden:
+		case r.Show == Hidden, m.left:
 			format += " = ?"
 		case r.Show == AsText || r.Show == AsString:
 			format += ` = "%#s"`
@@ -129,7 +130,7 @@ func (s *script) printRecord(indent string, c *call, m moment) {
 	var parts []string
 	if m.call || !c.split {
 		for _, p := range c.shown {
-			if p.show != Hidden && !(p.exit != "" && m.open) {
+			if p.show != Hidden && !(p.exit != "" && (m.open || m.left)) {
 				parts = append(parts, p.field+"="+m.part(p))
 			}
 		}
@@ -139,7 +140,7 @@ func (s *script) printRecord(indent string, c *call, m moment) {
 	}
 	switch {
 	case m.ret:
-		if r := c.fn.Result; r != nil && r.Show != Hidden {
+		if r := c.fn.Result; r != nil && r.Show != Hidden && !m.left {
 			fields = append(fields, "result="+s.value(r.Show, c.fn.ResultExpr))
 		}
 		fields = append(fields, "duration_ns=$took")

@@ -49,7 +49,7 @@ func Trace(fns []Function, o Options, diags *diag.List) Script {
 	for _, c := range calls {
 		s.entry(c)
 		if c.pairs() {
-			s.exit(c)
+			s.exits(c)
 		}
 	}
 	s.timer()
@@ -81,6 +81,7 @@ func (s *script) calls(fns []Function, diags *diag.List) []*call {
 		if len(calls) > 0 && calls[len(calls)-1].joins(c) {
 			calls[len(calls)-1].points = append(calls[len(calls)-1].points, "uprobe:"+fns[i].Point)
 			calls[len(calls)-1].returns = append(calls[len(calls)-1].returns, fns[i].Returns...)
+			calls[len(calls)-1].leaves = append(calls[len(calls)-1].leaves, fns[i].Leaves...)
 			continue
 		}
 		calls = append(calls, c)
@@ -171,21 +172,31 @@ func (s *script) keep(indent string, c *call) {
 	s.line("%s%s[%s] = (%s);", indent, c.store, c.fn.EntryKey, strings.Join(fields, ", "))
 }
 
-// exit writes the probe of a call's return.
-func (s *script) exit(c *call) {
-	s.returned(c, func(indent string) {
+// exits writes the probes of a call's end.
+func (s *script) exits(c *call) {
+	if len(c.returns) > 0 {
+		s.exit(c, c.returns, false)
+	}
+	if len(c.leaves) > 0 && c.atExit == nil {
+		s.exit(c, c.leaves, true)
+	}
+}
+
+// exit writes a probe of a call's end: its return, or (left) where it goes on in another function.
+func (s *script) exit(c *call, points []string, left bool) {
+	s.returned(c, points, func(indent string) {
 		s.show(indent, c, moment{time: "nsecs", part: func(p part) string {
 			if p.exit != "" {
 				return p.exit
 			}
 			return "$call." + p.field
-		}, ret: true, stack: "$call.stack_"})
+		}, ret: true, left: left, stack: "$call.stack_"})
 	})
 }
 
 // returned writes the probe of a call's return; body is for those calls whose entry was seen and for which the conditions hold.
-func (s *script) returned(c *call, body func(indent string)) {
-	s.points(c.returns)
+func (s *script) returned(c *call, points []string, body func(indent string)) {
+	s.points(points)
 	s.line("{")
 	s.line("  $key = (%s);", c.fn.ReturnKey)
 	s.line("  if (has_key(%s, $key)) {", c.store)
