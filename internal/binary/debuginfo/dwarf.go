@@ -73,6 +73,7 @@ const (
 	atCallingConvention = 0x36
 	atDeleted           = 0x8a
 	atDefaulted         = 0x8b
+	atGNULocviews       = 0x2137
 	atCount             = 0x37
 	atDataMemberLoc     = 0x38
 	atDeclFile          = 0x3a

@@ -530,7 +530,7 @@ func (e *exprEnv) variable(d *die) types.Place {
 	if !ok {
 		return unavailable(optimizedOut)
 	}
-	l := e.u.location(v, e.pc, e.entry)
+	l := e.u.location(v, e.pc, e.entry, views(d))
 	switch {
 	case l.found:
 		return e.place(l.expr)
@@ -538,6 +538,14 @@ func (e *exprEnv) variable(d *die) types.Place {
 		return unavailable("optimized out at this address")
 	}
 	return unavailable(optimizedOut)
+}
+
+// views is the attribute that tells the numbers of location views, nil if there is none.
+func views(d *die) *value {
+	if v, ok := d.get(atGNULocviews); ok {
+		return &v
+	}
+	return nil
 }
 
 // constPlace is the place of a DW_AT_const_value.

@@ -12,12 +12,13 @@ type located struct {
 }
 
 // locationAt finds the expression that holds at an address (DWARF 5, 2.6).
-func (u *unit) locationAt(v value, pc uint64) located { return u.location(v, pc, false) }
+func (u *unit) locationAt(v value, pc uint64) located { return u.location(v, pc, false, nil) }
 
 // location finds the expression that holds at an address. At a function's entry that is what the caller has passed: GCC
 // may list several expressions for this one address, one for each statement of which the first instruction does a part
-// (location views); all but the last then hold for no byte.
-func (u *unit) location(v value, pc uint64, entry bool) located {
+// (location views); all but the last then hold for no byte. views tells where the numbers of these views are: an expression
+// that begins with a later one than the first says nothing of what was passed.
+func (u *unit) location(v value, pc uint64, entry bool, views *value) located {
 	if v.isBlock() {
 		return located{expr: v.block, found: true, plain: true}
 	}
@@ -28,6 +29,15 @@ func (u *unit) location(v value, pc uint64, entry bool) located {
 	}
 	ro := u.load()
 	l := locReader{u: u, pc: pc, entry: entry, base: ro.low}
+	if entry && views != nil && (views.form == formSecOffset || views.form == formData4) {
+		section := u.f.section(secLoc)
+		if u.version >= 5 {
+			section = u.f.section(secLoclists)
+		}
+		if views.u < v.u && v.form == formSecOffset && u.pkg == nil {
+			l.views, l.hasViews = readerAt(section, views.u), true
+		}
+	}
 	if u.version >= 5 {
 		section, off := u.f.section(secLoclists), v.u
 		if v.form == formLoclistx {
@@ -56,8 +66,11 @@ type locReader struct {
 	u     *unit
 	pc    uint64
 	entry bool
-	base  uint64
-	out   located
+	// views are the numbers of the first and last view of each entry, if they are known.
+	views    reader
+	hasViews bool
+	base     uint64
+	out      located
 	// fallback is the entry that holds where no other does.
 	fallback    []byte
 	hasFallback bool
@@ -65,10 +78,19 @@ type locReader struct {
 
 // add takes an entry, and tells whether it is the one.
 func (l *locReader) add(low, high uint64, expr []byte) bool {
+	later := false
+	if l.hasViews {
+		later = l.views.uleb() > 0
+		l.views.uleb()
+		later = later && !l.views.bad
+	}
 	if low >= high && !(l.entry && low == l.pc && high == low) || l.u.gone(low) {
 		return false
 	}
 	l.out.other = true
+	if l.entry && low == l.pc && later {
+		return false
+	}
 	if low <= l.pc && (l.pc < high || high == low) {
 		l.out.expr, l.out.found = expr, true
 		return true

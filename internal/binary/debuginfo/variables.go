@@ -232,13 +232,20 @@ func (e *exprEnv) ready(d *die) (p types.Place, late bool) {
 	if !ok || !e.entry && !e.inPrologue() {
 		return p, false
 	}
+	expr := v.block
 	if !v.isBlock() {
-		return p, p.Kind == types.Unavailable && e.atBody(v)
+		if p.Kind == types.Unavailable && e.atBody(v) {
+			return p, true
+		}
+		if !e.entry {
+			return p, false
+		}
+		expr = e.u.location(v, e.pc, e.entry, views(d)).expr
 	}
-	if e.ownFrame(v.block) {
-		return unavailable("stored in the frame only by the function's first instructions"), true
+	if len(expr) > 0 && e.ownFrame(expr) {
+		return unavailable("stored in the frame only by the function's first instructions"), v.isBlock()
 	}
-	if e.entry && (p.Kind == types.InPieces && e.u.load().lang != types.Go || !e.passed(p)) {
+	if e.entry && v.isBlock() && (p.Kind == types.InPieces && e.u.load().lang != types.Go || !e.passed(p)) {
 		return unavailable("in a register only after the function's first instructions"), false
 	}
 	return p, false

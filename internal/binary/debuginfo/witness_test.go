@@ -544,6 +544,10 @@ func witnessPlaces(t *testing.T, path string) (equal int) {
 				equal++
 				continue
 			}
+			if e.entry && v.isList && got.kind == "none" && want.kind != "none" {
+				left["a later view of the entry"]++ // what is there after a part of the first statement
+				continue
+			}
 			if got.kind == "none" && want.kind != "none" {
 				switch got.why {
 				case "its value takes too long a computation", "its value takes an operation that is not supported", "its location depends on a condition":

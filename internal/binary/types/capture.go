@@ -169,7 +169,6 @@ func (c Capture) text(t *Type, depth int) int {
 	return innerStrlen >> min(3, max(0, depth-2)+c.less)
 }
 
-
 // sized is what is shown of a container whose elements are in a tree or table: their number.
 func sized(t *Type) *Type {
 	return &Type{Kind: Struct, Name: t.Name, Size: 8, Align: 8, Fields: []Field{{Name: "size", Type: TUint64}}}

@@ -109,6 +109,10 @@ func (p Place) Missing(size int) (why string, missing bool) {
 		if size > 0 {
 			return "partly optimized out", true
 		}
+	case Constant:
+		if size > 8 && p.Value != 0 { // but for padding
+			return "only a part of its constant value is known", true
+		}
 	case InRegister, Computed:
 		if size > 8 {
 			return "partly optimized out", true

@@ -20,7 +20,7 @@ type View struct {
 	// the number at Room says.
 	Ring       bool
 	Head, Room int
-	Fixed       int   // list: the number of elements where no member has it, 0 else
+	Fixed      int // list: the number of elements where no member has it, 0 else
 	// Short, text: a text that is in the value itself, if the lowest bit of the value's first byte is 0; the bits above are
 	// its length (libc++). Data is where it is then, from the value's start.
 	Short     bool
