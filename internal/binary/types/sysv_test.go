@@ -105,9 +105,22 @@ func TestCPlaces(t *testing.T) {
 		t    *Type
 		want string
 	}{
-		{long, "rax"}, {i128, "rax:8 rdx:8"}, {il, "rax:8 rdx:8"}, {di, "xmm0:8 rax:8"}, {id, "rax:8 xmm0:8"}, {big, "[rax+0]"}, {special, "[rax+0]"},
-		{double, "xmm0"}, {x87, "a register of the floating-point unit (st0)"}, {x, "a register of the floating-point unit (st0)"}, {packed, "[rax+0]"},
-		{vector, "xmm0"}, {cplx(single), "xmm0"}, {cplx(double), "xmm0:8 xmm1:8"}, {empty, "pad:1"}, {three, "rax:3"},
+		{long, "rax"},
+		{i128, "rax:8 rdx:8"},
+		{il, "rax:8 rdx:8"},
+		{di, "xmm0:8 rax:8"},
+		{id, "rax:8 xmm0:8"},
+		{big, "[rax+0]"},
+		{special, "[rax+0]"},
+		{double, "xmm0"},
+		{x87, "a register of the floating-point unit (st0)"},
+		{x, "a register of the floating-point unit (st0)"},
+		{packed, "[rax+0]"},
+		{vector, "xmm0"},
+		{cplx(single), "xmm0"},
+		{cplx(double), "xmm0:8 xmm1:8"},
+		{empty, "pad:1"},
+		{three, "rax:3"},
 	} {
 		p := CResult(c.t)
 		if s := short(&p); s != c.want {
