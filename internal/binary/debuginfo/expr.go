@@ -90,6 +90,8 @@ type exprEnv struct {
 	start uint64 // of the function whose frame it is
 	// entry tells that pc is the function's first instruction, where registers have the values DW_OP_entry_value asks for.
 	entry bool
+	// inlined tells that the variables are those of an inlined copy: what they are given there is no matter of what was passed.
+	inlined bool
 	// base compiles the frame base; nil if there is none.
 	base  func() (sym, string)
 	depth int
@@ -530,7 +532,7 @@ func (e *exprEnv) variable(d *die) types.Place {
 	if !ok {
 		return unavailable(optimizedOut)
 	}
-	l := e.u.location(v, e.pc, e.entry, views(d))
+	l := e.u.location(v, e.pc, e.entry, e.views(d))
 	switch {
 	case l.found:
 		return e.place(l.expr)
@@ -540,9 +542,9 @@ func (e *exprEnv) variable(d *die) types.Place {
 	return unavailable(optimizedOut)
 }
 
-// views is the attribute that tells the numbers of location views, nil if there is none.
-func views(d *die) *value {
-	if v, ok := d.get(atGNULocviews); ok {
+// views is the attribute that tells the numbers of location views, nil if there is none or it does not matter.
+func (e *exprEnv) views(d *die) *value {
+	if v, ok := d.get(atGNULocviews); ok && !e.inlined {
 		return &v
 	}
 	return nil

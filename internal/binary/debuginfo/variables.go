@@ -145,7 +145,7 @@ func (in *Info) Locals(i *Instance, pc uint64) (vars []Var, err error) {
 // env prepares the compilation of places at an address of an instance.
 func (in *Info) env(i *Instance, pc uint64) *exprEnv {
 	outer := i.Outer()
-	e := &exprEnv{in: in, u: i.u, pc: pc, start: outer.Entry, entry: pc == outer.Entry}
+	e := &exprEnv{in: in, u: i.u, pc: pc, start: outer.Entry, entry: pc == outer.Entry, inlined: i.off != outer.off}
 	d, ok := outer.u.at(uint64(outer.off))
 	if !ok {
 		return e
@@ -240,7 +240,7 @@ func (e *exprEnv) ready(d *die) (p types.Place, late bool) {
 		if !e.entry {
 			return p, false
 		}
-		expr = e.u.location(v, e.pc, e.entry, views(d)).expr
+		expr = e.u.location(v, e.pc, e.entry, e.views(d)).expr
 	}
 	if len(expr) > 0 && e.ownFrame(expr) {
 		return unavailable("stored in the frame only by the function's first instructions"), v.isBlock()
