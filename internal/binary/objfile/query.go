@@ -1,6 +1,7 @@
 package objfile
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -24,7 +25,7 @@ type Query struct {
 	demangle bool // readable names are wanted
 	params   bool // the pattern has a parameter list
 	noTArgs  bool // the pattern has no template arguments
-	needle   string
+	needles  []string
 }
 
 // NewQuery makes a query. lang "cpp" or "rust" says that the pattern is a readable name; with "" that is guessed from the
@@ -44,7 +45,7 @@ func (q *Query) useReadable() {
 	q.readable = newGlob(squeeze(q.Pattern))
 	q.params = strings.Contains(strings.NewReplacer("(anonymous namespace)", "", "operator()", "").Replace(q.Pattern), "(")
 	q.noTArgs = !strings.Contains(q.Pattern, "<")
-	q.needle = needle(q.Pattern)
+	q.needles = needles(q.Pattern)
 }
 
 // Wildcard tells whether the pattern may fit several names.
@@ -128,8 +129,10 @@ func cutNumber(name string) (head, number string) {
 }
 
 func (q *Query) matchReadable(name string) bool {
-	if q.needle != "" && !strings.Contains(name, q.needle) {
-		return false
+	for _, n := range q.needles {
+		if !strings.Contains(name, n) {
+			return false
+		}
 	}
 	// A clone that the compiler made ("_Z3addii.cold") is not the function of that name.
 	if cloneSuffix(name) != "" && !strings.Contains(q.Pattern, ".") {
@@ -279,11 +282,11 @@ func dropTemplateArgs(s string) string {
 	return b.String()
 }
 
-// needle is a word that a mangled name must hold literally for its readable form to fit the pattern, or "". It spares
-// the demangling of nearly all other names. Words of the languages themselves are abbreviated by mangling, and what stands
-// in parameter lists and template arguments may be, too.
-func needle(pattern string) string {
-	best, depth := "", 0
+// needles are the words that a mangled name must hold literally for its readable form to fit the pattern, the longest
+// first. They spare the demangling of nearly all other names. Words of the languages themselves are abbreviated by mangling,
+// and what stands in parameter lists and template arguments may be, too.
+func needles(pattern string) (words []string) {
+	depth := 0
 	for i := 0; i < len(pattern); {
 		switch c := pattern[i]; {
 		case c == '<' || c == '(' || c == '{' || c == '[':
@@ -297,15 +300,16 @@ func needle(pattern string) string {
 			for j < len(pattern) && wordByte(pattern[j]) {
 				j++
 			}
-			if w := pattern[i:j]; depth == 0 && len(w) >= 4 && len(w) > len(best) && !languageWord(w) {
-				best = w
+			if w := pattern[i:j]; depth == 0 && len(w) >= 4 && !languageWord(w) && !slices.Contains(words, w) {
+				words = append(words, w)
 			}
 			i = j
 		default:
 			i++
 		}
 	}
-	return best
+	slices.SortStableFunc(words, func(a, b string) int { return len(b) - len(a) })
+	return words
 }
 
 // languageWord tells whether a word may stand in a readable name without standing in the mangled one, as a whole or in
@@ -320,7 +324,7 @@ func languageWord(w string) bool {
 		"basic_istream basic_ostream basic_iostream unsigned signed short long float double char bool void wchar_t " +
 		"char8_t char16_t char32_t __int128 const volatile restrict delete clone vtable typeinfo guard variable thunk " +
 		"virtual covariant reference temporary decltype nullptr auto lambda closure usize isize u128 i128 false true " +
-		"unnamed type local constructor initializer "
+		"unnamed type local constructors destructors initializer construction wrapper function template parameter object keyed transaction "
 	return strings.Contains(words, w)
 }
 

@@ -167,3 +167,16 @@ func TestUsageNamesAllFlags(t *testing.T) {
 		}
 	})
 }
+
+func TestSplitPatterns(t *testing.T) {
+	for text, want := range map[string][]string{
+		"uprobe:a:b,uprobe:a:c":                        {"uprobe:a:b", "uprobe:a:c"},
+		`uprobe:a:"S<int, char>::f(int, long)",usdt:*`: {`uprobe:a:"S<int, char>::f(int, long)"`, "usdt:*"},
+		"uprobe:a:f(int, long)":                        {"uprobe:a:f(int, long)"},
+		"*":                                            {"*"},
+	} {
+		if got := splitPatterns(text); !slices.Equal(got, want) {
+			t.Errorf("%s: %q", text, got)
+		}
+	}
+}

@@ -61,7 +61,26 @@ func (a *app) list(s *settings, args []string) error {
 			"Treating '%[1]s' as a search pattern.\n", pattern)
 		pattern = "*:" + pattern
 	}
-	return a.patterns(s, strings.Split(pattern, ",")...)
+	return a.patterns(s, splitPatterns(pattern)...)
+}
+
+// splitPatterns parts patterns at commas, but not those between the parameters of a function or the arguments of a template.
+func splitPatterns(text string) (patterns []string) {
+	quoted, depth, from := false, 0, 0
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '(' || c == '<':
+			depth++
+		case c == ')' || c == '>':
+			depth--
+		case c == ',' && depth <= 0:
+			patterns, from = append(patterns, text[from:i]), i+1
+		}
+	}
+	return append(patterns, text[from:])
 }
 
 // patterns lists what fits each of the patterns; without one, all there is.
