@@ -74,7 +74,7 @@ func (p *Program) shape(g *objfile.GoFunc) *shapes {
 // (cmd/compile/internal/ssagen, EmitArgInfo), taking it for the dictionary; but in a method that is the receiver, behind which
 // the dictionary is, and an instance that isn't shared has none.
 func (s *shapes) generic(name string) {
-	dict := hasDictionary(name)
+	dict := HasDictionary(name)
 	switch {
 	case isGenericMethod(name) && dict:
 		if len(s.args) == 0 || s.args[0].group || s.args[0].size != 8 || s.args[0].off != 8 {
@@ -439,9 +439,9 @@ func isMethodName(name string) bool {
 	return !strings.HasSuffix(name, "]")
 }
 
-// hasDictionary tells whether a function is given a dictionary: it is shared by instances, and no closure in one, which has it from
-// its context.
-func hasDictionary(name string) bool {
+// HasDictionary tells, by its name, whether a function is given a dictionary that tells type arguments: it is shared by several
+// instances of a generic one. Closures in one have it from their context, and the functions that compare values need none.
+func HasDictionary(name string) bool {
 	i := strings.LastIndex(name, "[go.shape.")
 	if i < 0 || strings.HasPrefix(name, "type:") {
 		return false
@@ -450,7 +450,14 @@ func hasDictionary(name string) bool {
 	if j := strings.LastIndexByte(rest, ']'); j >= 0 {
 		rest = rest[j+1:]
 	}
-	return !strings.ContainsAny(rest, "-") && !isMade(rest[strings.LastIndexByte(rest, '.')+1:])
+	if method, ok := strings.CutPrefix(rest, ")."); ok {
+		// A method's own name may look like one that the compiler makes.
+		_, rest, _ = strings.Cut(method, ".")
+		if strings.Contains(method, "-") {
+			return false
+		}
+	}
+	return !strings.Contains(rest, "-") && !isMade(rest[strings.LastIndexByte(rest, '.')+1:])
 }
 
 // words are the sizes and offsets of a shape's words.

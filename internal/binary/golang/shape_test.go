@@ -106,3 +106,30 @@ func mustOpen(t testing.TB) *objfile.File {
 	t.Cleanup(func() { f.Close() })
 	return f
 }
+
+func TestHasDictionary(t *testing.T) {
+	for name, want := range map[string]bool{
+		"main.max[go.shape.int]":                       true,
+		"main.max[go.shape.struct { x.A []int }]":      true,
+		"main.(*list[go.shape.int]).push":              true,
+		"main.(*list[go.shape.int]).func2go":           true, // a method's own name
+		"main.(*list[go.shape.int]).func1":             true,
+		"main.list[go.shape.int].push":                 true,
+		"main.list[go.shape.int].func2go":              true,
+		"main.max[go.shape.int].func1":                 false,
+		"main.max[go.shape.int].func1.2":               false,
+		"main.max[go.shape.int].gowrap1":               false,
+		"main.max[go.shape.int]-range1":                false,
+		"main.(*list[go.shape.int]).push.func1":        false,
+		"main.(*list[go.shape.int]).push.deferwrap1":   false,
+		"main.(*list[go.shape.int]).push-fm":           false,
+		"main.(*list[go.shape.int]).push.func1-range2": false,
+		"type:.eq.main.pair[go.shape.int]":             false,
+		"main.max[int]":                                false,
+		"main.max":                                     false,
+	} {
+		if got := HasDictionary(name); got != want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 
 	"trocar/internal/binary/code"
 	"trocar/internal/binary/debuginfo"
+	"trocar/internal/binary/golang"
 	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/types"
 )
@@ -258,7 +259,7 @@ func goTypes(vars []debuginfo.Var) (list []*types.Type) {
 // instances of a generic function the dictionary that tells the type arguments, behind the receiver.
 func goArgTypes(fn *debuginfo.Function, params []debuginfo.Var) []*types.Type {
 	list := goTypes(params)
-	if !hasDictionary(fn.Name) {
+	if !golang.HasDictionary(fn.Name) {
 		return list
 	}
 	at := dictionaryAt(fn.Name, len(list))
@@ -283,28 +284,6 @@ func dictionaryAt(name string, n int) int {
 		return 1
 	}
 	return 0
-}
-
-// hasDictionary tells whether a function is given a dictionary: closures in a generic function have it from their context,
-// and the functions that compare values need none.
-func hasDictionary(name string) bool {
-	i := strings.LastIndex(name, "[go.shape.")
-	if i < 0 || strings.HasPrefix(name, "type:") {
-		return false
-	}
-	rest := name[i:]
-	if j := strings.LastIndexByte(rest, ']'); j >= 0 {
-		rest = rest[j+1:]
-	}
-	if strings.Contains(rest, "-range") || strings.HasSuffix(rest, "-fm") {
-		return false
-	}
-	for _, inner := range []string{".func", ".gowrap", ".deferwrap"} {
-		if i := strings.Index(rest, inner); i >= 0 && strings.IndexByte("0123456789", (rest + " ")[i+len(inner)]) >= 0 {
-			return false
-		}
-	}
-	return true
 }
 
 // isGoMethod tells whether a name of a generic function is that of a method: pkg.(*T[…]).m or pkg.T[…].m.
