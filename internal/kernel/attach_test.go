@@ -379,6 +379,11 @@ func TestWatchpoint(t *testing.T) {
 	c := start(t, path)
 	var watched, work uint64
 	fmt.Sscan(c.ask("addr 0"), &watched, &work)
+	// Whether debug registers work is a matter of the (virtual) machine: where they do not, a watchpoint is refused.
+	fires, err := breakpointsFire()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, test := range []struct {
 		name   string
 		pid    int
@@ -397,6 +402,13 @@ func TestWatchpoint(t *testing.T) {
 			l := load(t, Options{}, &Program{Name: "p", Type: PerfEvent, Insns: sender(1, -1, false), Points: []*probe.Point{{
 				Kind: probe.Watchpoint, Name: "watchpoint", Addr: test.addr, WatchMode: test.mode, WatchLen: test.length, PID: test.pid,
 			}}})
+			if !fires {
+				failed, err := l.Attach(t.Context(), nil)
+				if err != nil || len(failed) != 1 || !Unavailable(&failed[0]) {
+					t.Errorf("attached without breakpoints that fire: %v, %v", failed, err)
+				}
+				return
+			}
 			attachAll(t, l)
 			c.ask(test.ask)
 			n := 0
@@ -438,7 +450,11 @@ func TestWatchpoint(t *testing.T) {
 	}
 	l := load(t, Options{}, &Program{Name: "p", Type: PerfEvent, Insns: sender(1, -1, false), Points: points})
 	failed, err := l.Attach(t.Context(), nil)
-	if err != nil || len(failed) != 1 || !strings.Contains(failed[0].Error(), "debug register") {
+	refused := 1
+	if !fires {
+		refused = len(points)
+	}
+	if err != nil || len(failed) != refused || !strings.Contains(failed[0].Error(), "debug register") {
 		t.Errorf("five watchpoints: %v, %v", failed, err)
 	}
 }

@@ -42,6 +42,15 @@ func (a *attacher) perfEvent(p *loadedProgram, point *probe.Point) error {
 	default:
 		return fmt.Errorf("not a perf event: kind %d", point.Kind)
 	}
+	if point.Kind == probe.Watchpoint {
+		// A breakpoint that opens and never fires would be a silent gap. What the kernel refuses is explained below.
+		if fires, err := breakpointsFire(); err == nil && !fires {
+			return &LacksError{
+				Feature: "hardware breakpoints that fire", Way: "the virtual machine takes them without effect (in debuggers too): probe the " +
+					"functions that write there, or use a machine with working debug registers",
+			}
+		}
+	}
 	err := a.openEverywhere(p, point, attr)
 	return explainPerf(point, err)
 }
