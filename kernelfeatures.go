@@ -60,16 +60,12 @@ func (p *Program) session() *codegen.Session {
 	if !p.features.Has(kernel.UprobeSession) {
 		return nil
 	}
-	b, err := p.features.BTF()
-	if err != nil {
+	isReturn, ok := p.features.Types().FuncID("bpf_session_is_return")
+	if !ok {
 		return nil
 	}
-	isReturn, err := b.FuncID("bpf_session_is_return")
-	if err != nil {
-		return nil
-	}
-	cookie, err := b.FuncID("bpf_session_cookie")
-	if err != nil {
+	cookie, ok := p.features.Types().FuncID("bpf_session_cookie")
+	if !ok {
 		return nil
 	}
 	return &codegen.Session{IsReturn: int32(isReturn), Cookie: int32(cookie)}

@@ -36,6 +36,7 @@ var layers = map[string][]string{
 
 	"internal/binary/types":   {},
 	"internal/binary/code":    {},
+	"internal/binary/btf":     {"internal/binary/types", "golang.org/x/sys"},
 	"internal/binary/objfile": {"internal/binary/code", "github.com/ianlancetaylor/demangle", "github.com/ulikunitz/xz", "golang.org/x/sys"},
 	"internal/binary/debuginfo": {
 		"internal/binary/types", "internal/binary/code", "internal/binary/objfile", "golang.org/x/sys",
@@ -65,7 +66,7 @@ var layers = map[string][]string{
 		"github.com/cilium/ebpf",
 	},
 
-	"internal/kernel": {"internal/process/probe", "result", "github.com/cilium/ebpf", "golang.org/x/sys"},
+	"internal/kernel": {"internal/binary/btf", "internal/process/probe", "result", "github.com/cilium/ebpf", "golang.org/x/sys"},
 
 	"internal/demo":      {"golang.org/x/sys"},
 	"internal/ui/recipe": {"internal/script/..."},

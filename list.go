@@ -1,6 +1,7 @@
 package trocar
 
 import (
+	"trocar/internal/kernel"
 	"trocar/internal/process/probe"
 	"trocar/internal/script/diag"
 )
@@ -35,9 +36,8 @@ type Listed struct {
 // not be looked at. An error is a *CompileError.
 func List(o ListOptions, yield func(Listed)) (warnings []*diag.Diagnostic, err error) {
 	opts := probe.Options{Declared: o.Declarations, PID: o.PID, Unsafe: o.Unsafe, Demangle: true, DebugDirs: o.DebugDirs}
-	var kernel kernelTypes
-	defer kernel.close()
-	opts.Prototype = kernel.prototype
+	features := kernel.NewFeatures()
+	opts.Prototype = prototype(features.Types())
 	entry := func(e probe.Entry) {
 		l := Listed{Name: e.Name, Params: e.Params}
 		if d := e.Declared; d != nil {
@@ -47,14 +47,14 @@ func List(o ListOptions, yield func(Listed)) (warnings []*diag.Diagnostic, err e
 	}
 	var diags diag.List
 	if isTypePattern(o.Pattern) {
-		out, diags := listTypes(o.Pattern, o.Verbose)
+		out, diags := listTypes(features.Types(), o.Pattern, o.Verbose)
 		for _, l := range out {
 			yield(l)
 		}
 		return listResult(&diags)
 	}
 	if o.Script != "" {
-		p := &Program{opts: Options{Script: o.Script, ScriptName: o.Name, Params: o.Params}}
+		p := &Program{opts: Options{Script: o.Script, ScriptName: o.Name, Params: o.Params}, features: features}
 		file, err := p.parse(&diags)
 		if err != nil {
 			return nil, err

@@ -16,7 +16,8 @@ func (p *Program) lookup() check.Lookup {
 		UserEnumerator: p.matched.Enumerator,
 		CgroupID:       target.CgroupID,
 
-		KernelType: p.kernel.named, KernelEnumerator: p.kernel.enumerator, KernelSymbol: symbolize.KernelAddress,
+		KernelType: p.features.Types().Type, KernelEnumerator: p.features.Types().Enumerator,
+		KernelSymbol: symbolize.KernelAddress,
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"runtime"
 	"strings"
 
@@ -76,7 +75,6 @@ type Program struct {
 	ns       *codegen.Namespace
 	probes   int
 	matched  *probe.Result
-	kernel   kernelTypes
 }
 
 // CompileError holds what is wrong with a script.
@@ -154,7 +152,7 @@ func Compile(ctx context.Context, o Options) (p *Program, err error) {
 	}
 	matched := probe.MatchAll(file.Probes, probe.Options{
 		PID: o.PID, ChildPID: childPID, Unsafe: o.Unsafe, Missing: p.setting("missing_probes"), MaxProbes: p.limit("max_probes"),
-		Filter: o.Filter, TraceableFunctions: o.TraceableFunctions, DebugDirs: o.DebugDirs, OutOfLine: o.NoInlined, KernelType: p.kernel.named, Prototype: p.kernel.prototype, Demangle: p.setting("cpp_demangle") != "0" && p.setting("cpp_demangle") != "false",
+		Filter: o.Filter, TraceableFunctions: o.TraceableFunctions, DebugDirs: o.DebugDirs, OutOfLine: o.NoInlined, KernelType: p.features.Types().Type, Prototype: prototype(p.features.Types()), Demangle: p.setting("cpp_demangle") != "0" && p.setting("cpp_demangle") != "false",
 		NeedVars:  func(ap *syntax.AttachPoint) bool { return needs[ap].Vars },
 		NeedArgs:  func(ap *syntax.AttachPoint) bool { return needs[ap].Args || needs[ap].Retval },
 		Entries:   func(ap *syntax.AttachPoint) bool { return needs[ap].Duration },
@@ -203,7 +201,7 @@ func (p *Program) parse(diags *diag.List) (*syntax.File, error) {
 	file := syntax.Load(src, syntax.ParseOptions{
 		Params: p.opts.Params,
 		Include: syntax.IncludeOptions{
-			Dirs: p.opts.IncludeDirs, Files: p.opts.Includes, System: syntax.SystemIncludeDirs(kernel.Release()), HaveBTF: kernelHasTypes(),
+			Dirs: p.opts.IncludeDirs, Files: p.opts.Includes, System: syntax.SystemIncludeDirs(kernel.Release()), HaveBTF: p.features.Types().Available(),
 		},
 	}, diags)
 	if err := p.failed(diags, false); err != nil {
@@ -226,12 +224,6 @@ func (p *Program) warn(diags *diag.List) {
 			p.opts.Warn(d)
 		}
 	}
-}
-
-// kernelHasTypes tells whether the kernel has its type information with it.
-func kernelHasTypes() bool {
-	_, err := os.Stat("/sys/kernel/btf/vmlinux")
-	return err == nil
 }
 
 // failed turns errors in the list into one error.
@@ -273,7 +265,7 @@ func (p *Program) input(childPID int) check.Input {
 		NCPU: kernel.PossibleCPUs(), Arch: runtime.GOARCH, Lookup: p.lookup(),
 	}
 	in.UnwindPID = len(p.opts.UnwindPIDs) > 0
-	in.Features.KFunc = p.kernel.hasKfunc
+	in.Features.KFunc = p.features.Types().HasKfunc
 	in.Features.TAIClock = p.features.Has(kernel.KtimeTAI)
 	for _, n := range p.opts.Named {
 		name, value, has := strings.Cut(n, "=")
@@ -312,7 +304,6 @@ func (p *Program) Close() {
 	if p.matched != nil {
 		p.matched.Close()
 	}
-	p.kernel.close()
 }
 
 // Probes is the number of probes as users count them: a name counts once for each attach point, however many places it has.

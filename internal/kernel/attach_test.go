@@ -243,13 +243,9 @@ func TestSession(t *testing.T) {
 	}
 	path := build(t, "target", targetSource)
 	syms := symbols(t, path)
-	b, err := f.BTF()
-	if err != nil {
-		t.Fatal(err)
-	}
-	id, err := b.FuncID("bpf_session_is_return")
-	if err != nil {
-		t.Fatal(err)
+	id, ok := f.Types().FuncID("bpf_session_is_return")
+	if !ok {
+		t.Fatal(f.Types().Err())
 	}
 	// mark is 0 at the entry and 1 at the return.
 	insns := append(asm.Instructions{

@@ -10,6 +10,8 @@ import (
 
 	"github.com/cilium/ebpf/asm"
 	"golang.org/x/sys/unix"
+
+	"trocar/internal/binary/btf"
 )
 
 // Feature is something that some of the kernels we run on lack (the oldest is 5.10).
@@ -62,13 +64,11 @@ type FeatureInfo struct {
 type Features struct {
 	mu    sync.Mutex
 	known [numFeatures]int8 // 1 yes, -1 no
-	btf   *BTF
-	btfOK error
-	once  sync.Once
+	types *btf.Types
 }
 
 // NewFeatures probes nothing yet.
-func NewFeatures() *Features { return &Features{} }
+func NewFeatures() *Features { return &Features{types: btf.New(btf.Kernel())} }
 
 // Disable makes features look absent: that is how what we do on old kernels is tested on new ones.
 func (f *Features) Disable(which ...Feature) {
@@ -109,11 +109,8 @@ func lacks(x Feature, way string) error {
 	return &LacksError{Feature: info.Name, Since: info.Since, Way: way}
 }
 
-// BTF is the kernel's own type information, opened at the first call.
-func (f *Features) BTF() (*BTF, error) {
-	f.once.Do(func() { f.btf, f.btfOK = openBTF(kernelBTF) })
-	return f.btf, f.btfOK
-}
+// Types are the kernel's own, which it may not have.
+func (f *Features) Types() *btf.Types { return f.types }
 
 // Nop5Corrupts tells whether a probe on a 5-byte nop that is not a function's first instruction may corrupt the target:
 // Linux 6.18 began to replace such nops by a call, which writes below the stack pointer, where leaf functions keep
@@ -198,10 +195,7 @@ func (x Feature) Info() FeatureInfo {
 	case ProbeWriteUser:
 		return helper("writing to user memory (bpf_probe_write_user)", "4.8", asm.FnProbeWriteUser)
 	case KernelBTF:
-		return FeatureInfo{"its own type information (BTF)", "4.18", func(*Features) bool {
-			_, err := os.Stat(kernelBTF)
-			return err == nil
-		}}
+		return FeatureInfo{"its own type information (BTF)", "4.18", func(f *Features) bool { return f.types.Available() }}
 	}
 	return FeatureInfo{Name: "unknown", probe: func(*Features) bool { return false }}
 }
@@ -229,12 +223,8 @@ func helper(name, since string, fn asm.BuiltinFunc) FeatureInfo {
 // program type may call it: those that matter have a probe of their own.
 func kfunc(name, since string) FeatureInfo {
 	return FeatureInfo{name, since, func(f *Features) bool {
-		b, err := f.BTF()
-		if err != nil {
-			return false
-		}
-		_, err = b.FuncID(name)
-		return err == nil
+		_, ok := f.types.FuncID(name)
+		return ok
 	}}
 }
 
@@ -339,16 +329,12 @@ func haveSession(f *Features) bool {
 	if !haveMultiLink(attachUprobeSession) {
 		return false
 	}
-	b, err := f.BTF()
-	if err != nil {
+	isReturn, ok := f.types.FuncID("bpf_session_is_return")
+	if !ok {
 		return false
 	}
-	isReturn, err := b.FuncID("bpf_session_is_return")
-	if err != nil {
-		return false
-	}
-	cookie, err := b.FuncID("bpf_session_cookie")
-	if err != nil {
+	cookie, ok := f.types.FuncID("bpf_session_cookie")
+	if !ok {
 		return false
 	}
 	// From 7.0 on both take the context, before they take nothing: with R1 set it is right for all.
@@ -366,12 +352,8 @@ func haveCopyFromUserStr(f *Features) bool {
 	if !f.Has(SleepableUprobe) {
 		return false
 	}
-	b, err := f.BTF()
-	if err != nil {
-		return false
-	}
-	id, err := b.FuncID("bpf_copy_from_user_str")
-	if err != nil {
+	id, ok := f.types.FuncID("bpf_copy_from_user_str")
+	if !ok {
 		return false
 	}
 	return loads(progKprobe, progSleepable, asm.Instructions{
@@ -386,7 +368,7 @@ func haveCopyFromUserStr(f *Features) bool {
 	})
 }
 
-// KfuncCall is a call of the kernel's function with this type id (BTF.FuncID).
+// KfuncCall is a call of the kernel's function with this type id (btf.Types.FuncID).
 func KfuncCall(id uint32) asm.Instruction {
 	return asm.Instruction{
 		OpCode:   asm.OpCode(asm.JumpClass).SetJumpOp(asm.Call),

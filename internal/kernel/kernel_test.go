@@ -6,8 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -85,97 +83,6 @@ func TestUnprivileged(t *testing.T) {
 	if err != nil || !strings.Contains(string(out), "unavailable true: not permitted to load the program of p: missing CAP_BPF, CAP_PERFMON; run it as root") {
 		t.Errorf("%v\n%s", err, out)
 	}
-}
-
-func TestBTF(t *testing.T) {
-	b, err := openBTF(kernelBTF)
-	if err != nil {
-		t.Skip(err)
-	}
-	bpftool, err := exec.LookPath("bpftool")
-	if err != nil {
-		t.Skip("no bpftool to compare with")
-	}
-	dump, err := exec.Command(bpftool, "btf", "dump", "file", kernelBTF).Output()
-	if err != nil {
-		t.Skip(err)
-	}
-	for _, name := range []string{"vprintk", "bpf_copy_from_user_str", "bpf_session_is_return", "schedule"} {
-		id, err := b.FuncID(name)
-		before, _, ok := strings.Cut(string(dump), "] FUNC '"+name+"'")
-		if !ok {
-			if err == nil {
-				t.Errorf("%s: %d, but bpftool has none", name, id)
-			}
-			continue
-		}
-		if want := before[strings.LastIndexByte(before, '[')+1:]; err != nil || strconv.Itoa(int(id)) != want {
-			t.Errorf("%s: %d, %v; want %s", name, id, err, want)
-		}
-	}
-	// Top-level members by bpftool's listing.
-	start := strings.Index(string(dump), "STRUCT 'task_struct' size=")
-	if start < 0 {
-		t.Fatal("bpftool shows no task_struct")
-	}
-	member := regexp.MustCompile(`^\t'(\w+)' type_id=\d+ bits_offset=(\d+)( bitfield_size=\d+)?`)
-	n := 0
-	for line := range strings.Lines(string(dump[start:])) {
-		if strings.HasPrefix(line, "[") {
-			break
-		}
-		m := member.FindStringSubmatch(line)
-		if m == nil || m[1] == "" || m[3] != "" || m[1] == "anon" {
-			continue
-		}
-		if n++; n%10 != 0 {
-			continue
-		}
-		bits, _ := strconv.Atoi(m[2])
-		off, err := b.MemberOffset("task_struct", m[1])
-		if err != nil || off != bits/8 {
-			t.Errorf("task_struct.%s: %d, %v; want %d", m[1], off, err, bits/8)
-		}
-	}
-	if n < 100 {
-		t.Errorf("only %d members", n)
-	}
-	if runtime.GOARCH == "amd64" {
-		thread, err1 := b.MemberOffset("task_struct", "thread")
-		inner, err2 := b.MemberOffset("thread_struct", "fsbase")
-		both, err3 := b.MemberOffset("task_struct", "thread.fsbase")
-		if err := errors.Join(err1, err2, err3); err != nil || both != thread+inner {
-			t.Errorf("thread.fsbase: %d; want %d + %d (%v)", both, thread, inner, err)
-		}
-	}
-	if off, err := b.MemberOffset("mm_struct", "start_stack"); err != nil || off == 0 {
-		t.Errorf("mm_struct.start_stack, which is in an unnamed struct: %d, %v", off, err)
-	}
-	for _, bad := range [][2]string{{"task_struct", "nonsense"}, {"nonsense_struct", "x"}, {"task_struct", "pid.x"}, {"task_struct", ""}, {"", "x"}, {"task_struct", "in_execve"}} {
-		if off, err := b.MemberOffset(bad[0], bad[1]); err == nil && bad[1] != "" {
-			t.Errorf("%v: %d", bad, off)
-		}
-	}
-	if !b.HasStruct("task_struct") || b.HasStruct("schedule") {
-		t.Error("HasStruct")
-	}
-}
-
-func FuzzBTF(f *testing.F) {
-	// A header, two types (a struct of one member and an integer) and their names.
-	f.Add([]byte("\x9f\xeb\x01\x00\x18\x00\x00\x00\x00\x00\x00\x00\x28\x00\x00\x00\x28\x00\x00\x00\x05\x00\x00\x00" +
-		"\x01\x00\x00\x00\x01\x00\x00\x04\x04\x00\x00\x00\x03\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00\x00" +
-		"\x00\x00\x00\x00\x00\x00\x00\x01\x04\x00\x00\x00\x20\x00\x00\x01" + "\x00s\x00m\x00"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		b, err := parseBTF(data)
-		if err != nil {
-			return
-		}
-		b.FuncID("s")
-		b.MemberOffset("s", "m")
-		b.MemberOffset("s", "m.m.m")
-		b.HasStruct("m")
-	})
 }
 
 func TestTracefs(t *testing.T) {

@@ -1,16 +1,16 @@
 package probe
 
 import (
-	"trocar/internal/binary/debuginfo"
+	"trocar/internal/binary/btf"
 	"trocar/internal/binary/types"
 )
 
 // Arguments of the kernel's functions and tracepoints, where programs see them as an array of 64-bit words.
 
 // prototype finds what a function of the kernel takes, or a tracepoint.
-func (m *matcher) prototype(kind Kind, name string) (debuginfo.Prototype, bool) {
+func (m *matcher) prototype(kind Kind, name string) (btf.Prototype, bool) {
 	if m.opts.Prototype == nil {
-		return debuginfo.Prototype{}, false
+		return btf.Prototype{}, false
 	}
 	return m.opts.Prototype(name, kind == RawTracepoint)
 }

@@ -5,7 +5,7 @@
 package probe
 
 import (
-	"trocar/internal/binary/debuginfo"
+	"trocar/internal/binary/btf"
 	"trocar/internal/binary/types"
 	"trocar/internal/script/diag"
 	"trocar/internal/script/syntax"
@@ -158,7 +158,7 @@ type Options struct {
 	// KernelType finds a type of the kernel by its name in C; nil: none is known.
 	KernelType func(name string) *types.Type
 	// Prototype tells what a function of the kernel takes, or (raw) a tracepoint; nil: not known.
-	Prototype func(name string, raw bool) (debuginfo.Prototype, bool)
+	Prototype func(name string, raw bool) (btf.Prototype, bool)
 	// TraceableFunctions is a file with the kernel's functions to take instead of available_filter_functions.
 	TraceableFunctions string
 }

@@ -1,7 +1,8 @@
-package debuginfo
+package btf
 
 import (
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -11,21 +12,20 @@ import (
 )
 
 // kernelTypes opens the running kernel's types.
-func kernelTypes(t testing.TB) *BTF {
+func kernelTypes(t testing.TB) *Types {
 	t.Helper()
-	b, err := OpenBTF(KernelBTF)
-	if err != nil {
+	b := New(Kernel())
+	if err := b.Err(); err != nil {
 		t.Skipf("the kernel shows no types: %v", err)
 	}
-	t.Cleanup(func() { b.Close() })
 	return b
 }
 
-// TestBTFWitness compares every type of the running kernel with what cilium/ebpf reads.
-func TestBTFWitness(t *testing.T) {
+// TestWitness compares every type of the running kernel with what cilium/ebpf reads.
+func TestWitness(t *testing.T) {
 	t.Parallel()
 	b := kernelTypes(t)
-	file, err := os.Open(KernelBTF)
+	file, err := os.Open(KernelPath)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,8 +34,8 @@ func TestBTFWitness(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &btfWitness{t: t, b: b}
-	structs, enums, funcs := 0, 0, 0
+	w := &witness{t: t, b: b}
+	structs, enums, funcs, seen := 0, 0, 0, map[string]bool{}
 	for want, err := range spec.All() {
 		if err != nil {
 			t.Fatal(err)
@@ -54,8 +54,16 @@ func TestBTFWitness(t *testing.T) {
 			b.mu.Lock()
 			got, ok := b.prototype(b.at(uint32(id)).ref(), 0)
 			b.mu.Unlock()
+			if first, known := b.FuncID(want.Name); !seen[want.Name] && (!known || first != uint32(id)) {
+				t.Errorf("%s: number %d, not %d", want.Name, first, id)
+			}
+			seen[want.Name] = true
 			proto := want.Type.(*btf.FuncProto)
-			if params := len(got.Params); !ok || got.Vararg && params != len(proto.Params)-1 || !got.Vararg && params != len(proto.Params) {
+			params := len(got.Params)
+			if got.Vararg {
+				params++
+			}
+			if !ok || params != len(proto.Params) {
 				t.Errorf("%s: %d parameters, not %d", want.Name, params, len(proto.Params))
 			}
 			continue
@@ -76,13 +84,13 @@ func TestBTFWitness(t *testing.T) {
 	}
 }
 
-type btfWitness struct {
+type witness struct {
 	t *testing.T
-	b *BTF
+	b *Types
 }
 
 // compare holds a converted type against the witness's.
-func (w *btfWitness) compare(at string, got *types.Type, want btf.Type, depth int) {
+func (w *witness) compare(at string, got *types.Type, want btf.Type, depth int) {
 	want = btf.UnderlyingType(want)
 	if size, err := btf.Sizeof(want); err == nil && got.Size != size && got.Kind != types.Void {
 		w.t.Errorf("%s: %d bytes, not %d", at, got.Size, size)
@@ -143,7 +151,7 @@ func (w *btfWitness) compare(at string, got *types.Type, want btf.Type, depth in
 	}
 }
 
-func (w *btfWitness) members(at string, got *types.Type, want []btf.Member, depth int) {
+func (w *witness) members(at string, got *types.Type, want []btf.Member, depth int) {
 	if depth > 20 {
 		w.t.Fatalf("%s: so deep", at)
 	}
@@ -155,13 +163,14 @@ func (w *btfWitness) members(at string, got *types.Type, want []btf.Member, dept
 		f := got.Fields[i]
 		bit := 8*f.Offset + f.BitOffset
 		if f.Name != m.Name || bit != int(m.Offset) || f.BitSize != int(m.BitfieldSize) {
-			w.t.Errorf("%s: %s at bit %d, %d wide; not %s at %d, %d wide", at, f.Name, bit, f.BitSize, m.Name, m.Offset, m.BitfieldSize)
+			w.t.Errorf("%s: %s at bit %d, %d wide; not %s at %d, %d wide",
+				at, f.Name, bit, f.BitSize, m.Name, m.Offset, m.BitfieldSize)
 		}
 		w.compare(at+"."+m.Name, f.Type, m.Type, depth+1)
 	}
 }
 
-func TestBTFType(t *testing.T) {
+func TestType(t *testing.T) {
 	t.Parallel()
 	b := kernelTypes(t)
 	for _, tt := range []struct {
@@ -189,14 +198,16 @@ func TestBTFType(t *testing.T) {
 			t.Errorf("%s: another type the second time", tt.name)
 		}
 	}
-	for _, name := range []string{"", "struct", "struct ", "struct nonsense", "list_head", "enum list_head", "union task_struct", "nonsense", "main"} {
+	for _, name := range []string{
+		"", "struct", "struct ", "struct nonsense", "list_head", "enum list_head", "union task_struct", "nonsense", "main",
+	} {
 		if got := b.Type(name); got != nil {
 			t.Errorf("%q: %v", name, got)
 		}
 	}
 }
 
-func TestBTFTask(t *testing.T) {
+func TestTask(t *testing.T) {
 	t.Parallel()
 	b := kernelTypes(t)
 	task := b.Type("struct task_struct")
@@ -215,8 +226,9 @@ func TestBTFTask(t *testing.T) {
 		t.Errorf("comm: %v", comm)
 	}
 	parent := field(task, "real_parent").Type
-	if parent.Kind != types.Pointer || parent.Elem.Name != "struct task_struct" || parent.Elem.Size != task.Size || !parent.Elem.Incomplete {
-		t.Fatalf("real_parent: %+v", parent.Elem)
+	elem := parent.Elem
+	if parent.Kind != types.Pointer || elem.Name != "struct task_struct" || elem.Size != task.Size || !elem.Incomplete {
+		t.Fatalf("real_parent: %+v", elem)
 	}
 	if full := parent.Elem.Complete(); full != task {
 		t.Errorf("completed it is another type: %p, not %p", full, task)
@@ -231,20 +243,25 @@ func TestBTFTask(t *testing.T) {
 		t.Errorf("enqueue_task: %s", types.Declare(enqueue, "enqueue_task"))
 	}
 	for name, want := range map[string]string{
-		"real_parent": "struct task_struct *real_parent", "sched_class": "const struct sched_class *sched_class", "usage": "refcount_t usage",
-		"comm": "char comm[16]", "pid": "pid_t pid", "cpus_mask": "cpumask_t cpus_mask",
+		"real_parent": "struct task_struct *real_parent", "sched_class": "const struct sched_class *sched_class",
+		"usage": "refcount_t usage",
+		"comm":  "char comm[16]", "pid": "pid_t pid", "cpus_mask": "cpumask_t cpus_mask",
 	} {
 		if got := types.Declare(field(task, name).Type, name); got != want {
 			t.Errorf("%s, not %s", got, want)
 		}
 	}
-	b.Close()
-	if got := parent.Elem.Complete(); got != parent.Elem {
-		t.Error("completed after Close")
+	// A type alone keeps open what it is read from.
+	mm := field(task, "mm").Type.Elem
+	b, task = nil, nil
+	runtime.GC()
+	runtime.GC()
+	if full := mm.Complete(); full.Incomplete || field(full, "pgd").Type.Kind != types.Pointer {
+		t.Errorf("mm: %+v", full)
 	}
 }
 
-func TestBTFEnumerator(t *testing.T) {
+func TestEnumerator(t *testing.T) {
 	t.Parallel()
 	b := kernelTypes(t)
 	e, v, ok := b.Enumerator("PIDTYPE_SID")
@@ -258,7 +275,7 @@ func TestBTFEnumerator(t *testing.T) {
 	}
 }
 
-func TestBTFFunc(t *testing.T) {
+func TestFunc(t *testing.T) {
 	t.Parallel()
 	b := kernelTypes(t)
 	show := func(p Prototype) string {
@@ -284,8 +301,14 @@ func TestBTFFunc(t *testing.T) {
 	if _, ok := b.Func("struct task_struct"); ok {
 		t.Error("a structure is a function")
 	}
+	for _, name := range []string{"", "task_struct", "nonsense"} {
+		if id, ok := b.FuncID(name); ok {
+			t.Errorf("%q is function %d", name, id)
+		}
+	}
 	for name, want := range map[string]string{
-		"irq_handler_entry": "void(int irq, struct irqaction *action)", "sys_enter": "void(struct pt_regs *regs, long int id)",
+		"irq_handler_entry": "void(int irq, struct irqaction *action)",
+		"sys_enter":         "void(struct pt_regs *regs, long int id)",
 	} {
 		p, ok := b.RawTracepoint(name)
 		if got := show(p); !ok || got != want {
@@ -297,7 +320,7 @@ func TestBTFFunc(t *testing.T) {
 	}
 }
 
-func TestBTFTags(t *testing.T) {
+func TestTags(t *testing.T) {
 	t.Parallel()
 	b := kernelTypes(t)
 	seen := map[string]bool{}
@@ -314,15 +337,15 @@ func TestBTFTags(t *testing.T) {
 	}
 }
 
-// TestBTFSearch holds names found by hash against names found by walking.
-func TestBTFSearch(t *testing.T) {
+// TestSearch holds names found by hash against names found by walking.
+func TestSearch(t *testing.T) {
 	t.Parallel()
 	b := kernelTypes(t)
-	kinds := uint32(1<<btfStruct | 1<<btfUnion | 1<<btfEnum | 1<<btfTypedef | 1<<btfFunc)
+	kinds := uint32(1<<kindStruct | 1<<kindUnion | 1<<kindEnum | 1<<kindTypedef | 1<<kindFunc)
 	b.index()
 	for id := 1; id < len(b.starts); id += 997 {
 		name := b.nameOf(b.at(uint32(id)))
-		for _, k := range []uint32{kinds, 1 << btfStruct, 1 << btfFunc} {
+		for _, k := range []uint32{kinds, 1 << kindStruct, 1 << kindFunc} {
 			b.finds = 0
 			want, ok := b.find(k, name)
 			got, found := uint32(0), false
@@ -336,18 +359,17 @@ func TestBTFSearch(t *testing.T) {
 	}
 }
 
-func BenchmarkBTFType(b *testing.B) {
+func BenchmarkType(b *testing.B) {
 	for b.Loop() {
 		k := kernelTypes(b)
 		if k.Type("struct task_struct") == nil {
 			b.Fatal("no struct task_struct")
 		}
-		k.Close()
 	}
 }
 
-// BenchmarkBTFAbsent is what the second and each further name costs that is not there.
-func BenchmarkBTFAbsent(b *testing.B) {
+// BenchmarkAbsent is what the second and each further name costs that is not there.
+func BenchmarkAbsent(b *testing.B) {
 	k := kernelTypes(b)
 	for b.Loop() {
 		k.mu.Lock()
@@ -360,7 +382,7 @@ func BenchmarkBTFAbsent(b *testing.B) {
 	}
 }
 
-func BenchmarkBTFSortNames(b *testing.B) {
+func BenchmarkSortNames(b *testing.B) {
 	k := kernelTypes(b)
 	k.index()
 	for b.Loop() {

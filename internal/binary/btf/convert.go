@@ -1,13 +1,14 @@
-package debuginfo
+package btf
 
 import "trocar/internal/binary/types"
 
-// btfConverter makes types.Type of BTF's types. A structure that is asked for without its members is a stub that is
+// converter makes types.Type of BTF's types. A structure that is asked for without its members is a stub that is
 // completed on demand; what lies in a value itself is complete whenever the whole is.
 //
-// Pointers are of types.AnySpace: the same structure may lie in the kernel or, being part of the interface to it, in a process.
-type btfConverter struct {
-	b             *BTF
+// Pointers are of types.AnySpace: the same structure may lie in the kernel or, being part of the interface to it, in a
+// process.
+type converter struct {
+	b             *Types
 	shallow, full map[uint32]*types.Type
 	busy          map[uint32]bool // structures being made: one that contains itself is damaged
 	members       int             // made so far
@@ -15,23 +16,23 @@ type btfConverter struct {
 
 // Limits of what is made of a file: the kernel's has some hundred thousand members, and nests them a dozen deep.
 const (
-	btfMaxMembers = 1 << 20
-	btfMaxDepth   = 100
-	btfMaxKept    = 1 << 16
-	btfMaxSize    = 1 << 40
+	maxMembers = 1 << 20
+	maxDepth   = 100
+	maxKept    = 1 << 16
+	maxSize    = 1 << 40
 )
 
-func (c *btfConverter) init(b *BTF) {
-	*c = btfConverter{b: b, shallow: map[uint32]*types.Type{}, full: map[uint32]*types.Type{}, busy: map[uint32]bool{}}
+func (c *converter) init(b *Types) {
+	*c = converter{b: b, shallow: map[uint32]*types.Type{}, full: map[uint32]*types.Type{}, busy: map[uint32]bool{}}
 }
 
-// btfUnknown stands for what cannot be understood.
-func btfUnknown() *types.Type {
+// unknown stands for what cannot be understood.
+func unknown() *types.Type {
 	return &types.Type{Kind: types.Void, Name: "?", Align: 1, Incomplete: true}
 }
 
 // of makes the type with an id; deep: with its members. It never fails: what is damaged is incomplete.
-func (c *btfConverter) of(id uint32, deep bool, depth int) *types.Type {
+func (c *converter) of(id uint32, deep bool, depth int) *types.Type {
 	if id == 0 {
 		return types.TVoid
 	}
@@ -42,8 +43,8 @@ func (c *btfConverter) of(id uint32, deep bool, depth int) *types.Type {
 	if t := kept[id]; t != nil {
 		return t
 	}
-	if depth > btfMaxDepth || c.members > btfMaxMembers {
-		return btfUnknown()
+	if depth > maxDepth || c.members > maxMembers {
+		return unknown()
 	}
 	t := c.make(id, deep, depth+1)
 	if !c.busy[id] {
@@ -52,33 +53,33 @@ func (c *btfConverter) of(id uint32, deep bool, depth int) *types.Type {
 	return t
 }
 
-func (c *btfConverter) make(id uint32, deep bool, depth int) *types.Type {
+func (c *converter) make(id uint32, deep bool, depth int) *types.Type {
 	t := c.b.at(id)
 	switch t.kind {
-	case btfInt:
+	case kindInt:
 		return c.integer(t)
-	case btfFloat:
-		return &types.Type{Kind: types.Float, Name: c.b.nameOf(t), Size: t.size(), Align: btfAlign(t.size()), Source: c.source()}
-	case btfPtr:
+	case kindFloat:
+		return c.scalar(t, types.Float)
+	case kindPtr:
 		p := types.PointerTo(c.of(t.ref(), false, depth), types.AnySpace)
 		p.Source = c.source()
 		return p
-	case btfArray:
+	case kindArray:
 		return c.array(t, deep, depth)
-	case btfStruct, btfUnion:
+	case kindStruct, kindUnion:
 		if deep && !c.busy[id] {
 			return c.structure(id, t, depth)
 		}
 		return c.stub(id, t)
-	case btfFwd:
+	case kindFwd:
 		word, kind := "struct ", types.Struct
 		if t.flag {
 			word, kind = "union ", types.Union
 		}
 		return &types.Type{Kind: kind, Name: word + c.b.nameOf(t), Align: 1, Incomplete: true, Source: c.source()}
-	case btfEnum, btfEnum64:
+	case kindEnum, kindEnum64:
 		return c.enum(t)
-	case btfTypedef:
+	case kindTypedef:
 		name := c.b.nameOf(t)
 		return c.of(t.ref(), deep, depth).Derive(func(d *types.Type) {
 			d.Source.Lang, d.Source.Alias, d.Source.Quals = types.C, name, 0
@@ -86,35 +87,39 @@ func (c *btfConverter) make(id uint32, deep bool, depth int) *types.Type {
 				d.Name = name
 			}
 		})
-	case btfConst, btfVolatile, btfRestrict:
+	case kindConst, kindVolatile, kindRestrict:
 		q := types.Const
 		switch t.kind {
-		case btfVolatile:
+		case kindVolatile:
 			q = types.Volatile
-		case btfRestrict:
+		case kindRestrict:
 			q = types.Restrict
 		}
 		return c.of(t.ref(), deep, depth).Derive(func(d *types.Type) {
 			d.Source.Lang = types.C
 			d.Source.Quals |= q
 		})
-	case btfTypeTag: // __user, __rcu and their kind: attributes of the pointer
+	case kindTypeTag: // __user, __rcu and their kind: attributes of the pointer
 		return c.of(t.ref(), deep, depth)
-	case btfFuncProto:
+	case kindFuncProto:
 		return c.function(t, depth)
 	}
-	return btfUnknown()
+	return unknown()
 }
 
-func (c *btfConverter) source() *types.Source { return &types.Source{Lang: types.C} }
+func (c *converter) source() *types.Source { return &types.Source{Lang: types.C} }
 
-// btfAlign is the alignment of a scalar.
-func btfAlign(size int) int { return max(1, min(size, 16)) }
+// scalar makes a type without parts; it is aligned to its size.
+func (c *converter) scalar(t stored, kind types.Kind) *types.Type {
+	align := max(1, min(t.size(), 16))
+	return &types.Type{Kind: kind, Name: c.b.nameOf(t), Size: t.size(), Align: align, Source: c.source()}
+}
 
-func (c *btfConverter) integer(t btfType) *types.Type {
+func (c *converter) integer(t stored) *types.Type {
 	// Encoding: 1 signed, 2 character, 4 truth value.
 	enc, size := t.word(0)>>24&0xf, t.size()
-	i := &types.Type{Kind: types.Int, Name: c.b.nameOf(t), Size: size, Align: btfAlign(size), Signed: enc&1 != 0, Source: c.source()}
+	i := c.scalar(t, types.Int)
+	i.Signed = enc&1 != 0
 	switch {
 	case enc&4 != 0 && size == 1:
 		i.Kind, i.Signed = types.Bool, false
@@ -125,14 +130,14 @@ func (c *btfConverter) integer(t btfType) *types.Type {
 	return i
 }
 
-func (c *btfConverter) array(t btfType, deep bool, depth int) *types.Type {
+func (c *converter) array(t stored, deep bool, depth int) *types.Type {
 	elem := c.of(t.word(0), deep, depth)
 	n := int(t.word(2))
 	if n == 0 {
 		n = -1 // as good as always a flexible array
 	}
-	if n > 0 && elem.Size > btfMaxSize/n {
-		return btfUnknown()
+	if n > 0 && elem.Size > maxSize/n {
+		return unknown()
 	}
 	a := types.ArrayOf(elem, n)
 	a.Align = max(a.Align, 1)
@@ -142,10 +147,10 @@ func (c *btfConverter) array(t btfType, deep bool, depth int) *types.Type {
 }
 
 // header makes a structure without members.
-func (c *btfConverter) header(t btfType) *types.Type {
+func (c *converter) header(t stored) *types.Type {
 	s := &types.Type{Kind: types.Struct, Name: c.b.nameOf(t), Size: t.size(), Align: 1, Source: c.source()}
 	word := "struct "
-	if t.kind == btfUnion {
+	if t.kind == kindUnion {
 		s.Kind, word = types.Union, "union "
 	}
 	if s.Name != "" {
@@ -155,7 +160,7 @@ func (c *btfConverter) header(t btfType) *types.Type {
 }
 
 // stub makes a structure that is read when somebody looks into it.
-func (c *btfConverter) stub(id uint32, t btfType) *types.Type {
+func (c *converter) stub(id uint32, t stored) *types.Type {
 	b := c.b
 	return types.Stub(c.header(t), func() *types.Type {
 		b.mu.Lock()
@@ -169,7 +174,7 @@ func (c *btfConverter) stub(id uint32, t btfType) *types.Type {
 }
 
 // structure makes a structure with its members.
-func (c *btfConverter) structure(id uint32, t btfType, depth int) *types.Type {
+func (c *converter) structure(id uint32, t stored, depth int) *types.Type {
 	c.busy[id] = true
 	defer delete(c.busy, id)
 	s := c.header(t)
@@ -193,7 +198,7 @@ func (c *btfConverter) structure(id uint32, t btfType, depth int) *types.Type {
 		}
 		bad := size == 0 && f.BitOffset != 0 || size > 8*f.Type.Size || size > 0 && !f.Type.IsInteger() || end > s.Size
 		if bad {
-			f = types.Field{Name: f.Name, Type: btfUnknown()}
+			f = types.Field{Name: f.Name, Type: unknown()}
 		}
 		s.Fields = append(s.Fields, f)
 		if size == 0 && f.Type.Align > 0 {
@@ -207,16 +212,16 @@ func (c *btfConverter) structure(id uint32, t btfType, depth int) *types.Type {
 	return s
 }
 
-// oldBitField finds a bit-field where members don't tell it (without kind_flag): its integer has fewer bits than its size, or
-// does not begin at its first.
-func (c *btfConverter) oldBitField(id uint32, bit int) (size, at int) {
+// oldBitField finds a bit-field where members don't tell it (without kind_flag): its integer has fewer bits than its
+// size, or does not begin at its first.
+func (c *converter) oldBitField(id uint32, bit int) (size, at int) {
 	t := c.b.at(id)
-	for range btfMaxDepth {
+	for range maxDepth {
 		switch t.kind {
-		case btfTypedef, btfConst, btfVolatile, btfTypeTag:
+		case kindTypedef, kindConst, kindVolatile, kindTypeTag:
 			t = c.b.at(t.ref())
 			continue
-		case btfInt:
+		case kindInt:
 			bits, shift := int(t.word(0)&0xff), int(t.word(0)>>16&0xff)
 			if bits != 8*t.size() || shift != 0 || bit%8 != 0 {
 				return bits, bit + shift
@@ -228,8 +233,8 @@ func (c *btfConverter) oldBitField(id uint32, bit int) (size, at int) {
 }
 
 // enumerator is the value of the i-th constant.
-func (t btfType) enumerator(i int) int64 {
-	if t.kind == btfEnum64 {
+func (t stored) enumerator(i int) int64 {
+	if t.kind == kindEnum64 {
 		return int64(uint64(t.word(3*i+1)) | uint64(t.word(3*i+2))<<32)
 	}
 	if t.flag { // signed
@@ -238,18 +243,19 @@ func (t btfType) enumerator(i int) int64 {
 	return int64(t.word(2*i + 1))
 }
 
-func (c *btfConverter) enum(t btfType) *types.Type {
-	e := &types.Type{Kind: types.Enum, Name: c.b.nameOf(t), Size: t.size(), Align: btfAlign(t.size()), Signed: t.flag, Source: c.source()}
+func (c *converter) enum(t stored) *types.Type {
+	e := c.scalar(t, types.Enum)
+	e.Signed = t.flag
 	if e.Name != "" {
 		e.Name = "enum " + e.Name
 	}
 	switch e.Size {
 	case 1, 2, 4, 8:
 	default:
-		return btfUnknown()
+		return unknown()
 	}
 	step := 2
-	if t.kind == btfEnum64 {
+	if t.kind == kindEnum64 {
 		step = 3
 	}
 	c.members += t.vlen
@@ -260,7 +266,7 @@ func (c *btfConverter) enum(t btfType) *types.Type {
 	return e
 }
 
-func (c *btfConverter) function(t btfType, depth int) *types.Type {
+func (c *converter) function(t stored, depth int) *types.Type {
 	f := &types.Type{Kind: types.Func, Elem: c.of(t.ref(), false, depth), Source: c.source()}
 	c.members += t.vlen
 	for i := range t.vlen {

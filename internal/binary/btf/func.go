@@ -1,7 +1,8 @@
-package debuginfo
+package btf
 
 import (
 	"strconv"
+	"strings"
 
 	"trocar/internal/binary/types"
 )
@@ -20,23 +21,24 @@ type Param struct {
 }
 
 // Func finds a function of the kernel by its name. Static functions of one name may differ: the first counts.
-func (b *BTF) Func(name string) (p Prototype, ok bool) {
+func (b *Types) Func(name string) (p Prototype, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	id, ok := b.find(1<<btfFunc, name)
+	id, ok := b.find(1<<kindFunc, name)
 	if !ok {
 		return p, false
 	}
 	return b.prototype(b.at(id).ref(), 0)
 }
 
-// rawTracepointFuncs are the functions that the kernel makes for each tracepoint, with its arguments behind a first one of its
-// own (include/linux/tracepoint.h, include/trace/bpf_probe.h). Those of the first two kinds are of the very
+// rawTracepointFuncs are the functions that the kernel makes for each tracepoint, with its arguments behind a first one
+// of its own (include/linux/tracepoint.h, include/trace/bpf_probe.h). Those of the first two kinds are of the very
 // tracepoint, the last is shared by a class of them and has that one's name.
 var rawTracepointFuncs = []string{"__probestub_", "__traceiter_", "__bpf_trace_"}
 
-// RawTracepoint finds the arguments of a tracepoint as programs attached to it directly see them, each in 64 bits of its own.
-func (b *BTF) RawTracepoint(name string) (p Prototype, ok bool) {
+// RawTracepoint finds the arguments of a tracepoint as programs attached to it directly see them, each in 64 bits of
+// its own.
+func (b *Types) RawTracepoint(name string) (p Prototype, ok bool) {
 	for _, prefix := range rawTracepointFuncs {
 		if p, ok = b.Func(prefix + name); ok && len(p.Params) > 0 {
 			break
@@ -46,9 +48,9 @@ func (b *BTF) RawTracepoint(name string) (p Prototype, ok bool) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		// The typedef has the types, but no names.
-		id, found := b.find(1<<btfTypedef, "btf_trace_"+name)
+		id, found := b.find(1<<kindTypedef, "btf_trace_"+name)
 		t := b.at(id)
-		if !found || b.at(t.ref()).kind != btfPtr {
+		if !found || b.at(t.ref()).kind != kindPtr {
 			return p, false
 		}
 		if p, ok = b.prototype(b.at(t.ref()).ref(), -1); !ok {
@@ -62,9 +64,9 @@ func (b *BTF) RawTracepoint(name string) (p Prototype, ok bool) {
 }
 
 // prototype reads a FUNC_PROTO; parameters without a name are called by their number plus first.
-func (b *BTF) prototype(id uint32, first int) (p Prototype, ok bool) {
+func (b *Types) prototype(id uint32, first int) (p Prototype, ok bool) {
 	t := b.at(id)
-	if t.kind != btfFuncProto {
+	if t.kind != kindFuncProto {
 		return p, false
 	}
 	p.Result = b.conv.of(t.ref(), true, 0)
@@ -82,19 +84,33 @@ func (b *BTF) prototype(id uint32, first int) (p Prototype, ok bool) {
 	return p, true
 }
 
-// HasKfunc tells whether programs may call a function of the kernel. Kernels before 6.8 don't say which they
-// may: then any function's name will do.
-func (b *BTF) HasKfunc(name string) bool {
+// FuncID is the number by which programs call a function of the kernel.
+func (b *Types) FuncID(name string) (id uint32, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	id, ok := b.find(1<<btfFunc, name)
+	id, known := b.funcs[name]
+	if !known {
+		id, _ = b.find(1<<kindFunc, name)
+		if len(b.funcs) < maxKept {
+			b.funcs[strings.Clone(name)] = id
+		}
+	}
+	return id, id != 0
+}
+
+// HasKfunc tells whether programs may call a function of the kernel. Kernels before 6.8 don't say which they
+// may: then any function's name will do.
+func (b *Types) HasKfunc(name string) bool {
+	id, ok := b.FuncID(name)
 	if !ok {
 		return false
 	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	tagged := false
 	for i := range b.starts {
 		t := b.at(uint32(i))
-		if t.kind != btfDeclTag || !b.called(btfU32(t.at, 0), "bpf_kfunc") {
+		if t.kind != kindDeclTag || !b.called(u32(t.at, 0), "bpf_kfunc") {
 			continue
 		}
 		if t.ref() == id {

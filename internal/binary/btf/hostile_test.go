@@ -1,4 +1,4 @@
-package debuginfo
+package btf
 
 import (
 	"encoding/binary"
@@ -11,13 +11,13 @@ import (
 	"trocar/internal/binary/types"
 )
 
-// btfMaker writes BTF by hand, also such as no compiler writes.
-type btfMaker struct {
+// maker writes BTF by hand, also such as no compiler writes.
+type maker struct {
 	types, strings []byte
 	count          uint32
 }
 
-func (m *btfMaker) text(s string) uint32 {
+func (m *maker) text(s string) uint32 {
 	if len(m.strings) == 0 {
 		m.strings = []byte{0}
 	}
@@ -30,7 +30,7 @@ func (m *btfMaker) text(s string) uint32 {
 }
 
 // add appends a type and returns its id; info's vlen and flag are given, words follow.
-func (m *btfMaker) add(name string, kind uint32, vlen int, flag bool, sizeOrType uint32, words ...uint32) uint32 {
+func (m *maker) add(name string, kind uint32, vlen int, flag bool, sizeOrType uint32, words ...uint32) uint32 {
 	info := kind<<24 | uint32(vlen)
 	if flag {
 		info |= 1 << 31
@@ -42,11 +42,11 @@ func (m *btfMaker) add(name string, kind uint32, vlen int, flag bool, sizeOrType
 	return m.count
 }
 
-func (m *btfMaker) structure(name string, size uint32, members ...uint32) uint32 {
-	return m.add(name, btfStruct, len(members)/3, false, size, members...)
+func (m *maker) structure(name string, size uint32, members ...uint32) uint32 {
+	return m.add(name, kindStruct, len(members)/3, false, size, members...)
 }
 
-func (m *btfMaker) bytes() []byte {
+func (m *maker) bytes() []byte {
 	m.text("")
 	out := binary.LittleEndian.AppendUint32(nil, 0x1eb9f) // magic, version 1, no flags
 	for _, w := range []uint32{24, 0, uint32(len(m.types)), uint32(len(m.types)), uint32(len(m.strings))} {
@@ -55,52 +55,53 @@ func (m *btfMaker) bytes() []byte {
 	return append(append(out, m.types...), m.strings...)
 }
 
-func (m *btfMaker) open(t testing.TB) *BTF {
+func (m *maker) open(t testing.TB) *Types {
 	t.Helper()
-	b, err := newBTF(m.bytes())
-	if err != nil {
+	b := New(Source{Data: m.bytes()})
+	if err := b.Err(); err != nil {
 		t.Fatal(err)
 	}
 	return b
 }
 
 // everyKind has one type of each kind, and what the kernel writes rarely.
-func everyKind() *btfMaker {
-	m := &btfMaker{}
-	i := m.add("int", btfInt, 0, false, 4, 1<<24|32)
-	narrow := m.add("unsigned int", btfInt, 0, false, 4, 3) // an integer of 3 bits: bit-fields before kind_flag
-	boolean := m.add("_Bool", btfInt, 0, false, 1, 4<<24|8)
-	wide := m.add("__int128", btfInt, 0, false, 16, 1<<24|128)
-	char := m.add("char", btfInt, 0, false, 1, 1<<24|8)
-	text := m.add("", btfArray, 0, false, 0, char, i, 8)
-	open := m.add("", btfArray, 0, false, 0, i, i, 0)
-	ptr := m.add("", btfPtr, 0, false, m.count+2)
-	node := m.structure("node", 32, m.text("next"), ptr, 0, m.text("low"), narrow, 64, m.text("mid"), narrow, 67, m.text("name"), text, 128)
-	flags := m.add("flags", btfStruct, 4, true, 24, m.text("a"), i, 3<<24, m.text("b"), i, 5<<24|3, m.text("on"), boolean, 1<<24|8,
-		m.text("wide"), wide, 64)
+func everyKind() *maker {
+	m := &maker{}
+	i := m.add("int", kindInt, 0, false, 4, 1<<24|32)
+	narrow := m.add("unsigned int", kindInt, 0, false, 4, 3) // an integer of 3 bits: bit-fields before kind_flag
+	boolean := m.add("_Bool", kindInt, 0, false, 1, 4<<24|8)
+	wide := m.add("__int128", kindInt, 0, false, 16, 1<<24|128)
+	char := m.add("char", kindInt, 0, false, 1, 1<<24|8)
+	text := m.add("", kindArray, 0, false, 0, char, i, 8)
+	open := m.add("", kindArray, 0, false, 0, i, i, 0)
+	ptr := m.add("", kindPtr, 0, false, m.count+2)
+	node := m.structure("node", 32, m.text("next"), ptr, 0,
+		m.text("low"), narrow, 64, m.text("mid"), narrow, 67, m.text("name"), text, 128)
+	flags := m.add("flags", kindStruct, 4, true, 24, m.text("a"), i, 3<<24, m.text("b"), i, 5<<24|3,
+		m.text("on"), boolean, 1<<24|8, m.text("wide"), wide, 64)
 	m.structure("packed", 7, m.text("c"), char, 0, m.text("i"), i, 8)
-	union := m.add("", btfUnion, 2, false, 24, m.text("x"), i, 0, m.text("f"), flags, 0)
+	union := m.add("", kindUnion, 2, false, 24, m.text("x"), i, 0, m.text("f"), flags, 0)
 	m.structure("holder", 56, 0, union, 0, m.text("n"), node, 192, m.text("rest"), open, 448)
-	m.add("small", btfEnum, 2, true, 1, m.text("MINUS"), ^uint32(0), m.text("PLUS"), 1)
-	m.add("big", btfEnum64, 2, false, 8, m.text("HUGE"), 1, 1<<31, m.text("ONE"), 1, 0)
-	m.add("fwd", btfFwd, 0, true, 0)
-	vol := m.add("", btfVolatile, 0, false, node)
-	con := m.add("", btfConst, 0, false, vol)
-	tag := m.add("user", btfTypeTag, 0, false, con)
-	res := m.add("", btfRestrict, 0, false, m.add("", btfPtr, 0, false, tag))
-	m.add("node_p", btfTypedef, 0, false, res)
-	proto := m.add("", btfFuncProto, 3, false, i, m.text("p"), res, 0, i, 0, 0)
-	fn := m.add("work", btfFunc, 0, false, proto)
-	m.add("bpf_kfunc", btfDeclTag, 0, false, fn, ^uint32(0))
-	m.add("__probestub_event", btfFunc, 0, false, proto)
-	m.add("btf_trace_other", btfTypedef, 0, false, m.add("", btfPtr, 0, false, proto))
-	m.add("counter", btfVar, 0, false, i, 1)
-	m.add(".data", btfDatasec, 1, false, 4, i, 0, 4)
-	m.add("double", btfFloat, 0, false, 8)
+	m.add("small", kindEnum, 2, true, 1, m.text("MINUS"), ^uint32(0), m.text("PLUS"), 1)
+	m.add("big", kindEnum64, 2, false, 8, m.text("HUGE"), 1, 1<<31, m.text("ONE"), 1, 0)
+	m.add("fwd", kindFwd, 0, true, 0)
+	vol := m.add("", kindVolatile, 0, false, node)
+	con := m.add("", kindConst, 0, false, vol)
+	tag := m.add("user", kindTypeTag, 0, false, con)
+	res := m.add("", kindRestrict, 0, false, m.add("", kindPtr, 0, false, tag))
+	m.add("node_p", kindTypedef, 0, false, res)
+	proto := m.add("", kindFuncProto, 3, false, i, m.text("p"), res, 0, i, 0, 0)
+	fn := m.add("work", kindFunc, 0, false, proto)
+	m.add("bpf_kfunc", kindDeclTag, 0, false, fn, ^uint32(0))
+	m.add("__probestub_event", kindFunc, 0, false, proto)
+	m.add("btf_trace_other", kindTypedef, 0, false, m.add("", kindPtr, 0, false, proto))
+	m.add("counter", kindVar, 0, false, i, 1)
+	m.add(".data", kindDatasec, 1, false, 4, i, 0, 4)
+	m.add("double", kindFloat, 0, false, 8)
 	return m
 }
 
-func TestBTFKinds(t *testing.T) {
+func TestKinds(t *testing.T) {
 	t.Parallel()
 	b := everyKind().open(t)
 	field := func(typ, name string) types.Field {
@@ -156,8 +157,11 @@ func TestBTFKinds(t *testing.T) {
 		t.Errorf("next: %+v", next)
 	}
 	p, ok := b.Func("work")
-	if !ok || len(p.Params) != 2 || !p.Vararg || p.Params[1].Name != "arg1" || p.Params[0].Type.Elem.Quals() != types.Const|types.Volatile {
-		t.Errorf("work: %+v", p)
+	if !ok || len(p.Params) != 2 || !p.Vararg || p.Params[1].Name != "arg1" {
+		t.Fatalf("work: %+v", p)
+	}
+	if q := p.Params[0].Type.Elem.Quals(); q != types.Const|types.Volatile {
+		t.Errorf("work's p: %v", q)
 	}
 	for _, name := range []string{"event", "other"} {
 		if p, ok := b.RawTracepoint(name); !ok || len(p.Params) != 1 {
@@ -169,26 +173,26 @@ func TestBTFKinds(t *testing.T) {
 	}
 }
 
-// TestBTFDamaged gives what no compiler writes: nothing of it may be taken for sound, nor harm.
-func TestBTFDamaged(t *testing.T) {
+// TestDamaged gives what no compiler writes: nothing of it may be taken for sound, nor harm.
+func TestDamaged(t *testing.T) {
 	t.Parallel()
-	m := &btfMaker{}
-	i := m.add("int", btfInt, 0, false, 4, 1<<24|32)
+	m := &maker{}
+	i := m.add("int", kindInt, 0, false, 4, 1<<24|32)
 	m.structure("self", 8, m.text("me"), m.count+1, 0)
 	m.structure("outside", 8, m.text("far"), i, 64, m.text("near"), i, 0)
 	m.structure("nowhere", 8, m.text("x"), 1000, 0)
 	loop := m.count + 1
-	m.add("loop", btfTypedef, 0, false, loop)
+	m.add("loop", kindTypedef, 0, false, loop)
 	ptr := m.count + 1
-	m.add("", btfPtr, 0, false, ptr)
+	m.add("", kindPtr, 0, false, ptr)
 	m.structure("ptr", 8, m.text("p"), ptr, 0)
-	huge := m.add("", btfArray, 0, false, 0, i, i, 1<<31)
+	huge := m.add("", kindArray, 0, false, 0, i, i, 1<<31)
 	for range 4 {
-		huge = m.add("", btfArray, 0, false, 0, huge, i, 1<<31)
+		huge = m.add("", kindArray, 0, false, 0, huge, i, 1<<31)
 	}
 	m.structure("huge", 8, m.text("h"), huge, 0)
 	m.structure("name", 8, 1<<30, i, 0)
-	m.add("wide", btfEnum, 0, false, 100)
+	m.add("wide", kindEnum, 0, false, 100)
 	// Each doubles what the one before holds.
 	prev := i
 	for range 60 {
@@ -217,7 +221,7 @@ func TestBTFDamaged(t *testing.T) {
 	b.Type("struct name")
 }
 
-func TestBTFOpen(t *testing.T) {
+func TestOpen(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write := func(data []byte) string {
@@ -228,36 +232,55 @@ func TestBTFOpen(t *testing.T) {
 		return path
 	}
 	good := everyKind().bytes()
-	b, err := OpenBTF(write(good))
-	if err != nil || b.Type("struct node") == nil {
-		t.Fatal(err)
-	}
-	if err := b.Close(); err != nil {
-		t.Error(err)
+	if b := New(Source{Path: write(good)}); !b.Available() || b.Type("struct node") == nil {
+		t.Fatal(b.Err())
 	}
 	for _, data := range [][]byte{nil, good[:20], good[:30], good[:len(good)-1], append([]byte{1}, good...)} {
-		if _, err := OpenBTF(write(data)); !errors.Is(err, errBTF) || !strings.Contains(err.Error(), dir) {
+		if err := New(Source{Path: write(data)}).Err(); !errors.Is(err, errMalformed) || !strings.Contains(err.Error(), dir) {
 			t.Errorf("%d bytes: %v", len(data), err)
 		}
 	}
-	if _, err := OpenBTF(filepath.Join(dir, "missing")); !errors.Is(err, os.ErrNotExist) {
-		t.Error(err)
+	// Without types nothing is found, and the reason stays.
+	missing := filepath.Join(dir, "missing")
+	for _, tt := range []struct {
+		source Source
+		want   error
+	}{
+		{Source{}, ErrNone},
+		{Source{Path: missing}, os.ErrNotExist},
+		{Source{Data: []byte{}}, errMalformed},
+	} {
+		b := New(tt.source)
+		_, isFunc := b.FuncID("work")
+		_, _, isEnum := b.Enumerator("PLUS")
+		_, isTracepoint := b.RawTracepoint("event")
+		found := isFunc || isEnum || isTracepoint || b.Type("int") != nil || len(b.Tags()) > 0
+		if found || b.HasKfunc("work") || b.Available() {
+			t.Errorf("%+v: something is found", tt.source)
+		}
+		if err := b.Err(); !errors.Is(err, tt.want) || tt.want == os.ErrNotExist && strings.Count(err.Error(), missing) != 1 {
+			t.Errorf("%+v: %v", tt.source, err)
+		}
 	}
 	// Types that end within one are there as far as they go.
 	cut := append([]byte(nil), good...)
 	binary.LittleEndian.PutUint32(cut[12:], binary.LittleEndian.Uint32(cut[12:])-30)
-	if b, err := newBTF(cut); err != nil || b.Type("struct node") == nil {
-		t.Error(err)
+	if b := New(Source{Data: cut}); b.Type("struct node") == nil {
+		t.Error(b.Err())
 	}
 }
 
-// FuzzBTF asks for everything in damaged files.
-func FuzzBTF(f *testing.F) {
+// FuzzTypes asks for everything in damaged files.
+func FuzzTypes(f *testing.F) {
 	f.Add(everyKind().bytes())
-	f.Add((&btfMaker{}).bytes())
+	f.Add((&maker{}).bytes())
+	// A header, two types (a struct of one member and an integer) and their names.
+	f.Add([]byte("\x9f\xeb\x01\x00\x18\x00\x00\x00\x00\x00\x00\x00\x28\x00\x00\x00\x28\x00\x00\x00\x05\x00\x00\x00" +
+		"\x01\x00\x00\x00\x01\x00\x00\x04\x04\x00\x00\x00\x03\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00\x00" +
+		"\x00\x00\x00\x00\x00\x00\x00\x01\x04\x00\x00\x00\x20\x00\x00\x01" + "\x00s\x00m\x00"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		b, err := newBTF(data)
-		if err != nil {
+		b := New(Source{Data: data})
+		if b.Err() != nil {
 			return
 		}
 		for _, name := range b.Tags() {
@@ -280,5 +303,10 @@ func FuzzBTF(f *testing.F) {
 		b.RawTracepoint("event")
 		b.RawTracepoint("other")
 		b.HasKfunc("work")
+		for _, name := range []string{"s", "m", "work"} {
+			if id, ok := b.FuncID(name); ok && b.at(id).kind != kindFunc {
+				t.Fatalf("%s: %d is no function", name, id)
+			}
+		}
 	})
 }
