@@ -2,7 +2,6 @@ package trocar
 
 import (
 	"context"
-	"fmt"
 
 	"trocar/internal/compile/codegen"
 	"trocar/internal/kernel"
@@ -44,8 +43,8 @@ func (r *run) follow() error {
 	}
 	if first != nil {
 		if r.child == nil {
-			return r.emit(&result.Event{Kind: result.EvNotice, Level: result.Info, Text: fmt.Sprintf(
-				"in a PID namespace of our own, of what process %d had started before nothing is followed", pid)})
+			return r.notice(result.Info,
+				"in a PID namespace of our own, of what process %d had started before nothing is followed", pid)
 		}
 		return nil
 	}
@@ -129,6 +128,6 @@ func (r *run) unfollowed() error {
 	if !forked {
 		return nil
 	}
-	return r.emit(&result.Event{Kind: result.EvNotice, Level: result.Info, Text: fmt.Sprintf(
-		"only process %d was traced, not those that it started: --follow traces them too", pid)})
+	return r.notice(result.Info,
+		"only process %d was traced, not those that it started: --follow traces them too", pid)
 }

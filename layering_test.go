@@ -31,7 +31,7 @@ var layers = map[string][]string{
 	"result":     {},
 	"cmd/trocar": {"internal/ui/cli"},
 
-	"internal/script/diag":   {},
+	"internal/script/diag":   {"result"},
 	"internal/script/syntax": {"internal/script/diag"},
 
 	"internal/binary/types":   {},

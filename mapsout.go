@@ -62,7 +62,7 @@ func (r *run) showMap(s codegen.Storage, top int, div uint64, asked, take bool) 
 	}
 	m.Top(top)
 	m.Divide(div)
-	return r.emit(&result.Event{Kind: result.EvMap, Map: m})
+	return r.emit(&result.PrintMap{Map: m})
 }
 
 // row is an entry as it is read: the values of all CPUs, and of all entries that are shown as one.
@@ -229,7 +229,11 @@ func (r *run) losses() error {
 			continue
 		}
 		r.told[i] = total
-		if err := r.emit(r.loss(&l, n)); err != nil {
+		e, err := loss(&l, n)
+		if err != nil {
+			return err
+		}
+		if err := r.emit(e); err != nil {
 			return err
 		}
 	}
@@ -237,30 +241,33 @@ func (r *run) losses() error {
 }
 
 // loss is the event for a counter.
-func (r *run) loss(l *codegen.Loss, n uint64) *result.Event {
-	e := &result.Event{Kind: result.EvNotice, Level: result.Warning, N: n, Action: l.Action}
-	place(e, l.Span)
+func loss(l *codegen.Loss, n uint64) (result.Event, error) {
+	d := result.Diagnostic{Severity: result.Warning, At: l.Span.Position()}
 	switch l.Kind {
 	case codegen.LostRecords:
-		return &result.Event{Kind: result.EvLost, N: n, Cause: "events"}
+		return &result.Lost{What: "events", Count: n}, nil
 	case codegen.LostScratch:
-		return &result.Event{Kind: result.EvLost, N: n, Cause: "events (no scratch memory was free)"}
+		return &result.Lost{What: "events", Count: n, Detail: "no scratch memory was free"}, nil
 	case codegen.LostUpdates:
-		e.Text = fmt.Sprintf("Map full; can't update element of %s (%d times)", l.Map.Name, n)
-		e.Hints = []string{fmt.Sprintf("Try increasing max_map_keys config (now %d) or manually setting the max entries in a map declaration e.g. `let %s = hash(%d)`", l.Map.Max, l.Map.Name, 4*l.Map.Max)}
+		d.Text = fmt.Sprintf("Map full; can't update element of %s (%d times)", l.Map.Name, n)
+		d.Hints = []string{fmt.Sprintf("Try increasing max_map_keys config (now %d) or manually setting the max entries in "+
+			"a map declaration e.g. `let %s = hash(%d)`", l.Map.Max, l.Map.Name, 4*l.Map.Max)}
 	case codegen.LostReads:
-		e.Text = fmt.Sprintf("%d reads of memory failed; their values were taken as 0 or empty", n)
-		e.Hints = []string{"-k shows each with its place"}
+		d.Text = fmt.Sprintf("%d reads of memory failed; their values were taken as 0 or empty", n)
+		d.Hints = []string{"-k shows each with its place"}
 	case codegen.LostStacks:
-		e.Text = fmt.Sprintf("%d stacks could not be taken", n)
+		d.Text = fmt.Sprintf("%d stacks could not be taken", n)
 	case codegen.LostBegins:
-		e.Text = fmt.Sprintf("%d returns were left out: their calls had begun before, and where the result is is only known at the begin", n)
+		d.Text = fmt.Sprintf("%d returns were left out: their calls had begun before, "+
+			"and where the result is is only known at the begin", n)
 	case codegen.LostCalls:
-		e.Text = fmt.Sprintf("%d calls were not timed: too many were open at once", n)
+		d.Text = fmt.Sprintf("%d calls were not timed: too many were open at once", n)
 	case codegen.LostLoops:
-		e.Text = fmt.Sprintf("a loop was ended %d times at the kernel's limit of iterations", n)
+		d.Text = fmt.Sprintf("a loop was ended %d times at the kernel's limit of iterations", n)
+	default:
+		return nil, fmt.Errorf("the programs counted %d losses of unknown kind %d", n, l.Kind)
 	}
-	return e
+	return &result.Notice{Head: result.Head{Action: l.Action + 1}, Diagnostic: d}, nil
 }
 
 // scalar is the value of a map of one integer; 0 if there is none.

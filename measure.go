@@ -27,7 +27,7 @@ func (r *run) measure(mode string) error {
 	if r.opts.Attached != nil {
 		r.opts.Attached()
 	}
-	if err := r.emit(&result.Event{Kind: result.EvAttached, N: uint64(r.Probes())}); err != nil {
+	if err := r.emit(&result.Attached{Probes: r.Probes()}); err != nil {
 		return err
 	}
 	if err := r.read(); err != nil {
@@ -39,11 +39,19 @@ func (r *run) measure(mode string) error {
 		if _, after, ok := strings.Cut(name, ":"); ok {
 			name = after
 		}
-		e := &result.Event{Text: name, Action: i, Total: len(programs)}
-		if err := r.one(e, p, mode); err != nil {
+		var e result.Event
+		var err error
+		if mode == "test" {
+			test := &result.Test{Name: name, Index: i, Total: len(programs)}
+			err = r.test(test, p)
+			e, failed = test, failed || !test.Passed
+		} else {
+			bench := &result.Bench{Name: name, Index: i, Total: len(programs)}
+			e, err = bench, r.bench(bench, p)
+		}
+		if err != nil {
 			return err
 		}
-		failed = failed || e.Kind == result.EvTest && e.Code != 0
 		if err := r.read(); err != nil {
 			return err
 		}
@@ -57,23 +65,23 @@ func (r *run) measure(mode string) error {
 	return r.finish()
 }
 
-// one runs a test probe once, a bench probe as often as it takes to know its duration.
-func (r *run) one(e *result.Event, p *codegen.Program, mode string) error {
-	if mode == "test" {
-		e.Kind = result.EvTest
-		start := time.Now()
-		code, err := r.loaded.Run(p.Name)
-		e.Code, e.N = int64(code), uint64(time.Since(start))
-		return err
-	}
-	e.Kind = result.EvBench
+// test runs a test probe once.
+func (r *run) test(e *result.Test, p *codegen.Program) error {
+	start := time.Now()
+	code, err := r.loaded.Run(p.Name)
+	e.Took, e.Passed = time.Since(start), code == 0
+	return err
+}
+
+// bench runs a bench probe as often as it takes to know its duration.
+func (r *run) bench(e *result.Bench, p *codegen.Program) error {
 	for n := uint32(1000); ; n *= 4 {
 		_, average, err := r.loaded.RunMany(p.Name, n)
 		if err != nil {
 			return err
 		}
 		if time.Duration(n)*average >= benchTime || n >= 1<<26 {
-			e.Code, e.N = int64(average), uint64(n)
+			e.Average, e.Runs = average, uint64(n)
 			return nil
 		}
 	}

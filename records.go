@@ -14,7 +14,6 @@ import (
 	"unsafe"
 
 	"trocar/internal/compile/codegen"
-	"trocar/internal/script/diag"
 	"trocar/result"
 )
 
@@ -44,11 +43,14 @@ func (r *run) record(rec []byte) error {
 	}
 	if l.Kind == codegen.RecPrintf {
 		r.text = r.formats[id].Append(r.text[:0], r.values)
-		r.event = result.Event{Kind: result.EvPrintf, Text: view(r.text), Action: l.Action}
-		return r.sink.Event(&r.event)
+		r.printf = result.Printf{Head: head(l), Text: view(r.text)}
+		return r.sink.Event(&r.printf)
 	}
 	return r.other(l, id)
 }
+
+// head is what a record's event has in common with others.
+func head(l *codegen.Layout) result.Head { return result.Head{Action: l.Action + 1} }
 
 // view is a string on bytes that are reused: sinks copy what they keep.
 func view(b []byte) string {
@@ -61,15 +63,11 @@ func view(b []byte) string {
 func (r *run) other(l *codegen.Layout, id int) error {
 	switch l.Kind {
 	case codegen.RecPrint:
-		return r.emit(&result.Event{Kind: result.EvPrint, Value: &r.values[0], Action: l.Action})
-	case codegen.RecErrorf, codegen.RecWarnf:
-		e := &result.Event{Kind: result.EvPrintf, Level: result.Error, Action: l.Action}
-		if l.Kind == codegen.RecWarnf {
-			e.Level = result.Warning
-		}
-		e.Text = string(r.formats[id].Append(nil, r.values))
-		place(e, l.Span)
-		return r.emit(e)
+		return r.emit(&result.Print{Head: head(l), Value: &r.values[0]})
+	case codegen.RecErrorf:
+		return r.message(l, result.Error, string(r.formats[id].Append(nil, r.values)))
+	case codegen.RecWarnf:
+		return r.message(l, result.Warning, string(r.formats[id].Append(nil, r.values)))
 	case codegen.RecPrintMap:
 		top, div := uint64(0), uint64(0)
 		if len(r.values) > 0 {
@@ -86,7 +84,8 @@ func (r *run) other(l *codegen.Layout, id int) error {
 		return r.zero(r.code.Storage[l.Map.ID])
 	case codegen.RecTime:
 		now := time.Now()
-		return r.emit(&result.Event{Kind: result.EvTime, Time: now, Text: string(result.AppendTime(nil, l.Format, now)), Action: l.Action})
+		text := string(result.AppendTime(nil, l.Format, now))
+		return r.emit(&result.Time{Head: head(l), Text: text, Shown: now})
 	case codegen.RecJoin:
 		var parts []string
 		for i := range r.values {
@@ -94,7 +93,7 @@ func (r *run) other(l *codegen.Layout, id int) error {
 				parts = append(parts, r.values[i].Text)
 			}
 		}
-		return r.emit(&result.Event{Kind: result.EvJoin, Text: strings.Join(parts, l.Sep), Action: l.Action})
+		return r.emit(&result.Join{Head: head(l), Text: strings.Join(parts, l.Sep)})
 	case codegen.RecCat:
 		return r.cat(l, string(r.formats[id].Append(nil, r.values)))
 	case codegen.RecSystem:
@@ -110,38 +109,32 @@ func (r *run) other(l *codegen.Layout, id int) error {
 		r.exiting = true
 		return errExit
 	case codegen.RecHelperError:
-		e := &result.Event{Kind: result.EvHelperError, Cause: l.Helper, Code: int64(r.values[0].Num), Action: l.Action, Text: l.Format}
-		place(e, l.Span)
-		return r.emit(e)
+		if l.Helper == "" {
+			return r.emit(&result.RuntimeError{Head: head(l), Text: l.Format, At: l.Span.Position()})
+		}
+		code := int64(r.values[0].Num)
+		return r.emit(&result.HelperError{Head: head(l), Helper: l.Helper, Code: code, At: l.Span.Position()})
 	}
-	return nil
+	return fmt.Errorf("a record came that nothing is done with: kind %d, of %v", l.Kind, l.Span)
 }
 
-// place fills in where in the script an event comes from.
-func place(e *result.Event, span diag.Span) {
-	if span.Source == nil {
-		return
-	}
-	e.Place, e.Source = span.String(), span.Quote()
-	e.File = span.Source.Name
-	e.Line, e.Col = span.Source.Pos(span.Start)
-	for _, from := range span.Expansions() {
-		e.Expanded = append(e.Expanded, result.Place{Span: from.String(), Source: from.Quote()})
-	}
+// message is the event of warnf() and errorf().
+func (r *run) message(l *codegen.Layout, s result.Severity, text string) error {
+	return r.emit(&result.Message{Head: head(l), Severity: s, Text: text, At: l.Span.Position()})
 }
 
 // cat shows the beginning of a file.
 func (r *run) cat(l *codegen.Layout, name string) error {
 	f, err := os.Open(name)
 	if err != nil {
-		return r.emit(&result.Event{Kind: result.EvNotice, Level: result.Error, Text: fmt.Sprintf("failed to open file '%s' (%s)", name, cause(err))})
+		return r.notice(result.Error, "failed to open file '%s' (%s)", name, cause(err))
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, int64(r.typed.Config.MaxCatBytes)))
 	if err != nil {
-		return r.emit(&result.Event{Kind: result.EvNotice, Level: result.Error, Text: fmt.Sprintf("failed to read file '%s' (%s)", name, cause(err))})
+		return r.notice(result.Error, "failed to read file '%s' (%s)", name, cause(err))
 	}
-	return r.emit(&result.Event{Kind: result.EvCat, Text: string(text), Action: l.Action})
+	return r.emit(&result.Cat{Head: head(l), Text: string(text)})
 }
 
 // cause is an error without the path that the message has already, in the C library's words.
@@ -160,8 +153,8 @@ func (r *run) system(l *codegen.Layout, command string) error {
 	cmd.Stdout, cmd.Stderr = &out, os.Stderr
 	if err := cmd.Run(); err != nil {
 		if _, ended := err.(*exec.ExitError); !ended {
-			return r.emit(&result.Event{Kind: result.EvNotice, Level: result.Error, Text: fmt.Sprintf("system(): %v", err)})
+			return r.notice(result.Error, "system(): %v", err)
 		}
 	}
-	return r.emit(&result.Event{Kind: result.EvSystem, Text: out.String(), Action: l.Action})
+	return r.emit(&result.System{Head: head(l), Text: out.String()})
 }

@@ -33,7 +33,7 @@ type RunOptions struct {
 	// Tally is called at the end, behind the end probes; it may read the script's maps of one integer, of which those that
 	// are not there or have no value are 0. What it gives is told as notices.
 	Tally func(value func(name string) int64) []string
-	// Resolved is given once the points are attached, before anything is told to the sink.
+	// Attached is called once the points are attached, before the sink is told.
 	Attached func()
 }
 
@@ -52,7 +52,7 @@ type run struct {
 	formats []*result.Format // by layout
 	values  []result.Value
 	text    []byte
-	event   result.Event
+	printf  result.Printf // the event of printf, used again for each
 
 	exit    Exit
 	exiting bool // exit() was called
@@ -65,7 +65,7 @@ type run struct {
 	records  int    // since the last look
 	pending  *pendingMap
 	told     []uint64 // losses already reported, by counter
-	unseen   <-chan *result.Event
+	unseen   <-chan *result.Notice
 }
 
 // errExit ends reading when a script has called exit().
@@ -110,7 +110,7 @@ func logLevel(o RunOptions) uint32 {
 	return 0
 }
 
-// prepare parses formats and looks at the processes that will surely be asked for.
+// prepare parses the formats of records.
 func (r *run) prepare() error {
 	for i, l := range r.code.Layouts {
 		switch l.Kind {
@@ -186,7 +186,7 @@ func (r *run) trace(ctx context.Context) error {
 	defer cancel()
 	r.ctx = ctx
 	if err := r.names.prepare(ctx); err != nil {
-		if err := r.emit(&result.Event{Kind: result.EvNotice, Level: result.Warning, Text: fmt.Sprintf("stacks of processes that end soon may lack names: %v", err)}); err != nil {
+		if err := r.notice(result.Warning, "stacks of processes that end soon may lack names: %v", err); err != nil {
 			return err
 		}
 	}
@@ -210,7 +210,7 @@ func (r *run) trace(ctx context.Context) error {
 		r.opts.Attached()
 	}
 	n := r.Probes() - len(failed)
-	if err := r.emit(&result.Event{Kind: result.EvAttached, N: uint64(n)}); err != nil {
+	if err := r.emit(&result.Attached{Probes: n}); err != nil {
 		return err
 	}
 	if r.child == nil && r.waits() {
@@ -266,7 +266,7 @@ func (r *run) finish() error {
 	if err := r.drain(); err != nil {
 		return err
 	}
-	if err := r.emit(&result.Event{Kind: result.EvEnd}); err != nil {
+	if err := r.emit(&result.End{}); err != nil {
 		return err
 	}
 	if r.typed.Config.PrintMapsOnExit && !r.opts.DryRun {
@@ -276,13 +276,14 @@ func (r *run) finish() error {
 	}
 	if r.opts.Tally != nil {
 		for _, text := range r.opts.Tally(r.scalar) {
-			if err := r.emit(&result.Event{Kind: result.EvNotice, Level: result.Info, Text: text}); err != nil {
+			if err := r.notice(result.Info, "%s", text); err != nil {
 				return err
 			}
 		}
 	}
 	if r.unrun > 0 {
-		if err := r.emit(&result.Event{Kind: result.EvLost, N: r.unrun, Cause: "commands of system(), which were not run before the end"}); err != nil {
+		late := &result.Lost{What: "commands of system()", Count: r.unrun, Detail: "the run ended before they were started"}
+		if err := r.emit(late); err != nil {
 			return err
 		}
 	}
@@ -440,16 +441,21 @@ func (r *run) unattached(failed []kernel.AttachError) (err error) {
 		failed = failed[:maxUnattached]
 		defer func() {
 			if err == nil {
-				err = r.emit(&result.Event{Kind: result.EvNotice, Level: result.Warning, Text: fmt.Sprintf("%d more points could not be attached", more)})
+				err = r.notice(result.Warning, "%d more points could not be attached", more)
 			}
 		}()
 	}
 	for i := range failed {
-		if err := r.emit(&result.Event{Kind: result.EvNotice, Level: result.Warning, Text: failed[i].Error()}); err != nil {
+		if err := r.notice(result.Warning, "%s", failed[i].Error()); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r *run) emit(e *result.Event) error { return r.sink.Event(e) }
+func (r *run) emit(e result.Event) error { return r.sink.Event(e) }
+
+// notice tells something about the run.
+func (r *run) notice(s result.Severity, format string, args ...any) error {
+	return r.emit(&result.Notice{Diagnostic: result.Diagnostic{Severity: s, Text: fmt.Sprintf(format, args...)}})
+}

@@ -19,12 +19,12 @@ import (
 
 // unseen finds them and sends what is to be said. Reading all processes' mappings takes too long for the way of the first
 // event, so it runs beside.
-func unseen(ctx context.Context, points []*probe.Point, pid int) <-chan *result.Event {
+func unseen(ctx context.Context, points []*probe.Point, pid int) <-chan *result.Notice {
 	files := probedFiles(points)
 	if len(files) == 0 {
 		return nil
 	}
-	found := make(chan *result.Event, len(files)) // one event for a file: nobody need wait
+	found := make(chan *result.Notice, len(files)) // one event for a file: nobody need wait
 	go func() {
 		defer close(found)
 		if pid != 0 {
@@ -75,7 +75,7 @@ func probedFiles(points []*probe.Point) (files []*probedFile) {
 }
 
 // unmapped tells of files that the traced process has not mapped.
-func unmapped(files []*probedFile, pid target.PID, found chan<- *result.Event) {
+func unmapped(files []*probedFile, pid target.PID, found chan<- *result.Notice) {
 	maps, err := pid.Maps()
 	if err != nil {
 		return // it has ended, which is told elsewhere
@@ -83,17 +83,17 @@ func unmapped(files []*probedFile, pid target.PID, found chan<- *result.Event) {
 	for _, f := range files {
 		// Of some file systems the numbers of devices differ between stat and maps: the inode's must do.
 		if !slices.ContainsFunc(maps, func(m target.Mapping) bool { return m.Inode == f.inode }) {
-			found <- &result.Event{
-				Kind: result.EvNotice, Level: result.Warning,
-				Text:  fmt.Sprintf("process %d has not loaded %s: nothing is seen of it until it does", pid, f.path),
-				Hints: []string{fmt.Sprintf("`grep .so /proc/%d/maps` shows what it has loaded", pid)},
-			}
+			found <- &result.Notice{Diagnostic: result.Diagnostic{
+				Severity: result.Warning,
+				Text:     fmt.Sprintf("process %d has not loaded %s: nothing is seen of it until it does", pid, f.path),
+				Hints:    []string{fmt.Sprintf("`grep .so /proc/%d/maps` shows what it has loaded", pid)},
+			}}
 		}
 	}
 }
 
 // replaced tells of processes that run what a file was before it was replaced.
-func replaced(ctx context.Context, files []*probedFile, found chan<- *result.Event) {
+func replaced(ctx context.Context, files []*probedFile, found chan<- *result.Notice) {
 	files = slices.DeleteFunc(files, func(f *probedFile) bool { return strings.HasPrefix(f.path, "/proc/") })
 	pids, err := target.All()
 	if err != nil || len(files) == 0 {
@@ -127,11 +127,11 @@ func replaced(ctx context.Context, files []*probedFile, found chan<- *result.Eve
 		if f.all > len(f.pids) {
 			list += fmt.Sprintf(" and %d more", f.all-len(f.pids))
 		}
-		found <- &result.Event{
-			Kind: result.EvNotice, Level: result.Warning,
-			Text:  fmt.Sprintf("%s %s still run%s a former file of %s, which was replaced: nothing is seen of it there", who, list, s, f.path),
-			Hints: []string{"-p PID traces the file that the process runs"},
-		}
+		found <- &result.Notice{Diagnostic: result.Diagnostic{
+			Severity: result.Warning,
+			Text:     fmt.Sprintf("%s %s still run%s a former file of %s, which was replaced: nothing is seen of it there", who, list, s, f.path),
+			Hints:    []string{"-p PID traces the file that the process runs"},
+		}}
 	}
 }
 

@@ -1,5 +1,7 @@
 // Package result is what a run yields: events with decoded values, maps, stacks, notices and losses. It imports nothing of
 // trocar, so that library users can consume it alone.
+//
+// A Sink takes the Events of a run; each type of event is a struct of its own, and EventTypes lists them all.
 package result
 
 import "time"
@@ -128,71 +130,4 @@ type Map struct {
 	Kind    MapKind
 	Keyed   bool
 	Entries []Entry
-}
-
-// Event is one thing that a run tells. Exactly one group of fields is set, by Kind.
-type Event struct {
-	Kind   EventKind
-	Time   time.Time // when it was read (zero if of no interest)
-	Text   string    // Printf, Join, Cat, System, Time, Notice text, Lost text
-	Value  *Value    // Print
-	Map    *Map      // MapContent
-	Place  string    // Notice: "stdin:1:9-20" or ""
-	Source string    // Notice: the line(s) of source with marks, already laid out; may be ""
-	Level  Level     // Notice
-	N      uint64    // Attached: number of probes; Lost: number of events
-	Hints  []string  // Notice: facts and ways out
-	Cause  string    // Lost: what was lost (events, map updates, …); Helper error: name of the helper
-	Code   int64     // Helper error: return code
-	Action int       // number of the script's probe
-	Total  int       // Test: how many there are
-
-	File      string // the same place as Place, in parts, for machine-readable formats
-	Line, Col int
-	Expanded  []Place // the macro calls that the place was expanded from, innermost first
-}
-
-// Place is a further place of an event.
-type Place struct {
-	Span   string // "stdin:1:9-20"
-	Source string // the line(s) of source with marks, already laid out; may be ""
-}
-
-// EventKind is the kind of an Event.
-type EventKind uint8
-
-// Kinds of events.
-const (
-	EvPrintf EventKind = iota // Level Warning: warnf, Error: errorf; these have a place
-	EvPrint                   // print(value)
-	EvMap                     // print(@map), or at exit
-	EvTime
-	EvJoin
-	EvCat
-	EvSystem
-	EvAttached
-	EvLost
-	EvNotice
-	EvHelperError // Cause empty: another error of the running script (division by zero), told by Text
-	EvBench       // result of a bench probe: Text its name, N runs of Code nanoseconds on average; Action: its number, from 0
-	EvTest        // result of a test probe: Text its name, Code 0 if it passed, N its duration in nanoseconds; Action: its number, Total: of how many
-	EvEnd         // the probes are gone and end has run; what follows are the maps shown at exit, by name
-)
-
-// Level of a notice.
-type Level uint8
-
-// Levels.
-const (
-	Info Level = iota
-	Warning
-	Error
-)
-
-// Sink takes what a run yields. Calls come from one goroutine, in order. An error ends the run. The event and all it holds
-// are the caller's again when Event returns: a sink that keeps something copies it.
-type Sink interface {
-	Event(*Event) error
-	// Flush is called when no event is at hand.
-	Flush() error
 }

@@ -1,13 +1,16 @@
 // Package diag holds places in script text and the messages about them.
 //
 // A diagnostic is data: severity, place, text, notes and hints. How it looks on a terminal or in JSON is decided
-// when it is shown (see Format), never where it is made.
+// when it is shown, never where it is made. Spans point into the text of scripts; what leaves the compiler is a
+// result.Diagnostic (Public), which has the positions and the lines themselves.
 package diag
 
 import (
 	"fmt"
 	"sort"
 	"sync"
+
+	"trocar/result"
 )
 
 // Source is one piece of script text: a file, or the text of -e.
@@ -92,28 +95,19 @@ func (s Span) To(t Span) Span {
 
 // String is "name:line:col-col" on one line, "name:line-line" over several: bpftrace's form.
 func (s Span) String() string {
-	if s.Source == nil {
-		return ""
-	}
-	l1, c1 := s.Source.Pos(s.Start)
-	l2, c2 := s.Source.Pos(s.End)
-	if l1 == l2 {
-		return fmt.Sprintf("%s:%d:%d-%d", s.Source.Name, l1, c1, c2)
-	}
-	return fmt.Sprintf("%s:%d-%d", s.Source.Name, l1, l2)
+	p := s.position()
+	return p.String()
 }
 
 // Severity tells who must act: an error stops the run, a warning does not.
-type Severity uint8
+type Severity = result.Severity
 
 // Severities.
 const (
-	Error Severity = iota
-	Warning
-	Info
+	Error   = result.Error
+	Warning = result.Warning
+	Info    = result.Info
 )
-
-func (s Severity) String() string { return [...]string{"ERROR", "WARNING", "INFO"}[s] }
 
 // Diagnostic is one message about a script or a run.
 type Diagnostic struct {

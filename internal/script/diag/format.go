@@ -4,49 +4,33 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"trocar/result"
 )
 
 // maxContext is how many source lines a message quotes at most: a span may be a whole probe body.
 const maxContext = 20
 
-// Colours of the terminal (ECMA-48 SGR).
-const (
-	red    = "\x1b[31m"
-	yellow = "\x1b[33m"
-	cyan   = "\x1b[36m"
-	bold   = "\x1b[1m"
-	reset  = "\x1b[0m"
-)
-
-// Format writes the diagnostic as text: `file:line:col-col: ERROR: text`, the source line with `~~~` below the place,
-// then each note in the same form, the hints, and the places of the macro calls the text was expanded from.
-func (d *Diagnostic) Format(w io.Writer, color bool) error {
-	var b strings.Builder
-	header(&b, d.Severity, d.Span, d.Text, color)
+// Public is the diagnostic with the positions and the lines of the script in place of spans.
+func (d *Diagnostic) Public() result.Diagnostic {
+	p := result.Diagnostic{Severity: d.Severity, Text: d.Text, At: d.Span.Position(), Hints: d.Hints}
 	for _, n := range d.Notes {
-		if n.Span.Source != nil {
-			header(&b, d.Severity, n.Span, n.Text, color)
-		} else {
-			paint(&b, cyan, "NOTE:", color)
-			b.WriteString(" " + n.Text + "\n")
-		}
+		p.Notes = append(p.Notes, result.Note{Text: n.Text, At: n.Span.Position()})
 	}
-	for _, h := range d.Hints {
-		paint(&b, cyan, "HINT:", color)
-		b.WriteString(" " + h + "\n")
-	}
-	for _, s := range d.Span.Expansions() {
-		header(&b, d.Severity, s, "expanded from", color)
-	}
-	_, err := io.WriteString(w, b.String())
+	return p
+}
+
+// Format writes the diagnostic as text, as result.Diagnostic shows it.
+func (d *Diagnostic) Format(w io.Writer, color bool) error {
+	p := d.Public()
+	_, err := w.Write(p.AppendText(nil, color))
 	return err
 }
 
 // String is the plain text form.
 func (d *Diagnostic) String() string {
-	var b strings.Builder
-	_ = d.Format(&b, false) // a strings.Builder never fails
-	return b.String()
+	p := d.Public()
+	return p.String()
 }
 
 // Format writes all diagnostics, errors first.
@@ -80,48 +64,48 @@ func (s Span) Expansions() []Span {
 	return list
 }
 
-// header writes one place with its message and source lines.
-func header(b *strings.Builder, sev Severity, span Span, text string, color bool) {
-	if place := span.String(); place != "" {
-		paint(b, bold, place+":", color)
-		b.WriteByte(' ')
+// Position is the span with the lines of the script, and the macro calls that it was expanded from.
+func (s Span) Position() result.Position {
+	p := s.excerpt()
+	for _, from := range s.Expansions() {
+		p.Expanded = append(p.Expanded, from.excerpt())
 	}
-	paint(b, sev.color(), sev.String()+":", color)
-	b.WriteString(" " + text + "\n")
-	lines(b, sev, span, color)
+	return p
 }
 
-// Quote is the source line of the place with `~~~` below it, or its lines if it spans several, without colours.
-func (s Span) Quote() string {
-	var b strings.Builder
-	lines(&b, Error, s, false)
-	return b.String()
+// position is the span in lines and columns.
+func (s Span) position() (p result.Position) {
+	if s.Source != nil {
+		p.File = s.Source.Name
+		p.Line, p.Col = s.Source.Pos(s.Start)
+		p.EndLine, p.EndCol = s.Source.Pos(s.End)
+	}
+	return p
 }
 
-// lines writes the source lines of a place.
-func lines(b *strings.Builder, sev Severity, span Span, color bool) {
-	if span.Source == nil {
-		return
-	}
-	first, start := span.Source.Pos(span.Start)
-	last, end := span.Source.Pos(span.End)
-	if first == last {
-		line := span.Source.Line(first)
-		quote(b, line)
-		marks(b, line, start-1, end-1, sev, color)
-		return
-	}
-	for n := first; n <= last; n++ {
-		if n-first == maxContext {
-			b.WriteString("...\n")
-			break
+// excerpt is the position with the lines of the script.
+func (s Span) excerpt() result.Position {
+	p := s.position()
+	switch {
+	case s.Source == nil:
+	case p.Line == p.EndLine:
+		line := s.Source.Line(p.Line)
+		p.Source, p.Marks = []string{quote(line)}, marks(line, p.Col-1, p.EndCol-1)
+	default:
+		for n := p.Line; n <= p.EndLine; n++ {
+			if n-p.Line == maxContext {
+				p.Source = append(p.Source, "...")
+				break
+			}
+			p.Source = append(p.Source, quote(s.Source.Line(n)))
 		}
-		quote(b, span.Source.Line(n))
 	}
+	return p
 }
 
-// quote writes a source line: tabs as four blanks, and no control characters, which could drive the terminal.
-func quote(b *strings.Builder, line string) {
+// quote shows a source line: tabs as four blanks, and no control characters, which could drive the terminal.
+func quote(line string) string {
+	var b strings.Builder
 	for i := 0; i < len(line); i++ {
 		switch c := line[i]; {
 		case c == '\t':
@@ -132,37 +116,23 @@ func quote(b *strings.Builder, line string) {
 			b.WriteByte(c)
 		}
 	}
-	b.WriteByte('\n')
+	return b.String()
 }
 
-// marks writes the line of '~' below bytes [start, end) of a line.
-func marks(b *strings.Builder, line string, start, end int, sev Severity, color bool) {
-	var lead, mark strings.Builder
+// marks is the line of '~' below bytes [start, end) of a line.
+func marks(line string, start, end int) string {
+	var b strings.Builder
 	for i := 0; i < len(line) && i < end; {
 		_, n := utf8.DecodeRuneInString(line[i:])
-		to, c := &lead, byte(' ')
+		c := byte(' ')
 		if i >= start {
-			to, c = &mark, '~'
+			c = '~'
 		}
-		to.WriteByte(c)
+		b.WriteByte(c)
 		if line[i] == '\t' {
-			to.WriteString(strings.Repeat(string(c), 3))
+			b.WriteString(strings.Repeat(string(c), 3))
 		}
 		i += n
 	}
-	b.WriteString(lead.String())
-	if mark.Len() > 0 {
-		paint(b, sev.color(), mark.String(), color)
-	}
-	b.WriteByte('\n')
-}
-
-func (s Severity) color() string { return [...]string{red, yellow, cyan}[s] }
-
-func paint(b *strings.Builder, code, text string, color bool) {
-	if !color {
-		b.WriteString(text)
-		return
-	}
-	b.WriteString(code + text + reset)
+	return b.String()
 }

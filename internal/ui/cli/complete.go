@@ -17,8 +17,8 @@ const (
 	mostComplete = 200
 )
 
-// within collects what find gives, as long as there is time and room.
-func within(find func(add func(string))) []string {
+// within collects what find gives in a time, as long as there is room.
+func within(limit time.Duration, find func(add func(string))) []string {
 	var mu sync.Mutex
 	var words []string
 	done := make(chan struct{})
@@ -34,7 +34,7 @@ func within(find func(add func(string))) []string {
 	}()
 	select {
 	case <-done:
-	case <-time.After(completeTime):
+	case <-time.After(limit):
 	}
 	mu.Lock()
 	defer mu.Unlock()
@@ -47,7 +47,7 @@ func (r *recipeFlags) completions(cmd *cobra.Command) {
 		if at := cmd.ArgsLenAtDash(); at >= 0 && at < len(args) { // cobra puts one behind all words
 			return nil, cobra.ShellCompDirectiveDefault // a command
 		}
-		return r.functionNames(prefix), cobra.ShellCompDirectiveNoFileComp
+		return r.functionNames(prefix, completeTime), cobra.ShellCompDirectiveNoFileComp
 	}
 	for flag, find := range map[string]func(prefix string) []string{
 		"pid":       processNames,
@@ -63,7 +63,7 @@ func (r *recipeFlags) completions(cmd *cobra.Command) {
 }
 
 // functionNames are the functions of what is traced that begin so.
-func (r *recipeFlags) functionNames(prefix string) []string {
+func (r *recipeFlags) functionNames(prefix string, limit time.Duration) []string {
 	path, name := r.path, prefix
 	if path == "" && r.command != "" {
 		path, _, _ = strings.Cut(r.command, " ")
@@ -79,7 +79,7 @@ func (r *recipeFlags) functionNames(prefix string) []string {
 	if path == "" || strings.ContainsAny(name, `*?"`) {
 		return nil
 	}
-	return within(func(add func(string)) {
+	return within(limit, func(add func(string)) {
 		_, _ = trocar.List(trocar.ListOptions{Pattern: "uprobe:" + path + ":" + quotedName(name) + "*", PID: pid}, func(l trocar.Listed) {
 			if f := functionOf(l.Name); strings.HasPrefix(f, name) {
 				add(lib + f)
@@ -106,7 +106,7 @@ func functionOf(point string) string {
 }
 
 func processNames(prefix string) []string {
-	return within(func(add func(string)) {
+	return within(completeTime, func(add func(string)) {
 		trocar.Processes(func(p trocar.Process) {
 			if id := strconv.Itoa(p.PID); strings.HasPrefix(id, prefix) {
 				add(id + "\t" + p.Comm)
@@ -117,7 +117,7 @@ func processNames(prefix string) []string {
 
 func threadNames(prefix string) []string {
 	seen := map[string]bool{}
-	return within(func(add func(string)) {
+	return within(completeTime, func(add func(string)) {
 		trocar.Processes(func(p trocar.Process) {
 			if strings.HasPrefix(p.Comm, prefix) && !seen[p.Comm] {
 				seen[p.Comm] = true
@@ -128,7 +128,7 @@ func threadNames(prefix string) []string {
 }
 
 func containerNames(prefix string) []string {
-	return within(func(add func(string)) {
+	return within(completeTime, func(add func(string)) {
 		for _, id := range trocar.Containers() {
 			if strings.HasPrefix(id, prefix) {
 				add(id)

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/pflag"
 )
@@ -92,19 +93,19 @@ func TestCompletion(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := &recipeFlags{path: exe}
-	names := r.functionNames("trocar/internal/ui/cli.TestComplet")
+	names := r.functionNames("trocar/internal/ui/cli.TestComplet", time.Minute)
 	if len(names) != 1 || names[0] != "trocar/internal/ui/cli.TestCompletion" {
 		t.Errorf("%q", names)
 	}
-	if names := r.functionNames(""); len(names) == 0 || len(names) > mostComplete {
+	if names := r.functionNames("", time.Minute); len(names) == 0 || len(names) > mostComplete {
 		t.Errorf("%d names", len(names))
 	}
 	for _, r := range []*recipeFlags{{}, {path: "/nonexistent"}} {
-		if names := r.functionNames("x"); len(names) > 0 {
+		if names := r.functionNames("x", time.Minute); len(names) > 0 {
 			t.Errorf("%q", names)
 		}
 	}
-	if names := r.functionNames("a*"); len(names) > 0 {
+	if names := r.functionNames("a*", time.Minute); len(names) > 0 {
 		t.Errorf("%q", names)
 	}
 }

@@ -58,24 +58,34 @@ func (a *app) plain(s *settings) *sink {
 }
 
 // Event passes events on, and keeps the promise of notify.
-func (k *sink) Event(e *result.Event) error {
-	if e.Kind == result.EvEnd && k.s.bare {
-		return nil
-	}
-	if e.Kind == result.EvMap && k.s.bare && k.s.format == "text" {
-		for i := range e.Map.Entries {
-			if key := e.Map.Entries[i].Key; key != nil {
-				key.Escape() // one line for each, whatever a program has in its texts
-			}
+func (k *sink) Event(e result.Event) error {
+	if k.s.bare {
+		switch e := e.(type) {
+		case *result.End:
+			return nil
+		case *result.PrintMap:
+			k.escapeKeys(e.Map)
 		}
 	}
 	err := k.Sink.Event(e)
-	if e.Kind == result.EvAttached && k.notify && err == nil {
+	if _, attached := e.(*result.Attached); attached && k.notify && err == nil {
 		if err = k.Flush(); err == nil {
 			_, err = fmt.Fprintln(k.app.out, notify)
 		}
 	}
 	return err
+}
+
+// escapeKeys makes each key a single line, whatever a program has in its texts.
+func (k *sink) escapeKeys(m *result.Map) {
+	if k.s.format != "text" {
+		return
+	}
+	for i := range m.Entries {
+		if key := m.Entries[i].Key; key != nil {
+			key.Escape()
+		}
+	}
 }
 
 // diagnostic shows one message about the script: as text, or as a record among the results.
@@ -87,17 +97,7 @@ func (k *sink) diagnostic(d *diag.Diagnostic) {
 		_ = d.Format(k.app.err, k.app.color())
 		return
 	}
-	e := &result.Event{Kind: result.EvNotice, Text: d.Text, Place: d.Span.String()}
-	for _, n := range d.Notes {
-		e.Hints = append(e.Hints, n.Text)
-	}
-	e.Hints = append(e.Hints, d.Hints...)
-	e.Level = map[diag.Severity]result.Level{diag.Error: result.Error, diag.Warning: result.Warning, diag.Info: result.Info}[d.Severity]
-	if d.Span.Source != nil {
-		e.File = d.Span.Source.Name
-		e.Line, e.Col = d.Span.Source.Pos(d.Span.Start)
-	}
-	_ = k.Sink.Event(e)
+	_ = k.Sink.Event(&result.Notice{Diagnostic: d.Public()})
 }
 
 // mostPoints is how many points are named where all are asked for.

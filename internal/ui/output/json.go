@@ -1,6 +1,7 @@
 package output
 
 import (
+	"fmt"
 	"math"
 	"math/bits"
 	"strconv"
@@ -30,59 +31,51 @@ func (j *JSON) Flush() error { return j.out.idle() }
 func (j *JSON) Close() error { return j.out.write() }
 
 // Event writes one event.
-func (j *JSON) Event(e *result.Event) error {
-	switch e.Kind {
-	case result.EvPrintf:
-		switch {
-		case e.Level == result.Info:
-			j.text("printf", e.Text)
-		case e.Level == result.Error:
-			j.message("errorf", e.Text)
-			j.close(e)
-		case !j.o.NoWarnings:
-			j.message("warnf", e.Text)
-			j.close(e)
-		}
-	case result.EvTime:
+func (j *JSON) Event(e result.Event) error {
+	switch e := e.(type) {
+	case *result.Printf:
+		j.text("printf", e.Text)
+	case *result.Message:
+		return j.scriptMessage(e)
+	case *result.Time:
 		j.text("time", e.Text)
-	case result.EvJoin:
+	case *result.Join:
 		j.text("join", e.Text)
-	case result.EvCat:
+	case *result.Cat:
 		j.text("cat", e.Text)
-	case result.EvSystem:
+	case *result.System:
 		j.text("syscall", e.Text)
-	case result.EvPrint:
+	case *result.Print:
 		j.open("value")
 		j.out.buf = append(appendValue(j.out.buf, e.Value), "}\n"...)
-	case result.EvMap:
-		j.printMap(e.Map)
-	case result.EvAttached:
+	case *result.PrintMap:
+		return j.printMap(e.Map)
+	case *result.Attached:
 		if !j.o.Quiet {
-			j.counted("attached_probes", "probes", e.N)
+			j.counted("attached_probes", "probes", uint64(e.Probes))
 			j.raw("}\n")
 		}
-		if j.o.Attached != nil {
-			_ = j.out.write() // an error comes back from end
-			j.o.Attached()
-		}
-	case result.EvLost:
-		j.counted("lost_events", lostWhat(e), e.N)
-		if e.Text != "" {
+	case *result.Lost:
+		j.counted("lost_events", e.What, e.Count)
+		if e.Detail != "" {
 			j.raw(`, "msg": `)
-			j.out.buf = appendString(j.out.buf, e.Text)
+			j.out.buf = appendString(j.out.buf, e.Detail)
 		}
 		j.raw("}\n")
-	case result.EvNotice:
-		if e.Level != result.Warning || !j.o.NoWarnings {
-			j.message(noticeTypes[e.Level], e.Text)
-			j.close(e)
-		}
-	case result.EvHelperError:
-		j.runtimeError(e)
-	case result.EvBench:
-		j.named("benchmark_result", e.Text, `{"average": `+strconv.FormatInt(e.Code, 10)+`, "iters": `+strconv.FormatUint(e.N, 10)+`}`)
-	case result.EvTest:
-		j.named("test_result", e.Text, `{"duration": `+strconv.FormatUint(e.N, 10)+`, "passed": `+strconv.FormatBool(e.Code == 0)+`}`)
+	case *result.Notice:
+		return j.notice(&e.Diagnostic)
+	case *result.HelperError:
+		j.helperError(e)
+	case *result.RuntimeError:
+		j.message("runtime_error", e.Text)
+		j.close(&e.At)
+	case *result.Bench:
+		j.named("benchmark_result", e.Name, `{"average": `+strconv.FormatInt(int64(e.Average), 10)+`, "iters": `+strconv.FormatUint(e.Runs, 10)+`}`)
+	case *result.Test:
+		j.named("test_result", e.Name, `{"duration": `+strconv.FormatInt(int64(e.Took), 10)+`, "passed": `+strconv.FormatBool(e.Passed)+`}`)
+	case *result.End: // what follows it is told by its records
+	default:
+		return result.UnknownEvent("the JSON format", e)
 	}
 	return j.out.end()
 }
@@ -95,7 +88,60 @@ func (j *JSON) named(kind, name, value string) {
 	j.raw(": " + value + "}}\n")
 }
 
-var noticeTypes = [...]string{result.Info: "info", result.Warning: "warning", result.Error: "error"}
+// scriptMessage writes the text of warnf() or errorf().
+func (j *JSON) scriptMessage(e *result.Message) error {
+	switch e.Severity {
+	case result.Error:
+		j.message("errorf", e.Text)
+	case result.Warning:
+		if j.o.NoWarnings {
+			return j.out.end()
+		}
+		j.message("warnf", e.Text)
+	default:
+		return unknownSeverity("a script's message", e.Severity)
+	}
+	j.close(&e.At)
+	return j.out.end()
+}
+
+// notice writes a message about the run.
+func (j *JSON) notice(d *result.Diagnostic) error {
+	switch d.Severity {
+	case result.Error:
+		j.message("error", d.Text)
+	case result.Warning:
+		if j.o.NoWarnings {
+			return j.out.end()
+		}
+		j.message("warning", d.Text)
+	case result.Info:
+		j.message("info", d.Text)
+	default:
+		return unknownSeverity("a notice", d.Severity)
+	}
+	j.position(&d.At)
+	n := 0
+	hint := func(text string) {
+		if n++; n == 1 {
+			j.raw(`, "hints": [`)
+		} else {
+			j.raw(`,`)
+		}
+		j.out.buf = appendString(j.out.buf, text)
+	}
+	for i := range d.Notes {
+		hint(d.Notes[i].Text)
+	}
+	for _, h := range d.Hints {
+		hint(h)
+	}
+	if n > 0 {
+		j.raw(`]`)
+	}
+	j.raw("}\n")
+	return j.out.end()
+}
 
 func (j *JSON) raw(s string) { j.out.buf = append(j.out.buf, s...) }
 
@@ -132,62 +178,59 @@ func (j *JSON) message(kind, text string) {
 	j.out.buf = appendString(j.out.buf, text)
 }
 
-// close adds place and hints and ends the record.
-func (j *JSON) close(e *result.Event) {
-	if e.File != "" || e.Line != 0 {
-		j.raw(`, "filename": `)
-		j.out.buf = appendString(j.out.buf, e.File)
-		j.raw(`, "line": `)
-		j.out.buf = strconv.AppendInt(j.out.buf, int64(e.Line), 10)
-		j.raw(`, "col": `)
-		j.out.buf = strconv.AppendInt(j.out.buf, int64(e.Col), 10)
+// position adds where in the script it is.
+func (j *JSON) position(at *result.Position) {
+	if at.Line == 0 {
+		return
 	}
-	for i, h := range e.Hints {
-		if i == 0 {
-			j.raw(`, "hints": [`)
-		} else {
-			j.raw(`,`)
-		}
-		j.out.buf = appendString(j.out.buf, h)
-	}
-	if len(e.Hints) > 0 {
-		j.raw(`]`)
-	}
+	j.raw(`, "filename": `)
+	j.out.buf = appendString(j.out.buf, at.File)
+	j.raw(`, "line": `)
+	j.out.buf = strconv.AppendInt(j.out.buf, int64(at.Line), 10)
+	j.raw(`, "col": `)
+	j.out.buf = strconv.AppendInt(j.out.buf, int64(at.Col), 10)
+}
+
+// close adds the position and ends the record.
+func (j *JSON) close(at *result.Position) {
+	j.position(at)
 	j.raw("}\n")
 }
 
-func (j *JSON) runtimeError(e *result.Event) {
-	if e.Cause == "" {
-		j.message("runtime_error", e.Text)
-		j.close(e)
-		return
-	}
-	text := e.Text
-	if text == "" {
-		text = result.Strerror(-e.Code)
-	}
-	j.message("helper_error", text)
+func (j *JSON) helperError(e *result.HelperError) {
+	j.message("helper_error", result.Strerror(-e.Code))
 	j.raw(`, "helper": `)
-	j.out.buf = appendString(j.out.buf, e.Cause)
+	j.out.buf = appendString(j.out.buf, e.Helper)
 	j.raw(`, "retcode": `)
 	j.out.buf = strconv.AppendInt(j.out.buf, e.Code, 10)
-	j.close(e)
+	j.close(&e.At)
 }
 
-var mapTypes = [...]string{
-	result.PlainMap:  "map",
-	result.HistMap:   "hist",
-	result.LHistMap:  "hist",
-	result.StatsMap:  "stats",
-	result.SeriesMap: "tseries",
+// mapType is the type of a map's record.
+func mapType(k result.MapKind) (string, error) {
+	switch k {
+	case result.PlainMap:
+		return "map", nil
+	case result.HistMap, result.LHistMap:
+		return "hist", nil
+	case result.StatsMap:
+		return "stats", nil
+	case result.SeriesMap:
+		return "tseries", nil
+	}
+	return "", fmt.Errorf("the JSON format has no form for maps of kind %d", k)
 }
 
 // printMap writes a map; one without entries has no record, as in text.
-func (j *JSON) printMap(m *result.Map) {
-	if len(m.Entries) == 0 {
-		return
+func (j *JSON) printMap(m *result.Map) error {
+	kind, err := mapType(m.Kind)
+	if err != nil {
+		return err
 	}
-	j.open(mapTypes[m.Kind])
+	if len(m.Entries) == 0 {
+		return j.out.end()
+	}
+	j.open(kind)
 	j.raw(`{`)
 	j.out.buf = appendString(j.out.buf, m.Name)
 	j.raw(`: `)
@@ -212,6 +255,7 @@ func (j *JSON) printMap(m *result.Map) {
 		j.raw(`}`)
 	}
 	j.raw("}}\n")
+	return j.out.end()
 }
 
 // appendValue appends a value as JSON.

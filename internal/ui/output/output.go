@@ -26,8 +26,6 @@ type Options struct {
 	NoWarnings bool // no warnings, those of warnf() included
 	Color      bool // messages in colour
 	Buffer     Buffering
-	// Attached, if set, is called once the probes are attached, also with Quiet, when all output before is written.
-	Attached func()
 }
 
 // Buffering says when output is written.
@@ -83,6 +81,11 @@ func New(format string, o Options) (result.Sink, error) {
 		}
 	}
 	return nil, fmt.Errorf("invalid output format %q: valid formats are %s", format, strings.Join(Formats(), ", "))
+}
+
+// unknownSeverity is the error for a message whose severity a format does not know.
+func unknownSeverity(what string, s result.Severity) error {
+	return fmt.Errorf("%s has no severity %v", what, s)
 }
 
 // Create opens the file of -o, emptied.

@@ -111,45 +111,43 @@ func mapKind(v *result.Value) result.MapKind {
 }
 
 // events are what a run with every kind of event yields.
-func events() []*result.Event {
-	place := result.Event{
-		Place: "stdin:1:9-20", File: "stdin", Line: 1, Col: 9,
-		Source: "BEGIN { @a[1] = $x / 0 }\n        ~~~~~~~~~~~",
+func events() []result.Event {
+	at := result.Position{
+		File: "stdin", Line: 1, Col: 9, EndLine: 1, EndCol: 20,
+		Source: []string{"BEGIN { @a[1] = $x / 0 }"}, Marks: "        ~~~~~~~~~~~",
 	}
-	at := func(e result.Event) *result.Event {
-		e.Place, e.File, e.Line, e.Col, e.Source = place.Place, place.File, place.Line, place.Col, place.Source
-		return &e
+	expanded := at
+	expanded.Expanded = []result.Position{{
+		File: "stdin", Line: 1, Col: 50, EndLine: 1, EndCol: 55,
+		Source: []string{`macro bad() { errorf("x") }`}, Marks: "              ~~~~~",
+	}}
+	notice := func(d result.Diagnostic) result.Event { return &result.Notice{Diagnostic: d} }
+	return []result.Event{
+		&result.Attached{Probes: 2},
+		&result.Printf{Text: "no newline, "},
+		&result.Printf{Text: "hello\n"},
+		&result.Message{Severity: result.Warning, Text: "warned 1", At: at},
+		&result.Message{Severity: result.Error, Text: "failed 2\n", At: expanded},
+		&result.Time{Text: "12:00:00\n"},
+		&result.Join{Text: "/bin/echo,A"},
+		&result.Cat{Text: "file\n"},
+		&result.System{Text: "a b c\n"},
+		&result.Lost{What: "events", Count: 12},
+		&result.Lost{What: "map updates", Count: 3, Detail: "@a is full (100 keys); raise max_map_keys"},
+		notice(result.Diagnostic{Severity: result.Warning, Text: "unused", At: at, Hints: []string{"remove it", "or use it"}}),
+		notice(result.Diagnostic{Severity: result.Error, Text: "no process 7"}),
+		notice(result.Diagnostic{Severity: result.Info, Text: "done"}),
+		&result.RuntimeError{Text: "Divide or modulo by 0 detected.", At: at},
+		&result.HelperError{Helper: "probe_read_user", Code: -14, At: at},
+		&result.HelperError{Helper: "map_update_elem", Code: -7, At: at},
+		&result.HelperError{Helper: "map_delete_elem", Code: -2, At: at},
+		&result.HelperError{Helper: "map_lookup_elem", At: at},
+		&result.End{},
+		&result.PrintMap{Map: &result.Map{Name: "@none", Keyed: true}},
 	}
-	evs := []*result.Event{
-		{Kind: result.EvAttached, N: 2},
-		{Kind: result.EvPrintf, Text: "no newline, "},
-		{Kind: result.EvPrintf, Text: "hello\n"},
-		at(result.Event{Kind: result.EvPrintf, Level: result.Warning, Text: "warned 1"}),
-		at(result.Event{
-			Kind: result.EvPrintf, Level: result.Error, Text: "failed 2\n",
-			Expanded: []result.Place{{Span: "stdin:1:50-55", Source: "macro bad() { errorf(\"x\") }\n              ~~~~~"}},
-		}),
-		{Kind: result.EvTime, Text: "12:00:00\n"},
-		{Kind: result.EvJoin, Text: "/bin/echo,A"},
-		{Kind: result.EvCat, Text: "file\n"},
-		{Kind: result.EvSystem, Text: "a b c\n"},
-		{Kind: result.EvLost, N: 12},
-		{Kind: result.EvLost, N: 3, Cause: "map updates", Text: "@a is full (100 keys); raise max_map_keys"},
-		at(result.Event{Kind: result.EvNotice, Level: result.Warning, Text: "unused", Hints: []string{"remove it", "or use it"}}),
-		{Kind: result.EvNotice, Level: result.Error, Text: "no process 7"},
-		{Kind: result.EvNotice, Level: result.Info, Text: "done"},
-		at(result.Event{Kind: result.EvHelperError, Text: "Divide or modulo by 0 detected."}),
-		at(result.Event{Kind: result.EvHelperError, Cause: "probe_read_user", Code: -14}),
-		at(result.Event{Kind: result.EvHelperError, Cause: "map_update_elem", Code: -7}),
-		at(result.Event{Kind: result.EvHelperError, Cause: "map_delete_elem", Code: -2}),
-		at(result.Event{Kind: result.EvHelperError, Cause: "map_lookup_elem"}),
-		{Kind: result.EvEnd},
-		{Kind: result.EvMap, Map: &result.Map{Name: "@none", Keyed: true}},
-	}
-	return evs
 }
 
-func run(t *testing.T, format string, o Options, evs []*result.Event) (out, err []byte) {
+func run(t *testing.T, format string, o Options, evs []result.Event) (out, err []byte) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	o.Out, o.Err = &stdout, &stderr
@@ -176,18 +174,18 @@ func TestGoldenEvents(t *testing.T) {
 }
 
 func TestGoldenValues(t *testing.T) {
-	var evs []*result.Event
+	var evs []result.Event
 	vs := values()
 	for i := range vs {
 		v := &vs[i]
 		key, plain := tuple(text("a b"), *v), text("k")
-		evs = append(evs, &result.Event{Kind: result.EvPrint, Value: v},
-			&result.Event{Kind: result.EvMap, Map: &result.Map{Name: "@s", Kind: mapKind(v), Entries: []result.Entry{{Value: *v}}}},
-			&result.Event{Kind: result.EvMap, Map: &result.Map{Name: "@v", Kind: mapKind(v), Keyed: true, Entries: []result.Entry{
+		evs = append(evs, &result.Print{Value: v},
+			&result.PrintMap{Map: &result.Map{Name: "@s", Kind: mapKind(v), Entries: []result.Entry{{Value: *v}}}},
+			&result.PrintMap{Map: &result.Map{Name: "@v", Kind: mapKind(v), Keyed: true, Entries: []result.Entry{
 				{Key: &vs[1], Value: *v}, {Key: &plain, Value: *v},
 			}}})
 		if v.Kind < result.Stats {
-			evs = append(evs, &result.Event{Kind: result.EvMap, Map: &result.Map{Name: "@k", Keyed: true, Entries: []result.Entry{
+			evs = append(evs, &result.PrintMap{Map: &result.Map{Name: "@k", Keyed: true, Entries: []result.Entry{
 				{Key: v, Value: vs[1]}, {Key: &key, Value: vs[1]},
 			}}})
 		}
@@ -243,7 +241,7 @@ func (r *recorder) Write(p []byte) (int, error) {
 }
 
 func TestBatches(t *testing.T) {
-	line := &result.Event{Kind: result.EvPrintf, Text: strings.Repeat("x", 99) + "\n"}
+	line := &result.Printf{Text: strings.Repeat("x", 99) + "\n"}
 	for _, tt := range []struct {
 		mode                Buffering
 		after3, flushed, by int // writes after three events, after Flush, and after 2,000 more
@@ -277,24 +275,57 @@ func TestBatches(t *testing.T) {
 func TestOrderOfStreams(t *testing.T) {
 	var r recorder
 	s := NewText(Options{Out: &r, Err: &r})
-	s.Event(&result.Event{Kind: result.EvPrintf, Text: "a"})
-	s.Event(&result.Event{Kind: result.EvLost, N: 1})
-	s.Event(&result.Event{Kind: result.EvPrintf, Text: "b"})
+	s.Event(&result.Printf{Text: "a"})
+	s.Event(&result.Lost{What: "events", Count: 1})
+	s.Event(&result.Printf{Text: "b"})
 	s.Flush()
 	if got := strings.Join(r.writes, "|"); got != "a|Lost 1 events\n|b" {
 		t.Errorf("got %q", got)
 	}
 }
 
-func TestAttached(t *testing.T) {
+// TestEveryEvent gives each type of event to each format: none is dropped or unknown.
+func TestEveryEvent(t *testing.T) {
 	for _, format := range Formats() {
-		var r recorder
-		s, _ := New(format, Options{Out: &r, Quiet: true, Attached: func() { r.writes = append(r.writes, "READY") }})
-		s.Event(&result.Event{Kind: result.EvPrintf, Text: "a"})
-		s.Event(&result.Event{Kind: result.EvAttached, N: 1})
-		if len(r.writes) != 2 || r.writes[1] != "READY" {
-			t.Errorf("%s: got %q", format, r.writes)
+		for _, e := range result.EventTypes() {
+			switch e := e.(type) {
+			case *result.Printf:
+				e.Text = "x"
+			case *result.Time:
+				e.Text = "x"
+			case *result.Cat:
+				e.Text = "x"
+			case *result.Print:
+				e.Value = &result.Value{}
+			case *result.PrintMap:
+				e.Map = &result.Map{Name: "@", Entries: []result.Entry{{}}}
+			}
+			out, err := run(t, format, Options{}, []result.Event{e})
+			_, end := e.(*result.End)
+			if len(out)+len(err) == 0 && !(end && format == "json") {
+				t.Errorf("%s: %T leaves no trace", format, e)
+			}
 		}
+	}
+}
+
+// TestUnknownVocabulary looks that what no format knows is an error, not something else.
+func TestUnknownVocabulary(t *testing.T) {
+	for _, format := range Formats() {
+		for _, e := range []result.Event{
+			nil,
+			&result.Message{Severity: result.Info},
+			&result.Message{Severity: 99},
+			&result.Notice{Diagnostic: result.Diagnostic{Severity: 99}},
+		} {
+			s, _ := New(format, Options{Out: io.Discard, Err: io.Discard})
+			if err := s.Event(e); err == nil {
+				t.Errorf("%s: %T %+v was accepted", format, e, e)
+			}
+		}
+	}
+	if err := NewJSON(Options{Out: io.Discard}).Event(&result.PrintMap{Map: &result.Map{Kind: 99}}); err == nil {
+		t.Error("json: a map of unknown kind was accepted")
 	}
 }
 
@@ -306,13 +337,13 @@ func TestClosedReader(t *testing.T) {
 	pipe := &os.PathError{Op: "write", Path: "/dev/stdout", Err: syscall.EPIPE}
 	for _, format := range Formats() {
 		s, _ := New(format, Options{Out: failing{pipe}, Err: io.Discard})
-		if err := s.Event(&result.Event{Kind: result.EvPrintf, Text: "x"}); err != nil {
+		if err := s.Event(&result.Printf{Text: "x"}); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.Flush(); !Closed(err) {
 			t.Errorf("%s: got %v, want a closed pipe", format, err)
 		}
-		if err := s.Event(&result.Event{Kind: result.EvPrintf, Text: "x"}); !Closed(err) {
+		if err := s.Event(&result.Printf{Text: "x"}); !Closed(err) {
 			t.Errorf("%s: got %v from the next event", format, err)
 		}
 	}
@@ -337,8 +368,25 @@ func FuzzString(f *testing.F) {
 	})
 }
 
+// TestPrintfAllocates: an event of printf costs no memory, and a borrowed event is used again.
+func TestPrintfAllocates(t *testing.T) {
+	for _, format := range Formats() {
+		s, _ := New(format, Options{Out: io.Discard})
+		var e result.Printf
+		n := testing.AllocsPerRun(1000, func() {
+			e = result.Printf{Head: result.Head{Action: 1}, Text: "12345 bash 3\n"}
+			if err := s.Event(&e); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if n != 0 {
+			t.Errorf("%s: %v allocations for an event", format, n)
+		}
+	}
+}
+
 func BenchmarkEvents(b *testing.B) {
-	evs := []*result.Event{{Kind: result.EvPrintf, Text: "12345 bash 3 /usr/lib/x86_64-linux-gnu/libc.so.6\n"}}
+	evs := []result.Event{&result.Printf{Text: "12345 bash 3 /usr/lib/x86_64-linux-gnu/libc.so.6\n"}}
 	for _, format := range Formats() {
 		b.Run(format, func(b *testing.B) {
 			s, _ := New(format, Options{Out: io.Discard})

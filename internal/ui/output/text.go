@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 
 	"trocar/result"
 )
@@ -27,61 +26,70 @@ func (t *Text) Flush() error { return t.out.idle() }
 func (t *Text) Close() error { return t.out.write() }
 
 // Event writes one event.
-func (t *Text) Event(e *result.Event) error {
-	switch e.Kind {
-	case result.EvPrintf:
-		if e.Level != result.Info {
-			return t.notice(e)
-		}
+func (t *Text) Event(e result.Event) error {
+	switch e := e.(type) {
+	case *result.Printf:
 		t.out.buf = append(t.out.buf, e.Text...)
-	case result.EvTime, result.EvCat:
+	case *result.Time:
 		t.out.buf = append(t.out.buf, e.Text...)
-	case result.EvJoin, result.EvSystem:
+	case *result.Cat:
 		t.out.buf = append(t.out.buf, e.Text...)
-		t.out.buf = append(t.out.buf, '\n')
-	case result.EvPrint:
-		t.out.buf = e.Value.AppendText(t.out.buf)
-		t.out.buf = append(t.out.buf, '\n')
-	case result.EvMap:
+	case *result.Join:
+		t.line(e.Text)
+	case *result.System:
+		t.line(e.Text)
+	case *result.Print:
+		t.out.buf = append(e.Value.AppendText(t.out.buf), '\n')
+	case *result.PrintMap:
 		t.out.buf = e.Map.AppendText(t.out.buf)
-	case result.EvEnd:
+	case *result.End:
 		t.out.buf = append(t.out.buf, "\n\n"...)
-	case result.EvAttached:
+	case *result.Attached:
 		return t.attached(e)
-	case result.EvLost:
+	case *result.Lost:
 		return t.lost(e)
-	case result.EvNotice:
-		return t.notice(e)
-	case result.EvHelperError:
-		return t.runtimeError(e)
-	case result.EvBench:
+	case *result.Message:
+		return t.scriptMessage(e)
+	case *result.Notice:
+		return t.notice(&e.Diagnostic)
+	case *result.HelperError:
+		info := "\nAdditional Info - helper: " + e.Helper + ", retcode: " + strconv.FormatInt(e.Code, 10)
+		return t.runtimeError(helperText(e)+info, &e.At)
+	case *result.RuntimeError:
+		return t.runtimeError(e.Text, &e.At)
+	case *result.Bench:
 		t.bench(e)
-	case result.EvTest:
+	case *result.Test:
 		t.test(e)
+	default:
+		return result.UnknownEvent("the text format", e)
 	}
 	return t.out.end()
 }
 
+func (t *Text) line(s string) { t.out.buf = append(append(t.out.buf, s...), '\n') }
+
 // bench writes a line of bpftrace's table of benchmarks, with its head before the first.
-func (t *Text) bench(e *result.Event) {
+func (t *Text) bench(e *result.Bench) {
 	const name, average = 41, 15
-	if e.Action == 0 {
-		t.out.buf = fmt.Appendf(t.out.buf, "%-*s%-*sIterations\n%s\n", name, "Benchmark", average, "Time(ns)", strings.Repeat("-", name+average+len("Iterations")))
+	if e.Index == 0 {
+		rule := strings.Repeat("-", name+average+len("Iterations"))
+		t.out.buf = fmt.Appendf(t.out.buf, "%-*s%-*sIterations\n%s\n", name, "Benchmark", average, "Time(ns)", rule)
 	}
-	t.out.buf = fmt.Appendf(t.out.buf, "%-*s%-*d%d\n", name, e.Text, average, e.Code, e.N)
+	t.out.buf = fmt.Appendf(t.out.buf, "%-*s%-*d%d\n", name, e.Name, average, e.Average.Nanoseconds(), e.Runs)
 }
 
 // test writes the result of a test probe.
-func (t *Text) test(e *result.Event) {
-	if e.Action == 0 {
+func (t *Text) test(e *result.Test) {
+	if e.Index == 0 {
 		t.out.buf = fmt.Appendf(t.out.buf, "[==========] Running %d tests.\n", e.Total)
 	}
 	verdict := "[       OK ]"
-	if e.Code != 0 {
+	if !e.Passed {
 		verdict = "[  FAILED  ]"
 	}
-	t.out.buf = fmt.Appendf(t.out.buf, "[ RUN      ] %s\n%s %s (%v)\n", e.Text, verdict, e.Text, time.Duration(e.N))
-	if e.Action == e.Total-1 {
+	t.out.buf = fmt.Appendf(t.out.buf, "[ RUN      ] %s\n%s %s (%v)\n", e.Name, verdict, e.Name, e.Took)
+	if e.Index == e.Total-1 {
 		t.out.buf = fmt.Appendf(t.out.buf, "[==========] %d tests ran.\n", e.Total)
 	}
 }
@@ -97,87 +105,96 @@ func (t *Text) say() error {
 	return err
 }
 
-func (t *Text) attached(e *result.Event) error {
+func (t *Text) attached(e *result.Attached) error {
 	if !t.o.Quiet {
 		t.msg = append(t.msg, "Attached "...)
-		t.msg = strconv.AppendUint(t.msg, e.N, 10)
+		t.msg = strconv.AppendInt(t.msg, int64(e.Probes), 10)
 		t.msg = append(t.msg, " probe"...)
-		if e.N != 1 {
+		if e.Probes != 1 {
 			t.msg = append(t.msg, 's')
 		}
 		t.msg = append(t.msg, '\n')
 	}
-	err := t.say()
-	if t.o.Attached != nil {
-		t.o.Attached()
-	}
-	return err
+	return t.say()
 }
 
-func (t *Text) lost(e *result.Event) error {
+func (t *Text) lost(e *result.Lost) error {
 	t.msg = append(t.msg, "Lost "...)
-	t.msg = strconv.AppendUint(t.msg, e.N, 10)
+	t.msg = strconv.AppendUint(t.msg, e.Count, 10)
 	t.msg = append(t.msg, ' ')
-	t.msg = append(t.msg, lostWhat(e)...)
-	if e.Text != "" {
+	t.msg = append(t.msg, e.What...)
+	if e.Detail != "" {
 		t.msg = append(t.msg, ": "...)
-		t.msg = append(t.msg, e.Text...)
+		t.msg = append(t.msg, e.Detail...)
 	}
 	t.msg = append(t.msg, '\n')
 	return t.say()
 }
 
-// lostWhat names what was lost: events, if nothing else is said.
-func lostWhat(e *result.Event) string {
-	if e.Cause == "" {
-		return "events"
+// scriptMessage writes the text of warnf() or errorf(). The line of the script says nothing new.
+func (t *Text) scriptMessage(e *result.Message) error {
+	if e.Severity == result.Info {
+		return unknownSeverity("a script's message", e.Severity)
 	}
-	return e.Cause
-}
-
-func (t *Text) notice(e *result.Event) error {
-	if e.Level == result.Warning && t.o.NoWarnings {
+	if e.Severity == result.Warning && t.o.NoWarnings {
 		return t.out.end()
 	}
-	t.headline(e.Level, e.Place, e.Text)
-	if e.Kind == result.EvNotice { // the line of an errorf() says nothing new
-		t.source(e.Source)
+	h, err := heading(e.Severity)
+	if err != nil {
+		return err
 	}
-	for _, h := range e.Hints {
-		t.msg = append(t.msg, "HINT: "...)
-		t.msg = append(t.msg, h...)
-		t.msg = append(t.msg, '\n')
+	t.headline(h, &e.At, e.Text)
+	t.expanded(h, &e.At)
+	return t.say()
+}
+
+// notice writes a message about the run.
+func (t *Text) notice(d *result.Diagnostic) error {
+	if d.Severity == result.Warning && t.o.NoWarnings {
+		return t.out.end()
 	}
-	t.expanded(e)
+	h, err := heading(d.Severity)
+	if err != nil {
+		return err
+	}
+	t.headline(h, &d.At, d.Text)
+	t.msg = d.At.AppendSource(t.msg)
+	for i := range d.Notes {
+		n := &d.Notes[i]
+		if n.At.Line == 0 {
+			t.aside("NOTE: ", n.Text)
+			continue
+		}
+		t.headline(h, &n.At, n.Text)
+		t.msg = n.At.AppendSource(t.msg)
+	}
+	for _, hint := range d.Hints {
+		t.aside("HINT: ", hint)
+	}
+	t.expanded(h, &d.At)
 	return t.say()
 }
 
 // runtimeError tells of a failed helper, or another error of the running script.
-func (t *Text) runtimeError(e *result.Event) error {
+func (t *Text) runtimeError(text string, at *result.Position) error {
 	if t.o.NoWarnings {
 		return t.out.end()
 	}
-	text := e.Text
-	if e.Cause != "" {
-		text = helperText(e) + "\nAdditional Info - helper: " + e.Cause + ", retcode: " + strconv.FormatInt(e.Code, 10)
-	}
-	t.headline(result.Warning, e.Place, text)
-	t.source(e.Source)
-	t.expanded(e)
+	t.headline(warningHeading, at, text)
+	t.msg = at.AppendSource(t.msg)
+	t.expanded(warningHeading, at)
 	return t.say()
 }
 
 // helperText explains why a helper failed.
-func helperText(e *result.Event) string {
+func helperText(e *result.HelperError) string {
 	switch {
-	case e.Text != "":
-		return e.Text
-	case e.Cause == "map_update_elem" && e.Code == -int64(syscall.E2BIG):
+	case e.Helper == "map_update_elem" && e.Code == -int64(syscall.E2BIG):
 		return "Map full; can't update element. Try increasing max_map_keys config " +
 			"or manually setting the max entries in a map declaration e.g. `let @a = hash(5000)`"
-	case e.Cause == "map_delete_elem" && e.Code == -int64(syscall.ENOENT):
+	case e.Helper == "map_delete_elem" && e.Code == -int64(syscall.ENOENT):
 		return "Can't delete map element because it does not exist."
-	case e.Cause == "map_lookup_elem":
+	case e.Helper == "map_lookup_elem":
 		return "Can't lookup map element because it does not exist."
 	}
 	return result.Strerror(-e.Code)
@@ -189,52 +206,52 @@ const (
 	reset  = "\033[0m"
 )
 
-// headline is "place: WARNING: text", of which a final line break is left out.
-func (t *Text) headline(level result.Level, place, text string) {
-	color, word := "", ""
-	switch level {
-	case result.Warning:
-		color, word = yellow, "WARNING: "
+// headWord is what a message begins with, and its colour.
+type headWord struct{ color, word string }
+
+var warningHeading = headWord{yellow, "WARNING: "}
+
+// heading is the head of a message; notices that are for information have none.
+func heading(s result.Severity) (headWord, error) {
+	switch s {
 	case result.Error:
-		color, word = red, "ERROR: "
+		return headWord{red, "ERROR: "}, nil
+	case result.Warning:
+		return warningHeading, nil
+	case result.Info:
+		return headWord{}, nil
 	}
+	return headWord{}, unknownSeverity("a message", s)
+}
+
+// headline is "position: WARNING: text", of which a final line break is left out.
+func (t *Text) headline(h headWord, at *result.Position, text string) {
+	color := h.color
 	if !t.o.Color {
 		color = ""
 	}
 	t.msg = append(t.msg, color...)
-	if place != "" {
-		t.msg = append(t.msg, place...)
+	if at.Line != 0 {
+		t.msg = append(t.msg, at.String()...)
 		t.msg = append(t.msg, ": "...)
 	}
-	t.msg = append(t.msg, word...)
-	if n := len(text); n > 0 && text[n-1] == '\n' {
-		text = text[:n-1]
-	}
-	t.msg = append(t.msg, text...)
+	t.msg = append(t.msg, h.word...)
+	t.msg = append(t.msg, strings.TrimSuffix(text, "\n")...)
 	if color != "" {
 		t.msg = append(t.msg, reset...)
 	}
 	t.msg = append(t.msg, '\n')
 }
 
-// source appends laid-out lines of the script.
-func (t *Text) source(s string) {
-	if s == "" {
-		return
-	}
-	t.msg = append(t.msg, s...)
-	if s[len(s)-1] != '\n' {
-		t.msg = append(t.msg, '\n')
-	}
+// aside appends a line that belongs to a message.
+func (t *Text) aside(word, text string) {
+	t.msg = append(append(append(t.msg, word...), text...), '\n')
 }
 
-func (t *Text) expanded(e *result.Event) {
-	level := e.Level
-	if e.Kind == result.EvHelperError {
-		level = result.Warning
-	}
-	for _, p := range e.Expanded {
-		t.headline(level, p.Span, "expanded from")
-		t.source(p.Source)
+// expanded tells of the macro calls that the text was expanded from.
+func (t *Text) expanded(h headWord, at *result.Position) {
+	for i := range at.Expanded {
+		t.headline(h, &at.Expanded[i], "expanded from")
+		t.msg = at.Expanded[i].AppendSource(t.msg)
 	}
 }
