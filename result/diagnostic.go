@@ -122,9 +122,9 @@ func (s Severity) palette(color bool) palette {
 	return p
 }
 
-// AppendText appends the message as text: "file:line:col-col: ERROR: text", the source line with ~~~ below the stretch,
-// then each note in the same form, the hints, and the macro calls that the text was expanded from. Color adds the escape
-// sequences of a terminal.
+// AppendText appends the message as text: "file:line:col-col: ERROR: text", the source line with ~~~ below the
+// stretch, then each note in the same form, the hints, and the macro calls that the text was expanded from. Color
+// adds the escape sequences of a terminal.
 func (d *Diagnostic) AppendText(dst []byte, color bool) []byte {
 	p := d.Severity.palette(color)
 	word := d.Severity.String() + ":"

@@ -8,8 +8,8 @@ import (
 // Event is one thing that a run yields. It is one of the types below (see EventTypes), always as a pointer: a type
 // switch tells them apart. No other package can add one.
 //
-// An event and all that it holds belong to the sender: they may be reused as soon as Sink.Event has returned, so whoever
-// keeps something copies it (Clone). That is what makes a printf without allocation possible.
+// An event and all that it holds belong to the sender: they may be reused as soon as Sink.Event has returned, so
+// whoever keeps something copies it (Clone). That is what makes a printf without allocation possible.
 type Event interface {
 	// Common is the event's head, in place.
 	Common() *Head
@@ -135,12 +135,12 @@ type Test struct {
 	Took   time.Duration // how long it ran, with what it takes to start it
 }
 
-// End says that the probes are gone and the end probes have run. What follows are the maps that are shown at the end, by
-// name, and what is said of the whole run.
+// End says that the probes are gone and the end probes have run. What follows are the maps that are shown at the end,
+// by name, and what is said of the whole run.
 type End struct{ Head }
 
-// eventKind numbers the types of events. The numbers are part of the form that Encoder writes: they are never changed or
-// used again.
+// eventKind numbers the types of events. The numbers are part of the form that Encoder writes: they are never changed
+// or used again.
 type eventKind uint8
 
 const (
@@ -187,8 +187,8 @@ func EventTypes() []Event {
 	}
 }
 
-// Sink takes what a run yields. Calls come from one goroutine, in order. An error ends the run. A sink that does not know
-// a type of event returns UnknownEvent: nothing is dropped in silence.
+// Sink takes what a run yields. Calls come from one goroutine, in order. An error ends the run. A sink that does not
+// know a type of event returns UnknownEvent: nothing is dropped in silence.
 type Sink interface {
 	Event(Event) error
 	// Flush is called when no event is at hand.
