@@ -68,11 +68,12 @@ var layers = map[string][]string{
 
 	"internal/kernel": {"internal/binary/btf", "internal/process/probe", "result", "github.com/cilium/ebpf", "golang.org/x/sys"},
 
+	"internal/recipe": {"internal/script/...", "internal/binary/...", "internal/process/probe", "internal/process/target"},
+
 	"internal/demo":      {"golang.org/x/sys"},
-	"internal/ui/recipe": {"internal/script/..."},
 	"internal/ui/output": {"result", "github.com/google/pprof"},
 	"internal/ui/cli": {
-		".", "result", "internal/script/diag", "internal/ui/...", "internal/demo", "github.com/spf13/cobra", "github.com/spf13/pflag",
+		".", "result", "internal/script/diag", "internal/recipe", "internal/ui/...", "internal/demo", "github.com/spf13/cobra", "github.com/spf13/pflag",
 		"golang.org/x/sys", "golang.org/x/term",
 	},
 

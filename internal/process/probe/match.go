@@ -162,6 +162,16 @@ func (r *Result) Symbol(p *Point, name string) (Symbol, error) {
 	return Symbol{addr, size, b.obj.Type() == objfile.TypeExec}, nil
 }
 
+// Points are the points of all probes, in order.
+func (r *Result) Points() (points []*Point) {
+	for _, matches := range r.Matches {
+		for _, m := range matches {
+			points = append(points, m.Points...)
+		}
+	}
+	return points
+}
+
 // Count is the number of probes as users count them: one for each name at each attach point, however many places it has.
 func (r *Result) Count() int {
 	n := 0

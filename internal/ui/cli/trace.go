@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"trocar"
+	"trocar/internal/recipe"
 	"trocar/internal/script/diag"
-	"trocar/internal/ui/recipe"
 )
 
 // recipeFlags are what the commands that write a script have in common.
@@ -220,12 +220,12 @@ func (a *app) recipe(cmd *cobra.Command, r *recipeFlags, words []string, write f
 	case r.depth > 0:
 		r.o.Depth = r.depth
 	}
-	found, err := trocar.Functions(trocar.FunctionsOptions{Path: path, PID: r.process, Patterns: words, DebugDirs: r.debugDirs()})
-	if err != nil {
-		return a.fail(&r.settings, err)
-	}
 	var diags diag.List
-	script := write(functionsOf(found), r.o, &diags)
+	found := recipe.Find(recipe.Target{Path: path, PID: r.process, Patterns: words, DebugDirs: r.debugDirs()}, &diags)
+	if diags.Errors() > 0 {
+		return a.fail(&r.settings, &trocar.CompileError{Diags: diags.All, NoMatch: true})
+	}
+	script := write(found, r.o, &diags)
 	if diags.Errors() > 0 {
 		return a.fail(&r.settings, &trocar.CompileError{Diags: diags.All})
 	}
@@ -243,7 +243,7 @@ func (a *app) recipe(cmd *cobra.Command, r *recipeFlags, words []string, write f
 		}
 	}
 	r.tally, r.made = script.Tally, true
-	err = a.traceWith(cmd.Context(), &r.settings, trocar.Options{
+	err := a.traceWith(cmd.Context(), &r.settings, trocar.Options{
 		Script: script.Text, ScriptName: cmd.Name(), PID: r.process, Command: r.command, Argv: argv, Follow: r.follow, DebugDirs: r.debugDirs(),
 	}, script.Notices...)
 	if s := (*statusError)(nil); errors.As(err, &s) && s.status == exitUsage && s.err == nil && r.format != "json" {
@@ -256,7 +256,7 @@ func (a *app) recipe(cmd *cobra.Command, r *recipeFlags, words []string, write f
 }
 
 // argumentsOf tells by which names the arguments of a function are known.
-func argumentsOf(f *trocar.Function) string {
+func argumentsOf(f *recipe.Function) string {
 	var names []string
 	for _, p := range f.Params {
 		if p.Name != "" {
@@ -291,36 +291,4 @@ func programOf(comm string) (string, error) {
 		return fmt.Sprintf("/proc/%d/exe", pid), nil
 	}
 	return "", nil
-}
-
-// functionsOf gives functions in the recipes' terms.
-func functionsOf(found []trocar.Function) []recipe.Function {
-	shows := map[trocar.Show]recipe.Show{
-		trocar.ShowValue: recipe.AsValue, trocar.ShowText: recipe.AsText,
-		trocar.ShowString: recipe.AsString, trocar.ShowWhole: recipe.AsWhole, trocar.Hidden: recipe.Hidden,
-	}
-	value := func(p trocar.Param) recipe.Value {
-		return recipe.Value{Name: p.Name, Type: p.Type, Size: p.Size, Show: shows[p.Show], Why: p.Why}
-	}
-	var out []recipe.Function
-	for i := range found {
-		f := &found[i]
-		fn := recipe.Function{
-			Point: f.Point, Returns: f.Returns, Leaves: f.Leaves, ResultExpr: f.ResultExpr, NoReturn: f.NoReturn, Name: f.Name, Called: f.Called, Line: f.Line, Typed: f.Typed,
-			EntryKey: f.EntryKey, ReturnKey: f.ReturnKey, Goroutines: f.Goroutines, Notices: f.Notices,
-			ShowOf: func(expr string) (recipe.Show, int) {
-				show, size := f.ShowExpr(expr)
-				return shows[show], size
-			},
-		}
-		for _, p := range f.Params {
-			fn.Params = append(fn.Params, value(p))
-		}
-		if f.Result != nil {
-			v := value(*f.Result)
-			fn.Result = &v
-		}
-		out = append(out, fn)
-	}
-	return out
 }

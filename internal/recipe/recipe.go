@@ -1,4 +1,5 @@
-// Package recipe owns what the commands trace, count, latency and stack mean: it writes them as scripts.
+// Package recipe owns what the commands trace, count, latency, dist and stack mean: it finds the functions that they ask
+// about (Find) and writes the question as a script.
 //
 // A recipe is text made of the functions that were found and the options that were given. It needs nothing but these, so
 // the same question always gives the same script, which can be shown, kept and changed.

@@ -1,4 +1,4 @@
-package trocar
+package recipe
 
 import (
 	"testing"
@@ -32,17 +32,6 @@ func TestSplitFunction(t *testing.T) {
 	}
 }
 
-func TestQuoteWord(t *testing.T) {
-	for text, want := range map[string]string{
-		"malloc": "malloc", "./a-b/c.d": "./a-b/c.d", "": `""`, "a b": `"a b"`, "0x10": `"0x10"`, `a"b\c`: `"a\"b\\c"`,
-		"ns::f": `"ns::f"`, "main.(*T).F": `"main.(*T).F"`, "f*": `"f*"`,
-	} {
-		if got := quoteWord(text); got != want {
-			t.Errorf("%s: %s, not %s", text, got, want)
-		}
-	}
-}
-
 func TestShowOf(t *testing.T) {
 	in := func(lang types.Language, typ types.Type) *types.Type {
 		typ.Source = &types.Source{Lang: lang}
@@ -67,52 +56,29 @@ func TestShowOf(t *testing.T) {
 		t    *types.Type
 		want Show
 	}{
-		{"integer", word, ShowValue},
-		{"char *", in(types.C, *types.PointerTo(char, types.User)), ShowText},
-		{"unsigned char *", in(types.C, *types.PointerTo(types.TUint8, types.User)), ShowValue},
-		{"Go string", text, ShowString},
-		{"struct", plain, ShowValue},
-		{"struct with a string", named, ShowWhole},
-		{"reference to a struct", ref(plain), ShowWhole},
-		{"reference to what has a string", ref(named), ShowWhole},
-		{"large struct", large, ShowValue},
-		{"nothing", nil, ShowWhole},
+		{"integer", word, AsValue},
+		{"char *", in(types.C, *types.PointerTo(char, types.User)), AsText},
+		{"unsigned char *", in(types.C, *types.PointerTo(types.TUint8, types.User)), AsValue},
+		{"Go string", text, AsString},
+		{"struct", plain, AsValue},
+		{"struct with a string", named, AsWhole},
+		{"reference to a struct", ref(plain), AsWhole},
+		{"reference to what has a string", ref(named), AsWhole},
+		{"large struct", large, AsValue},
+		{"nothing", nil, AsWhole},
 	} {
 		if got, _ := showOf(c.t); got != c.want {
 			t.Errorf("%s: %d, not %d", c.name, got, c.want)
 		}
 	}
 
-	fn := Function{types: map[string]*types.Type{"p": in(types.C, *types.PointerTo(named, types.User)), "n": word, "s": text}}
+	known := paramTypes{"p": in(types.C, *types.PointerTo(named, types.User)), "n": word, "s": text}
 	for expr, want := range map[string]Show{
-		"n": ShowValue, "n + 1": ShowValue, "s": ShowString, "p.s": ShowString, "p->s": ShowString, "args.p.s": ShowString, "*p": ShowWhole, "p": ShowValue,
-		"pid": ShowValue, "p.nosuch": ShowWhole, "retval": ShowWhole, "nosuch(": ShowWhole, "str(p)": ShowValue,
+		"n": AsValue, "n + 1": AsValue, "s": AsString, "p.s": AsString, "p->s": AsString, "args.p.s": AsString, "*p": AsWhole, "p": AsValue,
+		"pid": AsValue, "p.nosuch": AsWhole, "retval": AsWhole, "nosuch(": AsWhole, "str(p)": AsValue,
 	} {
-		if got, _ := fn.ShowExpr(expr); got != want {
+		if got, _ := known.show(expr); got != want {
 			t.Errorf("%s: %d, not %d", expr, got, want)
-		}
-	}
-}
-
-func TestPlaceText(t *testing.T) {
-	if arch() != types.AMD64 {
-		t.Skip("the registers are those of amd64")
-	}
-	for _, c := range []struct {
-		p    types.Place
-		want string
-	}{
-		{types.Place{Kind: types.InRegister, Reg: 5}, "rdi"},
-		{types.Place{Kind: types.InMemory, Reg: 7, Offset: 8}, "[rsp+8]"},
-		{types.Place{Kind: types.InMemory, Reg: 6, Offset: -24, Derefs: []int64{0, 16}}, "[[[rbp-24]]+16]"},
-		{types.Place{Kind: types.Constant, Value: 1<<64 - 5}, "= -5"},
-		{types.Place{Kind: types.InPieces, Pieces: []types.Piece{{Size: 8, Place: types.Place{Kind: types.InRegister, Reg: 8}}, {Size: 4, Place: types.Place{Why: "optimized out"}}}}, "r8 (8 bytes), optimized out (4 bytes)"},
-		{types.Place{Kind: types.Computed, Reg: 7, Offset: 32}, "= rsp+32"},
-		{types.Place{Kind: types.InRegister, Reg: 17}, "xmm0"},
-		{types.Place{}, "unavailable"},
-	} {
-		if got := placeText(c.p); got != c.want {
-			t.Errorf("%q, not %q", got, c.want)
 		}
 	}
 }

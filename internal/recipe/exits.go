@@ -1,4 +1,4 @@
-package trocar
+package recipe
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"trocar/internal/binary/debuginfo"
 	"trocar/internal/binary/types"
 	"trocar/internal/process/probe"
+	"trocar/internal/script/syntax"
 )
 
 // The kernel keeps the return addresses of a few calls only that are open in each other. Functions that call themselves are
@@ -34,9 +35,10 @@ func callsItself(k probe.Known, p *probe.Point) bool {
 	return found
 }
 
-// exitsOf finds the instructions with which the function of a point ends, as attach points (by address if
-// it has no name of its own). why says why they are not known.
-func exitsOf(k probe.Known, p *probe.Point, path, name string) (returns, tails []string, why string) {
+// exits finds the instructions with which a function ends, as attach points (by address if it has no name of its own). why
+// says why they are not known.
+func (fn *candidate) exits() (returns, tails []string, why string) {
+	k, p, name := fn.known, fn.point, fn.word()
 	if k.File == nil {
 		return nil, nil, "its code cannot be read"
 	}
@@ -53,9 +55,9 @@ func exitsOf(k probe.Known, p *probe.Point, path, name string) (returns, tails [
 	points := func(addrs []uint64) (list []string) {
 		for _, addr := range addrs {
 			if name != "" && own.Contains(addr) && own.Low == start {
-				list = append(list, fmt.Sprintf("uprobe:%s:%s+%d", quoteWord(path), quoteWord(name), addr-start))
+				list = append(list, fmt.Sprintf("uprobe:%s:%s+%d", syntax.QuoteWord(fn.path), syntax.QuoteWord(name), addr-start))
 			} else {
-				list = append(list, fmt.Sprintf("uprobe:%s:%#x", quoteWord(path), addr))
+				list = append(list, fmt.Sprintf("uprobe:%s:%#x", syntax.QuoteWord(fn.path), addr))
 			}
 		}
 		return list
@@ -64,12 +66,12 @@ func exitsOf(k probe.Known, p *probe.Point, path, name string) (returns, tails [
 }
 
 // resultExpr is the expression of a result at the instruction that returns it, "" if a script cannot compute it.
-func resultExpr(v *probe.Var) string {
-	if v == nil || v.Place.Kind != types.InRegister || v.Place.Reg != 0 {
+func resultExpr(arch *types.Arch, v *probe.Var) string {
+	if v == nil || arch == nil || v.Place.Kind != types.InRegister || v.Place.Reg != 0 {
 		return ""
 	}
 	reg := `reg("ax")`
-	if arch() == types.ARM64 {
+	if arch == types.ARM64 {
 		reg = `reg("r0")`
 	}
 	t := v.Type.Complete()

@@ -1,0 +1,275 @@
+package recipe
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"trocar/internal/binary/debuginfo"
+	"trocar/internal/binary/objfile"
+	"trocar/internal/binary/types"
+	"trocar/internal/process/probe"
+	"trocar/internal/script/syntax"
+)
+
+// candidate is a function while it is found out what can be shown of it.
+type candidate struct {
+	Function
+	known probe.Known
+	point *probe.Point // its entry
+	path  string       // as scripts have it
+	arch  *types.Arch  // nil: not one that is known
+}
+
+// describe tells what is known of the function of an entry point.
+func describe(k probe.Known, p *probe.Point, path string) *candidate {
+	display := p.Func
+	word, mark := symbolOf(k, p)
+	fn := &candidate{known: k, point: p, path: path, arch: archOf(k.File)}
+	fn.Point, fn.Name, fn.Called = syntax.QuoteWord(path)+":"+syntax.QuoteWord(word), display, true
+	fn.keys()
+	if p.Copied {
+		fn.Point += "+0" // its own code alone: only that returns
+	}
+	if k.Func == nil || p.Inlined {
+		fn.params(p.Scope, debuginfo.Signature{})
+		return fn
+	}
+	if k.Func.Inlined {
+		fn.Point += "+0" // its own code alone: only that returns
+	}
+	if name := sourceName(k.Func, display) + mark; name != display {
+		fn.Name, fn.Called = name, false
+	}
+	sig, err := k.Info.Signature(k.Func)
+	if err != nil || p.Scope == nil {
+		return fn
+	}
+	fn.params(p.Scope, sig)
+	fn.Typed = fn.Typed || len(sig.Params) == 0
+	return fn
+}
+
+// archOf is the CPU of a file, nil if scripts know no registers of it.
+func archOf(f *objfile.File) *types.Arch {
+	switch {
+	case f == nil:
+		return nil
+	case f.Machine() == objfile.AMD64:
+		return types.AMD64
+	case f.Machine() == objfile.AArch64:
+		return types.ARM64
+	}
+	return nil
+}
+
+func (fn *candidate) retOnStack() bool { return fn.arch != nil && fn.arch.RetOnStack }
+
+// symbolOf is the name by which an attach point finds a function alone: the one for people, or the symbol where others of
+// the source's function have that too. Those are variants that the compiler made, and the several bodies of a constructor or
+// destructor of C++ (Itanium C++ ABI, 5.1.4.3), of which mark tells those that are not for whole objects.
+func symbolOf(k probe.Known, p *probe.Point) (word, mark string) {
+	if k.File == nil || p.Inlined {
+		return p.Func, ""
+	}
+	sym, ok := k.File.Lookup(p.FunctionStart())
+	if !ok || !objfile.IsMangled(sym.Name) {
+		return p.Func, ""
+	}
+	if base, _ := objfile.Variant(sym.Name); base != sym.Name {
+		word = sym.Name
+	}
+	if k.Func != nil && k.Func.Lang == types.CPlusPlus {
+		name := sym.Name
+		switch {
+		case !structor(k.Func):
+		case strings.Contains(name, "D0E"):
+			return name, " [deleting]"
+		case strings.Contains(name, "C2E") || strings.Contains(name, "D2E"):
+			whole := strings.NewReplacer("C2E", "C1E", "D2E", "D1E").Replace(name)
+			if addr, ok := k.File.SymbolAddr(whole); ok && addr != sym.Addr {
+				mark = " [base]"
+			}
+			return name, mark
+		case strings.Contains(name, "C4E") || strings.Contains(name, "D4E"):
+			return name, " [common]" // GCC's, which the others call
+		default:
+			return name, ""
+		}
+	}
+	if word == "" {
+		word = p.Func
+	}
+	return word, ""
+}
+
+// structor tells constructors and destructors by their names in the source.
+func structor(fn *debuginfo.Function) bool {
+	if strings.HasPrefix(fn.Name, "~") {
+		return true
+	}
+	class, ok := strings.CutSuffix(fn.Qualified, "::"+fn.Name)
+	if !ok {
+		return false
+	}
+	class, _, _ = strings.Cut(class, "<")
+	name, _, _ := strings.Cut(fn.Name, "<")
+	return class == name || strings.HasSuffix(class, "::"+name)
+}
+
+// params tells the parameters that a point has.
+func (fn *candidate) params(scope *probe.Scope, sig debuginfo.Signature) {
+	if scope == nil {
+		return
+	}
+	fn.Typed = len(scope.Args) > 0
+	known := paramTypes{}
+	fn.ShowOf = known.show
+	for _, v := range scope.Args {
+		if isResult(sig, v.Name) || strings.HasPrefix(v.Name, "__in_chrg") || strings.HasPrefix(v.Name, "__vtt_parm") {
+			continue // not yet there; or GCC's own, of constructors and destructors
+		}
+		fn.Params = append(fn.Params, *paramOf(v))
+		known[v.Name] = withTarget(v.Type)
+	}
+}
+
+// withTarget completes what a pointer or reference points to, while the debug information is open.
+func withTarget(t *types.Type) *types.Type {
+	t = t.Complete()
+	if t == nil || t.Kind != types.Pointer || t.Elem == nil {
+		return t
+	}
+	return t.Derive(func(p *types.Type) { p.Elem = p.Elem.Complete() })
+}
+
+// isResult tells a result of Go from the parameters.
+func isResult(sig debuginfo.Signature, name string) bool {
+	return slices.ContainsFunc(sig.Results, func(r debuginfo.Var) bool { return r.Name == name && name != "" })
+}
+
+func sourceName(fn *debuginfo.Function, display string) string {
+	switch {
+	case fn.Lang.HasScopes() && fn.Qualified != "":
+		return fn.Qualified
+	case fn.Lang == types.Go || strings.HasPrefix(display, fn.Name+"."):
+		return fn.Name // without what the compiler has put behind it
+	}
+	return display
+}
+
+// keys tell calls apart by thread and the place of the caller's frame. At a function's entry the return address is on top
+// of the stack (amd64) or nothing is on it yet; elsewhere the call frame information tells. Go's stacks are moved, and the
+// language has words for its goroutines and their frames.
+func (fn *candidate) keys() {
+	k, p, a := fn.known, fn.point, fn.arch
+	if a == nil {
+		return
+	}
+	if p.Go != nil && (k.Func == nil || k.Func.Lang == types.Go) {
+		if p.Entry {
+			fn.EntryKey, fn.ReturnKey, fn.Goroutines = "(int64)goid, (int64)goframe", "(int64)goid, (int64)goframe", true
+		}
+		return
+	}
+	reg, off := "sp", int64(a.StackArgs)
+	if !p.Entry {
+		if k.Info == nil {
+			return
+		}
+		row, err := k.Info.Frames().At(p.Addr)
+		if err != nil || row.CFA.Expr != nil || row.CFA.Reg < 0 || row.CFA.Reg >= len(a.DWARF) {
+			return
+		}
+		reg, off = registerOf(a, a.DWARF[row.CFA.Reg]), row.CFA.Offset
+	}
+	fn.EntryKey, fn.ReturnKey = frameKey(reg, off), frameKey("sp", 0)
+}
+
+func frameKey(reg string, off int64) string {
+	if off == 0 {
+		return fmt.Sprintf("tid, (int64)reg(%q)", reg)
+	}
+	return fmt.Sprintf("tid, (int64)(reg(%q) %s)", reg, signed(off))
+}
+
+// signed is a number that is added, with its sign apart.
+func signed(n int64) string {
+	if n < 0 {
+		return fmt.Sprintf("- %d", -n)
+	}
+	return fmt.Sprintf("+ %d", n)
+}
+
+// registerOf is the shortest name of the register at an offset of pt_regs.
+func registerOf(a *types.Arch, off int) (best string) {
+	for name, at := range a.Regs {
+		if at == off && (best == "" || len(name) < len(best) || len(name) == len(best) && name < best) {
+			best = name
+		}
+	}
+	return best
+}
+
+// word is the name of the function in attach points, "" if others have it too.
+func (fn *candidate) word() string {
+	if strings.HasSuffix(fn.Point, fmt.Sprintf(":%#x", fn.point.FunctionStart())) {
+		return ""
+	}
+	word, _ := symbolOf(fn.known, fn.point)
+	return word
+}
+
+// returns tells where the return of a function is probed; ret is its return probe, if it can have one.
+func (fn *candidate) returns(ret *probe.Point, noReturn string) {
+	if fn.known.Throws() && !fn.Goroutines && fn.retOnStack() {
+		if returns, tails, why := fn.exits(); why == "" && len(tails) > 0 {
+			fn.Leaves, fn.ReturnKey = tails, frameKey("sp", 8)
+			if len(returns) == 0 {
+				return
+			}
+		}
+	}
+	if ret == nil {
+		fn.NoReturn = noReturn
+		if noReturn == "" {
+			fn.NoReturn = "its return cannot be probed"
+		}
+		return
+	}
+	var result *probe.Var
+	if fn.Typed && ret.Scope != nil && ret.Scope.Retval != nil && !ret.Scope.Nothing() && ret.Scope.Retval.Type.Name != "()" {
+		result = ret.Scope.Retval
+		fn.Result, fn.ResultExpr = paramOf(*result), "retval"
+	}
+	at := "uretprobe:" + strings.TrimSuffix(fn.Point, "+0")
+	switch {
+	case ret.AtReturn:
+		if fn.retOnStack() && !fn.Goroutines {
+			fn.ReturnKey = frameKey("sp", 8)
+		}
+	case fn.known.Throws():
+		fn.NoReturn = "not all instructions with which it returns are known, and a return probe would break exceptions and panics that pass it"
+		return
+	case callsItself(fn.known, fn.point):
+		points, tails, why := fn.exits()
+		if why == "" && len(tails) > 0 {
+			why = "it ends in a jump to another function"
+		}
+		if why != "" {
+			fn.Notices = append(fn.Notices, fmt.Sprintf("the kernel sees the returns of only %d calls that are open in each other: deeper ones are shown as not returned", maxReturnDepth))
+			break
+		}
+		fn.Returns = points
+		if fn.retOnStack() {
+			fn.ReturnKey = frameKey("sp", 8)
+		}
+		if fn.Result != nil && fn.Result.Show != Hidden {
+			if fn.ResultExpr = resultExpr(fn.arch, result); fn.ResultExpr == "" {
+				fn.Result.Show, fn.Result.Why = Hidden, fmt.Sprintf("a result of type %s is not read in functions that call themselves", fn.Result.Type)
+			}
+		}
+		return
+	}
+	fn.Returns = []string{at}
+}

@@ -1,0 +1,173 @@
+package recipe
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"trocar/internal/process/probe"
+	"trocar/internal/process/target"
+	"trocar/internal/script/diag"
+	"trocar/internal/script/syntax"
+)
+
+// Target says which functions are looked for.
+type Target struct {
+	// Path is the program or library; "": that of the process.
+	Path string
+	PID  int
+	// Patterns are names as in the source, exact or with wildcards; "lib:func" is in a library; "file.c:42" is a line.
+	Patterns []string
+	// DebugDirs are folders in which debug files are looked for first.
+	DebugDirs []string
+}
+
+// Find finds functions. Without any, diags has an error: nothing fits, or the file cannot be read.
+func Find(o Target, diags *diag.List) []Function {
+	var out []Function
+	for _, pattern := range o.Patterns {
+		lib, name, line := splitFunction(pattern)
+		if line {
+			file, number, _ := strings.Cut(pattern, ":")
+			out = append(out, Function{Point: syntax.QuoteWord(pathOf(o.Path, o.PID, "")) + "@" + file + ":" + number, Name: pattern, Line: true})
+			continue
+		}
+		path := o.Path
+		if lib != "" {
+			path = lib
+		}
+		fns, ok := functions(o, path, name, diags)
+		if !ok {
+			return nil
+		}
+		for _, fn := range fns {
+			if !slices.ContainsFunc(out, func(f Function) bool { return f.Point == fn.Point }) {
+				out = append(out, fn)
+			}
+		}
+	}
+	return out
+}
+
+// splitFunction takes "lib:func" and "file.c:42" apart. A name of C++ or Rust has colons in pairs.
+func splitFunction(pattern string) (lib, name string, line bool) {
+	for i := 0; i < len(pattern); i++ {
+		switch {
+		case strings.ContainsRune("(<[ ", rune(pattern[i])):
+			return "", pattern, false
+		case pattern[i] == ':' && i+1 < len(pattern) && pattern[i+1] == ':':
+			i++
+		case pattern[i] == ':':
+			lib, name = pattern[:i], pattern[i+1:]
+			if _, err := strconv.ParseUint(name, 10, 31); err == nil && strings.Contains(lib, ".") {
+				return "", pattern, true
+			}
+			return lib, name, false
+		}
+	}
+	return "", pattern, false
+}
+
+func functions(o Target, path, name string, diags *diag.List) (out []Function, ok bool) {
+	point := func(kind string) *syntax.Probe {
+		return &syntax.Probe{Points: []*syntax.AttachPoint{{
+			Text: kind + ":" + path + ":" + name, Kind: kind, Parts: []string{path, name}, Quoted: []bool{true, true},
+		}}}
+	}
+	opts := probe.Options{PID: o.PID, Demangle: true, DebugDirs: o.DebugDirs, OutOfLine: true, Variants: true}
+	matched := probe.MatchAll([]*syntax.Probe{point("uprobe")}, opts)
+	if matched.Diags.Errors() > 0 {
+		// It may have no code of its own.
+		opts.OutOfLine = false
+		matched.Close()
+		matched = probe.MatchAll([]*syntax.Probe{point("uprobe")}, opts)
+	}
+	defer matched.Close()
+	if matched.Diags.Errors() > 0 {
+		diags.Append(&matched.Diags)
+		return nil, false
+	}
+	returns := probe.MatchAll([]*syntax.Probe{point("uretprobe")}, opts)
+	defer returns.Close()
+	noReturn := firstError(&returns.Diags)
+	first := map[start]*probe.Point{} // of several returns
+	for _, r := range returns.Points() {
+		if c := startOf(r); first[c] == nil {
+			first[c] = r
+		}
+	}
+	twins := twinsOf(matched.Points())
+	for _, p := range matched.Points() {
+		known := matched.Known(p)
+		fn := describe(known, p, pathOf(path, o.PID, p.Path))
+		if twins[nameOf(p)] > 1 && !p.Inlined {
+			// The name means all of them: the address is this one.
+			fn.Point = fmt.Sprintf("%s:%#x", syntax.QuoteWord(fn.path), p.FunctionStart())
+		}
+		if p.Inlined {
+			fn.NoReturn = "it was inlined, and inlined code does not return"
+			if !slices.ContainsFunc(out, func(f Function) bool { return f.Point == fn.Point }) {
+				out = append(out, fn.Function)
+			}
+			continue
+		}
+		fn.returns(first[startOf(p)], noReturn)
+		if len(fn.Returns) == 0 || known.Throws() {
+			fn.Notices = append(fn.Notices, warnings(&matched.Diags)...)
+		}
+		out = append(out, fn.Function)
+	}
+	return out, true
+}
+
+// start is where a function begins.
+type start struct {
+	path string
+	addr uint64
+}
+
+func startOf(p *probe.Point) start { return start{p.Path, p.FunctionStart()} }
+
+// twinsOf counts the functions of each name: a file may have several, each known in its own source file only.
+func twinsOf(points []*probe.Point) map[[2]string]int {
+	twins, seen := map[[2]string]int{}, map[start]bool{}
+	for _, p := range points {
+		if c := startOf(p); !p.Inlined && !seen[c] {
+			seen[c] = true
+			twins[nameOf(p)]++
+		}
+	}
+	return twins
+}
+
+func nameOf(p *probe.Point) [2]string { return [2]string{p.Path, p.Func} }
+
+func warnings(diags *diag.List) (texts []string) {
+	for _, d := range diags.All {
+		if d.Severity == diag.Warning {
+			texts = append(texts, d.Text)
+		}
+	}
+	return texts
+}
+
+func firstError(diags *diag.List) string {
+	for _, d := range diags.All {
+		if d.Severity == diag.Error {
+			return d.Text
+		}
+	}
+	return ""
+}
+
+// pathOf is the path of a file as scripts have it: as it was asked for, or that of the process's program.
+func pathOf(path string, pid int, found string) string {
+	if path != "" {
+		return path
+	}
+	if exe, _, err := target.PID(pid).Exe(); pid != 0 && err == nil {
+		return exe
+	}
+	return found
+}
