@@ -5,6 +5,7 @@ import (
 
 	"trocar/internal/compile/codegen"
 	"trocar/internal/kernel"
+	"trocar/internal/process/match"
 	"trocar/internal/process/probe"
 	"trocar/internal/process/target"
 	"trocar/result"
@@ -12,7 +13,7 @@ import (
 
 // everywhere makes points of one process those of all: which processes count is then found out where they are hit. A
 // watchpoint stays with its process, whose addresses it goes by, and those that this makes inherit it.
-func everywhere(r *probe.Result) {
+func everywhere(r *match.Result) {
 	for _, p := range r.Points() {
 		if p.Kind != probe.Watchpoint {
 			p.PID = 0

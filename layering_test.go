@@ -49,8 +49,10 @@ var layers = map[string][]string{
 	"internal/process/runtimes/...": {
 		"internal/binary/...", "internal/process/target", "internal/process/runtimes",
 	},
-	"internal/process/probe": {
-		"internal/script/...", "internal/binary/...", "internal/process/target", "internal/process/runtimes/...",
+	"internal/process/probe": {"internal/script/diag", "internal/script/syntax", "internal/binary/types"},
+	"internal/process/match": {
+		"internal/script/...", "internal/binary/...", "internal/process/probe", "internal/process/target",
+		"internal/process/runtimes/...",
 	},
 	"internal/process/symbolize": {
 		"result", "internal/binary/...", "internal/process/target", "internal/process/runtimes/...", "golang.org/x/sys",
@@ -68,7 +70,9 @@ var layers = map[string][]string{
 
 	"internal/kernel": {"internal/binary/btf", "internal/process/probe", "result", "github.com/cilium/ebpf", "golang.org/x/sys"},
 
-	"internal/recipe": {"internal/script/...", "internal/binary/...", "internal/process/probe", "internal/process/target"},
+	"internal/recipe": {
+		"internal/script/...", "internal/binary/...", "internal/process/match", "internal/process/probe", "internal/process/target",
+	},
 
 	"internal/demo":      {"golang.org/x/sys"},
 	"internal/ui/output": {"result", "github.com/google/pprof"},

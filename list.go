@@ -2,7 +2,7 @@ package trocar
 
 import (
 	"trocar/internal/kernel"
-	"trocar/internal/process/probe"
+	"trocar/internal/process/match"
 	"trocar/internal/script/diag"
 )
 
@@ -35,10 +35,10 @@ type Listed struct {
 // List calls yield with probe points, or types of the kernel for a pattern like "struct task_struct". Warnings say what could
 // not be looked at. An error is a *CompileError.
 func List(o ListOptions, yield func(Listed)) (warnings []*diag.Diagnostic, err error) {
-	opts := probe.Options{Declared: o.Declarations, PID: o.PID, Unsafe: o.Unsafe, Demangle: true, DebugDirs: o.DebugDirs}
+	opts := match.Options{Declared: o.Declarations, PID: o.PID, Unsafe: o.Unsafe, Demangle: true, DebugDirs: o.DebugDirs}
 	features := kernel.NewFeatures()
 	opts.Prototype = prototype(features.Types())
-	entry := func(e probe.Entry) {
+	entry := func(e match.Entry) {
 		l := Listed{Name: e.Name, Params: e.Params}
 		if d := e.Declared; d != nil {
 			l.Declaration, l.File, l.Line, l.Copies = d.Text, d.File, d.Line, d.Copies
@@ -59,9 +59,9 @@ func List(o ListOptions, yield func(Listed)) (warnings []*diag.Diagnostic, err e
 		if err != nil {
 			return nil, err
 		}
-		diags = probe.ListScript(file.Probes, o.Verbose, opts, entry)
+		diags = match.ListScript(file.Probes, o.Verbose, opts, entry)
 	} else {
-		diags = probe.List(o.Pattern, o.Verbose, opts, entry)
+		diags = match.List(o.Pattern, o.Verbose, opts, entry)
 	}
 	return listResult(&diags)
 }

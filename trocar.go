@@ -18,6 +18,7 @@ import (
 	"trocar/internal/compile/check"
 	"trocar/internal/compile/codegen"
 	"trocar/internal/kernel"
+	"trocar/internal/process/match"
 	"trocar/internal/process/probe"
 	"trocar/internal/process/target"
 	"trocar/internal/script/diag"
@@ -74,7 +75,7 @@ type Program struct {
 	child    *target.Child
 	ns       *codegen.Namespace
 	probes   int
-	matched  *probe.Result
+	matched  *match.Result
 }
 
 // CompileError holds what is wrong with a script.
@@ -143,22 +144,15 @@ func Compile(ctx context.Context, o Options) (p *Program, err error) {
 			return p, fmt.Errorf("process %d, whose stacks are to be unwound: %w", pid, target.ErrGone)
 		}
 	}
-	needs := map[*syntax.AttachPoint]check.Needs{}
-	for _, pr := range file.Probes {
-		n := check.NeedsOf(pr)
-		for _, ap := range pr.Points {
-			needs[ap] = n
-		}
+	needs := make([]probe.Needs, len(file.Probes))
+	for i, pr := range file.Probes {
+		needs[i] = check.NeedsOf(pr)
 	}
-	matched := probe.MatchAll(file.Probes, probe.Options{
+	demangle := p.setting("cpp_demangle")
+	matched := match.All(file.Probes, match.Options{
 		PID: o.PID, ChildPID: childPID, Unsafe: o.Unsafe, Missing: p.setting("missing_probes"), MaxProbes: p.limit("max_probes"),
-		Filter: o.Filter, TraceableFunctions: o.TraceableFunctions, DebugDirs: o.DebugDirs, OutOfLine: o.NoInlined, KernelType: p.features.Types().Type, Prototype: prototype(p.features.Types()), Demangle: p.setting("cpp_demangle") != "0" && p.setting("cpp_demangle") != "false",
-		NeedVars:  func(ap *syntax.AttachPoint) bool { return needs[ap].Vars },
-		NeedArgs:  func(ap *syntax.AttachPoint) bool { return needs[ap].Args || needs[ap].Retval },
-		Entries:   func(ap *syntax.AttachPoint) bool { return needs[ap].Duration },
-		NeedArgN:  func(ap *syntax.AttachPoint) bool { return needs[ap].ArgN },
-		Names:     func(ap *syntax.AttachPoint) bool { return needs[ap].Name },
-		Goroutine: func(ap *syntax.AttachPoint) bool { return needs[ap].Goroutine || needs[ap].Duration },
+		Needs: needs, Filter: o.Filter, TraceableFunctions: o.TraceableFunctions, DebugDirs: o.DebugDirs, OutOfLine: o.NoInlined,
+		KernelType: p.features.Types().Type, Prototype: prototype(p.features.Types()), Demangle: demangle != "0" && demangle != "false",
 	})
 	p.matched, p.probes = matched, matched.Count()
 	if o.Follow {

@@ -8,6 +8,7 @@ import (
 	"trocar/internal/binary/debuginfo"
 	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/types"
+	"trocar/internal/process/match"
 	"trocar/internal/process/probe"
 	"trocar/internal/script/syntax"
 )
@@ -15,14 +16,14 @@ import (
 // candidate is a function while it is found out what can be shown of it.
 type candidate struct {
 	Function
-	known probe.Known
+	known match.Known
 	point *probe.Point // its entry
 	path  string       // as scripts have it
 	arch  *types.Arch  // nil: not one that is known
 }
 
 // describe tells what is known of the function of an entry point.
-func describe(k probe.Known, p *probe.Point, path string) *candidate {
+func describe(k match.Known, p *probe.Point, path string) *candidate {
 	display := p.Func
 	word, mark := symbolOf(k, p)
 	fn := &candidate{known: k, point: p, path: path, arch: archOf(k.File)}
@@ -68,7 +69,7 @@ func (fn *candidate) retOnStack() bool { return fn.arch != nil && fn.arch.RetOnS
 // symbolOf is the name by which an attach point finds a function alone: the one for people, or the symbol where others of
 // the source's function have that too. Those are variants that the compiler made, and the several bodies of a constructor or
 // destructor of C++ (Itanium C++ ABI, 5.1.4.3), of which mark tells those that are not for whole objects.
-func symbolOf(k probe.Known, p *probe.Point) (word, mark string) {
+func symbolOf(k match.Known, p *probe.Point) (word, mark string) {
 	if k.File == nil || p.Inlined {
 		return p.Func, ""
 	}

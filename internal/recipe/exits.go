@@ -6,6 +6,7 @@ import (
 	"trocar/internal/binary/code"
 	"trocar/internal/binary/debuginfo"
 	"trocar/internal/binary/types"
+	"trocar/internal/process/match"
 	"trocar/internal/process/probe"
 	"trocar/internal/script/syntax"
 )
@@ -18,7 +19,7 @@ import (
 const maxReturnDepth = 64
 
 // callsItself tells whether a function's code calls it: recursion may be deep.
-func callsItself(k probe.Known, p *probe.Point) bool {
+func callsItself(k match.Known, p *probe.Point) bool {
 	if k.File == nil {
 		return false
 	}
@@ -47,7 +48,7 @@ func (fn *candidate) exits() (returns, tails []string, why string) {
 	if k.Func != nil && len(k.Func.Ranges) > 0 {
 		start, ranges = k.Func.Entry, k.Func.Ranges
 	}
-	x, why := probe.ExitsOf(k.File, start, ranges)
+	x, why := match.ExitsOf(k.File, start, ranges)
 	if why != "" {
 		return nil, nil, why
 	}

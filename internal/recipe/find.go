@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"trocar/internal/process/match"
 	"trocar/internal/process/probe"
 	"trocar/internal/process/target"
 	"trocar/internal/script/diag"
@@ -75,20 +76,20 @@ func functions(o Target, path, name string, diags *diag.List) (out []Function, o
 			Text: kind + ":" + path + ":" + name, Kind: kind, Parts: []string{path, name}, Quoted: []bool{true, true},
 		}}}
 	}
-	opts := probe.Options{PID: o.PID, Demangle: true, DebugDirs: o.DebugDirs, OutOfLine: true, Variants: true}
-	matched := probe.MatchAll([]*syntax.Probe{point("uprobe")}, opts)
+	opts := match.Options{PID: o.PID, Demangle: true, DebugDirs: o.DebugDirs, OutOfLine: true, Variants: true}
+	matched := match.All([]*syntax.Probe{point("uprobe")}, opts)
 	if matched.Diags.Errors() > 0 {
 		// It may have no code of its own.
 		opts.OutOfLine = false
 		matched.Close()
-		matched = probe.MatchAll([]*syntax.Probe{point("uprobe")}, opts)
+		matched = match.All([]*syntax.Probe{point("uprobe")}, opts)
 	}
 	defer matched.Close()
 	if matched.Diags.Errors() > 0 {
 		diags.Append(&matched.Diags)
 		return nil, false
 	}
-	returns := probe.MatchAll([]*syntax.Probe{point("uretprobe")}, opts)
+	returns := match.All([]*syntax.Probe{point("uretprobe")}, opts)
 	defer returns.Close()
 	noReturn := firstError(&returns.Diags)
 	first := map[start]*probe.Point{} // of several returns

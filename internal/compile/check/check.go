@@ -41,7 +41,7 @@ type action struct {
 }
 
 // Check makes the typed program of a script. matches holds, for each of the file's probes, what its attach points matched
-// (see probe.Result). The file's macros are expanded already (syntax.Expand). After an error the program is nil.
+// (see match.Result). The file's macros are expanded already (syntax.Expand). After an error the program is nil.
 func Check(file *syntax.File, matches [][]probe.Match, in Input, diags *diag.List) *Program {
 	c := &checker{
 		in: &in, file: file, diags: diags, said: map[string]bool{}, maps: map[string]*mapState{},

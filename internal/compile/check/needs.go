@@ -2,25 +2,14 @@ package check
 
 import (
 	"trocar/internal/compile/builtin"
+	"trocar/internal/process/probe"
 	"trocar/internal/script/syntax"
 )
 
-// Needs is what the code of a probe asks of its points. It is told from the names alone, before anything is matched.
-type Needs struct {
-	Args   bool // args: from debug information, or the kernel
-	Vars   bool // vars: local variables
-	ArgN   bool // arg0, arg1 …
-	Retval bool // retval, which has a type in some probe kinds
-	Name   bool // probe or func
-	// Duration: the entries of the functions are needed too.
-	Duration bool
-	// Goroutine: goid or goframe, which only Go code has.
-	Goroutine bool
-}
-
-// NeedsOf looks through a probe whose macros are expanded.
-func NeedsOf(p *syntax.Probe) Needs {
-	var n Needs
+// NeedsOf tells what the code of a probe, whose macros are expanded, asks of its points. It is told from the names alone,
+// before anything is matched.
+func NeedsOf(p *syntax.Probe) probe.Needs {
+	var n probe.Needs
 	note := func(name string) {
 		f := builtin.Lookup(name)
 		if f == nil {

@@ -1,41 +1,12 @@
-// Package probe owns the probe kinds: the grammar of their attach points, how a specification is matched to points in
-// binaries and processes, and which variables are in scope there.
-//
-// Matching changes nothing and needs no more rights than to read the target; attaching is package kernel's.
+// Package probe owns the vocabulary of probes, as data: the kinds with their traits, a point that a probe is attached to,
+// the variables in scope there, and what a script needs to know of its points. How points are found is package match's.
 package probe
 
 import (
-	"trocar/internal/binary/btf"
+	"errors"
+
 	"trocar/internal/binary/types"
-	"trocar/internal/script/diag"
 	"trocar/internal/script/syntax"
-)
-
-// Kind is a probe kind.
-type Kind uint8
-
-// Kinds.
-const (
-	Begin Kind = iota
-	End
-	Self // self:signal:NAME
-	Test
-	Bench
-	Interval
-	Profile
-	Software
-	Hardware
-	Uprobe
-	Uretprobe
-	USDT
-	Watchpoint
-	Tracepoint
-	RawTracepoint
-	Kprobe
-	Kretprobe
-	Fentry
-	Fexit
-	Iter
 )
 
 // Point is one place, fully known: what package kernel attaches to. Which fields count depends on Kind.
@@ -84,8 +55,8 @@ func (p *Point) FunctionStart() uint64 {
 	return p.Addr - uint64(p.Skip)
 }
 
-// keeps tells whether the place of a return's result is only known at the entry.
-func (p *Point) keeps() bool {
+// Keeps tells whether the place of a return's result is only known at the entry.
+func (p *Point) Keeps() bool {
 	return p.Scope != nil && p.Scope.Retval != nil && p.Scope.Retval.Place.Kept
 }
 
@@ -103,11 +74,20 @@ type Scope struct {
 
 // Nothing tells whether it is known that the function has no result.
 func (s *Scope) Nothing() bool {
-	return s.Retval != nil && s.Retval.Type.Kind == types.Struct && s.Retval.Type.Size == 0 && s.Retval.Type.Name == noResult
+	return s.Retval != nil && s.Retval.Type.Kind == types.Struct && s.Retval.Type.Size == 0 && s.Retval.Type.Name == NoResults
 }
 
-// noResult names the type of what a function returns that returns nothing.
-const noResult = "results"
+// Locals are those of a scope's variables that are no parameters; first is the number of the first.
+func (s *Scope) Locals() (vars []Var, first int) {
+	first = len(s.Args)
+	for first > 0 && s.Args[first-1].Local {
+		first--
+	}
+	return s.Args[first:], first
+}
+
+// NoResults names the type of what a function returns that returns nothing.
+const NoResults = "results"
 
 // Var is a variable and its place.
 type Var struct {
@@ -121,52 +101,9 @@ type Var struct {
 type Match struct {
 	Spec   *syntax.AttachPoint
 	Points []*Point
-	// Entries, where Options.Entries asks for them, are the entries of the functions that Points are the returns of.
+	// Entries, where Needs.Duration asks for them, are the entries of the functions that Points are the returns of.
 	Entries []*Point
 }
 
-// Options of matching.
-type Options struct {
-	PID       int // -p
-	ChildPID  int // -c: a process held at exec
-	Unsafe    bool
-	Missing   string // config missing_probes: error, warn, ignore
-	MaxProbes int
-	Demangle  bool
-	NeedArgs  func(*syntax.AttachPoint) bool // whether types of arguments are asked for; nil: always
-	NeedVars  func(*syntax.AttachPoint) bool // whether local variables are asked for; nil: never
-	// NeedArgN tells whether arguments by position are asked for, nil: always. In Go code they need types, too.
-	NeedArgN func(*syntax.AttachPoint) bool
-	// Names tells whether the names of an attach point's points are seen (by the builtins probe and func); nil: always.
-	// Where not, names that a pattern found stay mangled.
-	Names func(*syntax.AttachPoint) bool
-	// Entries tells whether return probes need the entries of their functions as well; nil: never.
-	Entries func(*syntax.AttachPoint) bool
-	// Goroutine tells whether the script asks at an attach point's points which goroutine runs; nil: never. Functions that a
-	// pattern found and where that is not known are left out.
-	Goroutine func(*syntax.AttachPoint) bool
-	// Variants adds to a function those that the compiler made of it for some of its callers.
-	Variants bool
-	// OutOfLine leaves inlined copies of functions out.
-	OutOfLine bool
-	// Declared asks List for functions' declarations.
-	Declared bool
-	// Filter leaves out points by their name (--probe-filter); begin and end always stay. Nil: all.
-	Filter func(name string) bool
-	// DebugDirs are folders in which debug files are looked for first (--debuginfo).
-	DebugDirs []string
-	// KernelType finds a type of the kernel by its name in C; nil: none is known.
-	KernelType func(name string) *types.Type
-	// Prototype tells what a function of the kernel takes, or (raw) a tracepoint; nil: not known.
-	Prototype func(name string, raw bool) (btf.Prototype, bool)
-	// TraceableFunctions is a file with the kernel's functions to take instead of available_filter_functions.
-	TraceableFunctions string
-}
-
-// Result of matching all probes of a script: one entry for each syntax.Probe, in order.
-type Result struct {
-	Matches [][]Match
-	Diags   diag.List
-
-	files *files // open as long as types may be completed from them
-}
+// ErrAmbiguous is returned for a name that means several things.
+var ErrAmbiguous = errors.New("it has several values")

@@ -1,0 +1,159 @@
+package match
+
+import (
+	"slices"
+	"strings"
+
+	"trocar/internal/binary/code"
+	"trocar/internal/binary/debuginfo"
+	"trocar/internal/binary/objfile"
+	"trocar/internal/binary/types"
+)
+
+// Arguments of C and C++ at a function's entry. Debug information tells where they are as far as the function's own code
+// needs them: of arguments that it doesn't use, or of which it uses a part, it says that they are optimized out. The
+// calling convention tells where the caller has put them all the same, as long as it is certain that the compiler kept to it.
+
+// byConvention gives the arguments at a function's entry the places of the calling convention, where debug information has
+// none. late tells whether there are some still that are only there when the function has stored them.
+func (b *binary) byConvention(info *debuginfo.Info, fn *debuginfo.Function, vars []debuginfo.Var) (late bool) {
+	places := b.conventional(info, fn, vars)
+	for i := range vars {
+		v := &vars[i]
+		// LLVM lets callers in the same file pass anything for what the function doesn't use (its DeadArgumentElimination):
+		// there the convention tells the truth only of arguments that the function stores.
+		if fn.Optimized && !gnu(fn) && !v.Late {
+			continue
+		}
+		if places != nil && places[i] != nil && (incomplete(v) || places[i].Kind != types.Unavailable) {
+			v.Place, v.Late = *places[i], false
+		}
+		late = late || v.Late
+	}
+	return late
+}
+
+// incomplete tells whether the place of a variable, or of a part of it, is not known.
+func incomplete(v *debuginfo.Var) bool {
+	if v.Type == nil {
+		return false
+	}
+	_, missing := v.Place.Missing(v.Type.Extent())
+	return missing
+}
+
+// conventional are the places of arguments by the calling convention; nil if it is not certain that the function follows it.
+func (b *binary) conventional(info *debuginfo.Info, fn *debuginfo.Function, vars []debuginfo.Var) []*types.Place {
+	if fn.Lang != types.C && fn.Lang != types.CPlusPlus || b.obj.Arch() != code.AMD64 || b.reshaped(fn) != "" {
+		return nil
+	}
+	sig, err := info.Signature(fn)
+	if err != nil {
+		return nil
+	}
+	var result *types.Type
+	if len(sig.Results) == 1 {
+		result = sig.Results[0].Type
+	}
+	sym, _ := b.obj.Lookup(fn.Entry)
+	var list []*types.Type
+	var at []int
+	for i := range vars {
+		v := &vars[i]
+		// GCC's own parameters of constructors and destructors: the first is never passed, the other, the table of virtual
+		// tables, only to those for bases (C2, D2 of the Itanium C++ ABI, 5.1.4.3).
+		switch {
+		case v.Artificial && v.Name == "__in_chrg":
+			continue
+		case v.Artificial && v.Name == "__vtt_parm" && !structorOfBase(sym.Name):
+			continue
+		case v.Type == nil:
+			return nil
+		}
+		list, at = append(list, v.Type), append(at, i)
+	}
+	found := types.CPlaces(list, result)
+	places := make([]*types.Place, len(vars))
+	for j, i := range at {
+		if found[j] == nil {
+			break
+		}
+		// Where debug information does tell a place, it must be the same: else this is another convention.
+		if !vars[i].Plain && contradicts(vars[i].Place, *found[j]) {
+			return nil
+		}
+		places[i] = found[j]
+	}
+	return places
+}
+
+// structorOfBase tells the constructors and destructors of a class as a base.
+func structorOfBase(name string) bool {
+	return strings.Contains(name, "C2E") || strings.Contains(name, "D2E")
+}
+
+// reshaped tells why it is not certain that a function is called by its language's convention, "" if it is.
+func (b *binary) reshaped(fn *debuginfo.Function) string {
+	sym, ok := b.obj.Lookup(fn.Entry)
+	switch {
+	case fn.NoCall:
+		return "the compiler changed how the function is called"
+	case !ok:
+		return "its symbol is not known"
+	case variant(sym.Name):
+		return "the compiler made a variant of the function, with other parameters"
+	case sym.Bind == objfile.Local && fn.Optimized && !gnu(fn):
+		return "the compiler may have changed how a function is called that is local to its file"
+	}
+	return ""
+}
+
+func gnu(fn *debuginfo.Function) bool { return strings.HasPrefix(fn.Producer, "GNU") }
+
+// variant tells functions that the compiler made of another one.
+func variant(name string) bool {
+	base, reshaped := objfile.Variant(name)
+	return reshaped || strings.Contains(strings.TrimSuffix(base, ".localalias"), ".")
+}
+
+// contradicts tells whether two places of a value differ, as far as both are known.
+func contradicts(a, b types.Place) bool {
+	switch {
+	case a.Kind == types.InPieces || b.Kind == types.InPieces:
+		at := 0
+		pieces := func(p types.Place) []types.Piece {
+			if p.Kind == types.InPieces {
+				return p.Pieces
+			}
+			return []types.Piece{{Size: 1 << 30, Place: p}}
+		}
+		x, y := pieces(a), pieces(b)
+		for len(x) > 0 && len(y) > 0 {
+			n := min(x[0].Size, y[0].Size)
+			if x[0].Place.Kind != types.InMemory && y[0].Place.Kind != types.InMemory && x[0].Size == y[0].Size && contradicts(x[0].Place, y[0].Place) {
+				return true
+			}
+			at += n
+			x, y = rest(x, n), rest(y, n)
+		}
+		return false
+	case a.Kind == types.InRegister && b.Kind == types.InRegister:
+		return a.Reg != b.Reg
+	case a.Kind == types.InMemory && b.Kind == types.InMemory:
+		return len(a.Ops) == 0 && (a.Reg != b.Reg || a.Offset != b.Offset || !slices.Equal(a.Derefs, b.Derefs))
+	case a.Kind == types.InRegister && b.Kind == types.InMemory, a.Kind == types.InMemory && b.Kind == types.InRegister:
+		return true
+	}
+	return false
+}
+
+// rest are the pieces behind n bytes.
+func rest(p []types.Piece, n int) []types.Piece {
+	if p[0].Size == n {
+		return p[1:]
+	}
+	p = slices.Clone(p)
+	p[0].Size -= n
+	p[0].Place = types.Place{} // a part of one
+	return p
+}

@@ -1,0 +1,367 @@
+package match
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"trocar/internal/binary/code"
+	"trocar/internal/binary/debuginfo"
+	"trocar/internal/binary/objfile"
+	"trocar/internal/binary/types"
+	"trocar/internal/process/probe"
+	"trocar/internal/script/diag"
+)
+
+// What debug information adds: named arguments, typed results and source positions.
+
+// debug is the debug information of a file, read when it is first asked for. It is closed with the file.
+func (b *binary) debug() (*debuginfo.Info, error) {
+	if b.info == nil && b.infoErr == nil {
+		b.info, b.infoErr = debuginfo.Open(b.obj)
+	}
+	return b.info, b.infoErr
+}
+
+// typed gives a point at a function's entry or return its arguments by name, or its result.
+func (m *matcher) typed(s *spec, b *binary, entry uint64, p *probe.Point) {
+	info, err := b.debug()
+	if err != nil {
+		m.goTyped(b, entry, p)
+		return
+	}
+	fn, err := info.FunctionAt(entry)
+	if err != nil && !errors.Is(err, debuginfo.ErrNotFound) {
+		m.diags.Warnf(s.ap.Span, "the arguments of %s cannot be read: %s", p.Func, err)
+	}
+	if err != nil || fn.Entry != entry || fn.Own() == nil {
+		m.goTyped(b, entry, p)
+		return
+	}
+	if p.Kind == probe.Uretprobe {
+		sig, err := info.Signature(fn)
+		if err == nil && len(sig.Results) == 0 && fn.Lang == types.Rust {
+			p.Scope = scopeOf(p.Scope)
+			p.Scope.Retval = &probe.Var{Name: "retval", Type: types.RustUnit(), Place: types.Place{Kind: types.InPieces}}
+			return
+		}
+		if err != nil || len(sig.Results) != 1 || fn.Lang == types.Go {
+			return
+		}
+		r := sig.Results[0]
+		t := r.Type.Complete()
+		p.Scope = scopeOf(p.Scope)
+		place := types.Place{}
+		switch why := b.noResult(fn); {
+		case why != "":
+			place = unavailable("%s", why)
+		case fn.NoCall && !(t.IsScalar() && t.Size <= 8 && m.takes(b, info, fn.Entry, code.FirstResult)):
+			place = unavailable("the compiler changed what %s takes and returns: where its result is, if there is one, is not known", fn.Name)
+		case fn.Lang == types.Rust:
+			place = m.rustResult(b, info, fn, t)
+		default:
+			place = resultPlace(t, fn.Lang, b.obj.Arch())
+		}
+		p.Scope.Retval = &probe.Var{Name: "retval", Type: t, Place: place}
+		return
+	}
+	vars, err := info.Params(fn.Own(), p.Addr)
+	if err != nil {
+		m.diags.Warnf(s.ap.Span, "the arguments of %s cannot be read: %s", p.Func, err)
+		return
+	}
+	// Go's calling convention tells where arguments are at the entry, without optimization too.
+	ruled := fn.Lang == types.Go && p.Entry && b.obj.Arch() == code.AMD64 && m.goRuled(b, info, fn)
+	late := anyLate(vars)
+	if p.Entry && (!late || fn.Optimized) {
+		late = b.byConvention(info, fn, vars)
+	}
+	if late && !ruled {
+		if moved := m.behindPrologue(s, b, info, fn, p, vars); moved != nil {
+			vars = moved
+		} else if p.Entry {
+			b.byConvention(info, fn, vars)
+		}
+	}
+	p.Scope = scopeOf(p.Scope)
+	p.Scope.Args = append(argsOf(vars), m.locals(s, info, fn.Own(), p.Addr, 0)...)
+	if fn.Lang == types.Go && p.Entry && b.obj.Arch() == code.AMD64 {
+		m.goArgs(b, info, fn, p)
+	}
+	if fn.Lang == types.Go && b.goRuntime() != nil {
+		m.goArgN(p, "")
+	}
+}
+
+// anyLate tells whether one of the variables is not there before the function's statements begin.
+func anyLate(vars []debuginfo.Var) bool {
+	return slices.ContainsFunc(vars, func(v debuginfo.Var) bool { return v.Late })
+}
+
+// noResult tells why it is not certain that a function returns what its declaration says.
+func (b *binary) noResult(fn *debuginfo.Function) string {
+	if fn.Lang != types.C && fn.Lang != types.CPlusPlus {
+		return ""
+	}
+	sym, _ := b.obj.Lookup(fn.Entry)
+	switch {
+	case strings.Contains(sym.Name, ".isra."), strings.Contains(sym.Name, ".part."):
+		return "the compiler made a variant of the function, which may have no result"
+	case fn.NoCall, sym.Bind == objfile.Local && fn.Optimized && olderClang(fn.Producer):
+		return "the compiler may have left out the result of a function that is local to its file"
+	}
+	return ""
+}
+
+// olderClang tells a compiler that changes functions without a word: LLVM before 16 had no mark for them.
+func olderClang(producer string) bool {
+	_, version, ok := strings.Cut(producer, "clang version ")
+	if !ok {
+		return false
+	}
+	major, _, _ := strings.Cut(version, ".")
+	n, err := strconv.Atoi(major)
+	return err == nil && n < 16
+}
+
+// argsOf are parameters as `args` has them.
+func argsOf(vars []debuginfo.Var) (args []probe.Var) {
+	for i := range vars {
+		v := &vars[i]
+		if v.Result || v.Name == ".dict" && v.Type.Lang() == types.Go || v.Name != "" && v.Name != "_" && v.Type.Lang() == types.Go && hasVar(args, v.Name) {
+			continue // Go, whose compiler lists parameters twice that a closure captures
+		}
+		if v.Name == "" {
+			v.Name = fmt.Sprintf("arg%d", i) // a parameter without a name
+		}
+		for n := 2; hasVar(args, v.Name); n++ { // the parameters of a pack have all its name
+			v.Name = fmt.Sprintf("%s_%d", strings.TrimSuffix(v.Name, fmt.Sprintf("_%d", n-1)), n)
+		}
+		args = append(args, probe.Var{Name: v.Name, Type: v.Type, Place: v.Place})
+	}
+	return args
+}
+
+func hasVar(vars []probe.Var, name string) bool {
+	return slices.ContainsFunc(vars, func(v probe.Var) bool { return v.Name == name })
+}
+
+// noArgN makes arg0, arg1 … unavailable.
+func noArgN(why string) (places []types.Place) {
+	for range maxArgN {
+		places = append(places, unavailable("%s", why))
+	}
+	return places
+}
+
+// maxArgN is how many arguments by position are told why they cannot be had.
+const maxArgN = 10
+
+// scopeOf is a scope that may be changed.
+func scopeOf(s *probe.Scope) *probe.Scope {
+	if s == nil {
+		return &probe.Scope{}
+	}
+	c := *s
+	return &c
+}
+
+// behindPrologue moves a point to where code without optimization has stored its parameters, and gives these there. It
+// stays where it is, with nil, if a loop of the function comes back to that place, or one of the parameters that it has
+// here is gone there.
+func (m *matcher) behindPrologue(s *spec, b *binary, info *debuginfo.Info, fn *debuginfo.Function, p *probe.Point, here []debuginfo.Var) []debuginfo.Var {
+	body, ok := info.Body(fn)
+	if !ok || body <= fn.Entry || m.loopsTo(b, fn, body) {
+		return nil
+	}
+	if ok, _, err := m.decodeTo(b, fn.Entry, body); !ok || err != nil {
+		return nil
+	}
+	vars, err := info.Params(fn.Own(), body)
+	if err != nil {
+		return nil
+	}
+	for i := range vars {
+		if i < len(here) && vars[i].Place.Kind == types.Unavailable && here[i].Place.Kind != types.Unavailable {
+			return nil
+		}
+	}
+	moved := *p
+	moved.Skip = int(body - fn.Entry)
+	moved.Entry = false
+	if m.place(&moved, b, body) == nil {
+		return nil
+	}
+	*p = moved
+	// The prologue may have used the registers of arguments for something else: these are read where they are stored.
+	p.Scope = scopeOf(p.Scope)
+	p.Scope.ArgN, p.Scope.ArgNTypes = registerArgs(vars)
+	return vars
+}
+
+// loopsTo tells whether a jump in a function leads to an address.
+func (m *matcher) loopsTo(b *binary, fn *debuginfo.Function, addr uint64) (found bool) {
+	var err error
+	defer objfile.Guard(&err)()
+	for _, r := range fn.Ranges {
+		if r.High > r.Low {
+			code.Targets(b.obj.Arch(), b.obj.Bytes(r.Low, int(min(r.High-r.Low, code.MaxFunction))), r.Low, func(t uint64) { found = found || t == addr })
+		}
+	}
+	return found
+}
+
+// registerArgs gives arg0, arg1 … behind the prologue: the parameters, as long as each takes one register in order.
+func registerArgs(vars []debuginfo.Var) (places []types.Place, typs []*types.Type) {
+	places, typs = []types.Place{}, []*types.Type{}
+	simple := true
+	for i := range vars {
+		v := &vars[i]
+		if t := v.Type; t == nil || !t.IsScalar() || t.Size > 8 {
+			simple = false
+		}
+		if i == 6 {
+			break // further ones are on the stack, where argN does not look
+		}
+		p, t := v.Place, v.Type
+		if !simple {
+			p, t = unavailable("the program is not optimized, and the registers of arguments are in use behind the function's "+
+				"start, where its parameters can be read: use args.%s", v.Name), types.TUint64
+		}
+		places, typs = append(places, p), append(typs, t)
+	}
+	return places, typs
+}
+
+// resultPlace tells where the value that a function returns is (System V ABI, AMD64 supplement, 3.2.3; of AAPCS64, 6.9,
+// only what needs no more than the general registers).
+func resultPlace(t *types.Type, lang types.Language, arch code.Arch) types.Place {
+	inC := lang == types.C || lang == types.CPlusPlus
+	switch {
+	case inC && arch == code.AMD64:
+		return types.CResult(t)
+	case t.IsScalar() && t.Size <= 8:
+		return types.Place{Kind: types.InRegister, Reg: 0}
+	case t.Kind == types.Float:
+		return unavailable("the result is in a floating-point register, which BPF cannot read")
+	case inC && arch == code.ARM64 && (t.Kind == types.Struct || t.Kind == types.Union):
+		return structResult(t)
+	}
+	return unavailable("where a result of type %s is returned is not known", t)
+}
+
+// structResult is a small structure's place on arm64: its one or two words are in x0 and x1. One of up to four equal
+// floating-point numbers is in their registers.
+func structResult(t *types.Type) types.Place {
+	classes := t.Classify()
+	if classes == nil {
+		return unavailable("the result is in memory whose address is no longer known")
+	}
+	p := types.Place{Kind: types.InPieces}
+	for i, c := range classes {
+		if c != types.IntegerClass {
+			return unavailable("the result has floating-point numbers, which BPF cannot read in registers")
+		}
+		p.Pieces = append(p.Pieces, types.Piece{Size: min(8, t.Size-8*i), Place: types.Place{Kind: types.InRegister, Reg: i}})
+	}
+	return p
+}
+
+// sourcePoints makes the points of a source position: one for each function, and each inlined copy, with code of the line.
+func (m *matcher) sourcePoints(s *spec, b *binary) []*probe.Point {
+	info, err := b.debug()
+	if err != nil {
+		d := m.diags.Errorf(s.ap.Span, "No DWARF debug info found for '%s', cannot attach by source code location.", b.name)
+		if !errors.Is(err, debuginfo.ErrNone) {
+			d.Note(diag.Span{}, "%s", err)
+		} else {
+			d.Hint("compile it with -g, or install its debug symbols (build id %s)", b.obj.BuildID())
+		}
+		return nil
+	}
+	sites, err := info.SitesOf(s.file, s.line, s.column)
+	if err != nil {
+		m.diags.Errorf(s.ap.Span, "%s: %s", b.name, err)
+		return nil
+	}
+	where := fmt.Sprintf("%s:%d", s.file, s.line)
+	if s.column > 0 {
+		where += fmt.Sprintf(":%d", s.column)
+	}
+	if len(sites) == 0 {
+		m.noLine(s, b, info, where)
+		return nil
+	}
+	if l := sites[0].Line; l.Line != s.line && s.line > 0 {
+		m.diags.Add(diag.Info, s.ap.Span, "no code is of %s; probing the next line that has some, %d", where, l.Line)
+	}
+	refuse := func(format string, args ...any) *diag.Diagnostic { return m.diags.Warnf(s.ap.Span, format, args...) }
+	var points []*probe.Point
+	for i := range sites {
+		site := &sites[i]
+		p := &probe.Point{Kind: s.kind.kind, Path: b.path, PID: m.pid(), Name: s.kind.name + ":" + b.name + "@" + where, Scope: cdeclScope(b.obj)}
+		start := site.Addr
+		if n := len(site.Chain); n > 0 {
+			outer := site.Chain[n-1]
+			p.Func = m.display(nameOf(outer.Func))
+			start = outer.Entry
+		}
+		if start > site.Addr || start == 0 {
+			start = site.Addr // a part of the function that lies before it
+		}
+		if !m.boundary(s, b, p.Func, start, site.Addr, refuse) {
+			continue
+		}
+		p.Entry = start == site.Addr
+		if p = m.insidePoint(s, b, p, site.Addr, refuse); p == nil {
+			continue
+		}
+		if m.needs.Typed() && len(site.Chain) > 0 {
+			m.lineArgs(s, b, info, site, p)
+		}
+		points = append(points, p)
+	}
+	return onePerSite(points)
+}
+
+func nameOf(fn *debuginfo.Function) string {
+	if fn.Linkage != "" {
+		return fn.Linkage
+	}
+	return fn.Name
+}
+
+// noLine reports a source position without code.
+func (m *matcher) noLine(s *spec, b *binary, info *debuginfo.Info, where string) {
+	d := m.diags.Errorf(s.ap.Span, "no code of %s is in %s", where, b.name)
+	files, err := info.Files()
+	if err != nil {
+		return
+	}
+	var names []string
+	known := false
+	for _, f := range files {
+		known = known || f == s.file || strings.HasSuffix(f, "/"+s.file)
+		names = append(names, f[strings.LastIndexByte(f, '/')+1:])
+	}
+	if known {
+		d.Note(diag.Span{}, "the file is known, but the line and those behind it have no code")
+		return
+	}
+	if n := near(s.file[strings.LastIndexByte(s.file, '/')+1:], names); len(n) > 0 {
+		d.Hint("did you mean %s?", orList(n))
+	}
+}
+
+// declared is a declaration as lists show it, with the stars at the type: "const char* name".
+func declared(t *types.Type, name string) string {
+	d := types.Declare(t, name)
+	if rest, ok := strings.CutSuffix(d, name); ok && name != "" {
+		if bare := strings.TrimRight(rest, "*&"); len(bare) < len(rest) && strings.HasSuffix(bare, " ") && !strings.ContainsAny(bare, "([") {
+			return strings.TrimSuffix(bare, " ") + rest[len(bare):] + " " + name
+		}
+	}
+	return d
+}

@@ -1,0 +1,525 @@
+package match
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"trocar/internal/binary/debuginfo"
+	"trocar/internal/binary/golang"
+	"trocar/internal/binary/objfile"
+	"trocar/internal/process/probe"
+	"trocar/internal/process/target"
+)
+
+// binary is a file that probes can be put into.
+type binary struct {
+	name string // as the user sees it, in names of points
+	path string // as we and the kernel can open it
+	obj  *objfile.File
+	id   fileID
+
+	info    *debuginfo.Info // see debug
+	infoErr error
+	noDebug bool // that there is none has been said
+
+	golang  *probe.GoRuntime // see goRuntime
+	program *golang.Program  // see goProgram
+	copies  map[string]int   // how often functions were inlined, without debug information; nil: not counted
+	unwinds *bool            // whether it has code that exceptions pass; nil: not looked at
+}
+
+// fileID names a file, whatever path leads to it.
+type fileID struct {
+	target.FileID
+	base uint64 // of a member of an archive
+}
+
+// files finds and opens the files that attach points mean. Each is opened once.
+type files struct {
+	opts    Options
+	root    target.Root
+	rootErr error
+	open    map[string]*binary // by path
+	maps    []target.Mapping
+	gotMaps bool
+	mapsErr error
+}
+
+func newFiles(opts Options) *files {
+	fs := &files{opts: opts, open: map[string]*binary{}}
+	if pid := fs.pid(); pid != 0 {
+		fs.root, fs.rootErr = pid.Root()
+	}
+	return fs
+}
+
+func (fs *files) pid() target.PID {
+	if fs.opts.ChildPID != 0 {
+		return target.PID(fs.opts.ChildPID)
+	}
+	return target.PID(fs.opts.PID)
+}
+
+func (fs *files) close() {
+	for _, b := range fs.open {
+		if b.info != nil {
+			b.info.Close()
+		}
+		b.obj.Close()
+	}
+	clear(fs.open)
+}
+
+// closeUnused closes the files of which no types were asked for.
+func (fs *files) closeUnused() {
+	for key, b := range fs.open {
+		if b.info == nil && b.program == nil {
+			b.obj.Close()
+			delete(fs.open, key)
+		}
+	}
+}
+
+// byPath gives the file of a point, opened again if need be.
+func (fs *files) byPath(name string) *binary {
+	for _, b := range fs.open {
+		if b.path == name {
+			return b
+		}
+	}
+	b, err := fs.openName(name, name)
+	if err != nil {
+		return nil
+	}
+	return b
+}
+
+// errNoFile says that there is no such file; the matcher has words for it.
+var errNoFile = errors.New("no such file")
+
+// find gives the files that a target of an attach point means: a path, a name in PATH, the name of a library, or a pattern
+// for one of the first two. The zero number of files comes with an error.
+func (fs *files) find(name string) ([]*binary, error) {
+	if fs.rootErr != nil {
+		return nil, fs.rootErr
+	}
+	switch {
+	case hasWildcard(name):
+		return fs.glob(name)
+	case strings.Contains(name, "!/"):
+		b, err := fs.openName(name, name)
+		return list(b, err)
+	case strings.Contains(name, "/"):
+		b, err := fs.openPath(name)
+		return list(b, err)
+	}
+	return fs.byName(name)
+}
+
+func list(b *binary, err error) ([]*binary, error) {
+	if err != nil {
+		return nil, err
+	}
+	return []*binary{b}, nil
+}
+
+// openPath opens the file of a path in the target's root; if the process has the path's former file mapped (it was
+// replaced or deleted), that one, because it is what runs.
+func (fs *files) openPath(name string) (*binary, error) {
+	if b, err := fs.mapped(name); b != nil || err != nil {
+		return b, err
+	}
+	full := fs.inRoot(name)
+	return fs.openName(full, full)
+}
+
+// inRoot is the path by which we open a path of the target.
+func (fs *files) inRoot(name string) string {
+	if fs.root.Own() || strings.HasPrefix(name, "/proc/") {
+		return name
+	}
+	return path.Join(fs.root.String(), name)
+}
+
+// openName opens a file by a path from our own root. Links in a container's files are followed inside of it.
+func (fs *files) openName(file, name string) (*binary, error) {
+	if b := fs.open[file]; b != nil {
+		return b, nil
+	}
+	var obj *objfile.File
+	if strings.Contains(file, "!/") {
+		o, err := objfile.Open(file)
+		if err != nil {
+			return nil, fileError(err)
+		}
+		obj = o
+	} else {
+		f, err := target.Root{}.Open(file)
+		if err != nil {
+			return nil, fileError(err)
+		}
+		defer f.Close()
+		if obj, err = objfile.OpenFile(f, file); err != nil {
+			return nil, err
+		}
+	}
+	obj.SearchDebug(fs.opts.DebugDirs...)
+	debuginfo.FetchFrom(obj, debuginfo.DebuginfodFrom(os.Getenv))
+	b := &binary{name: name, path: obj.AttachPath(), obj: obj, id: idOf(obj)}
+	// The kernel follows links of a container from our root: give it the file itself.
+	if strings.HasPrefix(file, "/proc/") && strings.Contains(file, "/root/") && !strings.Contains(file, "!/") {
+		if p, err := (target.Root{}).Resolve(file); err == nil {
+			b.path = p
+		}
+	}
+	fs.open[file] = b
+	return b, nil
+}
+
+func idOf(obj *objfile.File) fileID {
+	st, err := os.Stat(obj.AttachPath())
+	if err != nil {
+		return fileID{base: obj.Base()}
+	}
+	return statID(st, obj.Base())
+}
+
+func statID(st os.FileInfo, base uint64) fileID {
+	id := fileID{base: base}
+	if st, ok := st.Sys().(*syscall.Stat_t); ok {
+		id.Dev, id.Inode = st.Dev, st.Ino
+	}
+	return id
+}
+
+// fileError keeps the cause of a file that cannot be opened.
+func fileError(err error) error {
+	if errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("%w: %w", errNoFile, err)
+	}
+	return err
+}
+
+// byName finds a program in PATH or a library by name.
+func (fs *files) byName(name string) ([]*binary, error) {
+	if strings.HasPrefix(name, "lib") {
+		if b, err := fs.library(name); b != nil || err != nil {
+			return list(b, err)
+		}
+	}
+	// A file of that name here comes before those in PATH.
+	if fs.root.Own() {
+		if b, err := fs.openName(name, name); err == nil {
+			return []*binary{b}, nil
+		}
+	}
+	for _, p := range fs.root.LookPath(name, fs.pathVar()) {
+		if b, err := fs.openPath(p); err == nil {
+			return []*binary{b}, nil
+		}
+	}
+	return nil, errNoFile
+}
+
+// pathVar is the PATH in which programs are looked for: the process's own if it lives in another root.
+func (fs *files) pathVar() string {
+	if !fs.root.Own() {
+		if v, ok, err := fs.pid().Env("PATH"); err == nil && ok {
+			return v
+		}
+		return ""
+	}
+	return os.Getenv("PATH")
+}
+
+// library finds the library of a name: the one that the process has mapped, else the one the loader would take.
+func (fs *files) library(name string) (*binary, error) {
+	if fs.pid() != 0 {
+		for _, mp := range fs.mappedFiles() {
+			if target.IsLibrary(path.Base(mp.Path), name) {
+				return fs.openMapping(mp)
+			}
+		}
+	}
+	paths, err := fs.root.FindLibrary(name)
+	if err != nil || len(paths) == 0 {
+		return nil, nil
+	}
+	return fs.openName(paths[0], paths[0])
+}
+
+// glob opens all files that a pattern fits. What is no program or library is left out.
+func (fs *files) glob(pattern string) ([]*binary, error) {
+	if pattern == "*" {
+		return fs.running()
+	}
+	patterns := []string{pattern}
+	if !strings.Contains(pattern, "/") {
+		for _, dir := range strings.Split(fs.pathVar(), ":") {
+			if dir != "" {
+				patterns = append(patterns, path.Join(dir, pattern))
+			}
+		}
+	}
+	var out []*binary
+	seen := map[fileID]bool{}
+	for _, p := range patterns {
+		paths, err := fs.root.Glob(p)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range paths {
+			full := fs.inRoot(p)
+			b, err := fs.openName(full, full)
+			if err != nil || !b.obj.IsExecutable() || seen[b.id] {
+				continue
+			}
+			seen[b.id] = true
+			out = append(out, b)
+		}
+	}
+	if len(out) == 0 {
+		return nil, errNoFile
+	}
+	return out, nil
+}
+
+// mappings are those of the process, read once.
+func (fs *files) mappings() []target.Mapping {
+	if !fs.gotMaps {
+		fs.gotMaps = true
+		fs.maps, fs.mapsErr = fs.pid().Maps()
+	}
+	return fs.maps
+}
+
+// mappedFiles are the process's executable mappings, one for each file.
+func (fs *files) mappedFiles() []*target.Mapping {
+	var out []*target.Mapping
+	type id struct{ dev, inode uint64 }
+	seen := map[id]bool{}
+	maps := fs.mappings()
+	for i := range maps {
+		m := &maps[i]
+		if k := (id{m.Dev, m.Inode}); m.IsFile() && m.Perm&target.Exec != 0 && !seen[k] {
+			seen[k] = true
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// mapped finds the file under which the process has a path mapped, if that file is gone from the path.
+func (fs *files) mapped(name string) (*binary, error) {
+	if fs.pid() == 0 || strings.HasPrefix(name, "/proc/") {
+		return nil, nil
+	}
+	if fs.root.Own() {
+		// As mappings have it: absolute, without links, the last of which may be gone.
+		abs, err := filepath.Abs(name)
+		if err != nil {
+			return nil, nil
+		}
+		dir, file := filepath.Split(abs)
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			abs = filepath.Join(real, file)
+		}
+		if real, err := filepath.EvalSymlinks(abs); err == nil {
+			abs = real
+		}
+		name = abs
+	}
+	for _, m := range fs.mappedFiles() {
+		if m.Path == name && m.Deleted {
+			return fs.openMapping(m)
+		}
+	}
+	return nil, nil
+}
+
+// openMapping opens the very file that is mapped.
+func (fs *files) openMapping(m *target.Mapping) (*binary, error) {
+	name := fs.inRoot(m.Path)
+	if !m.Deleted {
+		if b, err := fs.openName(name, name); err == nil {
+			return b, nil
+		}
+		// A process that only changed its root has its files mapped under paths of ours.
+		if b, err := fs.openName(m.Path, m.Path); err == nil && b.id.Inode == m.Inode {
+			return b, nil
+		}
+	}
+	// The kernel follows map_files to the file itself, whatever became of its name.
+	link := fmt.Sprintf("/proc/%d/map_files/%x-%x", fs.pid(), m.Start, m.End)
+	if b := fs.open[link]; b != nil {
+		return b, nil
+	}
+	f, err := fs.pid().OpenMapped(m)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	obj, err := objfile.OpenFile(f, name)
+	if err != nil {
+		return nil, err
+	}
+	b := &binary{name: name, path: link, obj: obj}
+	if st, err := f.Stat(); err == nil {
+		b.id = statID(st, 0)
+	}
+	fs.open[link] = b
+	return b, nil
+}
+
+// exe is the process's program.
+func (fs *files) exe() (*binary, error) {
+	name, deleted, err := fs.pid().Exe()
+	if err != nil {
+		return nil, err
+	}
+	if !deleted {
+		full := fs.inRoot(name)
+		if b, err := fs.openName(full, full); err == nil {
+			return b, nil
+		}
+	}
+	link := fmt.Sprintf("/proc/%d/exe", fs.pid())
+	b, err := fs.openName(link, link)
+	if err == nil {
+		b.name = name
+	}
+	return b, err
+}
+
+// maxRunning bounds the files of all processes.
+const maxRunning = 4096
+
+// running gives the files that run: those mapped by the process and, where it was started by us and has not loaded its
+// libraries yet, those it will load; without a process, the files mapped by any process.
+func (fs *files) running() ([]*binary, error) {
+	if fs.pid() == 0 {
+		return fs.runningAnywhere()
+	}
+	var out []*binary
+	add := func(b *binary, err error) {
+		if err == nil && b.obj.IsExecutable() && !hasFile(out, b) {
+			out = append(out, b)
+		}
+	}
+	add(fs.exe())
+	for _, m := range fs.mappedFiles() {
+		add(fs.openMapping(m))
+	}
+	if fs.mapsErr != nil && len(out) == 0 {
+		return nil, fs.mapsErr
+	}
+	if fs.opts.ChildPID != 0 {
+		for i := 0; i < len(out) && len(out) < maxRunning; i++ {
+			for _, p := range fs.neededBy(out[i]) {
+				add(fs.openName(p, p))
+			}
+		}
+	}
+	return out, nil
+}
+
+func (fs *files) runningAnywhere() ([]*binary, error) {
+	pids, err := target.All()
+	if err != nil {
+		return nil, err
+	}
+	type id struct{ dev, inode uint64 }
+	seen := map[id]bool{}
+	var out []*binary
+	var maps []target.Mapping
+	var buf []byte
+	for _, pid := range pids {
+		if maps, buf, err = pid.AppendMaps(maps[:0], buf); err != nil {
+			continue // gone meanwhile, or a kernel thread
+		}
+		root, err := pid.Root()
+		if err != nil {
+			continue
+		}
+		for i := range maps {
+			m := &maps[i]
+			k := id{m.Dev, m.Inode}
+			if !m.IsFile() || m.Perm&target.Exec == 0 || seen[k] || len(out) >= maxRunning {
+				continue
+			}
+			seen[k] = true
+			of := &files{opts: Options{PID: int(pid), DebugDirs: fs.opts.DebugDirs}, root: root, open: fs.open}
+			if b, err := of.openMapping(m); err == nil && b.obj.IsExecutable() && !hasFile(out, b) {
+				out = append(out, b)
+			}
+		}
+	}
+	return out, nil
+}
+
+// neededBy are the paths of the libraries that the loader will take for a file: by its run path, LD_LIBRARY_PATH and the
+// loader's own folders.
+func (fs *files) neededBy(b *binary) (paths []string) {
+	dirs := b.obj.Runpath()
+	if v, ok, err := fs.pid().Env("LD_LIBRARY_PATH"); err == nil && ok {
+		dirs = append(dirs, strings.Split(v, ":")...)
+	}
+	origin := path.Dir(b.path)
+needed:
+	for _, lib := range b.obj.Needed() {
+		if strings.Contains(lib, "/") {
+			paths = append(paths, fs.inRoot(lib))
+			continue
+		}
+		for _, dir := range dirs {
+			full := ""
+			switch {
+			case dir == "":
+				continue
+			case strings.HasPrefix(dir, "$ORIGIN"), strings.HasPrefix(dir, "${ORIGIN}"):
+				rest := strings.TrimPrefix(strings.TrimPrefix(dir, "$ORIGIN"), "${ORIGIN}")
+				full = path.Join(origin, rest, lib)
+			default:
+				full = fs.inRoot(path.Join(dir, lib))
+			}
+			if st, err := os.Stat(full); err == nil && st.Mode().IsRegular() {
+				paths = append(paths, full)
+				continue needed
+			}
+		}
+		if found, err := fs.root.FindLibrary(lib); err == nil && len(found) > 0 {
+			paths = append(paths, found[0])
+		}
+	}
+	return paths
+}
+
+// defining finds, among the libraries that a file asks for, the one that defines a function it imports.
+func (fs *files) defining(b *binary, fn string) *binary {
+	if !b.obj.Imports(fn) {
+		return nil
+	}
+	for _, p := range fs.neededBy(b) {
+		lib, err := fs.openName(p, p)
+		if err != nil {
+			continue
+		}
+		if funcs, err := lib.obj.Match(objfile.NewQuery(fn, "")); err == nil && len(funcs) > 0 {
+			return lib
+		}
+	}
+	return nil
+}
+
+// hasFile tells whether a file is in a list, be it by another path.
+func hasFile(list []*binary, b *binary) bool {
+	return slices.ContainsFunc(list, func(o *binary) bool { return o == b || o.id == b.id && o.id.Inode != 0 })
+}
+
+func matchGlob(pattern, s string) bool { return objfile.MatchGlob(pattern, s) }

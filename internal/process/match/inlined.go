@@ -1,0 +1,219 @@
+package match
+
+import (
+	"trocar/internal/binary/code"
+	"trocar/internal/binary/debuginfo"
+	"trocar/internal/binary/objfile"
+	"trocar/internal/process/probe"
+	"trocar/internal/script/diag"
+)
+
+// Where a function was inlined its code is part of others, and a probe on its own code sees only some of its calls, or
+// none. A function that is named exactly is probed in all of these places too, as far as they can be told.
+
+// maxInlinedCopies bounds the places of one attach point.
+const maxInlinedCopies = 1 << 14
+
+// copies adds to the points of a function's own code those of its inlined copies, and says so.
+func (m *matcher) copies(s *spec, b *binary, q *objfile.Query, funcs []objfile.Func, points []*probe.Point) []*probe.Point {
+	if q.Wildcard() || s.hasOff || m.listing {
+		return points
+	}
+	if _, err := b.debug(); err != nil {
+		return m.goCopies(s, b, funcs, points)
+	}
+	var own []*debuginfo.Function
+	if len(funcs) == 0 {
+		own = m.onlyInlined(s, b, q)
+	}
+	for i := range funcs {
+		if funcs[i].Indirect != "" {
+			continue
+		}
+		info, err := b.debug()
+		if err != nil {
+			return points
+		}
+		if fn, err := info.FunctionAt(funcs[i].Addr); err == nil && fn.Entry == funcs[i].Addr && fn.Inlined {
+			own = append(own, fn)
+		}
+	}
+	for _, fn := range own {
+		points = m.copiesOf(s, b, fn, points)
+	}
+	return points
+}
+
+// onlyInlined finds functions that have no code of their own.
+func (m *matcher) onlyInlined(s *spec, b *binary, q *objfile.Query) (fns []*debuginfo.Function) {
+	info, err := b.debug()
+	if err != nil {
+		return nil
+	}
+	named, err := info.FunctionsNamed(s.fn)
+	if err != nil {
+		return nil
+	}
+	for _, fn := range named {
+		if fn.Entry == 0 {
+			fns = append(fns, fn)
+		}
+	}
+	return fns
+}
+
+// inlinedFunc is a function that was inlined.
+type inlinedFunc struct {
+	name   string
+	entry  uint64 // of its own code; 0: it has none
+	copies []inlinedCopy
+	empty  int // copies without code
+}
+
+// inlinedCopy is a place where a function was inlined.
+type inlinedCopy struct {
+	entry  uint64              // 0: not known
+	outer  uint64              // where the code begins that it is in; 0: not known
+	ranges []debuginfo.Range   // its code
+	of     *debuginfo.Instance // nil: there is no debug information
+}
+
+func (m *matcher) copiesOf(s *spec, b *binary, fn *debuginfo.Function, points []*probe.Point) []*probe.Point {
+	info, err := b.debug()
+	if err != nil {
+		return points
+	}
+	copies, empty, err := info.AllCopies(fn)
+	if err != nil {
+		return points
+	}
+	in := inlinedFunc{name: m.display(nameOf(fn)), entry: fn.Entry, empty: empty}
+	for _, c := range copies {
+		ic := inlinedCopy{entry: c.Entry, ranges: c.Ranges, of: c}
+		for _, r := range c.Outer().Ranges {
+			if r.Contains(c.Entry) {
+				ic.outer = r.Low
+			}
+		}
+		in.copies = append(in.copies, ic)
+	}
+	return m.inlinedPoints(s, b, &in, points)
+}
+
+// inlinedPoints adds the points of a function's inlined copies, and says so.
+func (m *matcher) inlinedPoints(s *spec, b *binary, in *inlinedFunc, points []*probe.Point) []*probe.Point {
+	copies, name := in.copies, in.name
+	n := len(copies) + in.empty
+	switch {
+	case n == 0:
+		return points
+	case s.kind.kind == probe.Uretprobe && in.entry == 0:
+		m.diags.Errorf(s.ap.Span, "uretprobe on %s is not possible: it was inlined in all places that call it (%d), and inlined code does not return",
+			name, n).Hint("probe where it begins with uprobe")
+		return points
+	case s.kind.kind == probe.Uretprobe:
+		m.diags.Warnf(s.ap.Span, "the %d inlined copies of %s do not return: only calls of its own code are seen", n, name)
+		return points
+	case m.opts.OutOfLine:
+		if in.entry != 0 {
+			m.diags.Warnf(s.ap.Span, "%d inlined copies of %s are not probed", n, name)
+		} else {
+			m.diags.Errorf(s.ap.Span, "%s has no code of its own: it was inlined in all places that call it (%d)", name, n).
+				Hint("without --no-inlined these are probed")
+		}
+		return points
+	}
+	if len(copies) > maxInlinedCopies {
+		m.diags.Warnf(s.ap.Span, "%s was inlined in %d places, of which %d are probed", name, len(copies), maxInlinedCopies)
+		copies = copies[:maxInlinedCopies]
+	}
+	var left *diag.Diagnostic
+	why, probed := map[string]int{}, 0
+	if in.empty > 0 {
+		why["the compiler has merged their code with what is around"] = in.empty
+	}
+	refuse := func(format string, args ...any) *diag.Diagnostic {
+		left = (&diag.List{}).Warnf(s.ap.Span, format, args...)
+		return left
+	}
+	for i := range copies {
+		left = nil
+		p := m.copyPoint(s, b, in, &copies[i], refuse)
+		if p == nil {
+			reason := "its place is not known"
+			if left != nil {
+				reason = left.Text
+			}
+			why[reason]++
+			continue
+		}
+		probed++
+		points = append(points, p)
+	}
+	if probed > 0 {
+		also := "; they are probed as well"
+		if in.entry == 0 {
+			also = ", and only there: its inlined copies are probed"
+		}
+		m.diags.Add(diag.Info, s.ap.Span, "%s was inlined in %s%s", name, places(probed), also)
+	}
+	for reason, n := range why {
+		m.diags.Warnf(s.ap.Span, "%d inlined copies of %s are not probed: %s", n, name, reason)
+	}
+	return points
+}
+
+func places(n int) string {
+	if n == 1 {
+		return "1 place"
+	}
+	return uintText(uint64(n)) + " places"
+}
+
+// copyPoint makes the point at the first instruction of an inlined copy.
+func (m *matcher) copyPoint(s *spec, b *binary, in *inlinedFunc, c *inlinedCopy, refuse func(string, ...any) *diag.Diagnostic) *probe.Point {
+	if c.entry == 0 || c.outer == 0 {
+		return nil
+	}
+	if !m.boundary(s, b, in.name, c.outer, c.entry, refuse) {
+		return nil
+	}
+	if m.comesBack(b, c) {
+		refuse("a loop of theirs comes back to the first instruction")
+		return nil
+	}
+	p := &probe.Point{Kind: probe.Uprobe, Path: b.path, PID: m.pid(), Name: uprobeName(s, b, s.fn), Func: in.name, Inlined: true, Start: in.entry}
+	if p = m.insidePoint(s, b, p, c.entry, refuse); p == nil {
+		return nil
+	}
+	// The registers of arguments are those of the function around it.
+	p.Scope = &probe.Scope{ArgN: noArgN("an inlined copy has no argument registers: use args.NAME"), ArgNTypes: nil}
+	if c.of == nil {
+		p.Scope.ArgN = noArgN("where an inlined copy has its arguments is not known without debug information")
+		return p
+	}
+	info, err := b.debug()
+	if err != nil || !m.needs.Typed() {
+		return p
+	}
+	vars, err := info.Params(c.of, p.Addr)
+	if err != nil {
+		refuse("their arguments cannot be read: %s", err)
+		return nil
+	}
+	p.Scope.Args = append(argsOf(vars), m.locals(s, info, c.of, p.Addr, 0)...)
+	return p
+}
+
+// comesBack tells whether a jump in the copy leads to its first instruction, so that a probe there would be hit more often
+// than the copy is entered.
+func (m *matcher) comesBack(b *binary, c *inlinedCopy) (found bool) {
+	var err error
+	defer objfile.Guard(&err)()
+	for _, r := range c.ranges {
+		if r.High > r.Low {
+			code.Targets(b.obj.Arch(), b.obj.Bytes(r.Low, int(min(r.High-r.Low, code.MaxFunction))), r.Low, func(t uint64) { found = found || t == c.entry })
+		}
+	}
+	return found
+}

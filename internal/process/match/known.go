@@ -1,0 +1,127 @@
+package match
+
+import (
+	"trocar/internal/binary/debuginfo"
+	"trocar/internal/binary/objfile"
+	"trocar/internal/process/probe"
+	"trocar/internal/script/diag"
+)
+
+// Known is what the debug information tells of the function that a point lies in.
+type Known struct {
+	File *objfile.File
+	Info *debuginfo.Info     // nil: there is none
+	Func *debuginfo.Function // nil: not in it
+}
+
+// Known looks up the function of a point. It is good until the result is closed.
+func (r *Result) Known(p *probe.Point) (k Known) {
+	if r.files == nil || p.Path == "" {
+		return k
+	}
+	b := r.files.byPath(p.Path)
+	if b == nil {
+		return k
+	}
+	k.File = b.obj
+	info, err := b.debug()
+	if err != nil {
+		return k
+	}
+	k.Info = info
+	if fn, err := info.FunctionAt(p.Addr); err == nil {
+		k.Func = fn
+	}
+	return k
+}
+
+// function is what the debug information tells of a function for a list.
+type function struct {
+	declared *Declared // if it was asked for and is known
+	params   []string  // else
+}
+
+// describe looks up the functions of a list.
+func (m *matcher) describe(list []listing) []function {
+	told := make([]function, len(list))
+	byFile := map[*binary][]int{}
+	var files []*binary
+	for i, l := range list {
+		if l.fn == nil {
+			continue
+		}
+		if byFile[l.in] == nil {
+			files = append(files, l.in)
+		}
+		byFile[l.in] = append(byFile[l.in], i)
+	}
+	for _, b := range files {
+		info, err := b.debug()
+		if err != nil {
+			if !m.describeGo(b, list, byFile[b], told) && !b.noDebug {
+				b.noDebug = true
+				m.diags.Warnf(diag.Span{}, "No DWARF found for %q, cannot show parameter info", b.name)
+			}
+			continue
+		}
+		var addrs []uint64
+		at := map[uint64][]int{} // the names of one address
+		for _, i := range byFile[b] {
+			addr := list[i].fn.Addr
+			if at[addr] == nil {
+				addrs = append(addrs, addr)
+			}
+			at[addr] = append(at[addr], i)
+		}
+		err = info.Each(addrs, func(info *debuginfo.Info, n int, f *debuginfo.Function) {
+			var one function
+			if m.opts.Declared {
+				one.declared = declaration(info, f)
+			}
+			if one.declared == nil {
+				one.params = params(info, f)
+			}
+			for _, i := range at[addrs[n]] {
+				told[i] = one
+			}
+		})
+		if err == nil {
+			err = info.Damage()
+		}
+		if err != nil { // what was read before counts
+			m.diags.Warnf(diag.Span{}, "not all that is known of functions of %s can be read: %s", b.name, err)
+		}
+		m.describeGo(b, list, byFile[b], told)
+	}
+	return told
+}
+
+// declaration is a function as its source has it; nil: it cannot be read.
+func declaration(info *debuginfo.Info, f *debuginfo.Function) *Declared {
+	d := &Declared{File: f.File, Line: f.Line}
+	var err error
+	if d.Text, err = info.Prototype(f); err != nil {
+		return nil
+	}
+	if f.Inlined {
+		if d.Copies, err = info.CopyCount(f); err != nil {
+			d.Copies = 0
+		}
+	}
+	return d
+}
+
+// params are a function's parameters as declarations.
+func params(info *debuginfo.Info, f *debuginfo.Function) (out []string) {
+	sig, err := info.Signature(f)
+	if err != nil {
+		return nil
+	}
+	for _, v := range sig.Params {
+		out = append(out, declared(v.Type, v.Name))
+	}
+	if sig.Vararg {
+		out = append(out, "...")
+	}
+	return out
+}

@@ -1,0 +1,453 @@
+package match
+
+import (
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"trocar/internal/binary/objfile"
+	"trocar/internal/binary/types"
+	"trocar/internal/process/probe"
+	"trocar/internal/script/diag"
+	"trocar/internal/script/syntax"
+)
+
+// listing is one probe of a list.
+type listing struct {
+	name   string // behind the kind's name and a colon
+	params func() []string
+	// The program and function whose name it is; nil: it is none.
+	in *binary
+	fn *objfile.Func
+}
+
+// Entry is one probe as `-l` shows it: in a form that can be put into a script.
+type Entry struct {
+	Name   string
+	Params []string // with -lv: the arguments, "int fd"
+	// Declared is what debug information tells of a function, if Options.Declared asks for it; nil: nothing.
+	Declared *Declared
+}
+
+// Declared is a function as its source has it.
+type Declared struct {
+	Text   string // in its language: "int open(const char *path, int flags, ...)"
+	File   string
+	Line   int
+	Copies int // places where it was inlined
+}
+
+// List calls yield with the probes that a pattern of `-l` fits; "" is every probe there is, of the kernel or, with a process,
+// of what it has mapped. It can be a kind ("uprobe:libc:*malloc*"), a pattern for kinds ("*:./prog:*") or a word that is looked for in
+// all names ("*sleep*").
+func List(pattern string, verbose bool, opts Options, yield func(Entry)) diag.List {
+	var diags diag.List
+	m := newMatcher(opts, &diags)
+	m.listing = true
+	defer m.files.close()
+	if !m.checkProcess() {
+		return diags
+	}
+	if pattern == "" {
+		pattern = "*"
+	}
+	ap := splitPattern(pattern)
+	if len(ap.Parts) == 0 && findKind(m.kinds, ap.Kind) == nil {
+		m.search(ap, verbose, yield)
+		return diags
+	}
+	var specs []*spec
+	switch {
+	case hasWildcard(ap.Kind):
+		specs = m.listSpecs(ap)
+	default:
+		if k := findKind(m.kinds, ap.Kind); k != nil && len(ap.Parts) == 0 {
+			// A kind alone: all of it, as far as that needs no file.
+			if k.userList || k.kind == probe.Uretprobe {
+				if m.pid() == 0 {
+					diags.Errorf(diag.Span{}, "%s probes are in files: name one", k.name).Hint("trocar list '%s:FILE:*', or -p PID", k.name)
+					return diags
+				}
+			}
+			ap.Parts, ap.Quoted = []string{"*"}, []bool{false}
+		}
+		specs = m.specs(ap)
+	}
+	for _, s := range specs {
+		m.list(s, verbose, yield)
+	}
+	return diags
+}
+
+// ListScript lists the probes of a script instead of running it.
+func ListScript(probes []*syntax.Probe, verbose bool, opts Options, yield func(Entry)) diag.List {
+	var diags diag.List
+	m := newMatcher(opts, &diags)
+	defer m.files.close()
+	if !m.checkProcess() {
+		return diags
+	}
+	for _, p := range probes {
+		for _, ap := range p.Points {
+			for _, s := range m.specs(ap) {
+				m.list(s, verbose, yield)
+			}
+		}
+	}
+	return diags
+}
+
+// listSpecs expands a pattern for kinds.
+func (m *matcher) listSpecs(ap *syntax.AttachPoint) []*spec {
+	user := m.pid() != 0
+	if len(ap.Parts) > 0 && !user {
+		// A file that is there asks for programs' probes, too.
+		if _, err := os.Stat(ap.Parts[0]); err == nil || strings.Contains(ap.Parts[0], "/") {
+			user = true
+		}
+	}
+	var out []*spec
+	for i := range m.kinds {
+		k := &m.kinds[i]
+		if (k.kernelList || user && k.userList) && matchGlob(ap.Kind, k.name) {
+			out = append(out, &spec{ap: ap, kind: k, skip: true, parts: slices.Clone(ap.Parts), quoted: ap.Quoted})
+		}
+	}
+	return out
+}
+
+// search looks for a word in the names of all kinds.
+func (m *matcher) search(ap *syntax.AttachPoint, verbose bool, yield func(Entry)) {
+	if !hasWildcard(ap.Kind) {
+		d := m.diags.Warnf(diag.Span{}, "no kind of probe is named %s", ap.Kind)
+		if n := nearKinds(m.kinds, ap.Kind); len(n) > 0 {
+			d.Hint("did you mean %s?", orList(n))
+		} else {
+			d.Hint("to look for it in the names of probes: '*%s*'", ap.Kind)
+		}
+		return
+	}
+	pattern := ap.Kind
+	all := &syntax.AttachPoint{Kind: "*", Text: ap.Text}
+	for _, s := range m.listSpecs(all) {
+		// All of a kind whose name fits ("*ware"), or what fits of any.
+		word := pattern
+		if matchGlob(pattern, s.kind.name) {
+			word = "*"
+		}
+		s.parts, s.quoted = []string{word}, []bool{false}
+		m.list(s, verbose, yield)
+	}
+}
+
+// list calls yield with all that a spec fits.
+func (m *matcher) list(s *spec, verbose bool, yield func(Entry)) {
+	if s.kind.list == nil || !s.kind.parse(m, s) {
+		return
+	}
+	list := s.kind.list(m, s)
+	var told []function
+	if verbose {
+		told = m.describe(list)
+	}
+	var last Entry
+	for i, l := range list {
+		e := Entry{Name: s.kind.name + ":" + l.name}
+		if l.in != nil {
+			e.Name = s.kind.name + ":" + l.in.name + ":" + l.name
+		}
+		switch {
+		case verbose && l.fn != nil:
+			e.Declared, e.Params = told[i].declared, told[i].params
+		case verbose && l.params != nil:
+			e.Params = l.params()
+		}
+		if i > 0 && e.like(&last) {
+			continue // another function of that name, of which nothing else is known
+		}
+		yield(e)
+		last = e
+	}
+}
+
+// like tells whether two entries are shown alike.
+func (e *Entry) like(o *Entry) bool {
+	switch {
+	case e.Name != o.Name || !slices.Equal(e.Params, o.Params):
+		return false
+	case e.Declared == nil || o.Declared == nil:
+		return e.Declared == o.Declared
+	}
+	return *e.Declared == *o.Declared
+}
+
+// splitPattern takes a pattern apart as the parser does an attach point. Without quotes "::" does not separate, so that
+// readable names can be searched.
+func splitPattern(pattern string) *syntax.AttachPoint {
+	ap := &syntax.AttachPoint{Text: pattern}
+	var parts []string
+	var quoted []bool
+	var part strings.Builder
+	inQuotes, wasQuoted := false, false
+	end := func() {
+		parts, quoted = append(parts, part.String()), append(quoted, wasQuoted)
+		part.Reset()
+		wasQuoted = false
+	}
+	for i := 0; i < len(pattern); i++ {
+		switch c := pattern[i]; {
+		case c == '"':
+			inQuotes = !inQuotes
+			wasQuoted = true
+		case inQuotes && c == '\\' && i+1 < len(pattern):
+			i++
+			part.WriteByte(pattern[i])
+		case c == ':' && !inQuotes && part.Len() > 0 && len(parts) > 1 && i+1 < len(pattern) && pattern[i+1] == ':':
+			part.WriteString("::")
+			i++
+		case c == ':' && !inQuotes:
+			end()
+		default:
+			part.WriteByte(c)
+		}
+	}
+	end()
+	ap.Kind, ap.Parts, ap.Quoted = parts[0], parts[1:], quoted[1:]
+	return ap
+}
+
+func listSelf(m *matcher, s *spec) (out []listing) {
+	for _, name := range signals {
+		if matchGlob(s.target, "signal") && matchGlob(s.fn, name) {
+			out = append(out, listing{name: "signal:" + name})
+		}
+	}
+	return out
+}
+
+func listUnits(m *matcher, s *spec) (out []listing) {
+	for _, u := range units {
+		if matchGlob(s.target, u.name) {
+			out = append(out, listing{name: u.name + ":"})
+		}
+	}
+	return out
+}
+
+func listEvents(m *matcher, s *spec) (out []listing) {
+	for _, e := range perfEvents(s.kind.kind) {
+		for _, n := range []string{e.name, e.alias} {
+			if n != "" && (matchGlob(s.target, n) || matchGlob(s.target, n+":")) {
+				out = append(out, listing{name: n + ":"})
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b listing) int { return strings.Compare(a.name, b.name) })
+	return out
+}
+
+func listTracepoints(m *matcher, s *spec) (out []listing) {
+	found, err := tracepoints(s)
+	if err != nil {
+		m.noTracefs(s, err)
+		return nil
+	}
+	for _, e := range found {
+		out = append(out, listing{name: e.category + ":" + e.name, params: func() []string { return eventParams(e) }})
+	}
+	return out
+}
+
+// eventParams are an event's own fields as declarations.
+func eventParams(e event) (out []string) {
+	common := true
+	eachLine(tracefs("events/"+e.category+"/"+e.name+"/format"), func(line string) bool {
+		field, ok := strings.CutPrefix(line, "\tfield:")
+		if ok && !common {
+			decl, _, _ := strings.Cut(field, ";")
+			out = append(out, decl)
+		}
+		if line == "" {
+			common = false // the fields that all events have come first
+		}
+		return true
+	})
+	return out
+}
+
+func listKprobes(m *matcher, s *spec) (out []listing) {
+	k := m.kernelFunctionList()
+	for i, f := range k.find(s.target, s.fn) {
+		name := f.name
+		if s.target != "" {
+			name = f.module + ":" + name
+		}
+		if i == 0 || len(out) == 0 || out[len(out)-1].name != name {
+			out = append(out, listing{name: name, params: func() []string { return m.kernelParams(s.kind.kind, f.name) }})
+		}
+	}
+	return out
+}
+
+func listFentry(m *matcher, s *spec) (out []listing) {
+	for _, f := range m.kernelFunctionList().find(s.target, s.fn) {
+		out = append(out, listing{name: f.module + ":" + f.name, params: func() []string { return m.kernelParams(s.kind.kind, f.name) }})
+	}
+	return out
+}
+
+func listRawTracepoints(m *matcher, s *spec) (out []listing) {
+	names, err := rawTracepoints()
+	if err != nil {
+		m.noTracefs(s, err)
+		return nil
+	}
+	for _, n := range names {
+		if matchGlob(s.fn, n) {
+			out = append(out, listing{name: "vmlinux:" + n, params: func() []string { return m.kernelParams(probe.RawTracepoint, n) }})
+		}
+	}
+	return out
+}
+
+func listIters(m *matcher, s *spec) (out []listing) {
+	for _, n := range iterators {
+		if matchGlob(s.fn, n) {
+			out = append(out, listing{name: n})
+		}
+	}
+	return out
+}
+
+// listUprobes lists functions, sorted. A name comes once for each function that has it.
+func listUprobes(m *matcher, s *spec) (out []listing) {
+	files, err := m.target(s)
+	if err != nil {
+		m.badTarget(s, err)
+		return nil
+	}
+	if s.isAddr || s.file != "" {
+		return []listing{{name: files[0].name + ":"}}
+	}
+	q := objfile.NewQuery(s.fn, s.lang)
+	for _, b := range files {
+		funcs, err := b.obj.Match(q)
+		if err != nil {
+			m.diags.Warnf(s.ap.Span, "%s", err)
+			continue
+		}
+		type named struct {
+			name, shown string
+			fn          *objfile.Func
+		}
+		var names []named
+		for i := range funcs {
+			fn := &funcs[i]
+			names = append(names, named{name: fn.Name, fn: fn})
+			for _, n := range fn.Aliases {
+				names = append(names, named{name: n, fn: fn})
+			}
+		}
+		inParallel(len(names), func(i int) { names[i].shown = m.listed(s, names[i].name) })
+		slices.SortStableFunc(names, func(a, b named) int { return strings.Compare(a.shown, b.shown) })
+		for i, n := range names {
+			if i == 0 || names[i-1].shown != n.shown || names[i-1].fn != n.fn {
+				out = append(out, listing{name: n.shown, in: b, fn: n.fn})
+			}
+		}
+	}
+	if len(out) == 0 && !hasWildcard(s.fn) {
+		m.noFunction(s, files, nil)
+	}
+	return out
+}
+
+// listed is a function's name as a script can have it: readable if it is mangled, and in quotes where needed.
+func (m *matcher) listed(s *spec, name string) string {
+	readable := m.display(name)
+	if s.lang != "" {
+		return s.lang + ":" + quote(readable)
+	}
+	if strings.ContainsAny(readable, ": \t,{\"$(") {
+		return quote(readable)
+	}
+	return readable
+}
+
+func quote(s string) string {
+	if !strings.ContainsAny(s, `"\`) {
+		return `"` + s + `"`
+	}
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
+}
+
+// inParallel calls do with 0 to n-1, several at a time.
+func inParallel(n int, do func(i int)) {
+	const chunk = 64
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), (n+chunk-1)/chunk) {
+		wg.Go(func() {
+			for {
+				end := int(next.Add(chunk))
+				if end-chunk >= n {
+					return
+				}
+				for i := end - chunk; i < min(end, n); i++ {
+					do(i)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func listUSDT(m *matcher, s *spec) (out []listing) {
+	files, err := m.target(s)
+	if err != nil {
+		m.badTarget(s, err)
+		return nil
+	}
+	for _, b := range files {
+		probes, err := b.obj.USDTs()
+		if err != nil {
+			m.diags.Warnf(s.ap.Span, "%s: %s", b.name, err)
+			continue
+		}
+		seen := map[string]bool{}
+		var names []listing
+		for i := range probes {
+			u := &probes[i]
+			n := b.name + ":" + u.Provider + ":" + u.Name
+			if !usdtMatches(s, u) || seen[n] {
+				continue
+			}
+			seen[n] = true
+			names = append(names, listing{name: n, params: func() []string {
+				o := operands{obj: b.obj, site: u.Addr, bits32: !b.obj.Is64(), arm: b.obj.Machine() == objfile.AArch64}
+				return usdtParams(o.scope(u.Args))
+			}})
+		}
+		slices.SortFunc(names, func(a, b listing) int { return strings.Compare(a.name, b.name) })
+		out = append(out, names...)
+	}
+	if len(out) == 0 && !hasWildcard(s.fn) {
+		m.noUSDT(s, files)
+	}
+	return out
+}
+
+// usdtParams shows the arguments of a probe, with the reason for those that cannot be read.
+func usdtParams(sc *probe.Scope) (out []string) {
+	for i, t := range sc.ArgNTypes {
+		line := t.String() + " arg" + uintText(uint64(i))
+		if p := sc.ArgN[i]; p.Kind == types.Unavailable {
+			line += " (" + p.Why + ")"
+		}
+		out = append(out, line)
+	}
+	return out
+}

@@ -1,0 +1,45 @@
+package match
+
+import (
+	"trocar/internal/binary/btf"
+	"trocar/internal/binary/types"
+	"trocar/internal/process/probe"
+	"trocar/internal/script/diag"
+)
+
+// Options of matching.
+type Options struct {
+	PID       int // -p
+	ChildPID  int // -c: a process held at exec
+	Unsafe    bool
+	Missing   string // config missing_probes: error, warn, ignore
+	MaxProbes int
+	Demangle  bool
+	// Needs is what each probe's code asks of its points, in the probes' order. Nil: types of arguments and results, arguments
+	// by position, and names.
+	Needs []probe.Needs
+	// Variants adds to a function those that the compiler made of it for some of its callers.
+	Variants bool
+	// OutOfLine leaves inlined copies of functions out.
+	OutOfLine bool
+	// Declared asks List for functions' declarations.
+	Declared bool
+	// Filter leaves out points by their name (--probe-filter); begin and end always stay. Nil: all.
+	Filter func(name string) bool
+	// DebugDirs are folders in which debug files are looked for first (--debuginfo).
+	DebugDirs []string
+	// KernelType finds a type of the kernel by its name in C; nil: none is known.
+	KernelType func(name string) *types.Type
+	// Prototype tells what a function of the kernel takes, or (raw) a tracepoint; nil: not known.
+	Prototype func(name string, raw bool) (btf.Prototype, bool)
+	// TraceableFunctions is a file with the kernel's functions to take instead of available_filter_functions.
+	TraceableFunctions string
+}
+
+// Result of matching all probes of a script: one entry for each syntax.Probe, in order.
+type Result struct {
+	Matches [][]probe.Match
+	Diags   diag.List
+
+	files *files // open as long as types may be completed from them
+}

@@ -1,0 +1,102 @@
+package match
+
+import (
+	"bytes"
+	"os"
+	"strings"
+
+	"trocar/internal/binary/objfile"
+	"trocar/internal/binary/types"
+	"trocar/internal/process/probe"
+)
+
+// What must not be probed at its return. The kernel catches a return by putting an address of its own in place of the
+// return address, on the stack of the program. That breaks code that looks at it, or that finds something else there.
+
+const goNoReturn = "it is a Go program; Go's runtime moves and inspects stacks, and a replaced return address makes it crash " +
+	"(\"unexpected return pc\")"
+
+// noReturn tells why a function's return cannot be caught, "" if it can.
+func noReturn(obj *objfile.File, fn *objfile.Func) string {
+	if obj.IsGo() {
+		return goNoReturn
+	}
+	name := strings.TrimLeft(fn.Name, "_")
+	switch {
+	case strings.Contains(fn.Name, ".cold"):
+		return "it is the rarely used part of a function, entered by a jump: no return address is on top of the stack"
+	case fn.Addr == obj.Entry() && obj.Entry() != 0, name == "start", fn.Name == "_dl_start_user", name == "rt0_amd64_linux":
+		return "it is where the program starts: no return address is on the stack"
+	case name == "restore_rt", name == "restore", name == "kernel_rt_sigreturn", name == "kernel_sigreturn":
+		return "it is returned to after a signal: no return address is on top of the stack"
+	case strings.HasPrefix(name, "dl_runtime_resolve"), strings.HasPrefix(name, "dl_runtime_profile"),
+		strings.HasPrefix(name, "dl_tlsdesc"), strings.HasPrefix(name, "tls_get_addr_slow"):
+		return "it is entered with other things than a return address on top of the stack"
+	}
+	switch name {
+	case "setjmp", "sigsetjmp", "getcontext", "swapcontext", "makecontext", "start_context", "vfork", "Unwind_Backtrace",
+		"longjmp", "siglongjmp", "longjmp_chk", "setcontext", "Unwind_RaiseException", "Unwind_Resume", "Unwind_ForcedUnwind",
+		"cxa_throw", "cxa_rethrow", "morestack":
+		return "it saves, replaces or walks return addresses"
+	}
+	return ""
+}
+
+func returnHint(obj *objfile.File) string {
+	if obj.IsGo() {
+		return "probe the entry with uprobe, or a return instruction with uprobe:FILE:FUNCTION+OFFSET"
+	}
+	return "probe the entry with uprobe"
+}
+
+// pieced tells whether code is put together from pieces of several object files, like _init and _fini: where such a
+// function ends is known to nobody if its symbol doesn't say.
+func pieced(obj *objfile.File, addr uint64) bool {
+	for _, name := range []string{".init", ".fini"} {
+		if s, ok := obj.Section(name); ok && addr >= s.Addr && addr-s.Addr < s.Size {
+			return true
+		}
+	}
+	return false
+}
+
+// cdeclScope is the scope of 32-bit x86 code, whose arguments are on the stack; nil for other code.
+func cdeclScope(obj *objfile.File) *probe.Scope {
+	if obj.Machine() != objfile.I386 {
+		return nil
+	}
+	s := &probe.Scope{}
+	for i := range 10 {
+		s.ArgN = append(s.ArgN, types.Place{Kind: types.InMemory, Reg: regSP, Offset: int64(4 + 4*i)})
+		s.ArgNTypes = append(s.ArgNTypes, types.TUint32)
+	}
+	return s
+}
+
+// scriptOf tells the interpreter of a script.
+func (fs *files) scriptOf(name string) (interpreter string, ok bool) {
+	paths := []string{fs.inRoot(name)}
+	if !strings.Contains(name, "/") {
+		paths = fs.root.LookPath(name, fs.pathVar())
+	}
+	if len(paths) == 0 {
+		return "", false
+	}
+	st, err := os.Stat(paths[0])
+	if err != nil || !st.Mode().IsRegular() {
+		return "", false
+	}
+	f, err := os.Open(paths[0])
+	if err != nil {
+		return "", false
+	}
+	defer f.Close()
+	var head [128]byte
+	n, _ := f.Read(head[:])
+	line, _, _ := bytes.Cut(head[:n], []byte("\n"))
+	words := strings.Fields(strings.TrimPrefix(string(line), "#!"))
+	if !bytes.HasPrefix(line, []byte("#!")) || len(words) == 0 {
+		return "", false
+	}
+	return strings.Join(words, " "), true
+}

@@ -1,0 +1,125 @@
+package match
+
+import (
+	"slices"
+
+	"trocar/internal/binary/code"
+	"trocar/internal/binary/objfile"
+)
+
+// Where a probe on a function's entry goes: to the cheapest instruction that means the same.
+
+const (
+	// maxScannedText is how much code is searched for jumps into the entries of functions: a few milliseconds.
+	maxScannedText = 8 << 20
+	// maxScannedFuncs is for how many functions that is done.
+	maxScannedFuncs = 2000
+	// shortJump is how far jumps of one byte reach.
+	shortJump = 128
+	// maxBefore is how much code in front of a function is decoded to find them.
+	maxBefore = 64 << 10
+)
+
+// entrySites gives the distance of the site from the entry for each function, -1 for those that cannot be probed.
+func entrySites(obj *objfile.File, funcs []objfile.Func) (sites []int, err error) {
+	sites = make([]int, len(funcs))
+	defer objfile.Guard(&err)()
+	arch := obj.Arch()
+	if arch == code.Unknown {
+		return sites, nil
+	}
+	isGo := obj.IsGo()
+	thorough := !isGo && len(funcs) <= maxScannedFuncs && textSize(obj) <= maxScannedText
+	var moved []int // functions whose site is behind something
+	for i := range funcs {
+		fn := &funcs[i]
+		n := code.EntryWindow
+		if fn.Size > 0 {
+			n = int(min(fn.Size, code.EntryWindow))
+		}
+		body := obj.Bytes(fn.Addr, n)
+		site := 0
+		if isGo {
+			site = code.GoEntry(arch, body)
+		} else {
+			var landing int
+			if site, landing = code.Entry(arch, body); site > landing && !thorough {
+				site = 0
+			}
+			if site > 0 && thorough {
+				moved = append(moved, i)
+			}
+		}
+		if _, ok := code.Decode(arch, body[min(site, len(body)):]); !ok {
+			site = -1
+		}
+		sites[i] = site
+	}
+	if len(moved) > 0 {
+		for _, i := range jumpedInto(obj, funcs, sites, moved) {
+			sites[i] = 0
+		}
+	}
+	return sites, nil
+}
+
+func textSize(obj *objfile.File) (n uint64) {
+	for _, s := range obj.Segments() {
+		if s.Exec {
+			n += s.FileSize
+		}
+	}
+	return n
+}
+
+// jumpedInto gives those of the functions (indexes in moved) into which something jumps behind the entry, up to the site:
+// there a probe would see more than the calls. Short jumps are looked for by decoding what is near; for long ones all code
+// is searched.
+func jumpedInto(obj *objfile.File, funcs []objfile.Func, sites []int, moved []int) (bad []int) {
+	slices.SortFunc(moved, func(a, b int) int {
+		if funcs[a].Addr < funcs[b].Addr {
+			return -1
+		}
+		return 1
+	})
+	hit := func(target uint64) {
+		// The last function that begins before the target.
+		i, _ := slices.BinarySearchFunc(moved, target, func(i int, t uint64) int {
+			if funcs[i].Addr < t {
+				return -1
+			}
+			return 1
+		})
+		if i == 0 {
+			return
+		}
+		if i := moved[i-1]; target <= funcs[i].Addr+uint64(sites[i]) && !slices.Contains(bad, i) {
+			bad = append(bad, i)
+		}
+	}
+	arch := obj.Arch()
+	low := funcs[moved[0]].Addr
+	last := moved[len(moved)-1]
+	high := funcs[last].Addr + uint64(sites[last])
+	for _, i := range moved {
+		fn := &funcs[i]
+		code.Targets(arch, obj.Bytes(fn.Addr, sites[i]+shortJump+16), fn.Addr, hit)
+		from := fn.Addr - shortJump - 16
+		if before, ok := obj.Lookup(fn.Addr - 1); ok {
+			from = before.Addr
+		} else if start, ok := obj.FrameStart(fn.Addr - 1); ok {
+			from = start
+		}
+		if fn.Addr-from > maxBefore {
+			bad = append(bad, i) // a function so large in front is not worth the time
+			continue
+		}
+		code.Targets(arch, obj.Bytes(from, int(fn.Addr-from)), from, hit)
+	}
+	for _, s := range obj.Segments() {
+		if s.Exec {
+			code.FarTargets(obj.Bytes(s.Addr, int(s.FileSize)), s.Addr, low, high, hit)
+		}
+	}
+	return bad
+}

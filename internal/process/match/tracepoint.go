@@ -1,0 +1,219 @@
+package match
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"trocar/internal/binary/types"
+	"trocar/internal/process/probe"
+	"trocar/internal/script/diag"
+)
+
+// Tracepoints: the kernel's static events with records that tracefs describes.
+
+// tracefs is where the kernel's trace files are, on old systems in debugfs.
+func tracefs(name string) string {
+	for _, dir := range []string{"/sys/kernel/tracing", "/sys/kernel/debug/tracing"} {
+		if _, err := os.Stat(dir + "/events"); err == nil {
+			return filepath.Join(dir, name)
+		}
+	}
+	return filepath.Join("/sys/kernel/tracing", name)
+}
+
+func parseTracepoint(m *matcher, s *spec) bool {
+	parts := s.parts
+	if len(parts) == 1 && hasWildcard(parts[0]) {
+		parts = []string{"*", parts[0]} // the event's name is what people search for
+	}
+	if len(parts) != 2 {
+		return m.argCount(s, 2)
+	}
+	s.target, s.fn = parts[0], parts[1]
+	if s.target == "" || s.fn == "" {
+		m.diags.Errorf(s.ap.Span, "tracepoint probe must have a target").Hint("the form is %s", form(probe.Tracepoint))
+		return false
+	}
+	return true
+}
+
+// event is a tracepoint.
+type event struct{ category, name string }
+
+// maxEvents bounds the tracepoints that are read; kernels have some thousand.
+const maxEvents = 1 << 16
+
+// events reads the names of all tracepoints, sorted.
+func events() (all []event, err error) {
+	err = eachLine(tracefs("available_events"), func(line string) bool {
+		if c, n, ok := strings.Cut(line, ":"); ok {
+			all = append(all, event{strings.Clone(c), strings.Clone(n)})
+		}
+		return len(all) < maxEvents
+	})
+	slices.SortFunc(all, func(a, b event) int {
+		if c := strings.Compare(a.category, b.category); c != 0 {
+			return c
+		}
+		return strings.Compare(a.name, b.name)
+	})
+	return all, err
+}
+
+// eachLine calls f with the lines of a file until it returns false. The line is only good during the call.
+func eachLine(path string, f func(string) bool) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	sc := bufio.NewScanner(file)
+	sc.Buffer(make([]byte, 64<<10), 1<<20)
+	for sc.Scan() {
+		if !f(sc.Text()) {
+			break
+		}
+	}
+	return sc.Err()
+}
+
+// tracepoints gives the events that a spec fits.
+func tracepoints(s *spec) ([]event, error) {
+	if !hasWildcard(s.target) && !hasWildcard(s.fn) {
+		if strings.Contains(s.target+s.fn, "/") {
+			return nil, nil
+		}
+		if _, err := os.Stat(filepath.Join(tracefs("events"), s.target, s.fn, "format")); err == nil {
+			return []event{{s.target, s.fn}}, nil
+		} else if !os.IsNotExist(err) {
+			return nil, err
+		}
+		if _, err := os.Stat(tracefs("events")); err != nil {
+			return nil, err
+		}
+		return nil, nil
+	}
+	all, err := events()
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(all, func(e event) bool { return !matchGlob(s.target, e.category) || !matchGlob(s.fn, e.name) }), nil
+}
+
+func matchTracepoint(m *matcher, s *spec) []*probe.Point {
+	found, err := tracepoints(s)
+	if err != nil {
+		m.noTracefs(s, err)
+		return nil
+	}
+	need := m.needs.Typed()
+	var points []*probe.Point
+	for _, e := range found {
+		p := &probe.Point{Kind: probe.Tracepoint, Name: "tracepoint:" + e.category + ":" + e.name, Category: e.category, Event: e.name, PID: m.pid()}
+		if need {
+			t, err := eventRecord(e, m.opts.KernelType)
+			if err != nil {
+				m.diags.Warnf(s.ap.Span, "the fields of %s cannot be read: %s", p.Name, err)
+			} else {
+				p.Scope = &probe.Scope{ArgsType: t}
+			}
+		}
+		points = append(points, p)
+	}
+	if len(points) == 0 && !s.skip {
+		if d := m.missing(s, "No matches for tracepoint %s:%s", s.target, s.fn); d != nil && !hasWildcard(s.target+s.fn) {
+			m.nearEvents(s, d)
+		}
+	}
+	return points
+}
+
+func (m *matcher) nearEvents(s *spec, d *diag.Diagnostic) {
+	all, err := events()
+	if err != nil {
+		return
+	}
+	var names, other []string
+	for _, e := range all {
+		if e.category == s.target {
+			names = append(names, e.name)
+		}
+		if e.name == s.fn {
+			other = append(other, e.category+":"+e.name)
+		}
+	}
+	switch n := near(s.fn, names); {
+	case len(other) > 0:
+		d.Hint("did you mean %s?", orList(other[:min(3, len(other))]))
+	case len(n) > 0:
+		d.Hint("did you mean %s:%s?", s.target, orList(n))
+	}
+}
+
+func (m *matcher) noTracefs(s *spec, err error) {
+	if s.skip {
+		return
+	}
+	d := m.diags.Errorf(s.ap.Span, "the kernel's events cannot be read: %s", err)
+	if os.IsPermission(err) {
+		d.Hint("run as root")
+	} else {
+		d.Hint("mount them: mount -t tracefs tracefs /sys/kernel/tracing")
+	}
+}
+
+// maxFormat bounds the description of one event.
+const maxFormat = 1 << 20
+
+// eventRecord reads the type of an event's record from its format file.
+func eventRecord(e event, named func(string) *types.Type) (*types.Type, error) {
+	f, err := os.Open(filepath.Join(tracefs("events"), e.category, e.name, "format"))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	buf := make([]byte, 8192)
+	var text []byte
+	for len(text) < maxFormat {
+		n, err := f.Read(buf)
+		text = append(text, buf[:n]...)
+		if err != nil || n == 0 {
+			break
+		}
+	}
+	return parseFormat(e, string(text), named)
+}
+
+// parseFormat reads lines of the form
+//
+//	field:unsigned short common_type;	offset:0;	size:2;	signed:0;
+//
+// of Documentation/trace/events.rst, section 2.2. Types of the kernel are looked up by named (nil: there are none).
+func parseFormat(e event, text string, named func(string) *types.Type) (*types.Type, error) {
+	t := &types.Type{Kind: types.Struct, Name: "struct " + e.category + ":" + e.name, Align: 1}
+	// Pointers in records of system calls are the caller's.
+	r := recordTypes{types.Kernel, named}
+	if e.category == "syscalls" {
+		r.space = types.User
+	}
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if !strings.HasPrefix(line, "field:") {
+			continue
+		}
+		f, size, err := r.field(line)
+		if err != nil {
+			return nil, err
+		}
+		t.Fields = append(t.Fields, f)
+		t.Size = max(t.Size, f.Offset+size)
+	}
+	if len(t.Fields) == 0 {
+		return nil, fmt.Errorf("no fields are described")
+	}
+	return t, nil
+}

@@ -1,0 +1,602 @@
+package match
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"trocar/internal/binary/code"
+	"trocar/internal/binary/objfile"
+	"trocar/internal/process/probe"
+	"trocar/internal/process/target"
+	"trocar/internal/script/diag"
+)
+
+// Uprobe and uretprobe: functions and instructions of programs and libraries.
+
+// languages are the words that may stand before a function's name to say that it is readable, not mangled.
+var languages = []string{"cpp", "c++", "rust"}
+
+const unsafeHint = "\nUse --unsafe to force attachment. WARNING: This option could lead to data corruption in the target process."
+
+func parseUprobe(m *matcher, s *spec) bool {
+	parts, quoted := s.parts, s.quoted
+	if m.pid() != 0 && (len(parts) == 1 || len(parts) == 2 && slices.Contains(languages, parts[0])) {
+		// With a process the file may be left out: its program, or for a listing, all that it has mapped.
+		own := ""
+		if m.listing && len(parts) == 1 {
+			own = "*"
+		}
+		parts, quoted = slices.Insert(slices.Clone(parts), 0, own), slices.Insert(slices.Clone(quoted), 0, false)
+	} else if m.listing && len(parts) == 1 && s.skip {
+		return false
+	}
+	if file, rest, ok := sourcePosition(parts, quoted); ok {
+		return m.parsePosition(s, file, rest)
+	}
+	if len(parts) != 2 && len(parts) != 3 {
+		return m.argCount(s, 2, 3)
+	}
+	s.target = parts[0]
+	if len(parts) == 3 {
+		s.lang = parts[1]
+		if !slices.Contains(languages, s.lang) {
+			if s.skip {
+				return false
+			}
+			d := m.diags.Errorf(s.ap.Span, "unsupported language type: %s", s.lang)
+			if strings.Contains(s.ap.Text, "::") {
+				d.Hint("names with \"::\" must be in quotes: %s:%s:\"A::b\"", s.kind.name, s.target)
+			} else {
+				d.Hint("the languages are %s", orList(languages))
+			}
+			return false
+		}
+	}
+	if s.target == "" && m.pid() == 0 {
+		m.diags.Errorf(s.ap.Span, "%s should have a target", s.kind.name).Hint("the form is %s", form(s.kind.kind))
+		return false
+	}
+	return m.parseFunction(s, parts[len(parts)-1], quoted[len(quoted)-1])
+}
+
+// parseFunction takes apart "func", "func+offset" and "address".
+func (m *matcher) parseFunction(s *spec, text string, quoted bool) bool {
+	fail := func(format string, args ...any) bool {
+		m.diags.Errorf(s.ap.Span, format, args...)
+		return false
+	}
+	name, off, plus := strings.Cut(text, "+")
+	if quoted {
+		// In quotes '+' is a letter ("operator+"); an offset stands behind them.
+		name, plus = text, false
+		if i := strings.LastIndexByte(s.ap.Text, '"'); i >= 0 && strings.HasPrefix(s.ap.Text[i+1:], "+") {
+			off, plus = s.ap.Text[i+2:], true
+			name = strings.TrimSuffix(text, "+"+off)
+		}
+	}
+	switch {
+	case plus && s.kind.kind == probe.Uretprobe:
+		return fail("Offset not allowed")
+	case plus && strings.Contains(off, "+"):
+		return fail("Cannot take more than one offset")
+	case plus && (name == "" || off == ""):
+		return fail("Invalid offset")
+	case plus:
+		n, err := parseUint(off)
+		if err != nil {
+			return fail("Invalid offset: %s", err)
+		}
+		s.fn, s.offset, s.hasOff = name, n, true
+		return true
+	}
+	if n, err := parseUint(name); err == nil && !quoted {
+		if hasWildcard(s.target) {
+			return fail("Cannot use wildcards with absolute address")
+		}
+		s.addr, s.isAddr = n, true
+		return true
+	}
+	s.fn = name
+	if s.fn == "" {
+		m.diags.Errorf(s.ap.Span, "%s should be attached to a function and/or address", s.kind.name).
+			Hint("the form is %s", form(s.kind.kind))
+		return false
+	}
+	return true
+}
+
+// sourcePosition recognises FILE@SOURCE:LINE[:COLUMN].
+func sourcePosition(parts []string, quoted []bool) (target string, rest []string, ok bool) {
+	if len(parts) < 2 || len(parts) > 3 || quoted[0] {
+		return "", nil, false
+	}
+	target, source, ok := strings.Cut(parts[0], "@")
+	if !ok || source == "" {
+		return "", nil, false
+	}
+	for _, p := range parts[1:] {
+		if _, err := parseUint(p); err != nil {
+			return "", nil, false
+		}
+	}
+	return target, append([]string{source}, parts[1:]...), true
+}
+
+func (m *matcher) parsePosition(s *spec, file string, rest []string) bool {
+	s.target, s.file = file, rest[0]
+	fail := func(format string, args ...any) bool {
+		m.diags.Errorf(s.ap.Span, format, args...)
+		return false
+	}
+	if s.kind.kind == probe.Uretprobe {
+		return fail("Source code location not allowed")
+	}
+	if hasWildcard(file) {
+		return fail("Cannot use wildcards with source code location")
+	}
+	for i, p := range rest[1:] {
+		n, err := parseUint(p)
+		if err != nil || n > 1<<31-1 {
+			return fail("Invalid line number: invalid integer: %s", p)
+		}
+		if i == 0 {
+			s.line = int(n)
+		} else {
+			s.column = int(n)
+		}
+	}
+	return true
+}
+
+// matchUprobe finds the points of an uprobe or uretprobe.
+func matchUprobe(m *matcher, s *spec) []*probe.Point {
+	if s.isAddr && m.opts.Unsafe {
+		if p := m.flatFile(s); p != nil {
+			return []*probe.Point{p}
+		}
+	}
+	files, err := m.target(s)
+	if err != nil {
+		m.badTarget(s, err)
+		return nil
+	}
+	if s.isAddr || s.file != "" {
+		return m.matchPlace(s, files[0])
+	}
+	if len(files) > 1 && !hasWildcard(s.target) {
+		files = files[:1]
+	}
+	q := objfile.NewQuery(s.fn, s.lang)
+	var points []*probe.Point
+	var firstErr error
+	before := m.diags.Errors()
+	for _, b := range files {
+		got, err := m.functions(s, b, q)
+		if err != nil && firstErr == nil {
+			firstErr = err
+		}
+		points = append(points, got...)
+	}
+	if len(points) == 0 && m.diags.Errors() == before {
+		m.noFunction(s, files, firstErr)
+	}
+	return points
+}
+
+// target finds the files of a spec.
+func (m *matcher) target(s *spec) ([]*binary, error) {
+	if s.target == "" {
+		b, err := m.files.exe()
+		return list(b, err)
+	}
+	return m.files.find(s.target)
+}
+
+// badTarget reports a target that cannot be used.
+func (m *matcher) badTarget(s *spec, err error) {
+	if s.skip {
+		return
+	}
+	var d *diag.Diagnostic
+	switch {
+	case errors.Is(err, target.ErrGone):
+		m.diags.Errorf(s.ap.Span, "no process %d", m.pid())
+		return
+	case errors.Is(err, errNoFile):
+		d = m.diags.Errorf(s.ap.Span, "%s target file '%s' does not exist or is not executable", s.kind.name, s.target)
+		if !m.files.root.Own() {
+			d.Note(diag.Span{}, "paths are those of process %d, whose root is %s", m.pid(), m.files.root)
+		}
+		if strings.HasPrefix(s.target, "lib") && !strings.Contains(s.target, "/") {
+			d.Hint("`ldconfig -p` lists the libraries that are found by name; or give the path")
+		}
+	case errors.Is(err, objfile.ErrNotELF), errors.Is(err, target.ErrNotRegular):
+		d = m.diags.Errorf(s.ap.Span, "%s target file '%s' does not exist or is not executable", s.kind.name, s.target)
+		d.Note(diag.Span{}, "%s", err)
+		if kind, ok := m.files.scriptOf(s.target); ok {
+			d.Hint("it is a script run by %s: probe that program, or the libraries it loads", kind)
+		}
+	case errors.Is(err, fs.ErrPermission):
+		d = m.diags.Errorf(s.ap.Span, "error finding %s target: %s", s.kind.name, err)
+		d.Hint("run as root, or as a user who may read it")
+	default:
+		m.diags.Errorf(s.ap.Span, "error finding %s target: %s", s.kind.name, err)
+	}
+}
+
+// functions makes the points of the functions of one file that fit.
+func (m *matcher) functions(s *spec, b *binary, q *objfile.Query) ([]*probe.Point, error) {
+	q.Variants = m.opts.Variants
+	funcs, err := b.obj.Match(q)
+	if err != nil {
+		return nil, err
+	}
+	if len(funcs) > 0 && len(funcs[0].Variants) > 0 && s.kind.kind == probe.Uprobe && !s.hasOff {
+		m.diags.Add(diag.Info, s.ap.Span, "for some of its callers the compiler made variants of %s, which are not probed: %s",
+			s.fn, strings.Join(funcs[0].Variants, ", "))
+	}
+	// An indirect function stands for its implementations, which keep its name.
+	names := make([]string, 0, len(funcs))
+	all := make([]objfile.Func, 0, len(funcs))
+	for i := range funcs {
+		impls := funcs[i : i+1]
+		if funcs[i].IFunc {
+			impls = m.indirect(s, b, q, &funcs[i])
+		}
+		for j := range impls {
+			all, names = append(all, impls[j]), append(names, funcs[i].Name)
+		}
+	}
+	sites, err := entrySites(b.obj, all)
+	if err != nil {
+		return nil, err
+	}
+	points := make([]*probe.Point, 0, len(all))
+	scope := cdeclScope(b.obj)
+	goroutines := b.obj.IsGo() && m.needs.Calls()
+	if goroutines {
+		b.debug() // has the layout of the runtime's structures, if there is any
+	}
+	var notGo []string
+	display := m.display
+	if q.Wildcard() && !m.needs.Name {
+		display = func(name string) string { return name } // nobody sees them: demangling is most of the work
+	}
+	for i := range all {
+		fn := &all[i]
+		if goroutines && q.Wildcard() && b.goCode(fn.Addr) == nil {
+			notGo = append(notGo, fn.Name)
+			continue
+		}
+		shown := display(fn.Name)
+		name := shown
+		if names[i] != fn.Name {
+			name = display(names[i])
+		}
+		if !q.Wildcard() && s.lang == "" {
+			name = s.fn // as it was asked for
+		}
+		full := uprobeName(s, b, name)
+		before := len(points)
+		if s.kind.kind == probe.Uretprobe && b.obj.IsGo() {
+			points = append(points, m.goReturns(s, b, q, fn, full, shown)...)
+			m.entry(s, b, fn, shown, sites[i], false, len(points) > before)
+			continue
+		}
+		if p := m.function(s, b, q, fn, full, shown, sites[i]); p != nil {
+			if p.Scope = scope; b.goAssembly(fn.Addr) {
+				p.Scope = goAssemblyScope()
+			}
+			needed := m.needs.Typed() || p.Go != nil && b.obj.Arch() == code.AMD64 && m.needs.ArgN
+			if needed && (p.Entry || p.Kind == probe.Uretprobe) {
+				m.typed(s, b, fn.Addr, p)
+			}
+			if p.Kind == probe.Uretprobe {
+				points = append(points, m.exitPoints(s, b, fn, p)...)
+				m.entry(s, b, fn, shown, sites[i], p.Keeps(), len(points) > before)
+				continue
+			}
+			points = append(points, p)
+		}
+	}
+	if len(notGo) > 0 {
+		m.diags.Warnf(s.ap.Span, "%d of the functions are left out, like %s: they are written in assembly or C, where goid and goframe are not known",
+			len(notGo), notGo[0])
+	}
+	m.tellNoReturns(s)
+	return onePerSite(m.copies(s, b, q, all, points)), nil
+}
+
+// entry notes the entry of a function whose returns are probed, if that is asked for, or if something must be kept there to
+// know the result.
+func (m *matcher) entry(s *spec, b *binary, fn *objfile.Func, shown string, site int, kept, returns bool) {
+	if !returns || site < 0 || !kept && !m.needs.Duration {
+		return
+	}
+	p := &probe.Point{Kind: probe.Uprobe, Path: b.path, PID: m.pid(), Func: shown, Go: b.goCode(fn.Addr), Entry: true, Skip: site}
+	if m.place(p, b, fn.Addr+uint64(site)) != nil {
+		m.begins = append(m.begins, p)
+	}
+}
+
+// onePerSite drops points at a place that another point has already: a script's action runs once for a hit.
+func onePerSite(points []*probe.Point) []*probe.Point {
+	if len(points) < 2 {
+		return points
+	}
+	seen := make(map[uint64]bool, len(points))
+	return slices.DeleteFunc(points, func(p *probe.Point) bool {
+		if seen[p.Offset] {
+			return true
+		}
+		seen[p.Offset] = true
+		return false
+	})
+}
+
+// function makes the point of a function, nil if it cannot be probed; that is reported unless it came by a wildcard.
+func (m *matcher) function(s *spec, b *binary, q *objfile.Query, fn *objfile.Func, name, shown string, site int) *probe.Point {
+	refuse := func(format string, args ...any) *diag.Diagnostic {
+		if q.Wildcard() {
+			return &diag.Diagnostic{} // one of many: left out
+		}
+		return m.failAttach(s, format, args...)
+	}
+	p := &probe.Point{Kind: s.kind.kind, Path: b.path, PID: m.pid(), Name: name, Func: shown, Go: b.goCode(fn.Addr)}
+	if s.kind.kind == probe.Uretprobe {
+		if why := noReturn(b.obj, fn); why != "" {
+			refuse("uretprobe on %s is not possible: %s", p.Func, why).Hint("%s", returnHint(b.obj))
+			return nil
+		}
+	}
+	if fn.Size == 0 && !m.opts.Unsafe && !s.hasOff && pieced(b.obj, fn.Addr) {
+		refuse("Could not determine boundary for %s (symbol has size 0).%s", fn.Name, unsafeHint)
+		return nil
+	}
+	if s.hasOff && s.offset > 0 {
+		return m.inside(s, b, fn, p, refuse)
+	}
+	if site < 0 {
+		refuse("%s cannot be probed: at %#x are %s", p.Func, fn.Addr, code.ErrUndecodable)
+		return nil
+	}
+	if s.hasOff && p.Go == nil {
+		site = 0 // "func+0" is the first instruction, and nothing else; in Go it runs twice for one call if the stack grows
+	}
+	p.Entry, p.Skip = true, site
+	return m.place(p, b, fn.Addr+uint64(site))
+}
+
+// place fills in where the point is.
+func (m *matcher) place(p *probe.Point, b *binary, addr uint64) *probe.Point {
+	off, ok := b.obj.Offset(addr)
+	if !ok {
+		return nil
+	}
+	p.Addr, p.Offset = addr, off
+	return p
+}
+
+// inside makes the point of func+offset.
+func (m *matcher) inside(s *spec, b *binary, fn *objfile.Func, p *probe.Point, refuse func(string, ...any) *diag.Diagnostic) *probe.Point {
+	size := fn.Size
+	if size == 0 {
+		size = b.obj.CodeSize(fn.Addr)
+	}
+	if s.offset >= size {
+		refuse("Offset outside the function bounds ('%s' size is %d)", fn.Name, size)
+		return nil
+	}
+	if !m.boundary(s, b, fn.Name, fn.Addr, fn.Addr+s.offset, refuse) {
+		return nil
+	}
+	return m.insidePoint(s, b, p, fn.Addr+s.offset, refuse)
+}
+
+// insidePoint places a point in the middle of a function. A five-byte nop is left alone there: kernels from 6.18 to 7.1
+// replace it by a call that overwrites what the function keeps below its stack pointer. The next instruction, which
+// nothing but the nop leads to in practice, is as good.
+func (m *matcher) insidePoint(s *spec, b *binary, p *probe.Point, addr uint64, refuse func(string, ...any) *diag.Diagnostic) *probe.Point {
+	nops, err := nop5s(b.obj, addr)
+	switch {
+	case err != nil:
+		refuse("%s cannot be probed: %s", p.Name, err)
+		return nil
+	case nops == maxNop5s:
+		refuse("only nops are at %s, which cannot be probed safely", p.Name)
+		return nil
+	}
+	p.Skip = 5 * nops
+	return m.place(p, b, addr+uint64(p.Skip))
+}
+
+// maxNop5s is how many five-byte nops in a row are stepped over.
+const maxNop5s = 4
+
+// nop5s is the number of five-byte nops that follow one another at an address.
+func nop5s(obj *objfile.File, addr uint64) (n int, err error) {
+	defer objfile.Guard(&err)()
+	for n < maxNop5s && code.IsNop5(obj.Bytes(addr+uint64(5*n), 5)) {
+		n++
+	}
+	return n, nil
+}
+
+// boundary tells whether an instruction begins at addr, decoding from start. A place inside of an instruction is always
+// refused; one that cannot be judged only without --unsafe.
+func (m *matcher) boundary(s *spec, b *binary, name string, start, addr uint64, refuse func(string, ...any) *diag.Diagnostic) bool {
+	ok, before, err := m.decodeTo(b, start, addr)
+	where := fmt.Sprintf("%s:%s+%d", b.name, name, addr-start)
+	switch {
+	case err != nil && m.opts.Unsafe:
+		m.diags.Warnf(s.ap.Span, "Unchecked %s: %s", s.kind.name, where)
+		return true
+	case err != nil:
+		refuse("Failed to check if %s is in proper place: %s%s", s.kind.name, where, unsafeHint).Note(diag.Span{}, "%s", err)
+		return false
+	case !ok:
+		d := refuse("Could not add %s into middle of instruction: %s", s.kind.name, where)
+		if before < addr {
+			d.Hint("the instruction begins at +%d", before-start)
+		}
+		return false
+	}
+	return true
+}
+
+func (m *matcher) decodeTo(b *binary, start, addr uint64) (ok bool, before uint64, err error) {
+	defer objfile.Guard(&err)()
+	body := b.obj.Bytes(start, int(min(addr-start+16, code.MaxFunction)))
+	if ok, err = code.Boundary(b.obj.Arch(), body, addr-start); ok || err != nil {
+		return ok, addr, err
+	}
+	off, _ := code.Before(b.obj.Arch(), body, addr-start)
+	return false, start + off, nil
+}
+
+// matchPlace makes the point of an address or a source position.
+func (m *matcher) matchPlace(s *spec, b *binary) []*probe.Point {
+	refuse := func(format string, args ...any) *diag.Diagnostic { return m.failAttach(s, format, args...) }
+	if s.file != "" {
+		return m.sourcePoints(s, b)
+	}
+	start, name, ok := m.functionStart(b, s.addr)
+	if !ok {
+		if m.opts.Unsafe && b.obj.Executable(s.addr) {
+			m.diags.Warnf(s.ap.Span, "Could not determine instruction boundary for %s (binary appears stripped). "+
+				"Misaligned probes can lead to tracee crashes!", s.ap.Text)
+			start = s.addr
+		} else {
+			d := refuse("Could not resolve address: %s:%#x", b.name, s.addr)
+			if !b.obj.Executable(s.addr) {
+				d.Note(diag.Span{}, "there is no code at that address in the file (addresses are those that nm shows)")
+			} else {
+				d.Note(diag.Span{}, "no function is known there, so that it cannot be told whether an instruction begins")
+				d.Hint("--unsafe attaches unchecked; inside of an instruction that corrupts the program")
+			}
+			return nil
+		}
+	}
+	p := &probe.Point{Kind: s.kind.kind, Path: b.path, PID: m.pid(), Func: m.display(name), Scope: cdeclScope(b.obj)}
+	p.Name = s.kind.name + ":" + b.name + ":" + uintText(s.addr)
+	if s.kind.kind == probe.Uretprobe {
+		if start != s.addr {
+			refuse("uretprobes cannot be attached at function offset. (address resolved to: %s+%d)", name, s.addr-start)
+			return nil
+		}
+		if why := noReturn(b.obj, &objfile.Func{Symbol: objfile.Symbol{Name: name, Addr: start}}); why != "" {
+			refuse("uretprobe on %s is not possible: %s", name, why).Hint("%s", returnHint(b.obj))
+			return nil
+		}
+	}
+	if start != s.addr && !m.boundary(s, b, name, start, s.addr, refuse) {
+		return nil
+	}
+	p.Entry = start == s.addr
+	if p = m.insidePoint(s, b, p, s.addr, refuse); p == nil {
+		return nil
+	}
+	if p.Entry && m.needs.Typed() {
+		m.typed(s, b, start, p)
+	}
+	if p.Kind == probe.Uretprobe {
+		fn := &objfile.Func{Symbol: objfile.Symbol{Name: name, Addr: start, Size: b.obj.CodeSize(start)}}
+		m.entry(s, b, fn, p.Func, p.Skip, p.Keeps(), true)
+		return m.exitPoints(s, b, fn, p)
+	}
+	return []*probe.Point{p}
+}
+
+// functionStart finds the start of the function around an address: by a symbol, or by the unwind table, which stripped
+// files keep.
+func (m *matcher) functionStart(b *binary, addr uint64) (start uint64, name string, ok bool) {
+	if sym, ok := b.obj.Lookup(addr); ok {
+		return sym.Addr, sym.Name, true
+	}
+	if start, ok := b.obj.FrameStart(addr); ok {
+		return start, fmt.Sprintf("%#x", start), true
+	}
+	return 0, "", false
+}
+
+// flatFile is the point of an address in a file that is no ELF file, such as code that a JIT compiler stored: the address
+// is the file offset. Only with --unsafe.
+func (m *matcher) flatFile(s *spec) *probe.Point {
+	if s.kind.kind != probe.Uprobe || hasWildcard(s.target) || !strings.Contains(s.target, "/") {
+		return nil
+	}
+	name := m.files.inRoot(s.target)
+	if _, err := m.files.openName(name, name); !errors.Is(err, objfile.ErrNotELF) {
+		return nil
+	}
+	m.diags.Warnf(s.ap.Span, "%s is not an ELF file: the probe goes to file offset %#x, unchecked", s.target, s.addr)
+	return &probe.Point{
+		Kind: probe.Uprobe, Path: name, Offset: s.addr, Addr: s.addr, PID: m.pid(),
+		Name: s.kind.name + ":" + s.target + ":" + uintText(s.addr),
+	}
+}
+
+// noFunction reports that no function fits, with what may have been meant.
+func (m *matcher) noFunction(s *spec, files []*binary, err error) {
+	if s.skip {
+		return
+	}
+	name := s.target
+	if len(files) == 1 {
+		name = files[0].name
+	}
+	d := m.missing(s, "No matches for %s %s:%s", s.kind.name, name, s.fn)
+	if d == nil {
+		return
+	}
+	if err != nil {
+		d.Note(diag.Span{}, "%s", err)
+	}
+	if len(files) != 1 || hasWildcard(s.fn) {
+		return
+	}
+	b := files[0]
+	if lib := m.files.defining(b, s.fn); lib != nil {
+		d.Note(diag.Span{}, "%s is imported here and defined in %s", s.fn, lib.name)
+		d.Hint("probe %s:%s:%s", s.kind.name, lib.name, s.fn)
+		return
+	}
+	if b.obj.Imports(s.fn) {
+		d.Note(diag.Span{}, "%s is imported here, and defined in one of the libraries it loads: %s", s.fn, strings.Join(b.obj.Needed(), ", "))
+		return
+	}
+	any := false
+	b.obj.Functions(func(*objfile.Symbol) bool { any = true; return false })
+	if !any {
+		d.Note(diag.Span{}, "%s has no symbols: it is stripped, and no debug file of its build id %s is installed", b.name, b.obj.BuildID())
+		d.Hint("give an address instead of a name: %s:%s:0x1234", s.kind.name, b.name)
+		return
+	}
+	if near := b.obj.Near(s.fn, 3); len(near) > 0 {
+		d.Hint("did you mean %s?", orList(near))
+	}
+}
+
+// display is a name for people.
+func (m *matcher) display(name string) string {
+	if m.opts.Demangle {
+		return objfile.Demangle(name)
+	}
+	return name
+}
+
+// uprobeName is the point's full name.
+func uprobeName(s *spec, b *binary, name string) string {
+	full := s.kind.name + ":" + b.name
+	if s.lang != "" {
+		full += ":" + s.lang
+	}
+	full += ":" + name
+	if s.hasOff && s.offset > 0 {
+		full += "+" + uintText(s.offset)
+	}
+	return full
+}
