@@ -167,7 +167,7 @@ func (fn *candidate) keys() {
 	if a == nil {
 		return
 	}
-	if p.Go != nil && (k.Func == nil || k.Func.Lang == types.Go) {
+	if p.Call != nil && (k.Func == nil || k.Func.Lang == types.Go) {
 		if p.Entry {
 			fn.EntryKey, fn.ReturnKey, fn.Goroutines = "(int64)goid, (int64)goframe", "(int64)goid, (int64)goframe", true
 		}

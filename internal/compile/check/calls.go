@@ -366,31 +366,23 @@ func (inf *inferrer) checkPlace(n *node) {
 		}
 	case "goid", "goframe":
 		switch p := inf.act.points[0]; {
-		case kind != probe.Uprobe && kind != probe.Uretprobe, p.Go == nil:
+		case kind != probe.Uprobe && kind != probe.Uretprobe, p.Call == nil:
 			where := providerName(inf.act) + " probes"
 			if p.Path != "" {
 				where = "code that is not Go's (" + p.Name + ")"
 			}
 			inf.errorf(n.span, "%s is not known in %s: there is no goroutine, or none that can be told", callName(n), where)
-		case inf.in.Arch == "arm64":
-			inf.errorf(n.span, "%s is only known on amd64", callName(n))
-		default:
-			if _, err := p.Go.Layout(); err != nil {
-				inf.errorf(n.span, "%s is not known: %s", callName(n), err)
-			}
+		case p.Call.Unknown != "":
+			inf.errorf(n.span, "%s is not known: %s", callName(n), p.Call.Unknown)
 		}
 	case "duration":
 		switch p := inf.act.points[0]; {
 		case kind != probe.Uretprobe:
 			inf.errorf(n.span, "duration is that of a call that returns, and only known in uretprobes").
 				Hint("in other probes keep the time yourself: @start[tid] = nsecs")
-		case p.Go == nil:
-		case inf.in.Arch == "arm64":
-			inf.errorf(n.span, "duration is only known on amd64 in Go code")
-		default:
-			if _, err := p.Go.Layout(); err != nil {
-				inf.errorf(n.span, "duration is not known: %s", err)
-			}
+		case p.Call == nil:
+		case p.Call.Unknown != "":
+			inf.errorf(n.span, "duration is not known: %s", p.Call.Unknown)
 		}
 	case "uaddr":
 		if spaceOf(kind) != types.User {

@@ -18,7 +18,7 @@ type uses struct {
 	allArgs   bool            // args as a whole, or vars
 	argN      map[int]bool
 	retval    bool
-	goLayout  bool // goid: where Go's runtime keeps it
+	calls     bool // goid, duration: how calls are told apart
 	file      bool // the traced file (uaddr, types from its debug information)
 	probeName bool // the probe's name, when compiling
 }
@@ -47,7 +47,7 @@ func (c *checker) usesOf(act *action) uses {
 				u.argN[i] = true
 			}
 		case is(n, "goid", "goframe", "duration"):
-			u.goLayout = true
+			u.calls = true
 		case is(n, "uaddr"), n.op == opEnum && n.flag:
 			u.file = true
 		case n.op == opType && n.expr != nil && n.expr.Base != "" && !c.defs.knows(n.expr.Base):
@@ -96,15 +96,14 @@ func (c *checker) group(act *action, points []*probe.Point) [][]*probe.Point {
 	for _, p := range points {
 		at := place{p.Kind, p.Scope}
 		i, ok := known[at]
-		if !ok || perFile || u.probeName || u.goLayout {
+		if !ok || perFile || u.probeName || u.calls {
 			key := fmt.Sprintf("%d %s", p.Kind, u.key(p.Scope))
 			if perFile {
 				key += "\x00" + p.Path
 			}
-			if u.goLayout && p.Go != nil {
-				l, _ := p.Go.Layout()
-				key += fmt.Sprint("\x00", l)
-			} else if u.goLayout {
+			if u.calls && p.Call != nil {
+				key += fmt.Sprint("\x00", *p.Call)
+			} else if u.calls {
 				key += "\x00C"
 			}
 			if u.probeName {

@@ -92,12 +92,11 @@ func (g *gen) openCall() int {
 	b := g.b
 	key := b.Slot(openKeySize)
 	p := g.points[0]
-	if p.Go != nil {
-		l, err := p.Go.Layout()
-		if err != nil {
-			refuse(g.act.Span, "duration is not known: %s", err)
+	if c := p.Call; c != nil {
+		if c.Unknown != "" {
+			refuse(g.act.Span, "duration is not known: %s", c.Unknown)
 		}
-		id, frame := g.goCall(l, g.act.Span)
+		id, frame := g.call(c, g.act.Span)
 		b.Store(8, ir.FP, key+openThread, id)
 		b.Store(8, ir.FP, key+openFrame, frame)
 	} else {

@@ -90,7 +90,7 @@ func (m *matcher) typed(s *spec, b *binary, entry uint64, p *probe.Point) {
 	if fn.Lang == types.Go && p.Entry && b.obj.Arch() == code.AMD64 {
 		m.goArgs(b, info, fn, p)
 	}
-	if fn.Lang == types.Go && b.goRuntime() != nil {
+	if fn.Lang == types.Go && b.obj.IsGo() {
 		m.goArgN(p, "")
 	}
 }

@@ -28,10 +28,11 @@ type binary struct {
 	infoErr error
 	noDebug bool // that there is none has been said
 
-	golang  *probe.GoRuntime // see goRuntime
-	program *golang.Program  // see goProgram
-	copies  map[string]int   // how often functions were inlined, without debug information; nil: not counted
-	unwinds *bool            // whether it has code that exceptions pass; nil: not looked at
+	call, exactCall *probe.Call // see goCalls
+
+	program *golang.Program // see goProgram
+	copies  map[string]int  // how often functions were inlined, without debug information; nil: not counted
+	unwinds *bool           // whether it has code that exceptions pass; nil: not looked at
 }
 
 // fileID names a file, whatever path leads to it.

@@ -64,7 +64,7 @@ func (m *matcher) goReturns(s *spec, b *binary, q *objfile.Query, fn *objfile.Fu
 	}
 	points := make([]*probe.Point, 0, len(offs))
 	for _, off := range offs {
-		p := &probe.Point{Kind: probe.Uretprobe, Path: b.path, PID: m.pid(), Name: name, Func: shown, AtReturn: true, Start: fn.Addr, Go: b.goCode(fn.Addr), Scope: scope}
+		p := &probe.Point{Kind: probe.Uretprobe, Path: b.path, PID: m.pid(), Name: name, Func: shown, AtReturn: true, Start: fn.Addr, Call: m.goCode(b, fn.Addr), Scope: scope}
 		if p = m.place(p, b, fn.Addr+off); p != nil {
 			points = append(points, p)
 		}

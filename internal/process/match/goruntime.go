@@ -5,64 +5,86 @@ import (
 	"strconv"
 	"strings"
 
+	"trocar/internal/binary/code"
 	"trocar/internal/binary/debuginfo"
 	"trocar/internal/binary/types"
 	"trocar/internal/process/probe"
 )
 
-// goRuntime is the same for all points of a file; nil if it has no Go code.
-func (b *binary) goRuntime() *probe.GoRuntime {
-	if b.golang == nil && b.obj.IsGo() {
-		version := b.obj.GoVersion() // the file may be closed when the layout is asked for
-		b.golang = probe.NewGoRuntime(func() (probe.GoLayout, error) { return b.goLayout(version) })
+// goRegister is the register that points to the running goroutine's g in Go code (ABIInternal on amd64: R14), by its DWARF
+// number.
+const goRegister = 14
+
+// goCalls tells how calls in a file's Go code are told apart, nil if it has none. exact asks for the layout that the debug
+// information has, for which it is opened.
+func (b *binary) goCalls(exact bool) *probe.Call {
+	if !b.obj.IsGo() {
+		return nil
 	}
-	return b.golang
+	if b.exactCall == nil && exact {
+		b.exactCall = b.goCall(true)
+	}
+	if b.exactCall != nil {
+		return b.exactCall
+	}
+	if b.call == nil {
+		b.call = b.goCall(false)
+	}
+	return b.call
 }
 
-// goCode is goRuntime for Go code at an address, nil for other code: in assembly R14 may be anything.
-func (b *binary) goCode(addr uint64) *probe.GoRuntime {
-	r := b.goRuntime()
-	if r == nil {
+// goCode is goCalls for Go code at an address, nil for other code: in assembly R14 may be anything.
+func (m *matcher) goCode(b *binary, addr uint64) *probe.Call {
+	if !b.obj.IsGo() {
 		return nil
 	}
 	if in, assembly := b.obj.GoCode(addr); !in || assembly {
 		return nil
 	}
-	return r
+	return b.goCalls(m.needs.Calls())
 }
 
-// goLayout takes the offsets from the program's debug information, else from what is known of its Go version.
-func (b *binary) goLayout(version string) (l probe.GoLayout, err error) {
-	l = probe.GoLayout{StackHi: 8, M: 48}
-	if b.info != nil {
-		if found, ok := layoutFrom(b.info); ok {
-			return found, nil
+// goCall takes the offsets in the runtime's structures g and m from the program's debug information, else from what is known
+// of its Go version.
+func (b *binary) goCall(exact bool) *probe.Call {
+	if b.obj.Arch() != code.AMD64 {
+		return &probe.Call{Unknown: "it can only be told on amd64"}
+	}
+	if exact {
+		if info, err := b.debug(); err == nil {
+			if found := callFrom(info); found != nil {
+				return found
+			}
 		}
 	}
+	c := &probe.Call{Register: goRegister, StackEnd: 8, Thread: 48}
+	version := b.obj.GoVersion()
 	switch goMinor(version) {
 	case 21, 22:
-		l.Goid, l.CurG = 152, 192
+		c.ID, c.Current = 152, 192
 	case 23, 24:
-		l.Goid, l.CurG = 160, 192
+		c.ID, c.Current = 160, 192
 	case 25, 26:
-		l.Goid, l.CurG = 152, 184
+		c.ID, c.Current = 152, 184
 	default:
 		if version == "" {
-			return l, fmt.Errorf("%s has no debug information and doesn't tell its Go version", b.name)
+			return &probe.Call{Unknown: b.name + " has no debug information and doesn't tell its Go version"}
 		}
-		return l, fmt.Errorf("%s has no debug information, and where the runtime of %s keeps it is not known", b.name, version)
+		return &probe.Call{
+			Unknown: fmt.Sprintf("%s has no debug information, and where the runtime of %s keeps it is not known", b.name, version),
+		}
 	}
-	return l, nil
+	return c
 }
 
-func layoutFrom(info *debuginfo.Info) (l probe.GoLayout, ok bool) {
+func callFrom(info *debuginfo.Info) *probe.Call {
 	g, err := info.TypeNamed("runtime.g", nil)
 	if err != nil {
-		return l, false
+		return nil
 	}
 	m, err := info.TypeNamed("runtime.m", nil)
 	if err != nil {
-		return l, false
+		return nil
 	}
 	at := func(t *types.Type, to *int, names ...string) bool {
 		off := 0
@@ -77,8 +99,11 @@ func layoutFrom(info *debuginfo.Info) (l probe.GoLayout, ok bool) {
 		*to = off
 		return true
 	}
-	ok = at(g, &l.StackHi, "stack", "hi") && at(g, &l.Goid, "goid") && at(g, &l.M, "m") && at(m, &l.CurG, "curg")
-	return l, ok
+	c := &probe.Call{Register: goRegister}
+	if at(g, &c.StackEnd, "stack", "hi") && at(g, &c.ID, "goid") && at(g, &c.Thread, "m") && at(m, &c.Current, "curg") {
+		return c
+	}
+	return nil
 }
 
 // goMinor is the N of "go1.N.2", 0 if it is another form.

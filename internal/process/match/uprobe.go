@@ -257,9 +257,6 @@ func (m *matcher) functions(s *spec, b *binary, q *objfile.Query) ([]*probe.Poin
 	points := make([]*probe.Point, 0, len(all))
 	scope := cdeclScope(b.obj)
 	goroutines := b.obj.IsGo() && m.needs.Calls()
-	if goroutines {
-		b.debug() // has the layout of the runtime's structures, if there is any
-	}
 	var notGo []string
 	display := m.display
 	if q.Wildcard() && !m.needs.Name {
@@ -267,7 +264,7 @@ func (m *matcher) functions(s *spec, b *binary, q *objfile.Query) ([]*probe.Poin
 	}
 	for i := range all {
 		fn := &all[i]
-		if goroutines && q.Wildcard() && b.goCode(fn.Addr) == nil {
+		if goroutines && q.Wildcard() && m.goCode(b, fn.Addr) == nil {
 			notGo = append(notGo, fn.Name)
 			continue
 		}
@@ -290,7 +287,7 @@ func (m *matcher) functions(s *spec, b *binary, q *objfile.Query) ([]*probe.Poin
 			if p.Scope = scope; b.goAssembly(fn.Addr) {
 				p.Scope = goAssemblyScope()
 			}
-			needed := m.needs.Typed() || p.Go != nil && b.obj.Arch() == code.AMD64 && m.needs.ArgN
+			needed := m.needs.Typed() || p.Call != nil && b.obj.Arch() == code.AMD64 && m.needs.ArgN
 			if needed && (p.Entry || p.Kind == probe.Uretprobe) {
 				m.typed(s, b, fn.Addr, p)
 			}
@@ -316,7 +313,7 @@ func (m *matcher) entry(s *spec, b *binary, fn *objfile.Func, shown string, site
 	if !returns || site < 0 || !kept && !m.needs.Duration {
 		return
 	}
-	p := &probe.Point{Kind: probe.Uprobe, Path: b.path, PID: m.pid(), Func: shown, Go: b.goCode(fn.Addr), Entry: true, Skip: site}
+	p := &probe.Point{Kind: probe.Uprobe, Path: b.path, PID: m.pid(), Func: shown, Call: m.goCode(b, fn.Addr), Entry: true, Skip: site}
 	if m.place(p, b, fn.Addr+uint64(site)) != nil {
 		m.begins = append(m.begins, p)
 	}
@@ -345,7 +342,7 @@ func (m *matcher) function(s *spec, b *binary, q *objfile.Query, fn *objfile.Fun
 		}
 		return m.failAttach(s, format, args...)
 	}
-	p := &probe.Point{Kind: s.kind.kind, Path: b.path, PID: m.pid(), Name: name, Func: shown, Go: b.goCode(fn.Addr)}
+	p := &probe.Point{Kind: s.kind.kind, Path: b.path, PID: m.pid(), Name: name, Func: shown, Call: m.goCode(b, fn.Addr)}
 	if s.kind.kind == probe.Uretprobe {
 		if why := noReturn(b.obj, fn); why != "" {
 			refuse("uretprobe on %s is not possible: %s", p.Func, why).Hint("%s", returnHint(b.obj))
@@ -363,7 +360,7 @@ func (m *matcher) function(s *spec, b *binary, q *objfile.Query, fn *objfile.Fun
 		refuse("%s cannot be probed: at %#x are %s", p.Func, fn.Addr, code.ErrUndecodable)
 		return nil
 	}
-	if s.hasOff && p.Go == nil {
+	if s.hasOff && p.Call == nil {
 		site = 0 // "func+0" is the first instruction, and nothing else; in Go it runs twice for one call if the stack grows
 	}
 	p.Entry, p.Skip = true, site
