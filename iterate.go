@@ -8,12 +8,13 @@ import (
 	"strings"
 
 	"trocar/internal/compile/codegen"
+	"trocar/internal/process/probe"
 )
 
 // iterators are the programs that run over objects of the kernel.
 func (r *run) iterators() (all []*codegen.Program) {
 	for _, p := range r.code.Programs {
-		if p.Class == codegen.Iter {
+		if p.Type == probe.IterProgram {
 			all = append(all, p)
 		}
 	}

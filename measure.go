@@ -20,7 +20,7 @@ func (r *run) measure(mode string) error {
 	}
 	var programs []*codegen.Program
 	for _, p := range r.code.Programs {
-		if p.Class == codegen.Test && p.Points[0].Kind == kind {
+		if p.Type.RunByUs() && p.Points[0].Kind == kind {
 			programs = append(programs, p)
 		}
 	}

@@ -135,36 +135,15 @@ func (r *run) object() *kernel.Object {
 	}
 	for _, p := range r.code.Programs {
 		k := &kernel.Program{
-			Name: p.Name, Type: programType(p), Insns: p.Insns, Sleepable: p.Sleepable, Return: p.Return, Session: p.Session, Points: p.Points,
+			Name: p.Name, Type: p.Type, Insns: p.Insns, Sleepable: p.Sleepable, Return: p.Return, Session: p.Session, Points: p.Points,
 			License: r.typed.Config.License,
 		}
-		if p.Cookied && p.Class != codegen.Test {
+		if p.Cookied && !p.Type.RunByUs() {
 			k.Cookies = p.Cookies
 		}
 		obj.Programs = append(obj.Programs, k)
 	}
 	return obj
-}
-
-func programType(p *codegen.Program) kernel.ProgramType {
-	switch p.Class {
-	case codegen.Test:
-		if p.Points[0].Kind == probe.Bench {
-			return kernel.Bench
-		}
-		return kernel.Run
-	case codegen.Perf:
-		return kernel.PerfEvent
-	case codegen.Tracepoint:
-		return kernel.Tracepoint
-	case codegen.RawTracepoint:
-		return kernel.RawTracepoint
-	case codegen.Kprobe:
-		return kernel.Kprobe
-	case codegen.Iter:
-		return kernel.Iter
-	}
-	return kernel.Uprobe
 }
 
 // control writes the clocks that programs compute with.
@@ -324,7 +303,7 @@ func (r *run) special(kind probe.Kind) error {
 		return nil
 	}
 	for _, p := range r.code.Programs {
-		if p.Class != codegen.Test || p.Points[0].Kind != kind {
+		if !p.Type.RunByUs() || p.Points[0].Kind != kind {
 			continue
 		}
 		if _, err := r.loaded.Run(p.Name); err != nil {

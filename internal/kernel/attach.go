@@ -37,7 +37,7 @@ func (l *Loaded) Attach(ctx context.Context, progress func(done, total int)) ([]
 	a := &attacher{Loaded: l, ctx: ctx, progress: progress}
 	defer a.close()
 	for _, p := range l.programs {
-		if p.Type != Run && p.Type != Bench {
+		if !p.Type.RunByUs() {
 			a.total += len(p.Points)
 		}
 	}
@@ -55,9 +55,9 @@ func attachOrder(programs []*loadedProgram) []*loadedProgram {
 	var probes, others, timers []*loadedProgram
 	for _, p := range programs {
 		switch p.Type {
-		case Uprobe, Kprobe:
+		case probe.UprobeProgram, probe.KprobeProgram:
 			probes = append(probes, p)
-		case PerfEvent:
+		case probe.PerfProgram:
 			timers = append(timers, p)
 		default:
 			others = append(others, p)
@@ -94,37 +94,58 @@ func (a *attacher) attach(p *loadedProgram) error {
 	if p.Cookies != nil && len(p.Cookies) != len(p.Points) {
 		return fmt.Errorf("program %s: %d cookies for %d points", p.Name, len(p.Cookies), len(p.Points))
 	}
-	switch p.Type {
-	case Uprobe:
-		return a.uprobes(p)
-	case Run, Bench:
-		return a.signals(p)
-	case Iter:
-		a.advance(len(p.Points))
-		return nil // runs when asked: Loaded.Iterate
+	place, err := attachWay(p.Type)
+	if err != nil {
+		return err
+	}
+	if place.all != nil {
+		return place.all(a, p)
 	}
 	for i, point := range p.Points {
 		if err := a.ctx.Err(); err != nil {
 			return err
 		}
-		var err error
-		switch p.Type {
-		case PerfEvent:
-			err = a.perfEvent(p, point)
-		case Tracepoint:
-			err = a.tracepoint(p, point)
-		case RawTracepoint:
-			err = a.rawTracepoint(p, point)
-		case Kprobe:
-			err = a.kprobe(p, point, cookie(p, i))
-		case Fentry, Fexit:
-			err = a.fentry(p.each[i])
-		}
-		if err := a.outcome(p, point, err); err != nil {
+		if err := a.outcome(p, point, place.one(a, p, i)); err != nil {
 			return err
 		}
 		a.advance(1)
 	}
+	return nil
+}
+
+// way is how programs of a type are attached: to all of their points at once, or to one by one.
+type way struct {
+	all func(*attacher, *loadedProgram) error
+	one func(a *attacher, p *loadedProgram, point int) error
+}
+
+// attachWay tells how programs of a type are attached.
+func attachWay(t probe.ProgramType) (way, error) {
+	switch t {
+	case probe.UprobeProgram:
+		return way{all: (*attacher).uprobes}, nil
+	case probe.RunProgram, probe.BenchProgram:
+		return way{all: (*attacher).signals}, nil
+	case probe.IterProgram:
+		return way{all: (*attacher).iterator}, nil
+	case probe.PerfProgram:
+		return way{one: (*attacher).perfEvent}, nil
+	case probe.TracepointProgram:
+		return way{one: (*attacher).tracepoint}, nil
+	case probe.RawTracepointProgram:
+		return way{one: (*attacher).rawTracepoint}, nil
+	case probe.KprobeProgram:
+		return way{one: (*attacher).kprobe}, nil
+	case probe.FentryProgram, probe.FexitProgram:
+		return way{one: (*attacher).fentry}, nil
+	case probe.NoProgram:
+	}
+	return way{}, fmt.Errorf("there is no way to attach a program of type %q", t)
+}
+
+// iterator leaves an iterator alone: it runs when asked (Loaded.Iterate).
+func (a *attacher) iterator(p *loadedProgram) error {
+	a.advance(len(p.Points))
 	return nil
 }
 

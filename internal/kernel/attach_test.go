@@ -39,11 +39,11 @@ func TestUprobeCalls(t *testing.T) {
 				}
 				cookies := f.Has(AttachCookie)
 				entry := &Program{
-					Name: "entry", Type: Uprobe, Sleepable: sleepable, Insns: sender(1, regDI, cookies),
+					Name: "entry", Type: probe.UprobeProgram, Sleepable: sleepable, Insns: sender(1, regDI, cookies),
 					Points: []*probe.Point{point(path, syms["work"], 0), point(path, syms["other"], 0)},
 				}
 				ret := &Program{
-					Name: "ret", Type: Uprobe, Return: true, Sleepable: sleepable, Insns: sender(2, regAX, cookies),
+					Name: "ret", Type: probe.UprobeProgram, Return: true, Sleepable: sleepable, Insns: sender(2, regAX, cookies),
 					Points: []*probe.Point{point(path, syms["work"], 0)},
 				}
 				if cookies {
@@ -108,7 +108,7 @@ func TestUprobePID(t *testing.T) {
 			f.Disable(way.without...)
 			a, b := start(t, path), start(t, path)
 			l := load(t, Options{Features: f}, &Program{
-				Name: "p", Type: Uprobe, Insns: sender(1, -1, false),
+				Name: "p", Type: probe.UprobeProgram, Insns: sender(1, -1, false),
 				Points: []*probe.Point{point(path, syms["work"], a.pid())},
 			})
 			attachAll(t, l)
@@ -145,7 +145,7 @@ int main(int argc, char **argv) {
 			f.Disable(way.without...)
 			c := start(t, launcher, path)
 			l := load(t, Options{Features: f}, &Program{
-				Name: "p", Type: Uprobe, Insns: sender(1, -1, false),
+				Name: "p", Type: probe.UprobeProgram, Insns: sender(1, -1, false),
 				Points: []*probe.Point{point(path, symbols(t, path)["work"], c.pid())},
 			})
 			attachAll(t, l)
@@ -172,7 +172,7 @@ func TestSemaphore(t *testing.T) {
 			c := start(t, path)
 			p := point(path, syms["work"], 0)
 			p.RefCtr = syms["semaphore"]
-			l := load(t, Options{Features: f}, &Program{Name: "p", Type: Uprobe, Insns: sender(1, -1, false), Points: []*probe.Point{p}})
+			l := load(t, Options{Features: f}, &Program{Name: "p", Type: probe.UprobeProgram, Insns: sender(1, -1, false), Points: []*probe.Point{p}})
 			if got := c.ask("sem 0"); got != "0" {
 				t.Errorf("before: %s", got)
 			}
@@ -205,7 +205,7 @@ func TestBadPoints(t *testing.T) {
 			missing := point("/nonexistent/file", 0x1000, 0)
 			directory := point("/", 0x1000, 0)
 			l := load(t, Options{Features: f}, &Program{
-				Name: "p", Type: Uprobe, Insns: sender(1, -1, false),
+				Name: "p", Type: probe.UprobeProgram, Insns: sender(1, -1, false),
 				Points: []*probe.Point{bad, point(path, syms["other"], 0), bad2, point(path, syms["work"], 0), bad3, missing, directory},
 			})
 			begin := time.Now()
@@ -262,7 +262,7 @@ func TestSession(t *testing.T) {
 	}
 	for _, sleepable := range []bool{false, true} {
 		l := load(t, Options{Features: f}, &Program{
-			Name: "p", Type: Uprobe, Session: true, Sleepable: sleepable, Insns: insns,
+			Name: "p", Type: probe.UprobeProgram, Session: true, Sleepable: sleepable, Insns: insns,
 			Points: []*probe.Point{point(path, syms["work"], 0)}, Cookies: []uint64{5},
 		})
 		attachAll(t, l)
@@ -289,11 +289,11 @@ func TestSession(t *testing.T) {
 func TestTimers(t *testing.T) {
 	needRoot(t)
 	interval := &Program{
-		Name: "i", Type: PerfEvent, Insns: sender(1, -1, false),
+		Name: "i", Type: probe.PerfProgram, Insns: sender(1, -1, false),
 		Points: []*probe.Point{{Kind: probe.Interval, Name: "interval:ms:10", Period: 10e6}},
 	}
 	profile := &Program{
-		Name: "p", Type: PerfEvent, Insns: sender(2, -1, false),
+		Name: "p", Type: probe.PerfProgram, Insns: sender(2, -1, false),
 		Points: []*probe.Point{{Kind: probe.Profile, Name: "profile:hz:100", Freq: 100}},
 	}
 	l := load(t, Options{}, interval, profile)
@@ -320,7 +320,7 @@ func TestProfilePID(t *testing.T) {
 	c, idle := start(t, path), start(t, path)
 	_ = idle
 	l := load(t, Options{}, &Program{
-		Name: "p", Type: PerfEvent, Insns: sender(2, -1, false),
+		Name: "p", Type: probe.PerfProgram, Insns: sender(2, -1, false),
 		Points: []*probe.Point{{Kind: probe.Profile, Name: "profile:us:1000", Period: 1e6, PID: c.pid()}},
 	})
 	attachAll(t, l)
@@ -337,7 +337,7 @@ func TestProfilePID(t *testing.T) {
 	}
 	for _, gone := range []int{1 << 22} {
 		l := load(t, Options{}, &Program{
-			Name: "p", Type: PerfEvent, Insns: sender(2, -1, false),
+			Name: "p", Type: probe.PerfProgram, Insns: sender(2, -1, false),
 			Points: []*probe.Point{{Kind: probe.Profile, Name: "profile:us:1000", Period: 1e6, PID: gone}},
 		})
 		failed, err := l.Attach(t.Context(), nil)
@@ -352,7 +352,7 @@ func TestSoftware(t *testing.T) {
 	path := build(t, "target", targetSource)
 	const contextSwitches, pageFaults = 3, 2
 	l := load(t, Options{}, &Program{
-		Name: "p", Type: PerfEvent, Insns: sender(1, -1, false),
+		Name: "p", Type: probe.PerfProgram, Insns: sender(1, -1, false),
 		Points: []*probe.Point{{Kind: probe.Software, Name: "software:page-faults:1", Config: pageFaults, Period: 1}},
 	})
 	attachAll(t, l)
@@ -395,7 +395,7 @@ func TestWatchpoint(t *testing.T) {
 		{"execute in a new thread", c.pid(), work, "x", 8, "thread 23"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			l := load(t, Options{}, &Program{Name: "p", Type: PerfEvent, Insns: sender(1, -1, false), Points: []*probe.Point{{
+			l := load(t, Options{}, &Program{Name: "p", Type: probe.PerfProgram, Insns: sender(1, -1, false), Points: []*probe.Point{{
 				Kind: probe.Watchpoint, Name: "watchpoint", Addr: test.addr, WatchMode: test.mode, WatchLen: test.length, PID: test.pid,
 			}}})
 			if !fires {
@@ -431,7 +431,7 @@ func TestWatchpoint(t *testing.T) {
 		{watched, "w", 3, "1, 2, 4 or 8 bytes"},
 		{watched, "", 8, "needs a mode"},
 	} {
-		l := load(t, Options{}, &Program{Name: "p", Type: PerfEvent, Insns: sender(1, -1, false), Points: []*probe.Point{{
+		l := load(t, Options{}, &Program{Name: "p", Type: probe.PerfProgram, Insns: sender(1, -1, false), Points: []*probe.Point{{
 			Kind: probe.Watchpoint, Name: "watchpoint", Addr: test.addr, WatchMode: test.mode, WatchLen: test.length, PID: c.pid(),
 		}}})
 		failed, err := l.Attach(t.Context(), nil)
@@ -444,7 +444,7 @@ func TestWatchpoint(t *testing.T) {
 	for i := range 5 {
 		points = append(points, &probe.Point{Kind: probe.Watchpoint, Name: "watchpoint", Addr: watched + uint64(i)*8, WatchMode: "w", WatchLen: 8, PID: c.pid()})
 	}
-	l := load(t, Options{}, &Program{Name: "p", Type: PerfEvent, Insns: sender(1, -1, false), Points: points})
+	l := load(t, Options{}, &Program{Name: "p", Type: probe.PerfProgram, Insns: sender(1, -1, false), Points: points})
 	failed, err := l.Attach(t.Context(), nil)
 	refused := 1
 	if !fires {
@@ -462,22 +462,22 @@ func TestTracepoints(t *testing.T) {
 	// 8 is the offset of the first field of sys_enter records; raw sys_enter has {regs, id}.
 	l := load(t, Options{},
 		&Program{
-			Name: "t", Type: Tracepoint, Insns: sender(1, 8, false),
+			Name: "t", Type: probe.TracepointProgram, Insns: sender(1, 8, false),
 			Points: []*probe.Point{{Kind: probe.Tracepoint, Name: "tracepoint:sched:sched_process_fork", Category: "sched", Event: "sched_process_fork"}},
 		},
 		&Program{
-			Name: "r", Type: RawTracepoint, Insns: sender(2, 8, false),
+			Name: "r", Type: probe.RawTracepointProgram, Insns: sender(2, 8, false),
 			Points: []*probe.Point{{Kind: probe.RawTracepoint, Name: "rawtracepoint:sched_process_fork", Event: "sched_process_fork"}},
 		},
 		&Program{
-			Name: "bad", Type: Tracepoint, Insns: sender(1, -1, false),
+			Name: "bad", Type: probe.TracepointProgram, Insns: sender(1, -1, false),
 			Points: []*probe.Point{
 				{Kind: probe.Tracepoint, Name: "tracepoint:sched:nonsense", Category: "sched", Event: "nonsense"},
 				{Kind: probe.Tracepoint, Name: "tracepoint:..:id", Category: "..", Event: "id"},
 			},
 		},
 		&Program{
-			Name: "badraw", Type: RawTracepoint, Insns: sender(1, -1, false),
+			Name: "badraw", Type: probe.RawTracepointProgram, Insns: sender(1, -1, false),
 			Points: []*probe.Point{{Kind: probe.RawTracepoint, Name: "rawtracepoint:nonsense", Event: "nonsense"}},
 		},
 	)
@@ -504,12 +504,12 @@ func TestTracepoints(t *testing.T) {
 
 func TestRun(t *testing.T) {
 	needRoot(t)
-	run := &Program{Name: "begin", Type: Run, Insns: sender(1, -1, false)}
+	run := &Program{Name: "begin", Type: probe.RunProgram, Insns: sender(1, -1, false)}
 	onSignal := &Program{
-		Name: "self", Type: Run, Insns: sender(2, -1, false),
+		Name: "self", Type: probe.RunProgram, Insns: sender(2, -1, false),
 		Points: []*probe.Point{{Kind: probe.Self, Name: "self:signal:SIGUSR1", Category: "signal", Event: "SIGUSR1"}},
 	}
-	bench := &Program{Name: "bench", Type: Bench, Insns: asm.Instructions{asm.Mov.Imm(asm.R0, 2), asm.Return()}}
+	bench := &Program{Name: "bench", Type: probe.BenchProgram, Insns: asm.Instructions{asm.Mov.Imm(asm.R0, 2), asm.Return()}}
 	l := load(t, Options{}, run, onSignal, bench)
 	attachAll(t, l)
 	for range 23 {
@@ -540,7 +540,7 @@ func TestRun(t *testing.T) {
 func TestIterate(t *testing.T) {
 	needRoot(t)
 	insns := sender(1, -1, false)
-	p := &Program{Name: "it", Type: Iter, Insns: insns, Points: []*probe.Point{{Kind: probe.Iter, Name: "iter:task", Event: "task"}}}
+	p := &Program{Name: "it", Type: probe.IterProgram, Insns: insns, Points: []*probe.Point{{Kind: probe.Iter, Name: "iter:task", Event: "task"}}}
 	l := load(t, Options{}, p)
 	attachAll(t, l)
 	var out strings.Builder
@@ -570,10 +570,10 @@ func TestKernelFunctions(t *testing.T) {
 	c := start(t, path)
 	const function = "wake_up_new_task"
 	for _, p := range []*Program{
-		{Name: "kprobe", Type: Kprobe, Insns: sender(1, -1, true), Cookies: []uint64{5}},
-		{Name: "kretprobe", Type: Kprobe, Return: true, Insns: sender(1, -1, false)},
-		{Name: "fentry", Type: Fentry, Insns: sender(1, -1, false)},
-		{Name: "fexit", Type: Fexit, Insns: sender(1, -1, false)},
+		{Name: "kprobe", Type: probe.KprobeProgram, Insns: sender(1, -1, true), Cookies: []uint64{5}},
+		{Name: "kretprobe", Type: probe.KprobeProgram, Return: true, Insns: sender(1, -1, false)},
+		{Name: "fentry", Type: probe.FentryProgram, Insns: sender(1, -1, false)},
+		{Name: "fexit", Type: probe.FexitProgram, Insns: sender(1, -1, false)},
 	} {
 		t.Run(p.Name, func(t *testing.T) {
 			p.Points = []*probe.Point{{Kind: probe.Kprobe, Name: p.Name + ":" + function, Event: function}}
@@ -648,8 +648,8 @@ func TestScratchIsShared(t *testing.T) {
 	l, err := Load(&Object{
 		Maps: []*ebpf.MapSpec{{Name: "scratch", Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: 16, MaxEntries: 1}},
 		Programs: []*Program{
-			{Name: "slow", Type: Uprobe, Insns: append(slow, end...), Points: []*probe.Point{point(path, syms["work"], 0)}},
-			{Name: "timer", Type: PerfEvent, Insns: append(timer, end...), Points: []*probe.Point{{Kind: probe.Profile, Name: "profile:us:100", Period: 100_000}}},
+			{Name: "slow", Type: probe.UprobeProgram, Insns: append(slow, end...), Points: []*probe.Point{point(path, syms["work"], 0)}},
+			{Name: "timer", Type: probe.PerfProgram, Insns: append(timer, end...), Points: []*probe.Point{{Kind: probe.Profile, Name: "profile:us:100", Period: 100_000}}},
 		},
 	}, Options{})
 	if err != nil {

@@ -55,7 +55,7 @@ func (l *Loaded) Follow(name string, first *Namespaced) (*Family, error) {
 		f.prog, err = loadSpec(&ebpf.ProgramSpec{Name: "follow", Type: ebpf.TracePoint, Instructions: insns, License: "GPL"}, "follow", Options{})
 	}
 	if err == nil {
-		err = a.tracepoint(&loadedProgram{prog: f.prog}, point)
+		err = a.tracepoint(&loadedProgram{Program: &Program{Points: []*probe.Point{point}}, prog: f.prog}, 0)
 	}
 	if err != nil {
 		f.Close()

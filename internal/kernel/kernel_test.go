@@ -56,7 +56,7 @@ func TestFeatures(t *testing.T) {
 // TestUnprivileged: as nobody there is one clear error, of the type that means exit status 4.
 func TestUnprivileged(t *testing.T) {
 	if os.Getenv("TROCAR_TEST_NOBODY") != "" {
-		_, err := Load(&Object{Programs: []*Program{{Name: "p", Type: Uprobe, Insns: returnZero()}}}, Options{})
+		_, err := Load(&Object{Programs: []*Program{{Name: "p", Type: probe.UprobeProgram, Insns: returnZero()}}}, Options{})
 		fmt.Printf("unavailable %v: %v\n", Unavailable(err), err)
 		return
 	}

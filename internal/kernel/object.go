@@ -15,27 +15,10 @@ import (
 	"trocar/internal/process/probe"
 )
 
-// ProgramType says how a program is attached, which also decides what its context is.
-type ProgramType uint8
-
-// Program types, with the context that the program finds in R1.
-const (
-	Uprobe        ProgramType = iota // struct pt_regs; also uretprobe (Return) and USDT
-	Kprobe                           // struct pt_regs; also kretprobe (Return)
-	PerfEvent                        // struct bpf_perf_event_data; interval, profile, software, hardware, watchpoint
-	Tracepoint                       // the record of the tracepoint
-	RawTracepoint                    // struct bpf_raw_tracepoint_args
-	Fentry                           // array of the arguments
-	Fexit                            // array of the arguments, then the result
-	Iter                             // struct bpf_iter__NAME
-	Run                              // never attached, run by Loaded.Run: begin, end, self, test; a raw tracepoint program
-	Bench                            // never attached, run many times by Loaded.RunMany; an XDP program
-)
-
 // Program is a program and the points to run it at.
 type Program struct {
 	Name  string
-	Type  ProgramType
+	Type  probe.ProgramType
 	Insns asm.Instructions // maps and functions by Reference
 	// Sleepable programs may read pages that are not in memory. Uprobe and Iter only; needs SleepableUprobe.
 	Sleepable bool
@@ -82,7 +65,7 @@ type loadedProgram struct {
 	insns asm.Instructions // with the maps put in
 	prog  *ebpf.Program
 	multi bool // loaded for uprobe_multi links
-	// Fentry and Fexit: one program for each point.
+	// fentry and fexit: one program for each point.
 	each []*ebpf.Program
 }
 
@@ -173,6 +156,30 @@ func (l *Loaded) link(insns asm.Instructions) (asm.Instructions, error) {
 	return linked, nil
 }
 
+// bpfType is the kernel's type of a program, and how it expects it to be attached where that is told at the load.
+func bpfType(t probe.ProgramType) (typ ebpf.ProgramType, attach ebpf.AttachType, err error) {
+	switch t {
+	case probe.UprobeProgram, probe.KprobeProgram:
+		return ebpf.Kprobe, 0, nil
+	case probe.PerfProgram:
+		return ebpf.PerfEvent, 0, nil
+	case probe.TracepointProgram:
+		return ebpf.TracePoint, 0, nil
+	case probe.RawTracepointProgram, probe.RunProgram:
+		return ebpf.RawTracepoint, 0, nil
+	case probe.BenchProgram:
+		return ebpf.XDP, 0, nil
+	case probe.IterProgram:
+		return ebpf.Tracing, ebpf.AttachTraceIter, nil
+	case probe.FentryProgram:
+		return ebpf.Tracing, ebpf.AttachTraceFEntry, nil
+	case probe.FexitProgram:
+		return ebpf.Tracing, ebpf.AttachTraceFExit, nil
+	case probe.NoProgram:
+	}
+	return 0, 0, fmt.Errorf("there is no program of type %q to load", t)
+}
+
 func (l *Loaded) loadProgram(p *loadedProgram, opts Options) error {
 	spec := &ebpf.ProgramSpec{Name: p.Name, Instructions: p.insns, License: p.License}
 	if spec.License == "" {
@@ -181,69 +188,66 @@ func (l *Loaded) loadProgram(p *loadedProgram, opts Options) error {
 	if p.Sleepable {
 		spec.Flags |= progSleepable
 	}
-	switch p.Type {
-	case Uprobe:
-		spec.Type = ebpf.Kprobe
-		if p.Sleepable {
-			if err := l.features.Need(SleepableUprobe, ""); err != nil {
-				return err
-			}
+	var err error
+	if spec.Type, spec.AttachType, err = bpfType(p.Type); err != nil {
+		return err
+	}
+	switch {
+	case p.Type == probe.UprobeProgram:
+		if err := l.uprobeSpec(p, spec); err != nil {
+			return err
 		}
-		switch {
-		case p.Session:
-			if err := l.features.Need(UprobeSession, ""); err != nil {
-				return err
-			}
-			p.multi = true
-			spec.AttachType = attachUprobeSession
-		case l.features.Has(UprobeMulti):
-			p.multi = true
-			spec.AttachType = attachUprobeMulti
-		default:
-			if err := l.needCookies(p); err != nil {
-				return err
-			}
-		}
-	case Kprobe:
-		spec.Type = ebpf.Kprobe
+	case p.Type == probe.KprobeProgram:
 		if err := l.needCookies(p); err != nil {
 			return err
 		}
-	case PerfEvent:
-		spec.Type = ebpf.PerfEvent
-	case Tracepoint:
-		spec.Type = ebpf.TracePoint
-	case RawTracepoint, Run:
-		spec.Type = ebpf.RawTracepoint
-	case Bench:
-		spec.Type = ebpf.XDP
-	case Iter:
-		spec.Type = ebpf.Tracing
-		spec.AttachType = ebpf.AttachTraceIter
+	case p.Type == probe.IterProgram:
 		if len(p.Points) != 1 {
 			return fmt.Errorf("program %s: an iterator has one point, not %d", p.Name, len(p.Points))
 		}
 		spec.AttachTo = target(p.Points[0])
-	case Fentry, Fexit:
-		spec.Type = ebpf.Tracing
-		spec.AttachType = ebpf.AttachTraceFEntry
-		if p.Type == Fexit {
-			spec.AttachType = ebpf.AttachTraceFExit
-		}
-		for _, point := range p.Points {
-			one := *spec
-			one.AttachTo = target(point)
-			prog, err := loadSpec(&one, p.Name, opts)
-			if err != nil {
-				return err
-			}
-			p.each = append(p.each, prog)
-		}
-		return nil
+	case spec.Type == ebpf.Tracing:
+		return p.loadEach(spec, opts)
 	}
-	var err error
 	p.prog, err = loadSpec(spec, p.Name, opts)
 	return err
+}
+
+// uprobeSpec chooses how a program is attached to functions of programs.
+func (l *Loaded) uprobeSpec(p *loadedProgram, spec *ebpf.ProgramSpec) error {
+	if p.Sleepable {
+		if err := l.features.Need(SleepableUprobe, ""); err != nil {
+			return err
+		}
+	}
+	switch {
+	case p.Session:
+		if err := l.features.Need(UprobeSession, ""); err != nil {
+			return err
+		}
+		p.multi = true
+		spec.AttachType = attachUprobeSession
+	case l.features.Has(UprobeMulti):
+		p.multi = true
+		spec.AttachType = attachUprobeMulti
+	default:
+		return l.needCookies(p)
+	}
+	return nil
+}
+
+// loadEach loads a program of type fentry or fexit once for each point: the kernel checks it against what the function takes.
+func (p *loadedProgram) loadEach(spec *ebpf.ProgramSpec, opts Options) error {
+	for _, point := range p.Points {
+		one := *spec
+		one.AttachTo = target(point)
+		prog, err := loadSpec(&one, p.Name, opts)
+		if err != nil {
+			return err
+		}
+		p.each = append(p.each, prog)
+	}
+	return nil
 }
 
 // needCookies: perf events carry cookies from 5.15 on.

@@ -14,7 +14,27 @@ import (
 )
 
 // perfEvent attaches a point that is one of perf's own events: timers, software and hardware events, breakpoints.
-func (a *attacher) perfEvent(p *loadedProgram, point *probe.Point) error {
+func (a *attacher) perfEvent(p *loadedProgram, i int) error {
+	point := p.Points[i]
+	attr, err := perfAttr(point)
+	if err != nil {
+		return err
+	}
+	if point.Kind == probe.Watchpoint {
+		// A breakpoint that opens and never fires would be a silent gap. What the kernel refuses is explained below.
+		if fires, err := breakpointsFire(); err == nil && !fires {
+			return &LacksError{
+				Feature: "hardware breakpoints that fire",
+				Way: "the virtual machine takes them without effect (in debuggers too): probe the functions that write there, " +
+					"or use a machine with working debug registers",
+			}
+		}
+	}
+	return explainPerf(point, a.openEverywhere(p, point, attr))
+}
+
+// perfAttr describes the event of a point.
+func perfAttr(point *probe.Point) (*unix.PerfEventAttr, error) {
 	attr := &unix.PerfEventAttr{}
 	switch point.Kind {
 	case probe.Interval, probe.Profile:
@@ -26,7 +46,7 @@ func (a *attacher) perfEvent(p *loadedProgram, point *probe.Point) error {
 			attr.Bits |= unix.PerfBitFreq
 		}
 		if attr.Sample == 0 {
-			return errors.New("a period of 0")
+			return nil, errors.New("a period of 0")
 		}
 	case probe.Software, probe.Hardware:
 		attr.Type = unix.PERF_TYPE_SOFTWARE
@@ -37,22 +57,12 @@ func (a *attacher) perfEvent(p *loadedProgram, point *probe.Point) error {
 		attr.Sample = max(point.Period, 1)
 	case probe.Watchpoint:
 		if err := breakpoint(attr, point); err != nil {
-			return err
+			return nil, err
 		}
 	default:
-		return fmt.Errorf("not a perf event: kind %d", point.Kind)
+		return nil, fmt.Errorf("%s probes are no perf events", point.Kind)
 	}
-	if point.Kind == probe.Watchpoint {
-		// A breakpoint that opens and never fires would be a silent gap. What the kernel refuses is explained below.
-		if fires, err := breakpointsFire(); err == nil && !fires {
-			return &LacksError{
-				Feature: "hardware breakpoints that fire", Way: "the virtual machine takes them without effect (in debuggers too): probe the " +
-					"functions that write there, or use a machine with working debug registers",
-			}
-		}
-	}
-	err := a.openEverywhere(p, point, attr)
-	return explainPerf(point, err)
+	return attr, nil
 }
 
 // breakpoint describes a hardware breakpoint. The CPU's rules (x86: debug registers of 1, 2, 4, 8 bytes, aligned, which

@@ -141,8 +141,8 @@ func TestDefaultRingSize(t *testing.T) {
 // and ends with the context.
 func TestRingWakeUp(t *testing.T) {
 	needRoot(t)
-	quiet := &Program{Name: "quiet", Type: Run, Insns: sender(1, -1, false)}
-	loud := &Program{Name: "loud", Type: Run, Insns: sender(2, -1, false)}
+	quiet := &Program{Name: "quiet", Type: probe.RunProgram, Insns: sender(1, -1, false)}
+	loud := &Program{Name: "loud", Type: probe.RunProgram, Insns: sender(2, -1, false)}
 	for i := range loud.Insns {
 		if loud.Insns[i] == asm.Mov.Imm(asm.R4, 1) {
 			loud.Insns[i] = asm.Mov.Imm(asm.R4, 2)
@@ -217,7 +217,7 @@ func TestNoLoss(t *testing.T) {
 				{Name: "ring", Type: ebpf.RingBuf, MaxEntries: size},
 				{Name: "lost", Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: 8, MaxEntries: 1},
 			},
-			Programs: []*Program{{Name: "p", Type: Uprobe, Insns: counting(), Points: []*probe.Point{point(path, syms["work"], 0)}}},
+			Programs: []*Program{{Name: "p", Type: probe.UprobeProgram, Insns: counting(), Points: []*probe.Point{point(path, syms["work"], 0)}}},
 		}, Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -306,7 +306,7 @@ func BenchmarkRingFull(b *testing.B) {
 	}
 	l, err := Load(&Object{
 		Maps:     []*ebpf.MapSpec{{Name: "ring", Type: ebpf.RingBuf, MaxEntries: 16 << 20}},
-		Programs: []*Program{{Name: "p", Type: Run, Insns: insns}},
+		Programs: []*Program{{Name: "p", Type: probe.RunProgram, Insns: insns}},
 	}, Options{})
 	if err != nil {
 		b.Fatal(err)

@@ -19,7 +19,7 @@ import (
 // returns its result.
 func (l *Loaded) Run(name string) (uint32, error) {
 	p := l.program(name)
-	if p == nil || p.Type != Run {
+	if p == nil || p.Type != probe.RunProgram {
 		return 0, fmt.Errorf("no program %q to run", name)
 	}
 	return p.run()
@@ -38,7 +38,7 @@ func (p *loadedProgram) run() (uint32, error) {
 // RunMany runs a program of type Bench n times and returns its result and the mean duration of a run.
 func (l *Loaded) RunMany(name string, n uint32) (uint32, time.Duration, error) {
 	p := l.program(name)
-	if p == nil || p.Type != Bench {
+	if p == nil || p.Type != probe.BenchProgram {
 		return 0, 0, fmt.Errorf("no program %q to measure", name)
 	}
 	var packet [64]byte // an XDP program needs at least an Ethernet header
@@ -56,7 +56,7 @@ func (l *Loaded) RunMany(name string, n uint32) (uint32, time.Duration, error) {
 // an iteration over tasks to one process (6.1), 0: all.
 func (l *Loaded) Iterate(name string, pid int, w io.Writer) error {
 	p := l.program(name)
-	if p == nil || p.Type != Iter {
+	if p == nil || p.Type != probe.IterProgram {
 		return fmt.Errorf("no iterator %q", name)
 	}
 	attr := &attrLinkIter{progFD: uint32(p.prog.FD()), attachType: attachIter}

@@ -84,7 +84,7 @@ func TestManyPoints(t *testing.T) {
 	syms := symbols(t, path)
 	c := start(t, path)
 	c.ask("call 1")
-	p := &Program{Name: "p", Type: Uprobe, Insns: counter()}
+	p := &Program{Name: "p", Type: probe.UprobeProgram, Insns: counter()}
 	for i := range n {
 		p.Points = append(p.Points, point(path, syms["f"+strconv.Itoa(i)], 0))
 		p.Cookies = append(p.Cookies, uint64(i))
@@ -124,7 +124,7 @@ func TestManyLinks(t *testing.T) {
 	var programs []*Program
 	for i := range n {
 		programs = append(programs, &Program{
-			Name: fmt.Sprintf("p%d", i), Type: Uprobe, Insns: counter(),
+			Name: fmt.Sprintf("p%d", i), Type: probe.UprobeProgram, Insns: counter(),
 			Points: []*probe.Point{point(path, syms["f"+strconv.Itoa(i)], 0)},
 		})
 	}
@@ -158,7 +158,7 @@ func TestSiftMany(t *testing.T) {
 	const n = 1000
 	path := manyFunctions(t, n)
 	syms := symbols(t, path)
-	p := &Program{Name: "p", Type: Uprobe, Insns: counter()}
+	p := &Program{Name: "p", Type: probe.UprobeProgram, Insns: counter()}
 	bad := map[*probe.Point]bool{}
 	for i := range n {
 		pt := point(path, syms["f"+strconv.Itoa(i)], 0)
@@ -259,7 +259,7 @@ func TestTracerToKill(t *testing.T) {
 		f.Disable(UprobeMulti)
 	}
 	offset := symbols(t, path)["work"]
-	l := load(t, Options{Features: f}, &Program{Name: "p", Type: Uprobe, Insns: sender(1, -1, false), Points: []*probe.Point{point(path, offset, 0)}})
+	l := load(t, Options{Features: f}, &Program{Name: "p", Type: probe.UprobeProgram, Insns: sender(1, -1, false), Points: []*probe.Point{point(path, offset, 0)}})
 	attachAll(t, l)
 	fmt.Println("attached")
 	l.Ring().Run(t.Context(), func([]byte) error { return nil }, nil)
@@ -268,7 +268,7 @@ func TestTracerToKill(t *testing.T) {
 func TestVerifierError(t *testing.T) {
 	needRoot(t)
 	var logged string
-	_, err := Load(&Object{Programs: []*Program{{Name: "bad", Type: Uprobe, Insns: asm.Instructions{
+	_, err := Load(&Object{Programs: []*Program{{Name: "bad", Type: probe.UprobeProgram, Insns: asm.Instructions{
 		asm.LoadMem(asm.R0, asm.R2, 0, asm.DWord), asm.Return(),
 	}}}}, Options{Log: func(_, text string) { logged = text }})
 	var v *VerifierError

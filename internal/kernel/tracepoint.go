@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
 
 	"trocar/internal/process/probe"
@@ -121,7 +120,8 @@ func plainName(s string) bool {
 }
 
 // tracepoint attaches by a perf event on one CPU: programs run whatever the CPU.
-func (a *attacher) tracepoint(p *loadedProgram, point *probe.Point) error {
+func (a *attacher) tracepoint(p *loadedProgram, i int) error {
+	point := p.Points[i]
 	id, err := a.eventID(point)
 	if err != nil {
 		return err
@@ -141,8 +141,8 @@ func (a *attacher) tracepoint(p *loadedProgram, point *probe.Point) error {
 	return nil
 }
 
-func (a *attacher) rawTracepoint(p *loadedProgram, point *probe.Point) error {
-	name := target(point)
+func (a *attacher) rawTracepoint(p *loadedProgram, i int) error {
+	name := target(p.Points[i])
 	link, err := bpf(cmdRawTracepointOpen, &attrRawTracepoint{name: pointer(cString(name)), progFD: uint32(p.prog.FD())})
 	runtime.KeepAlive(p)
 	switch {
@@ -158,7 +158,8 @@ func (a *attacher) rawTracepoint(p *loadedProgram, point *probe.Point) error {
 }
 
 // kprobe attaches to a kernel function by a perf event.
-func (a *attacher) kprobe(p *loadedProgram, point *probe.Point, cookie uint64) error {
+func (a *attacher) kprobe(p *loadedProgram, i int) error {
+	point := p.Points[i]
 	pmu, err := a.pmuType("kprobe")
 	if err != nil {
 		return err
@@ -179,7 +180,7 @@ func (a *attacher) kprobe(p *loadedProgram, point *probe.Point, cookie uint64) e
 		}
 		return err
 	}
-	if err := a.setBPF(event, p.prog.FD(), cookie); err != nil {
+	if err := a.setBPF(event, p.prog.FD(), cookie(p, i)); err != nil {
 		unix.Close(event)
 		return err
 	}
@@ -187,7 +188,8 @@ func (a *attacher) kprobe(p *loadedProgram, point *probe.Point, cookie uint64) e
 }
 
 // fentry attaches a program that was loaded for one kernel function.
-func (a *attacher) fentry(prog *ebpf.Program) error {
+func (a *attacher) fentry(p *loadedProgram, i int) error {
+	prog := p.each[i]
 	link, err := bpf(cmdRawTracepointOpen, &attrRawTracepoint{progFD: uint32(prog.FD())})
 	runtime.KeepAlive(prog)
 	if err != nil {

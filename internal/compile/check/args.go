@@ -3,7 +3,6 @@ package check
 import (
 	"trocar/internal/binary/types"
 	"trocar/internal/compile/builtin"
-	"trocar/internal/process/probe"
 )
 
 // What the arguments of builtins must be as written: how many, and which must be literals.
@@ -278,10 +277,7 @@ func (inf *inferrer) checkDecl(n *node) {
 
 func (inf *inferrer) checkSignal(n *node) {
 	name := string(n.fn.ID) + "()"
-	switch inf.act.kind {
-	case probe.Kprobe, probe.Kretprobe, probe.Uprobe, probe.Uretprobe, probe.USDT, probe.Tracepoint, probe.Profile,
-		probe.Fentry, probe.Fexit, probe.RawTracepoint:
-	default:
+	if !inf.act.kind.Traits().Signals {
 		inf.errorf(n.span, "%s can not be used for this probetype %s", name, probeTypeName(inf.act.kind))
 		return
 	}

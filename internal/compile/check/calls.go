@@ -410,9 +410,7 @@ func (inf *inferrer) checkPlace(n *node) {
 				Hint("further arguments are on the stack: *(uint64 *)(reg(\"sp\") + 8) is the first of them on amd64")
 		}
 	case "func":
-		switch kind {
-		case probe.Kprobe, probe.Kretprobe, probe.Uprobe, probe.Uretprobe, probe.Fentry, probe.Fexit:
-		default:
+		if !kind.Traits().Function {
 			inf.errorf(n.span, "The func builtin can not be used with '%s' probes", providerName(inf.act))
 		}
 	case "ctx":

@@ -225,78 +225,13 @@ func typeKey(t *types.Type) string {
 }
 
 // probeTypeName is what probetype says of a kind.
-func probeTypeName(k probe.Kind) string {
-	switch k {
-	case probe.Begin, probe.End, probe.Self:
-		return "special"
-	case probe.Test:
-		return "test"
-	case probe.Bench:
-		return "bench"
-	case probe.Interval:
-		return "interval"
-	case probe.Profile:
-		return "profile"
-	case probe.Software:
-		return "software"
-	case probe.Hardware:
-		return "hardware"
-	case probe.Uprobe:
-		return "uprobe"
-	case probe.Uretprobe:
-		return "uretprobe"
-	case probe.USDT:
-		return "usdt"
-	case probe.Watchpoint:
-		return "watchpoint"
-	case probe.Tracepoint:
-		return "tracepoint"
-	case probe.RawTracepoint:
-		return "rawtracepoint"
-	case probe.Kprobe:
-		return "kprobe"
-	case probe.Kretprobe:
-		return "kretprobe"
-	case probe.Fentry:
-		return "fentry"
-	case probe.Fexit:
-		return "fexit"
-	case probe.Iter:
-		return "iter"
-	}
-	return "invalid"
-}
+func probeTypeName(k probe.Kind) string { return k.Traits().Group }
 
 // providerName is the name that messages use for a kind: as in the script.
-func providerName(act *action) string {
-	switch act.kind {
-	case probe.Begin:
-		return "begin"
-	case probe.End:
-		return "end"
-	case probe.Self:
-		return "self"
-	}
-	return probeTypeName(act.kind)
-}
+func providerName(act *action) string { return act.kind.String() }
 
 // hasRegisters tells whether a probe of the kind sees the CPU's registers.
-func hasRegisters(k probe.Kind) bool {
-	switch k {
-	case probe.Kprobe, probe.Kretprobe, probe.Uprobe, probe.Uretprobe, probe.USDT, probe.Profile, probe.Interval,
-		probe.Software, probe.Hardware, probe.Watchpoint:
-		return true
-	}
-	return false
-}
+func hasRegisters(k probe.Kind) bool { return k.Traits().Program.Context().HasRegisters() }
 
 // spaceOf is the memory that a bare address means at a kind of probe.
-func spaceOf(k probe.Kind) types.Space {
-	switch k {
-	case probe.Kprobe, probe.Kretprobe, probe.Fentry, probe.Fexit, probe.Tracepoint, probe.Iter, probe.RawTracepoint:
-		return types.Kernel
-	case probe.Uprobe, probe.Uretprobe, probe.USDT:
-		return types.User
-	}
-	return types.AnySpace
-}
+func spaceOf(k probe.Kind) types.Space { return k.Traits().Space }

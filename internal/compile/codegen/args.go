@@ -11,7 +11,7 @@ import (
 )
 
 // hasRegisters tells whether the context begins with the interrupted program's registers.
-func (g *gen) hasRegisters() bool { return g.class == Uprobe || g.class == Perf || g.class == Kprobe }
+func (g *gen) hasRegisters() bool { return g.typ.Context().HasRegisters() }
 
 // argN is an argument by position: USDT's by its note, a function's by the C calling convention.
 func (g *gen) argN(n int, span diag.Span) ir.Reg {
@@ -27,7 +27,7 @@ func (g *gen) argN(n int, span diag.Span) ir.Reg {
 		}
 		return g.fromPlace(s.ArgN[n], t, span)
 	}
-	if g.class == RawTracepoint {
+	if g.typ.Context() == probe.Words {
 		return b.Load(8, g.context(), 8*n)
 	}
 	if !g.hasRegisters() {

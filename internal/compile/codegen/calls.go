@@ -6,6 +6,7 @@ import (
 	"trocar/internal/binary/types"
 	"trocar/internal/compile/check"
 	"trocar/internal/compile/ir"
+	"trocar/internal/process/probe"
 )
 
 // callScalar makes the value of a builtin that fits a register.
@@ -55,7 +56,7 @@ func (g *gen) callScalar(e *check.Call) ir.Reg {
 	case "argN":
 		return g.argN(e.N, e.Span)
 	case "retval":
-		if g.class == RawTracepoint || !g.hasRegisters() {
+		if !g.hasRegisters() {
 			refuse(e.Span, "retval needs a uretprobe")
 		}
 		return g.register(g.c.opts.Arch.Ret)
@@ -316,7 +317,7 @@ func (g *gen) point() ir.Reg {
 	if len(g.points) == 1 {
 		return g.b.Imm(int64(g.firstCookie))
 	}
-	if !g.c.cookies(g.class) {
+	if !g.c.cookies(g.typ) {
 		// The program is compiled again for each point (see compiler.action).
 		return g.b.Imm(int64(g.firstCookie))
 	}
@@ -331,7 +332,7 @@ func (g *gen) cookie() ir.Reg {
 // functionPoint is the number of the first point of the function that was hit: a function has several points where it
 // returns, or where it was inlined, and is one key of a map all the same.
 func (g *gen) functionPoint() ir.Reg {
-	if len(g.points) > 1 && g.c.cookies(g.class) {
+	if len(g.points) > 1 && g.c.cookies(g.typ) {
 		g.knowsPoint = true
 		return g.b.OpImm(ir.Shr, g.cookie(), functionShift)
 	}
@@ -344,7 +345,7 @@ func (g *gen) function(dst memory) {
 	b := g.b
 	base, off := g.ref(dst)
 	switch {
-	case g.class == Uprobe:
+	case g.typ == probe.UprobeProgram:
 		b.StoreImm(8, base, off, 0)
 		b.StoreImm(4, base, off+8, 0)
 		n := b.OpImm(ir.Add, g.functionPoint(), 1)

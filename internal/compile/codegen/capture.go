@@ -6,6 +6,7 @@ import (
 	"trocar/internal/binary/types"
 	"trocar/internal/compile/check"
 	"trocar/internal/compile/ir"
+	"trocar/internal/process/probe"
 	"trocar/internal/script/diag"
 )
 
@@ -15,7 +16,7 @@ import (
 // capturing says how values are captured here.
 func (g *gen) capturing() types.Capture {
 	how := g.c.prog.Config.Capture()
-	how.Registers = g.class == Uprobe
+	how.Registers = g.typ == probe.UprobeProgram
 	return how
 }
 

@@ -64,24 +64,10 @@ type Options struct {
 	Session func() *Session
 }
 
-// Class is the type of a BPF program.
-type Class uint8
-
-// Classes.
-const (
-	Test   Class = iota // run by us: begin, end, self, test, bench (a raw tracepoint program)
-	Uprobe              // uprobe, uretprobe, USDT
-	Perf                // interval, profile, software, hardware, watchpoint
-	Tracepoint
-	RawTracepoint
-	Kprobe
-	Iter // over the kernel's objects: run by us, once for each of them
-)
-
 // Program is one BPF program and the points it is attached to.
 type Program struct {
 	Name      string
-	Class     Class
+	Type      probe.ProgramType
 	Return    bool // uretprobe, kretprobe
 	Session   bool // runs at the entry as well
 	Sleepable bool
@@ -261,31 +247,9 @@ func (c *compiler) loss(l Loss) int {
 	return len(c.out.Losses) - 1
 }
 
-func classOf(k probe.Kind) (class Class, ret bool) {
-	switch k {
-	case probe.Begin, probe.End, probe.Self, probe.Test, probe.Bench:
-		return Test, false
-	case probe.Interval, probe.Profile, probe.Software, probe.Hardware, probe.Watchpoint:
-		return Perf, false
-	case probe.Uprobe, probe.USDT:
-		return Uprobe, false
-	case probe.Uretprobe:
-		return Uprobe, true
-	case probe.Tracepoint:
-		return Tracepoint, false
-	case probe.RawTracepoint:
-		return RawTracepoint, false
-	case probe.Iter:
-		return Iter, false
-	case probe.Kretprobe:
-		return Kprobe, true
-	}
-	return Kprobe, false
-}
-
 // group is points of an action that share a program.
 type group struct {
-	class   Class
+	typ     probe.ProgramType
 	ret     bool
 	session *Session
 	points  []*probe.Point
@@ -293,19 +257,22 @@ type group struct {
 	enters  bool   // the program is that which fills the map
 }
 
-// action compiles an action once for each class of its points.
+// action compiles an action once for each type of program that its points have.
 func (c *compiler) action(a *check.Action) {
 	var groups []*group
 next:
 	for _, p := range a.Points {
 		n := group{points: []*probe.Point{p}}
-		n.class, n.ret = classOf(p.Kind)
-		n.ret = n.ret && !p.AtReturn
+		kind := p.Kind.Traits()
+		if kind.Program == probe.NoProgram {
+			refuse(a.Span, "%s: there is no type of program for %s", p.Name, kind.Name)
+		}
+		n.typ, n.ret = kind.Program, kind.Return && !p.AtReturn
 		if a.Timed && n.ret && !a.Kept {
 			n.session = c.session()
 		}
 		for _, g := range groups {
-			if g.class == n.class && g.ret == n.ret && n.class != Tracepoint {
+			if g.typ == n.typ && g.ret == n.ret && n.typ != probe.TracepointProgram {
 				g.points = append(g.points, p)
 				continue next
 			}
@@ -324,7 +291,7 @@ next:
 func (c *compiler) compileGroup(a *check.Action, g *group) {
 	first := uint64(len(c.out.Points))
 	prog, knows := c.program(a, g, first)
-	if !knows || len(g.points) == 1 || c.cookies(g.class) {
+	if !knows || len(g.points) == 1 || c.cookies(g.typ) {
 		c.add(prog)
 		return
 	}
@@ -336,12 +303,9 @@ func (c *compiler) compileGroup(a *check.Action, g *group) {
 	}
 }
 
-func (c *compiler) cookies(class Class) bool {
-	switch class {
-	case Uprobe, Kprobe, Tracepoint, Perf:
-		return c.opts.Features.Has(Cookie)
-	}
-	return false
+// cookies tells whether a program can ask which of its points was hit.
+func (c *compiler) cookies(t probe.ProgramType) bool {
+	return t.HasCookie() && c.opts.Features.Has(Cookie)
 }
 
 // functionShift parts a cookie: below is the number of the point, above that of the first point of the same function.
@@ -382,10 +346,10 @@ func (c *compiler) program(a *check.Action, of *group, firstCookie uint64) (prog
 	mark := c.mark()
 	for n := 0; ; n++ {
 		g := &gen{
-			c: c, act: a, class: of.class, ret: of.ret, session: of.session, points: of.points, open: of.open, firstCookie: firstCookie,
+			c: c, act: a, typ: of.typ, ret: of.ret, session: of.session, points: of.points, open: of.open, firstCookie: firstCookie,
 			room: stackUses[n], vars: map[*check.Var]*variable{}, reads: -1,
 		}
-		g.sleepable = of.class == Uprobe && c.opts.Features.Has(Sleepable)
+		g.sleepable = of.typ == probe.UprobeProgram && c.opts.Features.Has(Sleepable)
 		g.p, g.main = ir.New(name)
 		g.b = g.main
 		if of.enters {
@@ -403,7 +367,7 @@ func (c *compiler) program(a *check.Action, of *group, firstCookie uint64) (prog
 			refuse(a.Span, "this action is too big: %v", err)
 		}
 		return &Program{
-			Name: name, Class: of.class, Return: of.ret, Session: of.session != nil, Sleepable: g.sleepable, Action: a, Insns: insns,
+			Name: name, Type: of.typ, Return: of.ret, Session: of.session != nil, Sleepable: g.sleepable, Action: a, Insns: insns,
 			IR: g.p, Points: of.points, Cookied: g.asksCookie,
 		}, g.knowsPoint
 	}

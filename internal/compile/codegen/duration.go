@@ -61,7 +61,7 @@ func (c *compiler) entries(a *check.Action, points []*probe.Point) string {
 	name := fmt.Sprintf("open%d", len(c.out.Programs))
 	c.out.Maps = append(c.out.Maps, &ebpf.MapSpec{Name: name, Type: ebpf.Hash, KeySize: openKeySize, ValueSize: openValueSize, MaxEntries: mostOpen})
 	if len(entries) > 0 {
-		c.compileGroup(a, &group{class: Uprobe, points: entries, open: name, enters: true})
+		c.compileGroup(a, &group{typ: probe.UprobeProgram, points: entries, open: name, enters: true})
 	}
 	return name
 }

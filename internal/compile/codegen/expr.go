@@ -4,6 +4,7 @@ import (
 	"trocar/internal/binary/types"
 	"trocar/internal/compile/check"
 	"trocar/internal/compile/ir"
+	"trocar/internal/process/probe"
 	"trocar/internal/script/diag"
 )
 
@@ -359,7 +360,7 @@ func (g *gen) member(e *check.Member) ir.Reg {
 // iterated tells whether an expression is what an iterator is at, ctx.task for example. Behind the last one the program runs
 // once more without any (the kernel's Documentation/bpf/bpf_iterators.rst): who asks for it then is done.
 func (g *gen) iterated(e *check.Member) bool {
-	if g.class != Iter || e.T.Kind != types.Pointer || g.b != g.main {
+	if g.typ != probe.IterProgram || e.T.Kind != types.Pointer || g.b != g.main {
 		return false
 	}
 	d, ok := e.X.(*check.Deref)

@@ -13,7 +13,7 @@ import (
 type gen struct {
 	c           *compiler
 	act         *check.Action
-	class       Class
+	typ         probe.ProgramType
 	ret         bool
 	sleepable   bool
 	session     *Session // the program runs at both ends of a call
@@ -75,7 +75,7 @@ func (g *gen) body() {
 	g.buf = b.Reg()
 	g.exit = b.Label()
 	g.shared, g.framed = needs(g.act, g.c.opts.Features.Has(Loop))
-	g.framed = g.framed || g.class == Uprobe && g.c.opts.Features.Has(Loop) && showsGo(g.act)
+	g.framed = g.framed || g.typ == probe.UprobeProgram && g.c.opts.Features.Has(Loop) && showsGo(g.act)
 	if g.framed {
 		g.ctxSlot, g.bufSlot = b.Slot(8), b.Slot(8)
 		g.leaveSlot, g.retSlot = b.Slot(8), b.Slot(8)
@@ -84,7 +84,7 @@ func (g *gen) body() {
 		b.StoreImm(8, ir.FP, g.retSlot, 0)
 	}
 	quit := b.Label() // leaves without scratch
-	if g.c.exits && g.class == Perf {
+	if g.c.exits && g.typ == probe.PerfProgram {
 		// exit() takes effect when user space hears of it. Probes go on counting until then, but timers, which may tick
 		// many times meanwhile, do not.
 		b.IfImm(ir.NE, b.Load(8, b.MapValue(ControlName, ControlStop), 0), 0, quit)
@@ -112,7 +112,7 @@ func (g *gen) body() {
 	if g.framed {
 		b.LoadTo(result, 8, ir.FP, g.retSlot)
 	}
-	if g.class == Test {
+	if g.typ.RunByUs() {
 		b.ExitReg(result)
 	} else {
 		b.Exit(0)
@@ -178,7 +178,7 @@ func (g *gen) count(index int) {
 // filter leaves unless the process is the wanted one. Kernels 6.6 to 6.9 compare a multi link's PID with the thread, not
 // the process, and perf events inherit; so the program looks as well.
 func (g *gen) filter(quit ir.Label) {
-	if g.c.opts.PID == 0 || g.class == Test || g.class == Iter || (g.class == Perf && !g.pidBound()) {
+	if g.c.opts.PID == 0 || g.typ.RunByUs() || g.typ == probe.IterProgram || (g.typ == probe.PerfProgram && !g.pidBound()) {
 		return
 	}
 	if g.c.opts.Follow {

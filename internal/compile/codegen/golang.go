@@ -11,7 +11,7 @@ import (
 func (g *gen) goroutine(e *check.Call) ir.Reg {
 	c := g.points[0].Call
 	switch {
-	case c == nil || g.class != Uprobe:
+	case c == nil || g.typ != probe.UprobeProgram:
 		refuse(e.Span, "%s needs a probe on Go code", e.Fn.ID)
 	case c.Unknown != "":
 		refuse(e.Span, "%s is not known: %s", e.Fn.ID, c.Unknown)

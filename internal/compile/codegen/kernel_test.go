@@ -90,14 +90,6 @@ func compile(prog *check.Program, o codegen.Options) (*codegen.Output, error) {
 	return out, nil
 }
 
-// programType is how a class of programs is loaded.
-func programType(c codegen.Class) kernel.ProgramType {
-	return [...]kernel.ProgramType{
-		codegen.Test: kernel.Run, codegen.Uprobe: kernel.Uprobe, codegen.Perf: kernel.PerfEvent,
-		codegen.Tracepoint: kernel.Tracepoint, codegen.RawTracepoint: kernel.RawTracepoint, codegen.Kprobe: kernel.Kprobe,
-	}[c]
-}
-
 func load(out *codegen.Output) (*loaded, error) {
 	obj := &kernel.Object{Maps: out.Maps}
 	for _, m := range out.Maps {
@@ -106,7 +98,7 @@ func load(out *codegen.Output) (*loaded, error) {
 		}
 	}
 	for _, p := range out.Programs {
-		k := &kernel.Program{Name: p.Name, Type: programType(p.Class), Insns: p.Insns, Sleepable: p.Sleepable, Return: p.Return, Points: p.Points}
+		k := &kernel.Program{Name: p.Name, Type: p.Type, Insns: p.Insns, Sleepable: p.Sleepable, Return: p.Return, Points: p.Points}
 		if p.Cookied {
 			k.Cookies = p.Cookies
 		}

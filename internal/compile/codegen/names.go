@@ -9,6 +9,7 @@ import (
 	"trocar/internal/binary/types"
 	"trocar/internal/compile/check"
 	"trocar/internal/compile/ir"
+	"trocar/internal/process/probe"
 )
 
 // nameSize is the room for an error's, signal's or system call's name.
@@ -87,7 +88,7 @@ func (g *gen) uaddr(e *check.Call) ir.Reg {
 	if !ok {
 		refuse(e.Span, "the symbol of uaddr was not resolved")
 	}
-	if g.class != Uprobe || len(g.points) == 0 {
+	if g.typ != probe.UprobeProgram || len(g.points) == 0 {
 		refuse(e.Span, "uaddr needs a uprobe or usdt probe: it is relative to the traced file")
 	}
 	addr := g.points[0].Addr

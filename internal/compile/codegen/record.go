@@ -175,7 +175,7 @@ func (g *gen) output(buf memory, size ir.Operand, urgent bool) {
 	flags := b.Imm(noWakeup)
 	if urgent {
 		b.SetImm(flags, forceWakeup)
-	} else if g.class != Test {
+	} else if !g.typ.RunByUs() {
 		busy := b.Label()
 		control := b.MapValue(IdleName, 0)
 		b.IfImm(ir.EQ, b.Load(8, control, 0), 0, busy)

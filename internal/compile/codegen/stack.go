@@ -29,7 +29,7 @@ func (g *gen) stack(dst memory, t *types.Type, span diag.Span) {
 	b.Jump(end)
 	b.Bind(ok)
 	b.ApplyImm(ir.Shr, n, 3)
-	if t.Kind == types.UStack && g.class == Uprobe && !g.ret && (len(g.points) == 1 || g.c.cookies(g.class)) {
+	if t.Kind == types.UStack && g.typ == probe.UprobeProgram && !g.ret && (len(g.points) == 1 || g.c.cookies(g.typ)) {
 		// Which point was hit tells where its file is loaded, also when the process is gone before anybody looks.
 		point := b.Copy(g.point())
 		b.ApplyImm(ir.Add, point, 1)
@@ -45,7 +45,7 @@ func (g *gen) stack(dst memory, t *types.Type, span diag.Span) {
 
 // atEntry tells whether all points are function entries, or instructions that return, where the stack walk by frame pointers may miss the caller.
 func (g *gen) atEntry() bool {
-	if g.class != Uprobe || g.ret {
+	if g.typ != probe.UprobeProgram || g.ret {
 		return false
 	}
 	for _, p := range g.points {

@@ -192,8 +192,7 @@ func (g *gen) strCall(e *check.Call) (src memory, limit ir.Reg, constant int) {
 
 // defaultSpace is where plain integers used as addresses point.
 func (g *gen) defaultSpace() space {
-	switch g.class {
-	case Tracepoint, RawTracepoint, Kprobe, Iter:
+	if g.points[0].Kind.Traits().Space == types.Kernel {
 		return inAny
 	}
 	return inUser

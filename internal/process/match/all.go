@@ -305,7 +305,7 @@ func (m *matcher) specs(ap *syntax.AttachPoint) []*spec {
 	var out []*spec
 	for i := range m.kinds {
 		k := &m.kinds[i]
-		if (user && k.userList || !user && k.kernelList) && matchGlob(pattern, k.name) {
+		if (user && k.among == probe.ProgramsSide || !user && k.among == probe.KernelSide) && matchGlob(pattern, k.name) {
 			out = append(out, make(k, true))
 		}
 	}

@@ -66,7 +66,7 @@ func List(pattern string, verbose bool, opts Options, yield func(Entry)) diag.Li
 	default:
 		if k := findKind(m.kinds, ap.Kind); k != nil && len(ap.Parts) == 0 {
 			// A kind alone: all of it, as far as that needs no file.
-			if k.userList || k.kind == probe.Uretprobe {
+			if k.among == probe.ProgramsSide || k.kind == probe.Uretprobe {
 				if m.pid() == 0 {
 					diags.Errorf(diag.Span{}, "%s probes are in files: name one", k.name).Hint("trocar list '%s:FILE:*', or -p PID", k.name)
 					return diags
@@ -112,7 +112,7 @@ func (m *matcher) listSpecs(ap *syntax.AttachPoint) []*spec {
 	var out []*spec
 	for i := range m.kinds {
 		k := &m.kinds[i]
-		if (k.kernelList || user && k.userList) && matchGlob(ap.Kind, k.name) {
+		if (k.among == probe.KernelSide || user && k.among == probe.ProgramsSide) && matchGlob(ap.Kind, k.name) {
 			out = append(out, &spec{ap: ap, kind: k, skip: true, parts: slices.Clone(ap.Parts), quoted: ap.Quoted})
 		}
 	}

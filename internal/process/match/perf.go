@@ -26,7 +26,7 @@ func unitNS(name string) uint64 {
 
 func parseTimer(m *matcher, s *spec) bool {
 	fail := func(format string, args ...any) bool {
-		m.diags.Errorf(s.ap.Span, format, args...).Hint("the form is %s", form(s.kind.kind))
+		m.diags.Errorf(s.ap.Span, format, args...).Hint("the form is %s", s.kind.form)
 		return false
 	}
 	switch len(s.parts) {
@@ -183,11 +183,11 @@ func parseWatchpoint(m *matcher, s *spec) bool {
 	}
 	var err error
 	if s.addr, err = parseUint(s.parts[0]); err != nil {
-		m.diags.Errorf(s.ap.Span, "Invalid function/address argument: %s", err).Hint("the form is %s", form(probe.Watchpoint))
+		m.diags.Errorf(s.ap.Span, "Invalid function/address argument: %s", err).Hint("the form is %s", s.kind.form)
 		return false
 	}
 	if s.length, err = parseUint(s.parts[1]); err != nil {
-		m.diags.Errorf(s.ap.Span, "Invalid length argument: %s", err).Hint("the form is %s", form(probe.Watchpoint))
+		m.diags.Errorf(s.ap.Span, "Invalid length argument: %s", err).Hint("the form is %s", s.kind.form)
 		return false
 	}
 	ok := true
@@ -222,4 +222,25 @@ func parseWatchpoint(m *matcher, s *spec) bool {
 		return false
 	}
 	return ok
+}
+
+// matchTimer makes the point of an interval or profile probe. An interval ticks whatever runs.
+func matchTimer(m *matcher, s *spec) []*probe.Point {
+	p := &probe.Point{Kind: s.kind.kind, Name: s.kind.name + ":" + s.target + ":" + uintText(s.freq), PID: m.pid()}
+	if s.target == "hz" {
+		p.Freq = s.freq
+	} else {
+		p.Period = s.freq * unitNS(s.target)
+	}
+	if p.Kind == probe.Interval {
+		p.PID = 0
+	}
+	return []*probe.Point{p}
+}
+
+func matchWatchpoint(m *matcher, s *spec) []*probe.Point {
+	return []*probe.Point{{
+		Kind: s.kind.kind, Name: s.kind.name + ":" + uintText(s.addr) + ":" + uintText(s.length) + ":" + s.mode, PID: m.pid(),
+		Addr: s.addr, WatchLen: int(s.length), WatchMode: s.mode,
+	}}
 }

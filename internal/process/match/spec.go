@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"trocar/internal/binary/objfile"
-	"trocar/internal/process/probe"
 	"trocar/internal/script/syntax"
 )
 
@@ -51,41 +50,8 @@ func (m *matcher) argCount(s *spec, want ...int) bool {
 		text += fmt.Sprintf(" or %d", want[1])
 	}
 	d := m.diags.Errorf(s.ap.Span, "%s probe type requires %s arguments, found %d", s.kind.name, text, len(s.parts))
-	d.Hint("the form is %s", form(s.kind.kind))
+	d.Hint("the form is %s", s.kind.form)
 	return false
-}
-
-// form shows how a kind is written.
-func form(k probe.Kind) string {
-	switch k {
-	case probe.Begin, probe.End:
-		return k.String()
-	case probe.Self:
-		return "self:signal:SIGUSR1"
-	case probe.Test, probe.Bench:
-		return k.String() + ":NAME"
-	case probe.Interval:
-		return "interval:UNIT:COUNT, as in interval:s:1"
-	case probe.Profile:
-		return "profile:UNIT:COUNT, as in profile:hz:99"
-	case probe.Software, probe.Hardware:
-		return k.String() + ":EVENT:COUNT"
-	case probe.Uprobe:
-		return "uprobe:FILE:FUNCTION, as in uprobe:/bin/bash:readline or uprobe:libc:malloc"
-	case probe.Uretprobe:
-		return "uretprobe:FILE:FUNCTION, as in uretprobe:/bin/bash:readline"
-	case probe.USDT:
-		return "usdt:FILE:PROVIDER:PROBE"
-	case probe.Watchpoint:
-		return "watchpoint:ADDRESS:LENGTH:MODE, as in watchpoint:0x10000000:8:w"
-	case probe.Tracepoint:
-		return "tracepoint:CATEGORY:EVENT"
-	case probe.RawTracepoint:
-		return "rawtracepoint:EVENT"
-	case probe.Iter:
-		return "iter:TARGET"
-	}
-	return k.String() + ":FUNCTION"
 }
 
 // parseUint reads an integer as scripts write it: decimal, 0x…, 0…, with '_' between digits, or an exponent (1e9).

@@ -1,10 +1,6 @@
 package match
 
-import (
-	"strconv"
-
-	"trocar/internal/process/probe"
-)
+import "trocar/internal/process/probe"
 
 // Begin, end, self, test and bench: probes that we run ourselves.
 
@@ -30,7 +26,7 @@ func parseSelf(m *matcher, s *spec) bool {
 		return true
 	}
 	if s.target != "signal" {
-		m.diags.Errorf(s.ap.Span, "%s is not a supported trigger", s.target).Hint("the form is %s", form(probe.Self))
+		m.diags.Errorf(s.ap.Span, "%s is not a supported trigger", s.target).Hint("the form is %s", s.kind.form)
 		return false
 	}
 	for _, name := range signals {
@@ -65,31 +61,15 @@ func parseNamed(m *matcher, s *spec) bool {
 	return true
 }
 
-// matchOne makes the one point of kinds that need no search.
-func matchOne(m *matcher, s *spec) []*probe.Point {
-	p := &probe.Point{Kind: s.kind.kind, Name: s.kind.name, PID: m.pid()}
-	switch p.Kind {
-	case probe.Begin, probe.End:
-		p.PID = 0
-	case probe.Self:
-		p.Name += ":" + s.target + ":" + s.fn
-		p.Event, p.PID = s.fn, 0
-	case probe.Test, probe.Bench:
-		p.Name += ":" + s.target
-		p.Event, p.PID = s.target, 0
-	case probe.Interval, probe.Profile:
-		p.Name += ":" + s.target + ":" + strconv.FormatUint(s.freq, 10)
-		if s.target == "hz" {
-			p.Freq = s.freq
-		} else {
-			p.Period = s.freq * unitNS(s.target)
-		}
-		if p.Kind == probe.Interval {
-			p.PID = 0
-		}
-	case probe.Watchpoint:
-		p.Addr, p.WatchLen, p.WatchMode = s.addr, int(s.length), s.mode
-		p.Name += ":" + strconv.FormatUint(s.addr, 10) + ":" + strconv.FormatUint(s.length, 10) + ":" + s.mode
-	}
-	return []*probe.Point{p}
+// matchSpecial makes the point of a probe that we run ourselves.
+func matchSpecial(_ *matcher, s *spec) []*probe.Point {
+	return []*probe.Point{{Kind: s.kind.kind, Name: s.kind.name}}
+}
+
+func matchSelf(_ *matcher, s *spec) []*probe.Point {
+	return []*probe.Point{{Kind: s.kind.kind, Name: s.kind.name + ":" + s.target + ":" + s.fn, Event: s.fn}}
+}
+
+func matchNamed(_ *matcher, s *spec) []*probe.Point {
+	return []*probe.Point{{Kind: s.kind.kind, Name: s.kind.name + ":" + s.target, Event: s.target}}
 }

@@ -35,7 +35,7 @@ func parseTracepoint(m *matcher, s *spec) bool {
 	}
 	s.target, s.fn = parts[0], parts[1]
 	if s.target == "" || s.fn == "" {
-		m.diags.Errorf(s.ap.Span, "tracepoint probe must have a target").Hint("the form is %s", form(probe.Tracepoint))
+		m.diags.Errorf(s.ap.Span, "tracepoint probe must have a target").Hint("the form is %s", s.kind.form)
 		return false
 	}
 	return true

@@ -56,7 +56,7 @@ func parseUprobe(m *matcher, s *spec) bool {
 		}
 	}
 	if s.target == "" && m.pid() == 0 {
-		m.diags.Errorf(s.ap.Span, "%s should have a target", s.kind.name).Hint("the form is %s", form(s.kind.kind))
+		m.diags.Errorf(s.ap.Span, "%s should have a target", s.kind.name).Hint("the form is %s", s.kind.form)
 		return false
 	}
 	return m.parseFunction(s, parts[len(parts)-1], quoted[len(quoted)-1])
@@ -102,7 +102,7 @@ func (m *matcher) parseFunction(s *spec, text string, quoted bool) bool {
 	s.fn = name
 	if s.fn == "" {
 		m.diags.Errorf(s.ap.Span, "%s should be attached to a function and/or address", s.kind.name).
-			Hint("the form is %s", form(s.kind.kind))
+			Hint("the form is %s", s.kind.form)
 		return false
 	}
 	return true

@@ -26,7 +26,7 @@ func parseUSDT(m *matcher, s *spec) bool {
 		return m.argCount(s, 2, 3)
 	}
 	if s.fn == "" {
-		m.diags.Errorf(s.ap.Span, "usdt probe must have a target function or wildcard").Hint("the form is %s", form(probe.USDT))
+		m.diags.Errorf(s.ap.Span, "usdt probe must have a target function or wildcard").Hint("the form is %s", s.kind.form)
 		return false
 	}
 	if s.target == "" {

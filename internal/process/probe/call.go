@@ -1,8 +1,8 @@
 package probe
 
-// Call is how a call is told from all others that are open, in code where thread and stack pointer do not tell: that of a
-// runtime which runs its tasks on any of its threads and moves their stacks. A register points to the record of the task
-// that runs. Offsets are in bytes.
+// Call is how a call is told from all others that are open, in code where thread and stack pointer do not tell: that
+// of a runtime which runs its tasks on any of its threads and moves their stacks. A register points to the record of
+// the task that runs. Offsets are in bytes.
 type Call struct {
 	// Unknown is the reason for which calls cannot be told apart; the rest then means nothing. "": they can.
 	Unknown string
@@ -11,9 +11,10 @@ type Call struct {
 	// StackEnd is where in the record the end of the stack is. Its distance from the stack pointer stays when the stack is
 	// moved.
 	StackEnd int
-	// ID is where in the record the task's number is: 64 bits, 0 in the record of a thread, which runs the runtime's own code.
+	// ID is where in the record the task's number is: 64 bits, 0 in the record of a thread, which runs the runtime's
+	// own code.
 	ID int
-	// Thread and Current lead from a thread's record to that of the task it works for: where in the record the address of the
-	// thread's data is, and where in these the address of the task's record, 0 if there is none.
+	// Thread and Current lead from a thread's record to that of the task it works for: where in the record the address
+	// of the thread's data is, and where in these the address of the task's record, 0 if there is none.
 	Thread, Current int
 }

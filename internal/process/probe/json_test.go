@@ -8,8 +8,8 @@ import (
 	"trocar/internal/binary/types"
 )
 
-// TestPointIsData writes points down and reads them back. All fields are filled, so that one which does not travel shows.
-// Types are those that are complete: one that debug information completes on demand loses that by its nature.
+// TestPointIsData writes points down and reads them back. All fields are filled, so that one which does not travel
+// shows. Types are those that are complete: one that debug information completes on demand loses that by its nature.
 func TestPointIsData(t *testing.T) {
 	var want Point
 	fill(t, reflect.ValueOf(&want).Elem(), "Point", 4)

@@ -1,5 +1,11 @@
 package probe
 
+import (
+	"fmt"
+
+	"trocar/internal/binary/types"
+)
+
 // Kind is a probe kind.
 type Kind uint8
 
@@ -27,48 +33,124 @@ const (
 	Iter
 )
 
-// traits is what is known of a kind.
-type traits struct {
-	name    string
-	aliases []string // short and former names, case matters
+// Traits is all that the stages behind matching have to know of a kind. A new kind is a row of traits here, and one of
+// functions in package match.
+type Traits struct {
+	Name    string   // as listings and the builtin probe show it
+	Aliases []string // short and former names, case matters
+	Form    string   // how an attach point is written
+	// Group is what the builtin probetype says.
+	Group string
+	// Program is the type of BPF program that runs at such points, which decides what it finds as its context.
+	Program ProgramType
+	// Space is the memory that an address without a type means.
+	Space types.Space
+	// Function: the point is in a function that the builtin func tells; Return: where it returns.
+	Function, Return bool
+	// Signals: a signal may be sent to what runs there.
+	Signals bool
+	// Among tells which patterns for several kinds ("*:…") mean this one.
+	Among Side
 }
 
+// Side is what kinds of probes look at.
+type Side uint8
+
+// Sides.
+const (
+	NoSide       Side = iota // neither, or the same places as another kind
+	KernelSide               // the kernel
+	ProgramsSide             // programs and libraries
+)
+
 // table has the traits of each kind.
-var table = [...]traits{
-	Begin:         {name: "begin"},
-	End:           {name: "end"},
-	Self:          {name: "self"},
-	Test:          {name: "test"},
-	Bench:         {name: "bench"},
-	Interval:      {name: "interval", aliases: []string{"i"}},
-	Profile:       {name: "profile", aliases: []string{"p"}},
-	Software:      {name: "software", aliases: []string{"s"}},
-	Hardware:      {name: "hardware", aliases: []string{"h"}},
-	Uprobe:        {name: "uprobe", aliases: []string{"u"}},
-	Uretprobe:     {name: "uretprobe", aliases: []string{"ur"}},
-	USDT:          {name: "usdt", aliases: []string{"U"}},
-	Watchpoint:    {name: "watchpoint", aliases: []string{"w"}},
-	Tracepoint:    {name: "tracepoint", aliases: []string{"t"}},
-	RawTracepoint: {name: "rawtracepoint", aliases: []string{"rt"}},
-	Kprobe:        {name: "kprobe", aliases: []string{"k"}},
-	Kretprobe:     {name: "kretprobe", aliases: []string{"kr"}},
-	Fentry:        {name: "fentry", aliases: []string{"f", "kfunc"}},
-	Fexit:         {name: "fexit", aliases: []string{"fr", "kretfunc"}},
-	Iter:          {name: "iter", aliases: []string{"it"}},
+var table = [...]Traits{
+	Begin: {Name: "begin", Form: "begin", Group: "special", Program: RunProgram, Space: types.AnySpace},
+	End:   {Name: "end", Form: "end", Group: "special", Program: RunProgram, Space: types.AnySpace},
+	Self:  {Name: "self", Form: "self:signal:SIGUSR1", Group: "special", Program: RunProgram, Space: types.AnySpace},
+	Test:  {Name: "test", Form: "test:NAME", Group: "test", Program: RunProgram, Space: types.AnySpace},
+	Bench: {Name: "bench", Form: "bench:NAME", Group: "bench", Program: BenchProgram, Space: types.AnySpace},
+	Interval: {
+		Name: "interval", Aliases: []string{"i"}, Form: "interval:UNIT:COUNT, as in interval:s:1", Group: "interval",
+		Program: PerfProgram, Space: types.AnySpace,
+	},
+	Profile: {
+		Name: "profile", Aliases: []string{"p"}, Form: "profile:UNIT:COUNT, as in profile:hz:99", Group: "profile",
+		Program: PerfProgram, Space: types.AnySpace, Signals: true,
+	},
+	Software: {
+		Name: "software", Aliases: []string{"s"}, Form: "software:EVENT:COUNT", Group: "software",
+		Program: PerfProgram, Space: types.AnySpace, Among: KernelSide,
+	},
+	Hardware: {
+		Name: "hardware", Aliases: []string{"h"}, Form: "hardware:EVENT:COUNT", Group: "hardware",
+		Program: PerfProgram, Space: types.AnySpace, Among: KernelSide,
+	},
+	Uprobe: {
+		Name: "uprobe", Aliases: []string{"u"}, Group: "uprobe",
+		Form:    "uprobe:FILE:FUNCTION, as in uprobe:/bin/bash:readline or uprobe:libc:malloc",
+		Program: UprobeProgram, Space: types.User, Function: true, Signals: true, Among: ProgramsSide,
+	},
+	Uretprobe: {
+		Name: "uretprobe", Aliases: []string{"ur"}, Group: "uretprobe",
+		Form:    "uretprobe:FILE:FUNCTION, as in uretprobe:/bin/bash:readline",
+		Program: UprobeProgram, Space: types.User, Function: true, Return: true, Signals: true,
+	},
+	USDT: {
+		Name: "usdt", Aliases: []string{"U"}, Form: "usdt:FILE:PROVIDER:PROBE", Group: "usdt",
+		Program: UprobeProgram, Space: types.User, Signals: true, Among: ProgramsSide,
+	},
+	Watchpoint: {
+		Name: "watchpoint", Aliases: []string{"w"}, Group: "watchpoint",
+		Form:    "watchpoint:ADDRESS:LENGTH:MODE, as in watchpoint:0x10000000:8:w",
+		Program: PerfProgram, Space: types.AnySpace,
+	},
+	Tracepoint: {
+		Name: "tracepoint", Aliases: []string{"t"}, Form: "tracepoint:CATEGORY:EVENT", Group: "tracepoint",
+		Program: TracepointProgram, Space: types.Kernel, Signals: true, Among: KernelSide,
+	},
+	RawTracepoint: {
+		Name: "rawtracepoint", Aliases: []string{"rt"}, Form: "rawtracepoint:EVENT", Group: "rawtracepoint",
+		Program: RawTracepointProgram, Space: types.Kernel, Signals: true, Among: KernelSide,
+	},
+	Kprobe: {
+		Name: "kprobe", Aliases: []string{"k"}, Form: "kprobe:FUNCTION", Group: "kprobe",
+		Program: KprobeProgram, Space: types.Kernel, Function: true, Signals: true, Among: KernelSide,
+	},
+	Kretprobe: {
+		Name: "kretprobe", Aliases: []string{"kr"}, Form: "kretprobe:FUNCTION", Group: "kretprobe",
+		Program: KprobeProgram, Space: types.Kernel, Function: true, Return: true, Signals: true,
+	},
+	Fentry: {
+		Name: "fentry", Aliases: []string{"f", "kfunc"}, Form: "fentry:FUNCTION", Group: "fentry",
+		Program: FentryProgram, Space: types.Kernel, Function: true, Signals: true, Among: KernelSide,
+	},
+	Fexit: {
+		Name: "fexit", Aliases: []string{"fr", "kretfunc"}, Form: "fexit:FUNCTION", Group: "fexit",
+		Program: FexitProgram, Space: types.Kernel, Function: true, Return: true, Signals: true,
+	},
+	Iter: {
+		Name: "iter", Aliases: []string{"it"}, Form: "iter:TARGET", Group: "iter",
+		Program: IterProgram, Space: types.Kernel, Among: KernelSide,
+	},
+}
+
+// Kinds are all kinds there are.
+func Kinds() []Kind {
+	all := make([]Kind, len(table))
+	for i := range all {
+		all[i] = Kind(i)
+	}
+	return all
+}
+
+// Traits is the kind's row. For a number that is no kind it has a name only, and NoProgram, which no stage takes.
+func (k Kind) Traits() Traits {
+	if int(k) < len(table) {
+		return table[k]
+	}
+	return Traits{Name: fmt.Sprintf("kind %d", k), Space: types.AnySpace}
 }
 
 // String is the kind's name as listings and the builtin `probe` show it.
-func (k Kind) String() string {
-	if int(k) < len(table) {
-		return table[k].name
-	}
-	return "probe"
-}
-
-// Aliases are the kind's short and former names. Case matters in them.
-func (k Kind) Aliases() []string {
-	if int(k) < len(table) {
-		return table[k].aliases
-	}
-	return nil
-}
+func (k Kind) String() string { return k.Traits().Name }

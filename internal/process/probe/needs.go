@@ -10,7 +10,8 @@ type Needs struct {
 	Name bool
 	// Duration: return probes need the entries of their functions too.
 	Duration bool
-	// Goroutine: goid or goframe, which only Go code has. Functions that a pattern found and where it is not known are left out.
+	// Goroutine: goid or goframe, which only Go code has. Functions that a pattern found and where it is not known are
+	// left out.
 	Goroutine bool
 }
 

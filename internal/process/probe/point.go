@@ -1,5 +1,6 @@
-// Package probe owns the vocabulary of probes, as data: the kinds with their traits, a point that a probe is attached to,
-// the variables in scope there, and what a script needs to know of its points. How points are found is package match's.
+// Package probe owns the vocabulary of probes, as data: the kinds with their traits, a point that a probe is
+// attached to, the variables in scope there, and what a script needs to know of its points. How points are found is
+// package match's.
 package probe
 
 import (
@@ -20,7 +21,9 @@ type Point struct {
 	Offset uint64 // file offset of the instruction
 	Addr   uint64 // its virtual address in the file
 	Entry  bool   // Uprobe: a function's entry, where the return address is on top of the stack and no frame is set up
-	Skip   int    // bytes from the place that was asked for to Offset, an equivalent and cheaper instruction: to be taken off the instruction pointer
+	// Skip is the distance in bytes from the place that was asked for to Offset, an equivalent and cheaper instruction: to
+	// be taken off the instruction pointer.
+	Skip int
 	// Inlined marks a place where the function was inlined: the code around it is another's.
 	Inlined bool
 	Copied  bool // Entry: the function was inlined elsewhere, as a program without debug information tells
@@ -74,7 +77,11 @@ type Scope struct {
 
 // Nothing tells whether it is known that the function has no result.
 func (s *Scope) Nothing() bool {
-	return s.Retval != nil && s.Retval.Type.Kind == types.Struct && s.Retval.Type.Size == 0 && s.Retval.Type.Name == NoResults
+	if s.Retval == nil {
+		return false
+	}
+	t := s.Retval.Type
+	return t.Kind == types.Struct && t.Size == 0 && t.Name == NoResults
 }
 
 // Locals are those of a scope's variables that are no parameters; first is the number of the first.
