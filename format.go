@@ -10,7 +10,7 @@ func Format(name, text string) (string, error) {
 	var diags diag.List
 	out := syntax.Format(&diag.Source{Name: name, Text: text}, &diags)
 	if diags.Errors() > 0 {
-		return "", &CompileError{Diags: diags.All}
+		return "", compileError(&diags, false)
 	}
 	return out, nil
 }

@@ -1,6 +1,7 @@
 package trocar
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -26,8 +27,12 @@ type Binary struct {
 	err  error // why there is no info
 }
 
-// OpenBinary opens the program of a process (a number), a file, or a program or library by its name.
-func OpenBinary(name string, debugDirs []string) (*Binary, error) {
+// OpenBinary opens the program of a process (a number), a file, or a program or library by its name. Ctx ends waiting
+// for servers of debug files. Errors: see IsMissing.
+func OpenBinary(ctx context.Context, name string, files Files) (*Binary, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	b := &Binary{Path: name}
 	if pid, err := strconv.ParseUint(name, 10, 31); err == nil {
 		if _, err := os.Stat(name); err != nil {
@@ -37,16 +42,17 @@ func OpenBinary(name string, debugDirs []string) (*Binary, error) {
 			}
 		}
 	} else if !strings.Contains(name, "/") {
-		b.Path = byNameAnywhere(name)
+		b.Path = byNameAnywhere(name, files.SearchPath)
 	}
 	obj, err := objfile.Open(b.Path)
 	if err != nil {
 		return nil, err
 	}
-	obj.SearchDebug(debugDirs...)
-	debuginfo.FetchFrom(obj, debuginfo.DebuginfodFrom(os.Getenv))
+	obj.SearchDebug(files.Debug...)
+	servers := (*debuginfo.Debuginfod)(files.Debuginfod)
+	debuginfo.FetchFrom(obj, servers)
 	b.obj = obj
-	b.info, b.err = debuginfo.Open(obj)
+	b.info, b.err = debuginfo.OpenWith(obj, servers)
 	return b, nil
 }
 
@@ -70,12 +76,12 @@ func programOf(pid target.PID) (string, error) {
 }
 
 // byNameAnywhere finds a file here, a program in PATH, or a library.
-func byNameAnywhere(name string) string {
+func byNameAnywhere(name, searchPath string) string {
 	if st, err := os.Stat(name); err == nil && st.Mode().IsRegular() {
 		return name
 	}
 	var root target.Root
-	if found := root.LookPath(name, os.Getenv("PATH")); len(found) > 0 {
+	if found := root.LookPath(name, searchPath); len(found) > 0 {
 		return found[0]
 	}
 	if found, err := root.FindLibrary(name); err == nil && len(found) > 0 {
@@ -168,14 +174,15 @@ func (b *Binary) Summary() (*Summary, error) {
 
 func (b *Binary) kind() string {
 	_, interp := b.obj.Section(".interp")
+	named := strings.Contains(filepath.Base(b.Path), ".so") // like a library
 	switch {
 	case b.obj.Type() == objfile.TypeExec && !interp:
 		return "static program at fixed addresses"
 	case b.obj.Type() == objfile.TypeExec:
 		return "program at fixed addresses"
-	case b.obj.Type() == objfile.TypeDyn && interp && b.obj.Entry() != 0 && len(b.obj.Needed()) > 0 && !strings.Contains(filepath.Base(b.Path), ".so"):
+	case b.obj.Type() == objfile.TypeDyn && interp && b.obj.Entry() != 0 && len(b.obj.Needed()) > 0 && !named:
 		return "position-independent program"
-	case b.obj.Type() == objfile.TypeDyn && strings.Contains(filepath.Base(b.Path), ".so"):
+	case b.obj.Type() == objfile.TypeDyn && named:
 		return "library"
 	case b.obj.Type() == objfile.TypeDyn:
 		return "position-independent program or library"
@@ -193,7 +200,8 @@ func (b *Binary) needInfo() error {
 		return nil
 	}
 	if errors.Is(b.err, debuginfo.ErrNone) {
-		return fmt.Errorf("%s: %w: compile it with -g, or install its debug symbols (build id %s)", b.Path, ErrNoDebugInfo, b.obj.BuildID())
+		return fmt.Errorf("%s: %w: compile it with -g, or install its debug symbols (build id %s)",
+			b.Path, ErrNoDebugInfo, b.obj.BuildID())
 	}
 	return fmt.Errorf("%s: %w: %w", b.Path, ErrNoDebugInfo, b.err)
 }
@@ -204,34 +212,30 @@ var ErrNotFound = errors.New("not found")
 // Layout is a type's definition with the places of its members.
 type Layout struct {
 	Language string
-	Size     int
-	Lines    []types.LayoutLine
+	Size     int // bytes
+	Lines    []LayoutLine
 }
 
-// AmbiguousError is that a type's name stands for several.
-type AmbiguousError struct {
-	Name, Path string
-	Names      []string // whole ones
+// LayoutLine is one line of a type's definition.
+type LayoutLine struct {
+	Text   string // as the language writes it, indented
+	Offset int    // in the whole type, in bytes; -1: the line is no member
+	Bit    int    // of a bit-field: its lowest bit, from the byte at Offset
+	Size   int    // in bytes; of a bit-field in bits
+	Bits   bool   // it is a bit-field
+	// Gap and GapBits are the bytes, and the bits below a byte, in front of it that no member uses.
+	Gap, GapBits int
 }
 
-// maxShown bounds the names that an AmbiguousError shows.
-const maxShown = 40
-
-func (e *AmbiguousError) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%q may be any of %d types in %s; say which:", e.Name, len(e.Names), e.Path)
-	for i, n := range e.Names {
-		if i == maxShown {
-			b.WriteString("\n    …")
-			break
-		}
-		b.WriteString("\n    " + n)
+func layoutLines(t *types.Type) (lines []LayoutLine) {
+	for _, l := range types.Layout(t) {
+		lines = append(lines, LayoutLine(l))
 	}
-	return b.String()
+	return lines
 }
 
-// Types gives the layouts of all different types of a name, from which namespaces and template arguments may be left out if
-// what is meant is clear; else the error is an *AmbiguousError.
+// Types gives the layouts of all different types of a name, from which namespaces and template arguments may be left
+// out if what is meant is clear; else the error is an *AmbiguousError.
 func (b *Binary) Types(name string) ([]Layout, error) {
 	if err := b.needInfo(); err != nil {
 		return nil, err
@@ -246,7 +250,7 @@ func (b *Binary) Types(name string) ([]Layout, error) {
 			return nil, err
 		}
 		if len(names) > 1 {
-			return nil, &AmbiguousError{name, b.Path, names}
+			return nil, &AmbiguousError{fmt.Sprintf("%q may be any of %d types in %s", name, len(names), b.Path), names}
 		}
 		if len(names) == 1 {
 			if list, err = b.info.TypesNamed(names[0]); err != nil {
@@ -258,7 +262,7 @@ func (b *Binary) Types(name string) ([]Layout, error) {
 	var seen []string
 	for _, t := range list {
 		t = t.Complete()
-		l := Layout{Language: t.Lang().String(), Size: t.Size, Lines: types.Layout(t)}
+		l := Layout{Language: t.Lang().String(), Size: t.Size, Lines: layoutLines(t)}
 		if text := fmt.Sprint(l); !slices.Contains(seen, text) {
 			seen = append(seen, text)
 			out = append(out, l)
@@ -274,8 +278,9 @@ func (b *Binary) Types(name string) ([]Layout, error) {
 type Variables struct {
 	Declaration, File string
 	Line              int
-	Entry, Body       uint64 // addresses: Body is where the function's first lines have been carried out
-	Copies            int    // places where it was inlined
+	Entry             uint64 // address in the file
+	PrologueEnd       uint64 // address where its first line begins, when its frame is set up
+	Inlined           int    // places where it was inlined
 	Vars              []Variable
 }
 
@@ -284,8 +289,8 @@ type Variable struct {
 	Declaration string
 	Kind        string // param, result or var
 	Line        int
-	At          uint64 // the address for which Place holds
-	Place       string
+	At          uint64 // the address for which Location holds
+	Location    string // "rdi", "[rsp+8]", "= 5", or why it is not available
 }
 
 // maxLooks bounds the addresses of a function at which its variables are looked for.
@@ -355,26 +360,26 @@ func (b *Binary) variables(fn *debuginfo.Function) (v Variables, err error) {
 	if v.Declaration, err = b.info.Prototype(fn); err != nil {
 		return v, err
 	}
-	if v.Copies, err = b.info.CopyCount(fn); err != nil {
+	if v.Inlined, err = b.info.CopyCount(fn); err != nil {
 		return v, err
 	}
-	v.Body, _ = b.info.Body(fn)
+	v.PrologueEnd, _ = b.info.Body(fn)
 	params, err := b.info.Params(fn.Own(), fn.Entry)
 	if err != nil {
 		return v, err
 	}
 	for i, p := range params {
 		at := fn.Entry
-		if p.Late && v.Body > fn.Entry {
-			if later, err := b.info.Params(fn.Own(), v.Body); err == nil && i < len(later) {
-				p, at = later[i], v.Body
+		if p.Late && v.PrologueEnd > fn.Entry {
+			if later, err := b.info.Params(fn.Own(), v.PrologueEnd); err == nil && i < len(later) {
+				p, at = later[i], v.PrologueEnd
 			}
 		}
 		kind := "param"
 		if p.Result {
 			kind = "result"
 		}
-		v.Vars = append(v.Vars, Variable{types.Declare(p.Type, p.Name), kind, p.Line, at, placeText(p.Place)})
+		v.Vars = append(v.Vars, Variable{types.Declare(p.Type, p.Name), kind, p.Line, at, placeText(b.arch(), p.Place)})
 	}
 	// A variable is visible in its block only, so that the addresses of all lines are looked at.
 	type id struct {
@@ -390,12 +395,12 @@ func (b *Binary) variables(fn *debuginfo.Function) (v Variables, err error) {
 		for _, l := range locals {
 			k := id{l.Name, l.Line}
 			i, ok := found[k]
-			if ok && !(v.Vars[i].Place == "" && l.Place.Kind != types.Unavailable) {
+			if ok && !(v.Vars[i].Location == "" && l.Place.Kind != types.Unavailable) {
 				continue
 			}
 			n := Variable{types.Declare(l.Type, l.Name), "var", l.Line, at, ""}
 			if l.Place.Kind != types.Unavailable {
-				n.Place = placeText(l.Place)
+				n.Location = placeText(b.arch(), l.Place)
 			}
 			if ok {
 				v.Vars[i] = n
@@ -406,11 +411,19 @@ func (b *Binary) variables(fn *debuginfo.Function) (v Variables, err error) {
 		}
 	}
 	for i := range v.Vars {
-		if v.Vars[i].Place == "" {
-			v.Vars[i].Place = "optimized out"
+		if v.Vars[i].Location == "" {
+			v.Vars[i].Location = "optimized out"
 		}
 	}
 	return v, nil
+}
+
+// arch is the CPU that names the registers.
+func (b *Binary) arch() *types.Arch {
+	if b.obj.Machine() == objfile.AArch64 {
+		return types.ARM64
+	}
+	return types.AMD64
 }
 
 // linesIn are the addresses at which lines of a function's own file begin in it.
@@ -487,5 +500,6 @@ func (b *Binary) Lines(file string, from, to int) ([]CodeLine, error) {
 
 // IsMissing tells whether an error says that a file, process, function, type or line is not there.
 func IsMissing(err error) bool {
-	return errors.Is(err, ErrNotFound) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, target.ErrGone) || errors.Is(err, ErrNoDebugInfo)
+	return errors.Is(err, ErrNotFound) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, target.ErrGone) ||
+		errors.Is(err, ErrNoDebugInfo)
 }

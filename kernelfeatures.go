@@ -1,8 +1,6 @@
 package trocar
 
 import (
-	"fmt"
-
 	"trocar/internal/compile/codegen"
 	"trocar/internal/kernel"
 )
@@ -36,23 +34,6 @@ func bpftraceFeatures() map[string][]kernel.Feature {
 		"uprobe_multi": {kernel.UprobeMulti, kernel.UprobeMultiPID, kernel.UprobeSession},
 		"kprobe_multi": nil, "kprobe_session": nil,
 	}
-}
-
-// disable makes features look absent.
-func (p *Program) disable(names []string) error {
-	for _, name := range names {
-		features, found := bpftraceFeatures()[name]
-		for _, f := range kernel.AllFeatures() {
-			if f.Info().Name == name {
-				features, found = append(features, f), true
-			}
-		}
-		if !found {
-			return fmt.Errorf("no kernel feature is called %q (see trocar doctor)", name)
-		}
-		p.features.Disable(features...)
-	}
-	return nil
 }
 
 // session finds the functions of sessions in the kernel.

@@ -26,7 +26,7 @@ const module = "trocar"
 var layers = map[string][]string{
 	".": {
 		"result", "internal/script/...", "internal/binary/...", "internal/process/...", "internal/compile/...",
-		"internal/kernel", "golang.org/x/sys", "github.com/cilium/ebpf",
+		"internal/kernel", "internal/recipe", "golang.org/x/sys", "github.com/cilium/ebpf",
 	},
 	"result":     {},
 	"cmd/trocar": {"internal/ui/cli"},
@@ -77,7 +77,7 @@ var layers = map[string][]string{
 	"internal/demo":      {"golang.org/x/sys"},
 	"internal/ui/output": {"result", "github.com/google/pprof"},
 	"internal/ui/cli": {
-		".", "result", "internal/script/diag", "internal/recipe", "internal/ui/...", "internal/demo", "github.com/spf13/cobra", "github.com/spf13/pflag",
+		".", "result", "internal/ui/...", "internal/demo", "github.com/spf13/cobra", "github.com/spf13/pflag",
 		"golang.org/x/sys", "golang.org/x/term",
 	},
 

@@ -9,16 +9,14 @@ import (
 
 // lookup finds what a script names outside itself.
 func (p *Program) lookup() check.Lookup {
-	return check.Lookup{
-		UserSymbol: p.userSymbol,
-		UserType:   p.matched.Type,
-
-		UserEnumerator: p.matched.Enumerator,
-		CgroupID:       target.CgroupID,
-
+	l := check.Lookup{
+		UserSymbol: p.userSymbol, UserType: p.matched.Type, UserEnumerator: p.matched.Enumerator,
 		KernelType: p.features.Types().Type, KernelEnumerator: p.features.Types().Enumerator,
-		KernelSymbol: symbolize.KernelAddress,
 	}
+	if p.machine.running {
+		l.CgroupID, l.KernelSymbol = target.CgroupID, symbolize.KernelAddress
+	}
+	return l
 }
 
 func (p *Program) userSymbol(pt *probe.Point, name string) (check.Symbol, error) {

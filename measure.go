@@ -24,9 +24,6 @@ func (r *run) measure(mode string) error {
 			programs = append(programs, p)
 		}
 	}
-	if r.opts.Attached != nil {
-		r.opts.Attached()
-	}
 	if err := r.emit(&result.Attached{Probes: r.Probes()}); err != nil {
 		return err
 	}

@@ -8,15 +8,15 @@ import (
 )
 
 // placeText tells a place to people: "rdi", "[rsp+8]", "[[rdi]+16]", "= 5".
-func placeText(p types.Place) string {
+func placeText(a *types.Arch, p types.Place) string {
 	switch p.Kind {
 	case types.InRegister:
-		return registerName(p.Reg)
+		return registerName(a, p.Reg)
 	case types.InMemory:
 		if len(p.Ops) > 0 {
 			return "at a computed address"
 		}
-		text := registerName(p.Reg) + signed(p.Offset)
+		text := registerName(a, p.Reg) + signed(p.Offset)
 		for _, d := range p.Derefs {
 			text = "[" + text + "]" + signed(d)
 		}
@@ -26,14 +26,14 @@ func placeText(p types.Place) string {
 	case types.InPieces:
 		var parts []string
 		for _, piece := range p.Pieces {
-			parts = append(parts, fmt.Sprintf("%s (%d bytes)", placeText(piece.Place), piece.Size))
+			parts = append(parts, fmt.Sprintf("%s (%d bytes)", placeText(a, piece.Place), piece.Size))
 		}
 		return strings.Join(parts, ", ")
 	case types.Computed:
 		if len(p.Ops) > 0 || len(p.Derefs) > 0 {
 			return "computed"
 		}
-		return "= " + registerName(p.Reg) + signed(p.Offset)
+		return "= " + registerName(a, p.Reg) + signed(p.Offset)
 	}
 	if p.Why == "" {
 		return "unavailable"
@@ -49,8 +49,8 @@ func signed(n int64) string {
 }
 
 // registerName is the name of a register by its number in DWARF (System V ABI, AMD64 supplement, figure 3.36; AADWARF64).
-func registerName(n int) string {
-	if arch() == types.ARM64 {
+func registerName(a *types.Arch, n int) string {
+	if a == types.ARM64 {
 		switch {
 		case n == 31:
 			return "sp"

@@ -17,14 +17,8 @@ import (
 	"trocar/result"
 )
 
-// Exit is how a run ended.
-type Exit struct {
-	Code  int          // of exit(), or the status of the command
-	Child *target.Exit // of the command, nil: none, or it was still running
-}
-
-// RunOptions say how a compiled script is run.
-type RunOptions struct {
+// runOptions say how a compiled script is run.
+type runOptions struct {
 	DryRun bool // attach, then end
 	// Progress is told how many points of all are attached.
 	Progress func(done, total int)
@@ -33,14 +27,12 @@ type RunOptions struct {
 	// Tally is called at the end, behind the end probes; it may read the script's maps of one integer, of which those that
 	// are not there or have no value are 0. What it gives is told as notices.
 	Tally func(value func(name string) int64) []string
-	// Attached is called once the points are attached, before the sink is told.
-	Attached func()
 }
 
 // run is a run under way.
 type run struct {
 	*Program
-	opts    RunOptions
+	opts    runOptions
 	sink    result.Sink
 	loaded  *kernel.Loaded
 	family  *kernel.Family // the processes that are followed
@@ -71,11 +63,9 @@ type run struct {
 // errExit ends reading when a script has called exit().
 var errExit = errors.New("exit")
 
-// Run loads, attaches and reads until the script exits, the process or command ends, or ctx is done; then it detaches,
-// runs the end probes, and gives the maps to the sink. It may be called once.
-func (p *Program) Run(ctx context.Context, sink result.Sink, o RunOptions) (Exit, error) {
+// run is Run behind its checks.
+func (p *Program) run(ctx context.Context, sink result.Sink, o runOptions) (Exit, error) {
 	r := &run{Program: p, opts: o, sink: sink, formats: make([]*result.Format, len(p.code.Layouts))}
-	defer p.Close()
 	var err error
 	if r.wall, err = result.NewWall(); err != nil {
 		return r.exit, err
@@ -103,7 +93,7 @@ func (p *Program) Run(ctx context.Context, sink result.Sink, o RunOptions) (Exit
 	return r.exit, err
 }
 
-func logLevel(o RunOptions) uint32 {
+func logLevel(o runOptions) uint32 {
 	if o.VerifierLog != nil {
 		return 1
 	}
@@ -185,9 +175,6 @@ func (r *run) trace(ctx context.Context) error {
 	if err := r.unattached(failed); err != nil {
 		return err
 	}
-	if r.opts.Attached != nil {
-		r.opts.Attached()
-	}
 	n := r.Probes() - len(failed)
 	if err := r.emit(&result.Attached{Probes: n}); err != nil {
 		return err
@@ -231,8 +218,8 @@ func (r *run) finish() error {
 	if r.child != nil {
 		select {
 		case <-r.child.Done():
-			e := r.child.Exit()
-			r.exit.Child = &e
+			e := ExitStatus(r.child.Exit())
+			r.exit.Command = &e
 		default:
 			r.child.Kill(time.Second)
 		}

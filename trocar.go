@@ -1,8 +1,3 @@
-// Package trocar traces running programs: it compiles scripts in the bpftrace language to BPF programs, attaches them to
-// functions of user-space programs, and hands what they tell to a sink.
-//
-// This package is the only one that knows all stages; the command line is one of its clients. Compile changes nothing in
-// the kernel; Program.Run does, and takes it all back.
 package trocar
 
 import (
@@ -10,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
 	"strings"
 
-	"trocar/internal/binary/types"
 	"trocar/internal/compile/builtin"
 	"trocar/internal/compile/check"
 	"trocar/internal/compile/codegen"
@@ -23,51 +16,16 @@ import (
 	"trocar/internal/process/target"
 	"trocar/internal/script/diag"
 	"trocar/internal/script/syntax"
+	"trocar/result"
 )
-
-// Options say what to trace and how.
-type Options struct {
-	Script     string   // the text
-	ScriptName string   // as shown in messages: a path, or "stdin"
-	Params     []string // positional parameters: $1 …
-	Named      []string // named parameters, "name" or "name=value"
-
-	PID     int    // only this process; the run ends with it
-	Command string // a command to start, held until all is attached; the run ends with it
-	// Argv is the same in words, for arguments that have blanks.
-	Argv []string
-
-	// Follow traces the processes that PID or the command starts as well, and those that these start, whatever they execute. The
-	// run ends with the last of them.
-	Follow bool
-
-	// UnwindPIDs are processes whose stacks dw_ustack is to unwind, besides PID and the command.
-	UnwindPIDs []int
-
-	Unsafe       bool
-	HelperErrors bool // tell of each failed read of memory
-	IncludeDirs  []string
-	Includes     []string                    // headers to read first
-	Env          func(string) (string, bool) // settings (BPFTRACE_…); nil: none
-	// Filter leaves out probe points by their names; begin and end always stay. Nil: all are taken.
-	Filter func(name string) bool
-	// TraceableFunctions is a file with the kernel's functions, in place of tracefs' available_filter_functions.
-	TraceableFunctions string
-	// DebugDirs are folders in which debug files are looked for first.
-	DebugDirs []string
-	// NoInlined leaves out the places where functions were inlined: only their own code is probed.
-	NoInlined bool
-	// Mode "": all probes; "test" or "bench": only the test or bench probes.
-	Mode string
-	// Disable names kernel features to do without (as in KernelFeatures), to see what older kernels would do.
-	Disable []string
-	// Warn is given warnings about the script; nil: they are dropped.
-	Warn func(*diag.Diagnostic)
-}
 
 // Program is a compiled script, not yet in the kernel.
 type Program struct {
-	opts     Options
+	opts     runSettings
+	req      Request
+	machine  *Machine
+	filter   func(string) bool
+	warnings []Diagnostic
 	file     *syntax.File
 	typed    *check.Program
 	code     *codegen.Output
@@ -78,146 +36,190 @@ type Program struct {
 	matched  *match.Result
 }
 
+// Diagnostic is a message about a script: severity, text, position, notes and hints.
+type Diagnostic = result.Diagnostic
+
+// Position is a place in a script.
+type Position = result.Position
+
 // CompileError holds what is wrong with a script.
 type CompileError struct {
-	Diags []*diag.Diagnostic
+	// Diagnostics are the errors, and what else there is to say, in the order in which it was found.
+	Diagnostics []Diagnostic
 	// NoMatch: the script is fine, but nothing was found to attach to.
 	NoMatch bool
+
+	err error
 }
 
 func (e *CompileError) Error() string {
+	if e.err != nil {
+		return e.err.Error()
+	}
 	var lines []string
-	for _, d := range e.Diags {
-		if d.Severity == diag.Error {
-			lines = append(lines, d.Text)
+	for i := range e.Diagnostics {
+		if e.Diagnostics[i].Severity == result.Error {
+			lines = append(lines, e.Diagnostics[i].Text)
 		}
 	}
 	return strings.Join(lines, "\n")
 }
 
-// Format writes the errors with their places, as they are shown to people.
-func (e *CompileError) Format(w io.Writer, color bool) {
-	for _, d := range e.Diags {
-		if d.Severity == diag.Error {
-			d.Format(w, color)
-		}
-	}
+// Unwrap is ErrNoProbes, or nil.
+func (e *CompileError) Unwrap() error { return e.err }
+
+func compileError(diags *diag.List, noMatch bool) *CompileError {
+	return &CompileError{Diagnostics: public(diags, false), NoMatch: noMatch}
 }
 
-// Compile makes a program of a script. With a command it is started, held at its first instruction; Close ends it if the
-// program is never run. Errors are *CompileError, *target.LaunchError, or say what the kernel refuses.
-func Compile(ctx context.Context, o Options) (p *Program, err error) {
-	p = &Program{opts: o, features: kernel.NewFeatures()}
+// public are diagnostics as they leave this package.
+func public(diags *diag.List, warnings bool) (out []Diagnostic) {
+	for _, d := range diags.All {
+		if !warnings || d.Severity != diag.Error {
+			out = append(out, d.Public())
+		}
+	}
+	return out
+}
+
+// ErrNoProbes is in a CompileError: all probes of a script were left out, as it or the filter wanted.
+var ErrNoProbes = errors.New("no probes to attach")
+
+// Compile makes a program of a request for a machine. It changes nothing, starts nothing, and needs no more rights
+// than to read the traced files; if the request is for a command, this has been started (see Start) and Target.Held
+// is set. Ctx ends what may take long: waiting for servers of debug files and matching patterns in large files; the
+// error is then ctx.Err (wrapped). Other errors are *CompileError; ErrRequest (wrapped); *AmbiguousError, ErrNotFound
+// and ErrNoContainer (wrapped) for what the target names; or say what the kernel lacks (see Unavailable).
+func Compile(ctx context.Context, r Request, m *Machine) (p *Program, err error) {
+	p = &Program{machine: m}
 	defer func() {
 		if err != nil {
 			p.Close()
 			p = nil
 		}
 	}()
-	if err := p.disable(o.Disable); err != nil {
+	if err := p.resolve(ctx, r); err != nil {
 		return p, err
 	}
 	var diags diag.List
-	file, err := p.parse(&diags)
-	if err != nil {
+	if p.file, err = parse(&p.req, m, &diags); err != nil {
 		return p, err
 	}
-	p.file = file
-	if ns, err := target.OwnPIDNamespace(); err == nil && !ns.Initial {
-		p.ns = &codegen.Namespace{Dev: ns.Dev, Ino: ns.Inode}
-	}
-	if o.PID != 0 && !target.PID(o.PID).Exists() {
-		return p, fmt.Errorf("process %d: %w", o.PID, target.ErrGone)
-	}
-	childPID := 0
-	if len(o.Argv) == 0 {
-		o.Argv = target.SplitCommand(o.Command)
-	}
-	if len(o.Argv) > 0 {
-		if p.child, err = target.Launch(o.Argv); err != nil {
-			return p, err
-		}
-		childPID = int(p.child.PID())
-	}
-	for _, pid := range o.UnwindPIDs {
-		if !target.PID(pid).Exists() {
-			return p, fmt.Errorf("process %d, whose stacks are to be unwound: %w", pid, target.ErrGone)
-		}
-	}
-	needs := make([]probe.Needs, len(file.Probes))
-	for i, pr := range file.Probes {
-		needs[i] = check.NeedsOf(pr)
-	}
-	demangle := p.setting("cpp_demangle")
-	matched := match.All(file.Probes, match.Options{
-		PID: o.PID, ChildPID: childPID, Unsafe: o.Unsafe, Missing: p.setting("missing_probes"), MaxProbes: p.limit("max_probes"),
-		Needs: needs, Filter: o.Filter, TraceableFunctions: o.TraceableFunctions, DebugDirs: o.DebugDirs, OutOfLine: o.NoInlined,
-		KernelType: p.features.Types().Type, Prototype: prototype(p.features.Types()), Demangle: demangle != "0" && demangle != "false",
-	})
-	p.matched, p.probes = matched, matched.Count()
-	if o.Follow {
-		everywhere(matched)
-	}
-	noMatch := diags.Errors() == 0 && matched.Diags.Errors() > 0
-	diags.Append(&matched.Diags)
-	if err := p.failed(&diags, noMatch); err != nil {
+	if err := p.match(ctx, &diags); err != nil {
 		return p, err
 	}
-	if p.probes == 0 {
-		p.warn(&diags)
-		return p, ErrNoProbes
-	}
-	p.typed = check.Check(file, matched.Matches, p.input(childPID), &diags)
+	p.typed = check.Check(p.file, p.matched.Matches, p.input(), &diags)
 	if err := p.failed(&diags, false); err != nil {
 		return p, err
 	}
-	pid := o.PID
-	if childPID != 0 {
-		pid = childPID
-	}
-	p.code = codegen.Compile(p.typed, codegen.Options{
-		Features: kernelFeatures{p.features}, TimeMap: p.timeMap(), Arch: arch(), PID: pid, Follow: o.Follow && pid != 0, Namespace: p.ns, CPUs: kernel.PossibleCPUs(), HelperErrors: o.HelperErrors,
-		Session: p.session,
-	}, &diags)
+	p.code = codegen.Compile(p.typed, p.codegenOptions(), &diags)
 	if err := p.failed(&diags, false); err != nil {
 		return p, err
 	}
-	p.warn(&diags)
-	return p, nil
+	p.warnings = append(p.warnings, public(&diags, true)...)
+	return p, ctx.Err()
 }
 
-// ErrNoProbes says that all probes of a script were left out, as it or the filter wanted.
-var ErrNoProbes = errors.New("no probes to attach")
+// resolve puts what the request says of this machine in the program's terms: processes, features, the script of a
+// question.
+func (p *Program) resolve(ctx context.Context, r Request) (err error) {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if p.filter, err = r.check(); err != nil {
+		return err
+	}
+	if err := r.Target.resolve(); err != nil {
+		return err
+	}
+	if err := p.machine.check(); err != nil {
+		return err
+	}
+	if p.features, err = p.machine.featuresWithout(r.Disable); err != nil {
+		return err
+	}
+	if ns := p.machine.PIDNamespace; ns != nil {
+		p.ns = &codegen.Namespace{Dev: ns.Dev, Ino: ns.Ino}
+	}
+	t := &r.Target
+	if t.PID != 0 && !target.PID(t.PID).Exists() {
+		return fmt.Errorf("process %d: %w", t.PID, target.ErrGone)
+	}
+	for _, pid := range t.Unwind {
+		if !target.PID(pid).Exists() {
+			return fmt.Errorf("process %d, whose stacks are to be unwound: %w", pid, target.ErrGone)
+		}
+	}
+	if r.Question != nil {
+		script, err := Ask(ctx, r)
+		if err != nil {
+			return err
+		}
+		r.Script, r.Totals, r.Question = script.Text, script.Totals, nil
+		for _, n := range script.Notices {
+			p.warnings = append(p.warnings, Diagnostic{Severity: result.Info, Text: n})
+		}
+	}
+	if r.Name == "" {
+		r.Name = "script"
+	}
+	p.req = r
+	p.opts = runSettings{PID: t.PID, Follow: t.Follow, Mode: string(r.Mode), DebugDirs: r.Files.Debug}
+	return nil
+}
 
-// parse reads the script and its imports and expands macros.
-func (p *Program) parse(diags *diag.List) (*syntax.File, error) {
-	src := &diag.Source{Name: p.opts.ScriptName, Text: p.opts.Script}
+// parse reads a script and its imports and expands macros.
+func parse(r *Request, m *Machine, diags *diag.List) (*syntax.File, error) {
+	src := &diag.Source{Name: r.Name, Text: r.Script}
 	file := syntax.Load(src, syntax.ParseOptions{
-		Params: p.opts.Params,
+		Params: r.Params,
 		Include: syntax.IncludeOptions{
-			Dirs: p.opts.IncludeDirs, Files: p.opts.Includes, System: syntax.SystemIncludeDirs(kernel.Release()), HaveBTF: p.features.Types().Available(),
+			Dirs: r.Files.IncludeDirs, Files: r.Files.Includes, System: syntax.SystemIncludeDirs(m.Release),
+			HaveBTF: m.offers().Types().Available(),
 		},
 	}, diags)
-	if err := p.failed(diags, false); err != nil {
-		return nil, err
+	if diags.Errors() == 0 {
+		file = syntax.Expand(file, func(name string) bool { return builtin.Lookup(name) != nil }, diags)
 	}
-	file = syntax.Expand(file, func(name string) bool { return builtin.Lookup(name) != nil }, diags)
-	if err := p.failed(diags, false); err != nil {
-		return nil, err
+	if diags.Errors() > 0 {
+		return nil, compileError(diags, false)
 	}
 	return file, nil
 }
 
-// warn passes on what is no error.
-func (p *Program) warn(diags *diag.List) {
-	if p.opts.Warn == nil {
-		return
+// match finds the points that the script's attach points mean.
+func (p *Program) match(ctx context.Context, diags *diag.List) error {
+	needs := make([]probe.Needs, len(p.file.Probes))
+	for i, pr := range p.file.Probes {
+		needs[i] = check.NeedsOf(pr)
 	}
-	for _, d := range diags.All {
-		if d.Severity != diag.Error {
-			p.opts.Warn(d)
-		}
+	demangle := p.setting("cpp_demangle")
+	p.matched = match.All(p.file.Probes, match.Options{
+		PID: p.req.Target.PID, ChildPID: p.req.Target.Held, Unsafe: p.req.Unsafe, Needs: needs, Filter: p.filter,
+		Missing: p.setting("missing_probes"), MaxProbes: p.limit("max_probes"), OutOfLine: p.req.NoInlined,
+		TraceableFunctions: p.req.Files.TraceableFunctions, DebugDirs: p.req.Files.Debug,
+		KernelType: p.features.Types().Type, Prototype: prototype(p.features.Types()),
+		Demangle: demangle != "0" && demangle != "false",
+	})
+	if err := ctx.Err(); err != nil {
+		return err
 	}
+	p.machine.foreign(p.matched)
+	p.probes = p.matched.Count()
+	if p.req.Target.Follow {
+		everywhere(p.matched)
+	}
+	noMatch := diags.Errors() == 0 && p.matched.Diags.Errors() > 0
+	diags.Append(&p.matched.Diags)
+	if err := p.failed(diags, noMatch); err != nil {
+		return err
+	}
+	if p.probes == 0 {
+		e := compileError(diags, true)
+		e.err = ErrNoProbes
+		return e
+	}
+	return nil
 }
 
 // failed turns errors in the list into one error.
@@ -225,16 +227,25 @@ func (p *Program) failed(diags *diag.List, noMatch bool) error {
 	if diags.Errors() == 0 {
 		return nil
 	}
-	p.warn(diags)
-	return &CompileError{Diags: diags.All, NoMatch: noMatch}
+	e := compileError(diags, noMatch)
+	e.Diagnostics = append(p.warnings, e.Diagnostics...)
+	return e
+}
+
+// env looks up a setting by its name in the environment.
+func (p *Program) env(name string) (string, bool) {
+	name, ok := strings.CutPrefix(name, "BPFTRACE_")
+	if !ok {
+		return "", false
+	}
+	v, ok := p.req.Settings[strings.ToLower(name)]
+	return v, ok
 }
 
 // setting looks up a setting that matching needs before the script is checked.
 func (p *Program) setting(name string) string {
-	if p.opts.Env != nil {
-		if v, ok := p.opts.Env("BPFTRACE_" + strings.ToUpper(name)); ok {
-			return v
-		}
+	if v, ok := p.req.Settings[name]; ok {
+		return v
 	}
 	for _, c := range p.file.Config {
 		if c.Name == name {
@@ -253,27 +264,36 @@ func (p *Program) limit(name string) int {
 }
 
 // input is what the meaning of the script depends on besides its text.
-func (p *Program) input(childPID int) check.Input {
+func (p *Program) input() check.Input {
 	in := check.Input{
-		Params: p.opts.Params, Env: p.opts.Env, Unsafe: p.opts.Unsafe, ChildPID: childPID, PID: p.opts.PID,
-		NCPU: kernel.PossibleCPUs(), Arch: runtime.GOARCH, Lookup: p.lookup(),
+		Params: p.req.Params, Env: p.env, Unsafe: p.req.Unsafe, ChildPID: p.req.Target.Held, PID: p.req.Target.PID,
+		NCPU: p.machine.CPUs, Arch: p.machine.CPU, Lookup: p.lookup(),
 	}
-	in.UnwindPID = len(p.opts.UnwindPIDs) > 0
+	in.UnwindPID = len(p.req.Target.Unwind) > 0
 	in.Features.KFunc = p.features.Types().HasKfunc
 	in.Features.TAIClock = p.features.Has(kernel.KtimeTAI)
-	for _, n := range p.opts.Named {
+	for _, n := range p.req.Options {
 		name, value, has := strings.Cut(n, "=")
 		in.Options = append(in.Options, check.Option{Name: name, Value: value, HasValue: has})
 	}
 	return in
 }
 
+func (p *Program) codegenOptions() codegen.Options {
+	pid := p.req.Target.PID
+	if p.req.Target.Held != 0 {
+		pid = p.req.Target.Held
+	}
+	return codegen.Options{
+		Features: kernelFeatures{p.features}, TimeMap: p.timeMap(), Arch: p.machine.arch(), PID: pid,
+		Follow: p.req.Target.Follow && pid != 0, Namespace: p.ns, CPUs: p.machine.CPUs, HelperErrors: p.req.Failures,
+		Session: p.session,
+	}
+}
+
 // timeMap is the scalar map that stands for the clock of time series: with it they can be tested, and so can scripts.
 func (p *Program) timeMap() *check.Map {
-	if p.opts.Env == nil {
-		return nil
-	}
-	name, _ := p.opts.Env("BPFTRACE_DUMMY_TS_MAP")
+	name := p.req.Settings["dummy_ts_map"]
 	for _, m := range p.typed.Maps {
 		if m.Name == name && m.Key == nil && m.Value.IsInteger() {
 			return m
@@ -282,28 +302,22 @@ func (p *Program) timeMap() *check.Map {
 	return nil
 }
 
-func arch() *types.Arch {
-	if runtime.GOARCH == "arm64" {
-		return types.ARM64
-	}
-	return types.AMD64
-}
-
-// Close ends a command that was started and never released.
+// Close closes the files that the program was compiled from.
 func (p *Program) Close() {
-	if p.child != nil {
-		p.child.Kill(0)
-		p.child = nil
-	}
 	if p.matched != nil {
 		p.matched.Close()
 	}
 }
 
-// Probes is the number of probes as users count them: a name counts once for each attach point, however many places it has.
+// Warnings are what is to be said of the script that is no error, in the order in which it was found.
+func (p *Program) Warnings() []Diagnostic { return p.warnings }
+
+// Probes is the number of probes as users count them: a name counts once for each attach point, however many places
+// it has.
 func (p *Program) Probes() int { return p.probes }
 
-// Points names the places that the program will be attached to, one after another: what they are called, and where they are.
+// Points names the places that the program will be attached to, one after another: what they are called, and where
+// they are.
 func (p *Program) Points() (texts []string) {
 	for _, pt := range p.code.Points {
 		text := pt.Name

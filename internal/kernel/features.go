@@ -68,7 +68,22 @@ type Features struct {
 }
 
 // NewFeatures probes nothing yet.
-func NewFeatures() *Features { return &Features{types: btf.New(btf.Kernel())} }
+func NewFeatures() *Features { return NewFeaturesWith(btf.Kernel()) }
+
+// NewFeaturesWith is NewFeatures with the kernel's types from elsewhere.
+func NewFeaturesWith(types btf.Source) *Features { return &Features{types: btf.New(types)} }
+
+// AssumedFeatures are those of a kernel that is not the running one.
+func AssumedFeatures(types btf.Source, has func(Feature) bool) *Features {
+	f := NewFeaturesWith(types)
+	for _, x := range AllFeatures() {
+		f.known[x] = -1
+		if has(x) {
+			f.known[x] = 1
+		}
+	}
+	return f
+}
 
 // Disable makes features look absent: that is how what we do on old kernels is tested on new ones.
 func (f *Features) Disable(which ...Feature) {
@@ -77,6 +92,15 @@ func (f *Features) Disable(which ...Feature) {
 	for _, x := range which {
 		f.known[x] = -1
 	}
+}
+
+// Without is a copy in which some features look absent.
+func (f *Features) Without(which ...Feature) *Features {
+	f.mu.Lock()
+	c := &Features{known: f.known, types: f.types}
+	f.mu.Unlock()
+	c.Disable(which...)
+	return c
 }
 
 // Has tells whether the kernel has x.

@@ -4,13 +4,12 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
 )
 
-// Report is what this machine offers, for people: what trocar --info and trocar doctor show.
+// Report is what this machine offers.
 type Report struct {
 	Release, Version, Arch string
 
@@ -100,44 +99,4 @@ func Inspect(f *Features) *Report {
 		r.Features = append(r.Features, FeatureState{x, x.Info(), f.Has(x)})
 	}
 	return r
-}
-
-// Text is the report for reading.
-func (r *Report) Text() string {
-	var b strings.Builder
-	line := func(name, value string) {
-		b.WriteString("  " + name + ": " + value + "\n")
-	}
-	b.WriteString("System\n")
-	line("kernel", r.Release)
-	line("build", r.Version)
-	line("architecture", r.Arch)
-	line("CPUs", strconv.Itoa(r.OnlineCPUs)+" online, "+strconv.Itoa(r.PossibleCPUs)+" possible")
-	for _, s := range r.Sysctls {
-		line(s.Name, s.Value)
-	}
-	b.WriteString("\nRights\n")
-	line("capabilities", either(len(r.MissingCaps) == 0, "all that are needed", "missing "+strings.Join(r.MissingCaps, ", ")))
-	line("user namespace", either(r.UserNamespace, "yes: no rights in the kernel", "no"))
-	line("seccomp", either(r.Seccomp, "a filter is on", "off"))
-	line("lockdown", either(r.Lockdown == "", "not built in", r.Lockdown))
-	b.WriteString("\nKernel features\n")
-	for _, f := range r.Features {
-		line(f.Name, either(f.OK, "yes", "no (Linux "+f.Since+")"))
-	}
-	line("probes on nops inside functions", either(r.Nop5Corrupts, "no: this kernel's would corrupt the program", "yes"))
-	b.WriteString("\nEvent sources\n")
-	for _, s := range r.Sources {
-		line(s.Name, either(s.OK, "yes", "no (for "+s.Use+")"))
-	}
-	line("tracefs", either(r.Tracefs != "", r.Tracefs, either(r.TracefsOK, "not mounted; will be, privately", "no")))
-	line("ring buffer", strconv.Itoa(int(r.RingSize>>10))+" KB")
-	return b.String()
-}
-
-func either(yes bool, a, b string) string {
-	if yes {
-		return a
-	}
-	return b
 }

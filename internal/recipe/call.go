@@ -61,7 +61,8 @@ func (fn *Function) has(name string) bool {
 func (s *script) call(fn *Function) *call {
 	c := s.newCall(fn)
 	if len(fn.Leaves) > 0 && fn.EntryKey != "" {
-		s.notice(fn, "where it ends in a jump to another function, which returns in its place, the duration is that up to the jump, and the result is not known")
+		s.notice(fn, "where it ends in a jump to another function, which returns in its place, "+
+			"the duration is that up to the jump, and the result is not known")
 	}
 	if len(fn.Returns)+len(fn.Leaves) == 0 && fn.NoReturn != "" {
 		s.notice(fn, "only calls are shown, without results and durations: %s", fn.NoReturn)
@@ -85,17 +86,18 @@ func (s *script) call(fn *Function) *call {
 	}
 	// Whether the call is shown is known only when it returns: what is largest is left out.
 	for s.keptBytes(c) > mostKept {
-		largest := -1
+		largest, most := -1, 0
 		for i, p := range c.shown {
-			if p.expr != "" && p.show != Hidden && (largest < 0 || s.bytes(p.show, p.size) > s.bytes(c.shown[largest].show, c.shown[largest].size)) {
-				largest = i
+			if n := s.bytes(p.show, p.size); p.expr != "" && p.show != Hidden && (largest < 0 || n > most) {
+				largest, most = i, n
 			}
 		}
 		if largest < 0 {
 			break
 		}
 		p := &c.shown[largest]
-		s.notice(fn, "%s is not shown, as too much would have to be kept until the call returns; name parts of it with --args", p.label)
+		s.notice(fn, "%s is not shown, as too much would have to be kept until the call returns; name parts of it with --args",
+			p.label)
 		*p = part{label: p.label, show: Hidden}
 		s.dropped = true
 	}
@@ -116,7 +118,10 @@ func (s *script) keptBytes(c *call) int {
 
 // newCall begins with the conditions.
 func (s *script) newCall(fn *Function) *call {
-	c := &call{fn: fn, points: []string{"uprobe:" + fn.Point}, returns: slices.Clone(fn.Returns), leaves: slices.Clone(fn.Leaves), name: fn.Name}
+	c := &call{
+		fn: fn, points: []string{"uprobe:" + fn.Point}, returns: slices.Clone(fn.Returns), leaves: slices.Clone(fn.Leaves),
+		name: fn.Name,
+	}
 	for _, n := range fn.Notices {
 		s.notice(fn, "%s", n)
 	}
@@ -140,7 +145,8 @@ func (s *script) parameters(c *call) {
 		case fn.Goroutines:
 			s.notice(fn, "no debug information tells arguments and results: build it without -ldflags=-s and -w")
 		default:
-			s.notice(fn, "no debug information tells arguments and results; registers can be shown with --args 'arg0, str(arg1)'")
+			s.notice(fn, "no debug information tells arguments and results; "+
+				"registers can be shown with --args 'arg0, str(arg1)'")
 		}
 		return
 	}
@@ -223,8 +229,8 @@ func (c *call) kept() (parts []part) {
 	return append(parts, c.extra...)
 }
 
-// atReturn is the text of an expression where the function returns: with the result, the duration, and the parameters as they
-// were kept.
+// atReturn is the text of an expression where the function returns: with the result, the duration, and the parameters
+// as they were kept.
 func (c *call) atReturn(x syntax.Expr) string {
 	x = rewrite(syntax.Clone(x), func(id *syntax.Ident) syntax.Expr {
 		switch {

@@ -9,16 +9,16 @@ import (
 )
 
 // Count writes a script that counts calls by function, and by expressions over their arguments.
-func Count(fns []Function, o Options, diags *diag.List) Script {
+func Count(fns []Function, o Question, diags *diag.List) Script {
 	return counted(fns, o, diags, nil)
 }
 
 // Stack writes a script that counts calls by the stack that led to them.
-func Stack(fns []Function, o Options, diags *diag.List) Script {
+func Stack(fns []Function, o Question, diags *diag.List) Script {
 	return counted(fns, o, diags, []string{"ustack"})
 }
 
-func counted(fns []Function, o Options, diags *diag.List, by []string) Script {
+func counted(fns []Function, o Question, diags *diag.List, by []string) Script {
 	s := &script{o: o}
 	if !s.parse(diags) {
 		return s.done()
@@ -75,7 +75,7 @@ func (s *script) countProbe(points []string, fn *Function, keys []string) {
 
 // Latency writes a script that keeps a histogram of durations for each function. A call is paired with its return by
 // thread and frame, so that recursion, exceptions and longjmp pair nothing wrong.
-func Latency(fns []Function, o Options, diags *diag.List) Script {
+func Latency(fns []Function, o Question, diags *diag.List) Script {
 	s := &script{o: o}
 	if !s.parse(diags) {
 		return s.done()
@@ -148,6 +148,8 @@ func (s *script) paired(fns []*Function) {
 		s.line("}")
 		s.points(fn.Returns)
 		s.line("{\n  $key = (%s, %s);", fn.ReturnKey, name)
-		s.line("  if (has_key(@open, $key)) {\n    @microseconds[%s] = hist((uint64)((int64)nsecs - @open[$key]) / 1000);\n    _ = delete(@open, $key);\n  }\n}", name)
+		s.line("  if (has_key(@open, $key)) {")
+		s.line("    @microseconds[%s] = hist((uint64)((int64)nsecs - @open[$key]) / 1000);", name)
+		s.line("    _ = delete(@open, $key);\n  }\n}")
 	}
 }

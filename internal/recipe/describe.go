@@ -66,9 +66,10 @@ func archOf(f *objfile.File) *types.Arch {
 
 func (fn *candidate) retOnStack() bool { return fn.arch != nil && fn.arch.RetOnStack }
 
-// symbolOf is the name by which an attach point finds a function alone: the one for people, or the symbol where others of
-// the source's function have that too. Those are variants that the compiler made, and the several bodies of a constructor or
-// destructor of C++ (Itanium C++ ABI, 5.1.4.3), of which mark tells those that are not for whole objects.
+// symbolOf is the name by which an attach point finds a function alone: the one for people, or the symbol where
+// others of the source's function have that too. Those are variants that the compiler made, and the several bodies of
+// a constructor or destructor of C++ (Itanium C++ ABI, 5.1.4.3), of which mark tells those that are not for whole
+// objects.
 func symbolOf(k match.Known, p *probe.Point) (word, mark string) {
 	if k.File == nil || p.Inlined {
 		return p.Func, ""
@@ -159,9 +160,9 @@ func sourceName(fn *debuginfo.Function, display string) string {
 	return display
 }
 
-// keys tell calls apart by thread and the place of the caller's frame. At a function's entry the return address is on top
-// of the stack (amd64) or nothing is on it yet; elsewhere the call frame information tells. Go's stacks are moved, and the
-// language has words for its goroutines and their frames.
+// keys tell calls apart by thread and the place of the caller's frame. At a function's entry the return address is on
+// top of the stack (amd64) or nothing is on it yet; elsewhere the call frame information tells. Go's stacks are
+// moved, and the language has words for its goroutines and their frames.
 func (fn *candidate) keys() {
 	k, p, a := fn.known, fn.point, fn.arch
 	if a == nil {
@@ -239,8 +240,8 @@ func (fn *candidate) returns(ret *probe.Point, noReturn string) {
 		return
 	}
 	var result *probe.Var
-	if fn.Typed && ret.Scope != nil && ret.Scope.Retval != nil && !ret.Scope.Nothing() && ret.Scope.Retval.Type.Name != "()" {
-		result = ret.Scope.Retval
+	if s := ret.Scope; fn.Typed && s != nil && s.Retval != nil && !s.Nothing() && s.Retval.Type.Name != "()" {
+		result = s.Retval
 		fn.Result, fn.ResultExpr = paramOf(*result), "retval"
 	}
 	at := "uretprobe:" + strings.TrimSuffix(fn.Point, "+0")
@@ -250,7 +251,8 @@ func (fn *candidate) returns(ret *probe.Point, noReturn string) {
 			fn.ReturnKey = frameKey("sp", 8)
 		}
 	case fn.known.Throws():
-		fn.NoReturn = "not all instructions with which it returns are known, and a return probe would break exceptions and panics that pass it"
+		fn.NoReturn = "not all instructions with which it returns are known, " +
+			"and a return probe would break exceptions and panics that pass it"
 		return
 	case callsItself(fn.known, fn.point):
 		points, tails, why := fn.exits()
@@ -258,7 +260,8 @@ func (fn *candidate) returns(ret *probe.Point, noReturn string) {
 			why = "it ends in a jump to another function"
 		}
 		if why != "" {
-			fn.Notices = append(fn.Notices, fmt.Sprintf("the kernel sees the returns of only %d calls that are open in each other: deeper ones are shown as not returned", maxReturnDepth))
+			fn.Notices = append(fn.Notices, fmt.Sprintf("the kernel sees the returns of only %d calls "+
+				"that are open in each other: deeper ones are shown as not returned", maxReturnDepth))
 			break
 		}
 		fn.Returns = points
@@ -267,7 +270,8 @@ func (fn *candidate) returns(ret *probe.Point, noReturn string) {
 		}
 		if fn.Result != nil && fn.Result.Show != Hidden {
 			if fn.ResultExpr = resultExpr(fn.arch, result); fn.ResultExpr == "" {
-				fn.Result.Show, fn.Result.Why = Hidden, fmt.Sprintf("a result of type %s is not read in functions that call themselves", fn.Result.Type)
+				fn.Result.Show = Hidden
+				fn.Result.Why = "a result of type " + fn.Result.Type + " is not read in functions that call themselves"
 			}
 		}
 		return

@@ -9,12 +9,10 @@ import (
 	"trocar/internal/script/syntax"
 )
 
-// Linear are the bounds of a histogram with steps of one width.
-type Linear struct{ Min, Max, Step int64 }
-
-// Dist writes a script that keeps how the values of an expression are distributed, for each function and, with By, for each
-// value of other expressions: as a histogram of powers of two, a linear one, or a table of the values that came.
-func Dist(fns []Function, o Options, diags *diag.List) Script {
+// Dist writes a script that keeps how the values of an expression are distributed, for each function and, with By,
+// for each value of other expressions: as a histogram of powers of two, a linear one, or a table of the values that
+// came.
+func Dist(fns []Function, o Question, diags *diag.List) Script {
 	s := &script{o: o}
 	if !s.parse(diags) {
 		return s.done()
@@ -180,8 +178,8 @@ func (s *script) add(indent string, c *call, value syntax.Expr, name string, get
 	case table:
 		keys = append(keys, number)
 		how = "count()"
-	case l != nil:
-		how = fmt.Sprintf("lhist(%s, %d, %d, %d)", number, l.Min, l.Max, l.Step)
+	case l != [3]int64{}:
+		how = fmt.Sprintf("lhist(%s, %d, %d, %d)", number, l[0], l[1], l[2])
 	}
 	s.line("%s%s[%s] = %s;", indent, name, strings.Join(keys, ", "), how)
 }

@@ -11,8 +11,8 @@ import (
 	"trocar/internal/script/syntax"
 )
 
-// The kernel keeps the return addresses of a few calls only that are open in each other. Functions that call themselves are
-// probed at the instructions that return, which it need not remember.
+// The kernel keeps the return addresses of a few calls only that are open in each other. Functions that call
+// themselves are probed at the instructions that return, which it need not remember.
 
 // maxReturnDepth is how many calls of a thread the kernel keeps the return addresses of (MAX_URETPROBE_DEPTH in
 // include/linux/uprobes.h); it lets the returns of deeper ones pass unseen.
@@ -36,8 +36,8 @@ func callsItself(k match.Known, p *probe.Point) bool {
 	return found
 }
 
-// exits finds the instructions with which a function ends, as attach points (by address if it has no name of its own). why
-// says why they are not known.
+// exits finds the instructions with which a function ends, as attach points (by address if it has no name of its
+// own). why says why they are not known.
 func (fn *candidate) exits() (returns, tails []string, why string) {
 	k, p, name := fn.known, fn.point, fn.word()
 	if k.File == nil {

@@ -31,7 +31,8 @@ func Find(o Target, diags *diag.List) []Function {
 		lib, name, line := splitFunction(pattern)
 		if line {
 			file, number, _ := strings.Cut(pattern, ":")
-			out = append(out, Function{Point: syntax.QuoteWord(pathOf(o.Path, o.PID, "")) + "@" + file + ":" + number, Name: pattern, Line: true})
+			path := syntax.QuoteWord(pathOf(o.Path, o.PID, ""))
+			out = append(out, Function{Point: path + "@" + file + ":" + number, Name: pattern, Line: true})
 			continue
 		}
 		path := o.Path

@@ -1,8 +1,8 @@
-// Package recipe owns what the commands trace, count, latency, dist and stack mean: it finds the functions that they ask
-// about (Find) and writes the question as a script.
+// Package recipe owns what the commands trace, count, latency, dist and stack mean: it finds the functions that they
+// ask about (Find) and writes the question as a script.
 //
-// A recipe is text made of the functions that were found and the options that were given. It needs nothing but these, so
-// the same question always gives the same script, which can be shown, kept and changed.
+// A recipe is text made of the functions that were found and the options that were given. It needs nothing but these,
+// so the same question always gives the same script, which can be shown, kept and changed.
 package recipe
 
 import (
@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"trocar/internal/script/diag"
 	"trocar/internal/script/syntax"
@@ -65,36 +64,9 @@ const (
 	Hidden
 )
 
-// Options are those that all recipes have.
-type Options struct {
-	Args   []string      // expressions to show instead of all parameters
-	By     []string      // expressions to count by
-	Value  string        // expression whose values are counted
-	Table  bool          // each value by itself, not in ranges
-	Linear *Linear       // ranges of one width; nil: powers of two
-	Every  time.Duration // show what has been counted so often, and begin anew
-	If     string        // only calls for which this holds
-	Comm   string        // only threads of this name
-	Min    time.Duration // only calls that took at least this
-	Stack  bool          // with the stack
-	Strlen int           // bytes of a string that are shown; 0: the language's default
-	Depth  int           // how deep values inside others are shown; 0: the language's default, -1: not at all
-	Lines  int           // end after so many lines
-	For    time.Duration // end after this time
-	JSON   bool          // values, not lines of text
-}
-
-// Script is a recipe's script with what has to be said about it.
-type Script struct {
-	Text    string
-	Notices []string
-	// Tally says at the end what the results do not, from the values that maps without keys have then. May be nil.
-	Tally func(value func(name string) int64) []string
-}
-
 // script is one under construction.
 type script struct {
-	o       Options
+	o       Question
 	b       strings.Builder
 	args    []syntax.Expr
 	by      []syntax.Expr
@@ -102,6 +74,7 @@ type script struct {
 	comm    syntax.Expr // of --comm; nil: all
 	notices []notice
 	counts  bool // calls are counted, not shown
+	totals  []Total
 	dropped bool // something that should be shown is not, as too much would have to be kept
 }
 
@@ -236,7 +209,7 @@ func (s *script) timer() {
 }
 
 func (s *script) done() Script {
-	script := Script{Text: s.b.String(), Tally: s.tally}
+	script := Script{Text: s.b.String(), Totals: s.totals}
 	for i := range s.notices {
 		script.Notices = append(script.Notices, s.notices[i].String())
 	}

@@ -72,35 +72,35 @@ func unknown() Function {
 func TestRecipes(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		write func([]Function, Options, *diag.List) Script
+		write func([]Function, Question, *diag.List) Script
 		fns   []Function
-		o     Options
+		o     Question
 	}{
-		{"trace-c", Trace, []Function{inC()}, Options{}},
-		{"trace-twins", Trace, []Function{inC(), twin()}, Options{Stack: true}},
-		{"trace-cpp", Trace, []Function{inCPP(), inC()}, Options{For: 10 * time.Second}},
-		{"trace-min", Trace, []Function{inCPP()}, Options{Min: 10 * time.Millisecond, Lines: 100, Strlen: 200}},
-		{"trace-go", Trace, []Function{inGo()}, Options{For: 1500 * time.Millisecond}},
-		{"trace-goroutines", Trace, []Function{inGoReturning()}, Options{JSON: true}},
-		{"trace-goroutines-text", Trace, []Function{inGoReturning()}, Options{}},
-		{"trace-args", Trace, []Function{inC()}, Options{Args: []string{"fd + 1, str(path, 10)", "retval"}, If: "fd > 2 && retval < 0"}},
-		{"trace-lines", Trace, []Function{inC()}, Options{Lines: 5, Comm: "a name that is too long", If: "fd > 2", Strlen: 10, Depth: 2}},
-		{"trace-later", Trace, []Function{inC()}, Options{Args: []string{"retval + fd, duration"}, If: "duration > 1000 && str(path) == \"/\"", Depth: -1}},
-		{"trace-if", Trace, []Function{inC()}, Options{If: `str(path) == "/"`}},
-		{"trace-json", Trace, []Function{inC(), inGo()}, Options{JSON: true, Stack: true}},
-		{"trace-unknown", Trace, []Function{unknown()}, Options{}},
-		{"count", Count, []Function{inC(), twin(), inCPP()}, Options{}},
-		{"count-by", Count, []Function{inC()}, Options{By: []string{"path, size"}, If: "fd == 1"}},
-		{"count-every", Count, []Function{inC(), twin()}, Options{Every: time.Second}},
-		{"latency-by", Latency, []Function{inC(), twin()}, Options{By: []string{"path"}, If: "fd > 0 && retval == 0", Every: 500 * time.Millisecond}},
-		{"latency-direct", Latency, []Function{inC(), twin()}, Options{Every: 2 * time.Second}},
-		{"dist", Dist, []Function{inC(), twin()}, Options{Value: "fd"}},
-		{"dist-text", Dist, []Function{inC()}, Options{Value: "path", By: []string{"retval, fd % 2"}}},
-		{"dist-linear", Dist, []Function{inC()}, Options{Value: "retval", Linear: &Linear{0, 100, 10}, Comm: "x", For: 3 * time.Second}},
-		{"dist-table", Dist, []Function{inC(), inGo()}, Options{Value: "duration / 1000", Table: true, Min: time.Millisecond}},
-		{"count-comm", Count, []Function{inC(), twin()}, Options{Comm: "server"}},
-		{"stack", Stack, []Function{inC(), twin()}, Options{For: time.Microsecond}},
-		{"latency", Latency, []Function{inC(), inCPP(), inGo()}, Options{If: "fd > 0"}},
+		{"trace-c", Trace, []Function{inC()}, Question{}},
+		{"trace-twins", Trace, []Function{inC(), twin()}, Question{Stack: true}},
+		{"trace-cpp", Trace, []Function{inCPP(), inC()}, Question{For: 10 * time.Second}},
+		{"trace-min", Trace, []Function{inCPP()}, Question{Min: 10 * time.Millisecond, Lines: 100, Strlen: 200}},
+		{"trace-go", Trace, []Function{inGo()}, Question{For: 1500 * time.Millisecond}},
+		{"trace-goroutines", Trace, []Function{inGoReturning()}, Question{Values: true}},
+		{"trace-goroutines-text", Trace, []Function{inGoReturning()}, Question{}},
+		{"trace-args", Trace, []Function{inC()}, Question{Args: []string{"fd + 1, str(path, 10)", "retval"}, If: "fd > 2 && retval < 0"}},
+		{"trace-lines", Trace, []Function{inC()}, Question{Lines: 5, Comm: "a name that is too long", If: "fd > 2", Strlen: 10, Depth: 2}},
+		{"trace-later", Trace, []Function{inC()}, Question{Args: []string{"retval + fd, duration"}, If: "duration > 1000 && str(path) == \"/\"", Depth: -1}},
+		{"trace-if", Trace, []Function{inC()}, Question{If: `str(path) == "/"`}},
+		{"trace-json", Trace, []Function{inC(), inGo()}, Question{Values: true, Stack: true}},
+		{"trace-unknown", Trace, []Function{unknown()}, Question{}},
+		{"count", Count, []Function{inC(), twin(), inCPP()}, Question{}},
+		{"count-by", Count, []Function{inC()}, Question{By: []string{"path, size"}, If: "fd == 1"}},
+		{"count-every", Count, []Function{inC(), twin()}, Question{Every: time.Second}},
+		{"latency-by", Latency, []Function{inC(), twin()}, Question{By: []string{"path"}, If: "fd > 0 && retval == 0", Every: 500 * time.Millisecond}},
+		{"latency-direct", Latency, []Function{inC(), twin()}, Question{Every: 2 * time.Second}},
+		{"dist", Dist, []Function{inC(), twin()}, Question{Value: "fd"}},
+		{"dist-text", Dist, []Function{inC()}, Question{Value: "path", By: []string{"retval, fd % 2"}}},
+		{"dist-linear", Dist, []Function{inC()}, Question{Value: "retval", Linear: [3]int64{0, 100, 10}, Comm: "x", For: 3 * time.Second}},
+		{"dist-table", Dist, []Function{inC(), inGo()}, Question{Value: "duration / 1000", Table: true, Min: time.Millisecond}},
+		{"count-comm", Count, []Function{inC(), twin()}, Question{Comm: "server"}},
+		{"stack", Stack, []Function{inC(), twin()}, Question{For: time.Microsecond}},
+		{"latency", Latency, []Function{inC(), inCPP(), inGo()}, Question{If: "fd > 0"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for i := range c.fns {
@@ -151,14 +151,14 @@ func TestRecipes(t *testing.T) {
 
 func TestWrongOptions(t *testing.T) {
 	for _, c := range []struct {
-		o    Options
+		o    Question
 		want string
 	}{
-		{Options{Args: []string{"a +"}}, "expected expression"},
-		{Options{Args: []string{"a", "b c"}}, "unexpected"},
-		{Options{Args: []string{""}}, "expected expression"},
-		{Options{If: "a, b"}, "unexpected"},
-		{Options{If: "} end {"}, "expected expression"},
+		{Question{Args: []string{"a +"}}, "expected expression"},
+		{Question{Args: []string{"a", "b c"}}, "unexpected"},
+		{Question{Args: []string{""}}, "expected expression"},
+		{Question{If: "a, b"}, "unexpected"},
+		{Question{If: "} end {"}, "expected expression"},
 	} {
 		var diags diag.List
 		Trace([]Function{inC()}, c.o, &diags)
@@ -174,7 +174,7 @@ func TestWrongOptions(t *testing.T) {
 
 // TestNoReturns: a condition on what is not seen is not taken for true.
 func TestNoReturns(t *testing.T) {
-	for _, o := range []Options{{Min: time.Second}, {If: "retval > 0"}} {
+	for _, o := range []Question{{Min: time.Second}, {If: "retval > 0"}} {
 		var diags diag.List
 		s := Trace([]Function{inGo(), inC()}, o, &diags)
 		if diags.Errors() > 0 || strings.Contains(s.Text, "main.(*T).Do") || !strings.Contains(s.Text, "handle") {
@@ -193,12 +193,51 @@ func TestNames(t *testing.T) {
 	for _, n := range []string{"start", "thread_", "func_", "stack_", "retval", "comm", "if", "int", "~r0", "", "名前", "a.b", "value0", "args", "ärger"} {
 		fn.Params = append(fn.Params, Value{Name: n})
 	}
-	for _, o := range []Options{{}, {JSON: true}} {
+	for _, o := range []Question{{}, {Values: true}} {
 		var diags diag.List
 		s := Trace([]Function{fn}, o, &diags)
 		syntax.Parse(&diag.Source{Name: "names", Text: s.Text}, syntax.ParseOptions{}, &diags)
 		for _, d := range diags.All {
 			t.Errorf("%v: %s", d.Span, d.Text)
+		}
+	}
+}
+
+func TestKinds(t *testing.T) {
+	for _, kind := range Kinds() {
+		var diags diag.List
+		if s := Write(Question{Kind: kind, Value: "fd"}, []Function{inC()}, &diags); s.Text == "" || diags.Errors() > 0 {
+			t.Errorf("%s: %d errors, %q", kind, diags.Errors(), s.Text)
+		}
+	}
+	var diags diag.List
+	if Write(Question{Kind: "profile"}, []Function{inC()}, &diags); diags.Errors() != 1 {
+		t.Errorf("%d errors", diags.Errors())
+	}
+}
+
+func TestTotals(t *testing.T) {
+	var diags diag.List
+	totals := map[string]Total{}
+	for _, total := range Trace([]Function{inC()}, Question{Lines: 5}, &diags).Totals {
+		totals[total.Map] = total
+	}
+	for _, c := range []struct {
+		name  string
+		value int64
+		want  string
+	}{
+		{"@lines", 0, ""},
+		{"@lines", 5, ""},
+		{"@lines", 6, "ended after 5 lines, as -n asks; 1 more came before the probes were gone"},
+		{"@lines", 8, "ended after 5 lines, as -n asks; 3 more came before the probes were gone"},
+		{"@open", 0, ""},
+		{"@open", 1, "1 call had not returned, or was left by an exception or longjmp"},
+		{"@open", 2, "2 calls had not returned, or were left by an exception or longjmp"},
+	} {
+		total := totals[c.name]
+		if got := total.Text(c.value); got != c.want {
+			t.Errorf("%s %d: %q", c.name, c.value, got)
 		}
 	}
 }

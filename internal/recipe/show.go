@@ -26,12 +26,12 @@ const clock = "%H:%M:%S.%f"
 
 // print writes the statement that shows a call.
 func (s *script) print(indent string, c *call, m moment) {
-	if s.o.JSON {
+	if s.o.Values {
 		s.printRecord(indent, c, m)
 	} else {
 		s.printLine(indent, c, m)
 	}
-	if !s.o.Stack || s.o.JSON {
+	if !s.o.Stack || s.o.Values {
 		return
 	}
 	switch {

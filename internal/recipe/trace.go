@@ -11,8 +11,8 @@ import (
 	"trocar/internal/script/syntax"
 )
 
-// mostOpen bounds the calls of one function that may be open at a time, in all threads; with many functions, and where much
-// is kept of a call, it is less, but no less than leastOpen: memory for all of them is set aside.
+// mostOpen bounds the calls of one function that may be open at a time, in all threads; with many functions, and
+// where much is kept of a call, it is less, but no less than leastOpen: memory for all of them is set aside.
 const (
 	mostOpen  = 16384
 	leastOpen = 256
@@ -30,10 +30,10 @@ const (
 	shortStrlen = 256
 )
 
-// Trace writes a script that shows each call. A call is one line, written when it returns: what its arguments were at its
-// entry is kept by thread and frame until then, so that recursion, exceptions and longjmp pair nothing wrong. Where an
-// argument can only be shown at the entry, there is a second line for that.
-func Trace(fns []Function, o Options, diags *diag.List) Script {
+// Trace writes a script that shows each call. A call is one line, written when it returns: what its arguments were at
+// its entry is kept by thread and frame until then, so that recursion, exceptions and longjmp pair nothing wrong.
+// Where an argument can only be shown at the entry, there is a second line for that.
+func Trace(fns []Function, o Question, diags *diag.List) Script {
 	s := &script{o: o}
 	if !s.parse(diags) {
 		return s.done()
@@ -54,6 +54,7 @@ func Trace(fns []Function, o Options, diags *diag.List) Script {
 	}
 	s.timer()
 	s.unreturned(calls)
+	s.sums()
 	return s.done()
 }
 
@@ -194,7 +195,8 @@ func (s *script) exit(c *call, points []string, left bool) {
 	})
 }
 
-// returned writes the probe of a call's return; body is for those calls whose entry was seen and for which the conditions hold.
+// returned writes the probe of a call's return; body is for those calls whose entry was seen and for which the
+// conditions hold.
 func (s *script) returned(c *call, points []string, body func(indent string)) {
 	s.points(points)
 	s.line("{")
@@ -227,8 +229,8 @@ func (s *script) returned(c *call, points []string, body func(indent string)) {
 	s.line("}")
 }
 
-// show shows a call, unless enough have been shown. Each line takes a number; that all are written is known only when as many
-// have been counted behind the writing, since several CPUs may be at it.
+// show shows a call, unless enough have been shown. Each line takes a number; that all are written is known only when
+// as many have been counted behind the writing, since several CPUs may be at it.
 func (s *script) show(indent string, c *call, m moment) {
 	if s.o.Lines <= 0 {
 		s.print(indent, c, m)
@@ -276,7 +278,10 @@ func (s *script) unreturned(calls []*call) {
 			s.line("    if ((int64)nsecs - $call.start >= %d) {", s.o.Min.Nanoseconds())
 			indent = "      "
 		}
-		s.show(indent, c, moment{time: "$call.start", tid: "$call.thread_", part: func(p part) string { return "$call." + p.field }, open: true, stack: "$call.stack_"})
+		s.show(indent, c, moment{
+			time: "$call.start", tid: "$call.thread_", part: func(p part) string { return "$call." + p.field },
+			open: true, stack: "$call.stack_",
+		})
 		if s.o.Min > 0 {
 			s.line("    }")
 		}
@@ -287,18 +292,20 @@ func (s *script) unreturned(calls []*call) {
 	}
 }
 
-// tally says what the lines do not.
-func (s *script) tally(value func(string) int64) (texts []string) {
-	if lines := value("@lines"); s.o.Lines > 0 && lines > int64(s.o.Lines) {
-		texts = append(texts, fmt.Sprintf("ended after %d lines, as -n asks; %d more came before the probes were gone", s.o.Lines, lines-int64(s.o.Lines)))
+// sums are what is said at the end.
+func (s *script) sums() {
+	if n := s.o.Lines; n > 0 {
+		ended := fmt.Sprintf("ended after %d lines, as -n asks; ", n)
+		s.totals = append(s.totals, Total{
+			Map: "@lines", Over: int64(n),
+			One: ended + "1 more came before the probes were gone", Many: ended + "%d more came before the probes were gone",
+		})
 	}
-	switch open := value("@open"); {
-	case open == 1:
-		texts = append(texts, "1 call had not returned, or was left by an exception or longjmp")
-	case open > 1:
-		texts = append(texts, fmt.Sprintf("%d calls had not returned, or were left by an exception or longjmp", open))
-	}
-	return texts
+	s.totals = append(s.totals, Total{
+		Map:  "@open",
+		One:  "1 call had not returned, or was left by an exception or longjmp",
+		Many: "%d calls had not returned, or were left by an exception or longjmp",
+	})
 }
 
 // points writes the attach points of a probe.
@@ -317,8 +324,9 @@ func (s *script) points(list []string) {
 
 // joins tells whether the calls of two functions are shown by the same text, so that they can share a probe.
 func (c *call) joins(d *call) bool {
-	if !c.fn.Called || !d.fn.Called || c.pairs() != d.pairs() || c.fn.EntryKey != d.fn.EntryKey || c.fn.Goroutines != d.fn.Goroutines || c.fn.ReturnKey != d.fn.ReturnKey || c.fn.ResultExpr != d.fn.ResultExpr ||
-		c.split != d.split || c.atCall != d.atCall || c.atExit != d.atExit ||
+	f, g := c.fn, d.fn
+	if !f.Called || !g.Called || c.pairs() != d.pairs() || f.EntryKey != g.EntryKey || f.Goroutines != g.Goroutines ||
+		f.ReturnKey != g.ReturnKey || f.ResultExpr != g.ResultExpr || c.split != d.split || c.atCall != d.atCall || c.atExit != d.atExit ||
 		!slices.Equal(c.shown, d.shown) || !slices.Equal(c.extra, d.extra) || !slices.Equal(c.fn.Params, d.fn.Params) {
 		return false
 	}

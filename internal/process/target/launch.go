@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"runtime"
 	"strings"
 	"sync"
@@ -87,29 +86,35 @@ type Child struct {
 	ended bool // its id may be another process's
 }
 
-// Launch starts a command, held. argv[0] is searched in PATH, then in the working directory, as bpftrace does. It inherits
-// our environment, working directory and standard files. An error is a *LaunchError.
-func Launch(argv []string) (*Child, error) {
+// Launch starts a command, held, with an environment of "NAME=value" each. argv[0] is searched in the PATH of that, then in
+// the working directory, as bpftrace does. It inherits our working directory and standard files. An error is a *LaunchError.
+func Launch(argv, env []string) (*Child, error) {
 	if len(argv) == 0 {
 		return nil, &LaunchError{Err: errors.New("the command is empty")}
 	}
-	exe, err := findProgram(argv[0])
+	exe, err := findProgram(argv[0], env)
 	if err != nil {
 		return nil, err
 	}
 	c := &Child{name: argv[0], release: make(chan struct{}), detached: make(chan struct{}), done: make(chan struct{})}
 	started := make(chan error)
-	go c.run(exe, argv, started)
+	go c.run(exe, argv, env, started)
 	if err := <-started; err != nil {
 		return nil, err
 	}
 	return c, nil
 }
 
-func findProgram(name string) (string, error) {
-	pathVar, set := os.LookupEnv("PATH")
-	if set && pathVar == "" {
-		pathVar = "."
+func findProgram(name string, env []string) (string, error) {
+	pathVar := ""
+	for _, v := range env {
+		if value, ok := strings.CutPrefix(v, "PATH="); ok {
+			pathVar = value
+			if pathVar == "" {
+				pathVar = "."
+			}
+			break
+		}
 	}
 	if p := (Root{}).LookPath(name, pathVar); len(p) > 0 {
 		return p[0], nil
@@ -131,10 +136,10 @@ func (notFound) Is(target error) bool { return target == fs.ErrNotExist }
 
 // run starts the process, waits and reaps it. All of it happens on one thread, because ptrace answers only to the thread
 // that started the process, and PR_SET_PDEATHSIG means the death of that thread.
-func (c *Child) run(exe string, argv []string, started chan<- error) {
+func (c *Child) run(exe string, argv, env []string, started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	if err := c.start(exe, argv); err != nil {
+	if err := c.start(exe, argv, env); err != nil {
 		started <- err
 		return
 	}
@@ -165,7 +170,7 @@ func (c *Child) hold() {
 }
 
 // start returns with the process held at exec.
-func (c *Child) start(exe string, argv []string) error {
+func (c *Child) start(exe string, argv, env []string) error {
 	fail := func(err error, hint string) error { return &LaunchError{Command: argv[0], Err: err, Hint: hint} }
 
 	// A signal to the process group (Ctrl-C) that reached the new process between PTRACE_TRACEME and exec would stop it
@@ -176,7 +181,7 @@ func (c *Child) start(exe string, argv []string) error {
 		return fail(err, "")
 	}
 	pid, err := syscall.ForkExec(exe, argv, &syscall.ProcAttr{
-		Env:   os.Environ(),
+		Env:   env,
 		Files: []uintptr{0, 1, 2},
 		Sys:   &syscall.SysProcAttr{Ptrace: true, Pdeathsig: syscall.SIGTERM},
 	})

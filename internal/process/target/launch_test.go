@@ -35,7 +35,7 @@ func TestSplitCommand(t *testing.T) {
 
 func launch(t *testing.T, argv ...string) *Child {
 	t.Helper()
-	c, err := Launch(argv)
+	c, err := Launch(argv, os.Environ())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +190,7 @@ func TestLaunchErrors(t *testing.T) {
 		{[]string{"./text"}, 126, "exec format error"},
 		{[]string{"./lost"}, 126, "its interpreter does not exist"},
 	} {
-		child, err := Launch(c.argv)
+		child, err := Launch(c.argv, os.Environ())
 		if err == nil {
 			child.Kill(0)
 			t.Errorf("%q: started", c.argv)
@@ -263,7 +263,7 @@ func threads(t *testing.T) int {
 // A tracer killed by SIGKILL takes a held child with it, and sends SIGTERM to a running one.
 func TestOurDeath(t *testing.T) {
 	if mode := os.Getenv("TARGET_TEST_LAUNCH"); mode != "" {
-		c, err := Launch([]string{"sleep", "100"})
+		c, err := Launch([]string{"sleep", "100"}, os.Environ())
 		if err != nil {
 			fmt.Println(err)
 			os.Exit(1)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"strconv"
 	"strings"
 	"sync"
@@ -47,7 +48,7 @@ func (r *recipeFlags) completions(cmd *cobra.Command) {
 		if at := cmd.ArgsLenAtDash(); at >= 0 && at < len(args) { // cobra puts one behind all words
 			return nil, cobra.ShellCompDirectiveDefault // a command
 		}
-		return r.functionNames(prefix, completeTime), cobra.ShellCompDirectiveNoFileComp
+		return r.functionNames(cmd.Context(), prefix, completeTime), cobra.ShellCompDirectiveNoFileComp
 	}
 	for flag, find := range map[string]func(prefix string) []string{
 		"pid":       processNames,
@@ -63,8 +64,8 @@ func (r *recipeFlags) completions(cmd *cobra.Command) {
 }
 
 // functionNames are the functions of what is traced that begin so.
-func (r *recipeFlags) functionNames(prefix string, limit time.Duration) []string {
-	path, name := r.path, prefix
+func (r *recipeFlags) functionNames(ctx context.Context, prefix string, limit time.Duration) []string {
+	path, name := r.q.Path, prefix
 	if path == "" && r.command != "" {
 		path, _, _ = strings.Cut(r.command, " ")
 	}
@@ -80,7 +81,12 @@ func (r *recipeFlags) functionNames(prefix string, limit time.Duration) []string
 		return nil
 	}
 	return within(limit, func(add func(string)) {
-		_, _ = trocar.List(trocar.ListOptions{Pattern: "uprobe:" + path + ":" + quotedName(name) + "*", PID: pid}, func(l trocar.Listed) {
+		m, err := trocar.Inspect(ctx)
+		if err != nil {
+			return
+		}
+		list := trocar.ListRequest{Pattern: "uprobe:" + path + ":" + quotedName(name) + "*", PID: pid, Files: r.files()}
+		_, _ = trocar.List(ctx, list, m, func(l trocar.Listed) {
 			if f := functionOf(l.Name); strings.HasPrefix(f, name) {
 				add(lib + f)
 			}

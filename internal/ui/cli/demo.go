@@ -71,10 +71,6 @@ func (a *app) demo(ctx context.Context) error {
 	if err != nil {
 		return &statusError{exitFailed, err}
 	}
-	command := path
-	if strings.Contains(path, " ") { // a command is cut at blanks, as bpftrace does it
-		command = "/proc/self/exe"
-	}
 	args := [...]string{`reg("di")`, `reg("si")`, `reg("dx")`}
 	if runtime.GOARCH == "arm64" {
 		args = [...]string{`reg("r0")`, `reg("r1")`, `reg("r2")`}
@@ -83,7 +79,10 @@ func (a *app) demo(ctx context.Context) error {
 	fmt.Fprintf(a.out, "A program that runs a kitchen (%s demo --workload) is traced for three seconds with this script:\n\n", path)
 	fmt.Fprintf(a.out, "    %s\n\n", strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n    "))
 	s := &settings{format: "text", buffering: "line", noWarnings: true}
-	err = a.traceWith(ctx, s, trocar.Options{Script: text, ScriptName: "demo", Command: command + " demo --workload"})
+	err = a.traceWith(ctx, s, trocar.Request{
+		Script: text, Name: "demo", Files: s.files(),
+		Target: trocar.Target{Command: []string{path, "demo", "--workload"}},
+	})
 	if err == nil {
 		fmt.Fprintf(a.out, "\n\nThat was it. What there is to trace in a program of yours: %s -l 'uprobe:/path/to/it:*'\n", a.name)
 	}

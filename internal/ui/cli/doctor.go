@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"strings"
@@ -20,10 +21,13 @@ Exit status 4 means that something is in the way of tracing.
 
     trocar doctor`,
 		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			machine := trocar.Inspect()
-			fmt.Fprint(a.out, machine.Text())
-			ways := waysOut(machine)
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			report, err := report(cmd.Context())
+			if err != nil {
+				return err
+			}
+			writeReport(a.out, report)
+			ways := waysOut(report)
 			if len(ways) == 0 {
 				fmt.Fprintln(a.out, "\nNothing is in the way of tracing.")
 				return nil
@@ -34,8 +38,17 @@ Exit status 4 means that something is in the way of tracing.
 	}
 }
 
+// report asks this machine what it offers.
+func report(ctx context.Context) (*trocar.Report, error) {
+	m, err := trocar.Inspect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return m.Report(ctx)
+}
+
 // waysOut says what to do about each thing that is in the way.
-func waysOut(m *trocar.Machine) []string {
+func waysOut(m *trocar.Report) []string {
 	var ways []string
 	if m.UserNamespace {
 		ways = append(ways, "this user namespace has no rights in the kernel: run as root of the host")
@@ -57,8 +70,13 @@ func waysOut(m *trocar.Machine) []string {
 
 // info is --info: the same report, with the lines of bpftrace's that tools look for. Kernel functions are not traced by
 // trocar, so what is said of them is no.
-func (a *app) info(w io.Writer) {
-	fmt.Fprint(w, trocar.Inspect().Text())
+func (a *app) info(ctx context.Context, w io.Writer) error {
+	report, err := report(ctx)
+	if err != nil {
+		return err
+	}
+	writeReport(w, report)
 	fmt.Fprintf(w, "\nBuild\n  version: v%s\n  language: bpftrace %s\n", version, language)
 	fmt.Fprint(w, "\nProbe types\n  kprobe_multi: no\n  kprobe_session: no\n")
+	return nil
 }

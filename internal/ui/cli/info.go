@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"math"
@@ -31,7 +32,7 @@ TARGET is the number of a process, a path, or the name of a program or library.
     trocar info ./server --type 'struct request'
     trocar info 812 --vars handle_request
     trocar info ./server --lines server.c:40-60`,
-		RunE: func(_ *cobra.Command, args []string) error { return a.target(f, args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return a.target(cmd.Context(), f, args) },
 	}
 	cmd.Flags().StringArrayVar(&f.types, "type", nil, "show the layout of this type")
 	cmd.Flags().StringArrayVar(&f.vars, "vars", nil, "show the parameters and variables of this function, and where they are")
@@ -41,11 +42,11 @@ TARGET is the number of a process, a path, or the name of a program or library.
 }
 
 // target is the command info.
-func (a *app) target(f *infoFlags, args []string) error {
+func (a *app) target(ctx context.Context, f *infoFlags, args []string) error {
 	if len(args) != 1 {
 		return usageErrorf("which program? A process's number, a path or a name")
 	}
-	b, err := trocar.OpenBinary(args[0], (&settings{debugInfo: f.debugDirs}).debugDirs())
+	b, err := trocar.OpenBinary(ctx, args[0], (&settings{debugInfo: f.debugDirs}).files())
 	if err != nil {
 		return infoError(err)
 	}
@@ -187,8 +188,8 @@ func writeVars(w io.Writer, b *trocar.Binary, name string) error {
 		}
 		fmt.Fprintln(w, fn.Declaration)
 		fmt.Fprintf(w, "    at %#x, %s:%d", fn.Entry, fn.File, fn.Line)
-		if fn.Copies > 0 {
-			fmt.Fprintf(w, ", and inlined in %d places", fn.Copies)
+		if fn.Inlined > 0 {
+			fmt.Fprintf(w, ", and inlined in %d places", fn.Inlined)
 		}
 		fmt.Fprintln(w)
 		for _, v := range fn.Vars {
@@ -196,7 +197,7 @@ func writeVars(w io.Writer, b *trocar.Binary, name string) error {
 			if v.At < fn.Entry {
 				at = fmt.Sprintf("%#x", v.At)
 			}
-			fmt.Fprintf(w, "    %-6s %-32s %6s  %s\n", v.Kind, v.Declaration, at, v.Place)
+			fmt.Fprintf(w, "    %-6s %-32s %6s  %s\n", v.Kind, v.Declaration, at, v.Location)
 		}
 	}
 	return nil

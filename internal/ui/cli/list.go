@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"os"
 	"strings"
@@ -24,12 +25,12 @@ PATTERN is an attach point with wildcards, as scripts have them.
     trocar list 'uprobe:./server:*handle*'
     trocar list -v -p 812 'uprobe:*:Shop::*'
     trocar list 'usdt:/usr/bin/node:*'`,
-		RunE: func(_ *cobra.Command, patterns []string) error {
+		RunE: func(cmd *cobra.Command, patterns []string) error {
 			if err := s.check(); err != nil {
 				return err
 			}
 			s.declarations = true
-			return a.patterns(s, patterns...)
+			return a.patterns(cmd.Context(), s, patterns...)
 		},
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &statusError{exitUsage, err} })
@@ -40,13 +41,13 @@ PATTERN is an attach point with wildcards, as scripts have them.
 }
 
 // list is -l without a program: the points that match a pattern, or those that a script file would attach to.
-func (a *app) list(s *settings, args []string) error {
+func (a *app) list(ctx context.Context, s *settings, args []string) error {
 	if len(args) > 1 {
 		a.usage(a.err)
 		return &statusError{status: exitUsage}
 	}
 	if len(args) == 0 || args[0] == "*" {
-		return a.patterns(s)
+		return a.patterns(ctx, s)
 	}
 	pattern := args[0]
 	if info, err := os.Stat(pattern); err == nil && info.Mode().IsRegular() {
@@ -54,14 +55,14 @@ func (a *app) list(s *settings, args []string) error {
 		if err != nil {
 			return err
 		}
-		return a.listScript(s, p)
+		return a.listScript(ctx, s, p)
 	}
 	if strings.Contains(pattern, ".") && !strings.ContainsAny(pattern, ":*") {
 		fmt.Fprintf(a.err, "WARNING: It appears that '%s' is a filename but the file does not exist. "+
 			"Treating '%[1]s' as a search pattern.\n", pattern)
 		pattern = "*:" + pattern
 	}
-	return a.patterns(s, splitPatterns(pattern)...)
+	return a.patterns(ctx, s, splitPatterns(pattern)...)
 }
 
 // splitPatterns parts patterns at commas, but not those between the parameters of a function or the arguments of a template.
@@ -84,28 +85,32 @@ func splitPatterns(text string) (patterns []string) {
 }
 
 // patterns lists what fits each of the patterns; without one, all there is.
-func (a *app) patterns(s *settings, patterns ...string) error {
+func (a *app) patterns(ctx context.Context, s *settings, patterns ...string) error {
 	if len(patterns) == 0 {
 		patterns = []string{""}
 	}
 	for _, pattern := range patterns {
-		if err := a.points(s, trocar.ListOptions{Pattern: strings.TrimSpace(pattern)}); err != nil {
+		if err := a.points(ctx, s, trocar.ListRequest{Pattern: strings.TrimSpace(pattern)}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (a *app) listScript(s *settings, p *script) error {
-	return a.points(s, trocar.ListOptions{Script: p.text, Name: p.name, Params: p.positional})
+func (a *app) listScript(ctx context.Context, s *settings, p *script) error {
+	return a.points(ctx, s, trocar.ListRequest{Script: p.text, Name: p.name, Params: p.positional})
 }
 
 // points writes what there is to trace, one point a line, its arguments below it.
-func (a *app) points(s *settings, o trocar.ListOptions) error {
-	o.PID, o.Verbose, o.Unsafe, o.DebugDirs = s.process, s.verbose, s.unsafe, s.debugDirs()
-	o.Declarations = s.declarations
+func (a *app) points(ctx context.Context, s *settings, r trocar.ListRequest) error {
+	r.PID, r.Verbose, r.Unsafe, r.Declarations = s.process, s.verbose, s.unsafe, s.declarations
+	r.Files = s.files()
+	m, err := trocar.Inspect(ctx)
+	if err != nil {
+		return err
+	}
 	w := bufio.NewWriter(a.out)
-	warnings, err := trocar.List(o, func(point trocar.Listed) {
+	warnings, err := trocar.List(ctx, r, m, func(point trocar.Listed) {
 		if point.Definition != "" {
 			fmt.Fprintf(w, "%s\n\n", point.Definition)
 			return
@@ -117,12 +122,12 @@ func (a *app) points(s *settings, o trocar.ListOptions) error {
 				place = fmt.Sprintf("%s:%d", point.File, point.Line)
 			}
 			fmt.Fprintf(w, "    %s\n    %s", point.Declaration, place)
-			switch point.Copies {
+			switch point.Inlined {
 			case 0:
 			case 1:
 				fmt.Fprint(w, ", 1 inlined copy")
 			default:
-				fmt.Fprintf(w, ", %d inlined copies", point.Copies)
+				fmt.Fprintf(w, ", %d inlined copies", point.Inlined)
 			}
 			fmt.Fprintln(w)
 		}

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"trocar"
+
 	"github.com/spf13/pflag"
 )
 
@@ -92,20 +94,20 @@ func TestCompletion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &recipeFlags{path: exe}
-	names := r.functionNames("trocar/internal/ui/cli.TestComplet", time.Minute)
+	r := &recipeFlags{q: trocar.Question{Path: exe}}
+	names := r.functionNames(t.Context(), "trocar/internal/ui/cli.TestComplet", time.Minute)
 	if len(names) != 1 || names[0] != "trocar/internal/ui/cli.TestCompletion" {
 		t.Errorf("%q", names)
 	}
-	if names := r.functionNames("", time.Minute); len(names) == 0 || len(names) > mostComplete {
+	if names := r.functionNames(t.Context(), "", time.Minute); len(names) == 0 || len(names) > mostComplete {
 		t.Errorf("%d names", len(names))
 	}
-	for _, r := range []*recipeFlags{{}, {path: "/nonexistent"}} {
-		if names := r.functionNames("x", time.Minute); len(names) > 0 {
+	for _, r := range []*recipeFlags{{}, {q: trocar.Question{Path: "/nonexistent"}}} {
+		if names := r.functionNames(t.Context(), "x", time.Minute); len(names) > 0 {
 			t.Errorf("%q", names)
 		}
 	}
-	if names := r.functionNames("a*", time.Minute); len(names) > 0 {
+	if names := r.functionNames(t.Context(), "a*", time.Minute); len(names) > 0 {
 		t.Errorf("%q", names)
 	}
 }

@@ -9,13 +9,12 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"trocar"
-	"trocar/internal/script/diag"
 	"trocar/internal/ui/output"
+	"trocar/result"
 )
 
 // newRun is the default command: run a script, or list what one would attach to.
@@ -62,8 +61,7 @@ func (a *app) run(cmd *cobra.Command, s *settings, args []string) error {
 		a.version(a.out)
 		return nil
 	case s.info:
-		a.info(a.out)
-		return nil
+		return a.info(cmd.Context(), a.out)
 	case cmd.Flags().NFlag() == 0 && len(args) == 0:
 		a.usage(a.err)
 		return &statusError{status: exitUsage}
@@ -73,7 +71,7 @@ func (a *app) run(cmd *cobra.Command, s *settings, args []string) error {
 	}
 	given := cmd.Flags().Changed("execute")
 	if s.list && !given {
-		return a.list(s, args)
+		return a.list(cmd.Context(), s, args)
 	}
 	p, err := a.script(s, given, args)
 	if err != nil {
@@ -81,7 +79,7 @@ func (a *app) run(cmd *cobra.Command, s *settings, args []string) error {
 	}
 	switch {
 	case s.list:
-		return a.listScript(s, p)
+		return a.listScript(cmd.Context(), s, p)
 	case s.mode == "format":
 		return a.format(s, p)
 	}
@@ -90,68 +88,51 @@ func (a *app) run(cmd *cobra.Command, s *settings, args []string) error {
 
 // trace runs a script as the flags say.
 func (a *app) trace(ctx context.Context, s *settings, p *script) error {
-	o := trocar.Options{
-		Script: p.text, ScriptName: p.name, Params: p.positional, Named: p.named,
-		PID: s.process, Command: s.command, Follow: s.follow, UnwindPIDs: s.unwind, Unsafe: s.unsafe, HelperErrors: s.warnings > 0,
-		IncludeDirs: s.includeDirs, Includes: s.includes, Env: os.LookupEnv, Disable: s.noFeatures, TraceableFunctions: s.traceable, DebugDirs: s.debugDirs(), NoInlined: s.noInlined,
+	r := trocar.Request{
+		Script: p.text, Name: p.name, Params: p.positional, Options: p.named, Settings: environmentSettings(),
+		Target: s.target(), Files: s.files(), Filter: s.filter, NoInlined: s.noInlined,
+		Unsafe: s.unsafe, Failures: s.warnings > 0, DryRun: s.dryRun, Disable: s.noFeatures,
 	}
 	if s.mode == "test" || s.mode == "bench" {
-		o.Mode = s.mode
+		r.Mode = trocar.Mode(s.mode)
 	}
-	if s.filter != "" {
-		filter, err := regexp.Compile(s.filter)
-		if err != nil {
-			return usageErrorf("Invalid --probe-filter regex '%s': %v", s.filter, err)
-		}
-		o.Filter = filter.MatchString
+	if _, err := regexp.Compile(s.filter); err != nil {
+		return usageErrorf("Invalid --probe-filter regex '%s': %v", s.filter, err)
 	}
 	if s.ahead != "" {
-		return a.writeAhead(ctx, s, o)
+		return a.writeAhead(ctx, s, r)
 	}
 	if s.mode == "compiler-bench" {
-		return a.timeCompiling(ctx, s, o)
+		return a.timeCompiling(ctx, s, r)
 	}
-	return a.traceWith(ctx, s, o)
+	return a.traceWith(ctx, s, r)
 }
 
-// compilations is how often the script is compiled to see how long that takes.
-const compilations = 21
-
-// timeCompiling is the mode compiler-bench: the script is compiled and not run.
-func (a *app) timeCompiling(ctx context.Context, s *settings, o trocar.Options) error {
-	if s.command != "" {
-		return usageErrorf("USAGE: --mode compiler-bench runs nothing, so -c cannot be used with it")
-	}
-	var took []time.Duration
-	for range compilations {
-		begin := time.Now()
-		program, err := trocar.Compile(ctx, o)
-		if err != nil {
-			return a.fail(s, err)
-		}
-		took = append(took, time.Since(begin))
-		program.Close()
-	}
-	slices.Sort(took)
-	fmt.Fprintf(a.out, "compiled %d times: %v at least, %v at the middle, %v at most\n", compilations, took[0], took[compilations/2], took[compilations-1])
-	return nil
+// target says which processes are traced.
+func (s *settings) target() trocar.Target {
+	return trocar.Target{PID: s.process, Command: trocar.SplitCommand(s.command), Follow: s.follow, Unwind: s.unwind}
 }
 
-// traceWith compiles a script and runs it, or shows what the flags ask for instead. Notices are told first.
-func (a *app) traceWith(ctx context.Context, s *settings, o trocar.Options, notices ...string) error {
+// traceWith compiles a script and runs it, or shows what the flags ask for instead. Notices are reported first.
+func (a *app) traceWith(ctx context.Context, s *settings, r trocar.Request, notices ...string) error {
 	sink, err := a.sink(s)
 	if err != nil {
 		return err
 	}
 	for _, n := range notices {
-		sink.diagnostic(&diag.Diagnostic{Severity: diag.Info, Text: n})
+		sink.diagnostic(trocar.Diagnostic{Severity: result.Info, Text: n})
 	}
-	o.Warn = sink.diagnostic
-	program, err := trocar.Compile(ctx, o)
+	program, command, err := compile(ctx, r)
 	if err != nil {
 		return errors.Join(sink.failure(err), sink.close())
 	}
 	defer program.Close()
+	if command != nil {
+		defer command.Close()
+	}
+	for _, d := range program.Warnings() {
+		sink.diagnostic(d)
+	}
 	if s.verbose {
 		sink.points(program.Points())
 	}
@@ -166,7 +147,7 @@ func (a *app) traceWith(ctx context.Context, s *settings, o trocar.Options, noti
 	if s.mode == "codegen" {
 		return sink.close()
 	}
-	exit, err := program.Run(ctx, sink, a.runOptions(s))
+	exit, err := program.Run(ctx, command, sink, a.hooks(s))
 	if err != nil && !output.Closed(err) {
 		err = sink.failure(err)
 	} else {
@@ -181,21 +162,20 @@ func (a *app) traceWith(ctx context.Context, s *settings, o trocar.Options, noti
 	return err
 }
 
-func (a *app) runOptions(s *settings) trocar.RunOptions {
-	o := trocar.RunOptions{DryRun: s.dryRun, Tally: s.tally}
+func (a *app) hooks(s *settings) (h trocar.Hooks) {
 	if slices.Contains(s.stages, "verifier") {
-		o.VerifierLog = func(program, text string) { fmt.Fprintf(a.out, "%s:\n%s\n", program, text) }
+		h.VerifierLog = func(program, text string) { fmt.Fprintf(a.out, "%s:\n%s\n", program, text) }
 	}
 	if !s.quiet && isTerminal(a.err) {
-		o.Progress = progress(a.err)
+		h.Progress = progress(a.err)
 	}
-	return o
+	return h
 }
 
 // exitStatus: exit(N) of the script counts most, then the command's status. bpftrace does not pass on the latter.
 func (a *app) exitStatus(e trocar.Exit) int {
-	if e.Code == 0 && e.Child != nil && a.name != "bpftrace" {
-		return e.Child.Status()
+	if e.Code == 0 && e.Command != nil && a.name != "bpftrace" {
+		return e.Command.Status()
 	}
 	return e.Code
 }

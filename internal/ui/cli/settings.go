@@ -55,9 +55,8 @@ type settings struct {
 	declarations bool // list: those of functions
 
 	// Of commands that write the script themselves.
-	bare  bool                                         // no empty lines before maps
-	tally func(value func(name string) int64) []string // what is said at the end
-	made  bool                                         // the script was made by a command
+	bare bool // no empty lines before maps
+	made bool // the script was made by a command
 }
 
 func (s *settings) register(f *pflag.FlagSet) {

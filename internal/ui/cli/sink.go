@@ -11,7 +11,6 @@ import (
 	"golang.org/x/term"
 
 	"trocar"
-	"trocar/internal/script/diag"
 	"trocar/internal/ui/output"
 	"trocar/result"
 )
@@ -89,15 +88,15 @@ func (k *sink) escapeKeys(m *result.Map) {
 }
 
 // diagnostic shows one message about the script: as text, or as a record among the results.
-func (k *sink) diagnostic(d *diag.Diagnostic) {
-	if d.Severity != diag.Error && k.s.noWarnings {
+func (k *sink) diagnostic(d trocar.Diagnostic) {
+	if d.Severity != result.Error && k.s.noWarnings {
 		return
 	}
 	if k.s.format != "json" {
-		_ = d.Format(k.app.err, k.app.color())
+		_, _ = k.app.err.Write(d.AppendText(nil, k.app.color()))
 		return
 	}
-	_ = k.Sink.Event(&result.Notice{Diagnostic: d.Public()})
+	_ = k.Sink.Event(&result.Notice{Diagnostic: d})
 }
 
 // mostPoints is how many points are named where all are asked for.
@@ -107,10 +106,10 @@ const mostPoints = 200
 func (k *sink) points(points []string) {
 	for i, p := range points {
 		if i == mostPoints {
-			k.diagnostic(&diag.Diagnostic{Severity: diag.Info, Text: fmt.Sprintf("and to %d more", len(points)-i)})
+			k.diagnostic(trocar.Diagnostic{Severity: result.Info, Text: fmt.Sprintf("and to %d more", len(points)-i)})
 			break
 		}
-		k.diagnostic(&diag.Diagnostic{Severity: diag.Info, Text: p})
+		k.diagnostic(trocar.Diagnostic{Severity: result.Info, Text: p})
 	}
 }
 
@@ -119,7 +118,8 @@ func (k *sink) failure(err error) error {
 	status := exitFailed
 	var hints []string
 	var compile *trocar.CompileError
-	var launch *trocar.LaunchError
+	var launch *trocar.StartError
+	var ambiguous *trocar.AmbiguousError
 	var known *statusError
 	switch {
 	case errors.As(err, &known) && known.err != nil:
@@ -129,20 +129,17 @@ func (k *sink) failure(err error) error {
 		if compile.NoMatch {
 			status = exitNoMatch
 		}
-		for _, d := range compile.Diags {
-			if d.Severity == diag.Error {
-				k.diagnostic(d)
-				if k.s.made {
-					break // the others follow from it, and nobody wrote the lines that they are about
-				}
-			}
+		k.compileError(compile)
+		if !errors.Is(err, trocar.ErrNoProbes) {
+			return &statusError{status: status}
 		}
-		return &statusError{status: status}
-	case errors.Is(err, trocar.ErrNoProbes):
 		if k.s.format != "json" && !k.s.quiet {
 			fmt.Fprintln(k.app.err, "No probes to attach") // bpftrace's line, to the letter
-			return &statusError{status: exitNoMatch}
+			return &statusError{status: status}
 		}
+	case errors.As(err, &ambiguous), errors.Is(err, trocar.ErrRequest):
+		status = exitUsage
+	case errors.Is(err, trocar.ErrNotFound):
 		status = exitNoMatch
 	case errors.As(err, &launch):
 		status = launch.Status()
@@ -152,8 +149,18 @@ func (k *sink) failure(err error) error {
 	case trocar.Unavailable(err):
 		status = exitNotPermitted
 	}
-	k.diagnostic(&diag.Diagnostic{Severity: diag.Error, Text: err.Error(), Hints: hints})
+	k.diagnostic(trocar.Diagnostic{Severity: result.Error, Text: err.Error(), Hints: hints})
 	return &statusError{status: status}
+}
+
+// compileError shows what is wrong with a script.
+func (k *sink) compileError(e *trocar.CompileError) {
+	for _, d := range e.Diagnostics {
+		k.diagnostic(d)
+		if d.Severity == result.Error && k.s.made {
+			break // the others follow from it, and nobody wrote the lines that they are about
+		}
+	}
 }
 
 // fail shows why there is no run: as a record where results would be records, else as text.

@@ -1,43 +1,45 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"trocar"
-	"trocar/internal/recipe"
-	"trocar/internal/script/diag"
 )
 
 // recipeFlags are what the commands that write a script have in common.
 type recipeFlags struct {
 	settings
-	path   string // -x
-	script bool   // --script
+	script bool // --script
 	depth  int
 	linear string // --linear
-	value  bool   // the last word is an expression
-	o      recipe.Options
+	q      trocar.Question
 }
 
-// recipes makes a command of a recipe.
-func recipes(a *app, use, short, long string, flags func(*recipeFlags, *cobra.Command), write func([]recipe.Function, recipe.Options, *diag.List) recipe.Script) *cobra.Command {
-	r := &recipeFlags{}
+// questionCommand is a command that asks a question about calls of functions.
+type questionCommand struct {
+	kind        string // of the question, and the command's name
+	words       string // that it takes behind the target
+	short, long string
+	flags       func(*recipeFlags, *cobra.Command) // adds its own
+}
+
+func (q questionCommand) make(a *app) *cobra.Command {
+	r := &recipeFlags{q: trocar.Question{Kind: q.kind}}
 	r.bare = true
 	cmd := &cobra.Command{
-		Use:   use + " {-p PID | -x PATH | -c COMMAND} FUNC…  [-- COMMAND ARG…]",
-		Short: short,
-		Long:  short + ".\n\n" + long,
+		Use:   q.kind + " {-p PID | -x PATH | -c COMMAND} " + q.words + "  [-- COMMAND ARG…]",
+		Short: q.short,
+		Long:  q.short + ".\n\n" + q.long,
 		RunE: func(cmd *cobra.Command, words []string) error {
-			return a.recipe(cmd, r, words, write)
+			return a.ask(cmd, r, words)
 		},
 		DisableFlagsInUseLine: true,
 	}
@@ -45,18 +47,18 @@ func recipes(a *app, use, short, long string, flags func(*recipeFlags, *cobra.Co
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringVarP(&r.pid, "pid", "p", "", "a process")
-	f.StringVarP(&r.path, "exe", "x", "", "a program or library, in all processes")
+	f.StringVarP(&r.q.Path, "exe", "x", "", "a program or library, in all processes")
 	f.StringVarP(&r.command, "cmd", "c", "", "a command to run, held until attached (or behind --)")
 	f.StringVar(&r.container, "container", "", "the processes of a container, by its name or id")
 	f.BoolVar(&r.follow, "follow", false, "and what the process or command starts")
-	f.StringVar(&r.o.Comm, "comm", "", "only threads of this name")
-	f.StringVar(&r.o.If, "if", "", "only calls for which this holds, as in 'size > 4096'")
-	flags(r, cmd)
-	f.DurationVar(&r.o.For, "for", 0, "end after this time, as in 10s")
+	f.StringVar(&r.q.Comm, "comm", "", "only threads of this name")
+	f.StringVar(&r.q.If, "if", "", "only calls for which this holds, as in 'size > 4096'")
+	q.flags(r, cmd)
+	f.DurationVar(&r.q.For, "for", 0, "end after this time, as in 10s")
 	f.StringVarP(&r.format, "format", "f", "text", "form of results: text, json")
 	f.StringVarP(&r.output, "output", "o", "", "write results to this file")
 	f.StringVarP(&r.buffering, "buffering", "B", "line", "buffering of results: line, full, none")
-	f.BoolVarP(&r.quiet, "quiet", "q", false, "no word of attaching")
+	f.BoolVarP(&r.quiet, "quiet", "q", false, "do not report attached probes")
 	f.BoolVar(&r.noWarnings, "no-warnings", false, "no warnings and notices")
 	f.StringArrayVar(&r.debugInfo, "debuginfo", nil, "directories of debug files")
 	defer r.completions(cmd)
@@ -68,55 +70,65 @@ const functionsHelp = `FUNC is a function's name as in the source, exact or with
 "lib:func" is in a library, "file.c:42" a line. A function of the C library needs its library: libc:malloc.`
 
 func newTrace(a *app) *cobra.Command {
-	return recipes(a, "trace", "Show each call with its arguments, result and duration",
-		functionsHelp+`
+	return questionCommand{
+		kind: trocar.QuestionTrace, words: "FUNC…", short: "Show each call with its arguments, result and duration",
+		long: functionsHelp + `
 A call is shown when it returns, and at the end if it has not.
 
     trocar trace -x ./server handle_request
     trocar trace -p 812 'Shop::*' --min 10ms
     trocar trace handle --args 'req->path, req->size' --if 'req->size > 4096' -- ./server -v`,
-		func(r *recipeFlags, cmd *cobra.Command) {
+		flags: func(r *recipeFlags, cmd *cobra.Command) {
 			f := cmd.Flags()
-			f.StringArrayVar(&r.o.Args, "args", nil, "show these expressions, parted by commas, instead of all arguments")
-			f.DurationVar(&r.o.Min, "min", 0, "only calls that took at least this, as in 10ms")
-			f.BoolVar(&r.o.Stack, "stack", false, "with the stack")
-			f.IntVar(&r.o.Strlen, "strlen", 0, "bytes of a text that are shown at most (1024, and 200 inside other values)")
+			f.StringArrayVar(&r.q.Args, "args", nil, "show these expressions, separated by commas, instead of all arguments")
+			f.DurationVar(&r.q.Min, "min", 0, "only calls that took at least this, as in 10ms")
+			f.BoolVar(&r.q.Stack, "stack", false, "with the stack")
+			f.IntVar(&r.q.Strlen, "strlen", 0, "bytes of a text that are shown at most (1024, and 200 inside other values)")
 			f.IntVar(&r.depth, "depth", -1, "how deep values inside others are followed to what they refer to (4)")
-			f.IntVarP(&r.o.Lines, "lines", "n", 0, "end after so many lines")
-		}, recipe.Trace)
+			f.IntVarP(&r.q.Lines, "lines", "n", 0, "end after so many lines")
+		},
+	}.make(a)
 }
 
 func newCount(a *app) *cobra.Command {
-	return recipes(a, "count", "Count calls of functions", functionsHelp+`
+	return questionCommand{
+		kind: trocar.QuestionCount, words: "FUNC…", short: "Count calls of functions",
+		long: functionsHelp + `
 
     trocar count -p 812 'http_*' --for 10s
     trocar count -x libc 'str*' --by comm -i 1s
     trocar count libc:open --by 'str(arg0)' -- ls`,
-		func(r *recipeFlags, cmd *cobra.Command) {
-			cmd.Flags().StringArrayVar(&r.o.By, "by", nil, "count by these expressions, parted by commas, as well")
+		flags: func(r *recipeFlags, cmd *cobra.Command) {
+			cmd.Flags().StringArrayVar(&r.q.By, "by", nil, "count by these expressions, separated by commas, as well")
 			r.every(cmd)
-		}, recipe.Count)
+		},
+	}.make(a)
 }
 
 func newLatency(a *app) *cobra.Command {
-	return recipes(a, "latency", "Show how long calls of functions take, as histograms in microseconds",
-		functionsHelp+`
+	return questionCommand{
+		kind: trocar.QuestionLatency, words: "FUNC…",
+		short: "Show how long calls of functions take, as histograms in microseconds",
+		long: functionsHelp + `
 Calls that call themselves count each; what is called counts as part of the caller.
 
     trocar latency -p 812 handle_request --for 10s
     trocar latency -p 812 handle_request --by 'req->method' -i 1s
     trocar latency libc:read --if 'arg0 == 3' -- cat /etc/services`,
-		func(r *recipeFlags, cmd *cobra.Command) {
+		flags: func(r *recipeFlags, cmd *cobra.Command) {
 			f := cmd.Flags()
-			f.StringArrayVar(&r.o.By, "by", nil, "a histogram for each value of these expressions, parted by commas")
-			f.DurationVar(&r.o.Min, "min", 0, "only calls that took at least this, as in 10ms")
+			f.StringArrayVar(&r.q.By, "by", nil, "a histogram for each value of these expressions, separated by commas")
+			f.DurationVar(&r.q.Min, "min", 0, "only calls that took at least this, as in 10ms")
 			r.every(cmd)
-		}, recipe.Latency)
+		},
+	}.make(a)
 }
 
 func newDist(a *app) *cobra.Command {
-	cmd := recipes(a, "dist", "Show how the values of an expression are distributed over the calls of functions",
-		functionsHelp+`
+	return questionCommand{
+		kind: trocar.QuestionDist, words: "FUNC… EXPR",
+		short: "Show how the values of an expression are distributed over the calls of functions",
+		long: functionsHelp + `
 EXPR is over the arguments, or of retval and duration (in nanoseconds). Numbers are shown in ranges of powers of two, or of
 one width with --linear; texts, and everything with --values, each by itself.
 
@@ -124,110 +136,104 @@ one width with --linear; texts, and everything with --values, each by itself.
     trocar dist -p 812 handle_request 'req->size' --by 'req->method'
     trocar dist -p 812 handle_request retval --values --for 10s
     trocar dist libc:read retval --linear 0,4096,512 -- cat /etc/services`,
-		func(r *recipeFlags, cmd *cobra.Command) {
+		flags: func(r *recipeFlags, cmd *cobra.Command) {
 			f := cmd.Flags()
-			f.StringArrayVar(&r.o.By, "by", nil, "for each value of these expressions, parted by commas")
+			f.StringArrayVar(&r.q.By, "by", nil, "for each value of these expressions, separated by commas")
 			f.StringVar(&r.linear, "linear", "", "ranges of one width: MIN,MAX,STEP")
-			f.BoolVar(&r.o.Table, "values", false, "each value by itself, with how often it came")
-			f.DurationVar(&r.o.Min, "min", 0, "only calls that took at least this, as in 10ms")
+			f.BoolVar(&r.q.Table, "values", false, "each value by itself, with how often it came")
+			f.DurationVar(&r.q.Min, "min", 0, "only calls that took at least this, as in 10ms")
 			r.every(cmd)
-			r.value = true
-		}, recipe.Dist)
-	cmd.Use = strings.Replace(cmd.Use, "FUNC… ", "FUNC… EXPR ", 1)
-	return cmd
+		},
+	}.make(a)
 }
 
 func newStack(a *app) *cobra.Command {
-	return recipes(a, "stack", "Count calls of functions by the stack that led to them",
-		functionsHelp+`
+	return questionCommand{
+		kind: trocar.QuestionStack, words: "FUNC…", short: "Count calls of functions by the stack that led to them",
+		long: functionsHelp + `
 
     trocar stack -p 812 libc:malloc --for 5s
     trocar stack handle_request --if 'req->size > 4096' -- ./server`,
-		func(r *recipeFlags, cmd *cobra.Command) { r.every(cmd) }, recipe.Stack)
+		flags: func(r *recipeFlags, cmd *cobra.Command) { r.every(cmd) },
+	}.make(a)
 }
 
 // every adds the flag of the commands that count.
 func (r *recipeFlags) every(cmd *cobra.Command) {
-	cmd.Flags().DurationVarP(&r.o.Every, "interval", "i", 0, "show what came so often, as in 1s, and begin anew")
+	cmd.Flags().DurationVarP(&r.q.Every, "interval", "i", 0, "show what came so often, as in 1s, and begin anew")
 }
 
 // parseLinear reads MIN,MAX,STEP.
-func parseLinear(text string) (*recipe.Linear, error) {
+func parseLinear(text string) (n [3]int64, err error) {
 	parts := strings.Split(text, ",")
-	var n [3]int64
 	ok := len(parts) == len(n)
 	for i := 0; ok && i < len(n); i++ {
-		var err error
 		n[i], err = strconv.ParseInt(strings.TrimSpace(parts[i]), 0, 64)
 		ok = err == nil
 	}
-	if !ok {
-		return nil, usageErrorf("--linear takes three numbers: MIN,MAX,STEP, as in 0,4096,512 (not %q)", text)
+	if !ok || n[2] <= 0 {
+		return n, usageErrorf("--linear takes three numbers: MIN,MAX,STEP, as in 0,4096,512 (not %q)", text)
 	}
-	return &recipe.Linear{Min: n[0], Max: n[1], Step: n[2]}, nil
+	return n, nil
 }
 
-// recipe finds the functions, writes the script, and runs or shows it.
-func (a *app) recipe(cmd *cobra.Command, r *recipeFlags, words []string, write func([]recipe.Function, recipe.Options, *diag.List) recipe.Script) error {
-	argv := []string(nil)
+// question reads the words of a command: the functions, the expression, and the command to run.
+func (r *recipeFlags) question(a *app, cmd *cobra.Command, words []string) (argv []string, err error) {
 	if at := cmd.ArgsLenAtDash(); at >= 0 {
 		words, argv = words[:at], words[at:]
 	}
 	if len(argv) > 0 && r.command != "" {
-		return usageErrorf("the command is given twice: by -c and behind --")
+		return nil, usageErrorf("the command is given twice: by -c and behind --")
 	}
 	if err := r.check(); err != nil {
-		return err
+		return nil, err
 	}
 	if r.process != 0 && len(argv) > 0 {
-		return usageErrorf("either a process (-p) or a command, not both")
+		return nil, usageErrorf("either a process (-p) or a command, not both")
 	}
-	path := r.path
-	if path == "" && r.process == 0 {
-		switch {
-		case len(argv) > 0:
-			path = argv[0]
-		case r.command != "":
-			path, _, _ = strings.Cut(r.command, " ")
-		case r.o.Comm != "":
-			var err error
-			if path, err = programOf(r.o.Comm); err != nil {
-				return a.fail(&r.settings, err)
-			}
-		default:
-			return usageErrorf("what is to be traced? -p PID, --container NAME, --comm NAME, -x PATH, -c COMMAND, or a command behind --")
-		}
+	if r.q.Path == "" && r.process == 0 && len(argv) == 0 && r.command == "" && r.q.Comm == "" {
+		return nil, usageErrorf("what is to be traced? " +
+			"-p PID, --container NAME, --comm NAME, -x PATH, -c COMMAND, or a command behind --")
 	}
-	if r.value {
+	if r.q.Kind == trocar.QuestionDist {
 		if len(words) < 2 {
-			return usageErrorf("which function, and which expression? As in: %s dist -p 812 libc:malloc arg0", a.name)
+			return nil, usageErrorf("which function, and which expression? As in: %s dist -p 812 libc:malloc arg0", a.name)
 		}
-		r.o.Value, words = words[len(words)-1], words[:len(words)-1]
+		r.q.Value, words = words[len(words)-1], words[:len(words)-1]
 	}
 	if r.linear != "" {
-		var err error
-		if r.o.Linear, err = parseLinear(r.linear); err != nil {
-			return err
+		if r.q.Linear, err = parseLinear(r.linear); err != nil {
+			return nil, err
 		}
 	}
 	if len(words) == 0 {
-		return usageErrorf("which functions? Their names, or a pattern like 'http_*' (%s list shows what there is)", a.name)
+		return nil, usageErrorf("which functions? Their names, or a pattern like 'http_*' (%s list shows what there is)",
+			a.name)
 	}
-	r.o.JSON = r.format == "json"
+	r.q.Functions, r.q.Values = words, r.format == "json"
 	switch {
 	case r.depth == 0 && cmd.Flags().Changed("depth"):
-		r.o.Depth = -1
+		r.q.Depth = -1
 	case r.depth > 0:
-		r.o.Depth = r.depth
+		r.q.Depth = r.depth
 	}
-	var diags diag.List
-	found := recipe.Find(recipe.Target{Path: path, PID: r.process, Patterns: words, DebugDirs: r.debugDirs()}, &diags)
-	if diags.Errors() > 0 {
-		return a.fail(&r.settings, &trocar.CompileError{Diags: diags.All, NoMatch: true})
+	if len(argv) == 0 {
+		argv = trocar.SplitCommand(r.command)
 	}
-	script := write(found, r.o, &diags)
-	if diags.Errors() > 0 {
-		return a.fail(&r.settings, &trocar.CompileError{Diags: diags.All})
+	return argv, nil
+}
+
+// ask has the script written, and runs or shows it.
+func (a *app) ask(cmd *cobra.Command, r *recipeFlags, words []string) error {
+	argv, err := r.question(a, cmd, words)
+	if err != nil {
+		return err
+	}
+	request := trocar.Request{Name: cmd.Name(), Question: &r.q, Target: r.target(), Files: r.files()}
+	request.Target.Command = argv
+	script, err := trocar.Ask(cmd.Context(), request)
+	if err != nil {
+		return a.fail(&r.settings, err)
 	}
 	if r.script {
 		_, err := io.WriteString(a.out, script.Text)
@@ -236,27 +242,37 @@ func (a *app) recipe(cmd *cobra.Command, r *recipeFlags, words []string, write f
 		}
 		return err
 	}
-	if os.Geteuid() != 0 {
-		// Without rights not even what the kernel can do is known, and the script would be blamed for that.
-		if missing := trocar.Inspect().MissingCaps; len(missing) > 0 {
-			return a.fail(&r.settings, &statusError{exitNotPermitted, fmt.Errorf("tracing needs %s: run as root (%s doctor tells more)", strings.Join(missing, ", "), a.name)})
-		}
+	if err := a.permitted(cmd.Context()); err != nil {
+		return a.fail(&r.settings, err)
 	}
-	r.tally, r.made = script.Tally, true
-	err := a.traceWith(cmd.Context(), &r.settings, trocar.Options{
-		Script: script.Text, ScriptName: cmd.Name(), PID: r.process, Command: r.command, Argv: argv, Follow: r.follow, DebugDirs: r.debugDirs(),
-	}, script.Notices...)
+	request.Question, request.Script, request.Totals = nil, script.Text, script.Totals
+	r.made = true
+	err = a.traceWith(cmd.Context(), &r.settings, request, script.Notices...)
 	if s := (*statusError)(nil); errors.As(err, &s) && s.status == exitUsage && s.err == nil && r.format != "json" {
-		for i := range found[:min(len(found), 3)] {
-			fmt.Fprintf(a.err, "HINT: %s\n", argumentsOf(&found[i]))
+		for i := range script.Functions[:min(len(script.Functions), 3)] {
+			fmt.Fprintf(a.err, "HINT: %s\n", argumentsOf(&script.Functions[i]))
 		}
 		fmt.Fprintf(a.err, "HINT: --script shows the script that was made\n")
 	}
 	return err
 }
 
+// permitted tells what rights are missing: without them not even what the kernel can do is known, and the script
+// would be blamed for that.
+func (a *app) permitted(ctx context.Context) error {
+	if os.Geteuid() == 0 {
+		return nil
+	}
+	r, err := report(ctx)
+	if err != nil || len(r.MissingCaps) == 0 {
+		return err
+	}
+	return &statusError{exitNotPermitted, fmt.Errorf("tracing needs %s: run as root (%s doctor tells more)",
+		strings.Join(r.MissingCaps, ", "), a.name)}
+}
+
 // argumentsOf tells by which names the arguments of a function are known.
-func argumentsOf(f *recipe.Function) string {
+func argumentsOf(f *trocar.Function) string {
 	var names []string
 	for _, p := range f.Params {
 		if p.Name != "" {
@@ -270,25 +286,4 @@ func argumentsOf(f *recipe.Function) string {
 		return f.Name + " has no arguments that have names"
 	}
 	return "no debug information tells the arguments of " + f.Name
-}
-
-// programOf finds the program that the processes of a name run.
-func programOf(comm string) (string, error) {
-	programs := map[string]int{} // a process of each
-	trocar.Processes(func(p trocar.Process) {
-		if p.Comm == comm {
-			programs[p.Program] = p.PID
-		}
-	})
-	if len(programs) == 0 {
-		return "", &statusError{exitNoMatch, fmt.Errorf("no process is called %q; threads that are need -p or -x as well", comm)}
-	}
-	if len(programs) > 1 {
-		names := slices.Sorted(maps.Keys(programs))
-		return "", &statusError{exitUsage, fmt.Errorf("processes called %q run different programs, name one with -x: %s", comm, strings.Join(names, ", "))}
-	}
-	for _, pid := range programs {
-		return fmt.Sprintf("/proc/%d/exe", pid), nil
-	}
-	return "", nil
 }

@@ -1,0 +1,84 @@
+package trocar
+
+import (
+	"context"
+	"errors"
+	"syscall"
+
+	"trocar/internal/process/target"
+)
+
+// CommandLine is a command to start.
+type CommandLine struct {
+	// Words are the program and its arguments. A program without a folder is looked for in the PATH of Env, then in the
+	// working directory.
+	Words []string
+	// Env is its environment, "NAME=value" each, as os.Environ gives it. Nil: it has none.
+	Env []string
+}
+
+// Command is a process that was started, held at its first instruction: its program is mapped, but nothing of it has
+// run, not even the dynamic loader. If this process dies before it is released, the kernel kills it.
+type Command struct{ child *target.Child }
+
+// Start starts a command and holds it. It has our working directory and standard files. Program.Run releases it,
+// Close ends it. Ctx is for the start alone. Errors are *StartError.
+func Start(ctx context.Context, c CommandLine) (*Command, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	child, err := target.Launch(c.Words, c.Env)
+	if err != nil {
+		var launch *target.LaunchError
+		if errors.As(err, &launch) {
+			return nil, &StartError{Command: launch.Command, Err: launch.Err, Hint: launch.Hint, status: launch.Status()}
+		}
+		return nil, err
+	}
+	return &Command{child}, nil
+}
+
+// PID is the command's process id, for Target.Held.
+func (c *Command) PID() int { return int(c.child.PID()) }
+
+// Close ends the command if it is still held, and returns when it has ended. Of one that Program.Run was given
+// nothing is left to do.
+func (c *Command) Close() error {
+	c.child.Kill(0)
+	return nil
+}
+
+// StartError says why a command could not be started.
+type StartError struct {
+	Command string
+	Err     error
+	Hint    string // a way out, or ""
+	status  int
+}
+
+func (e *StartError) Error() string {
+	return (&target.LaunchError{Command: e.Command, Err: e.Err}).Error()
+}
+
+func (e *StartError) Unwrap() error { return e.Err }
+
+// Status is the exit status that a shell and env(1) give in this case: 127 if there is no such command, otherwise 126.
+func (e *StartError) Status() int { return e.status }
+
+// ExitStatus is how a command ended.
+type ExitStatus struct {
+	Code   int            // given to exit, if no signal ended it
+	Signal syscall.Signal // that ended it; 0: none
+	Core   bool           // a core was dumped
+	Forked bool           // it had started other processes
+}
+
+// Status is the number by which a shell tells of it: the code, or 128 and the signal.
+func (e ExitStatus) Status() int { return target.Exit(e).Status() }
+
+// String is like "exit status 1" or "signal killed".
+func (e ExitStatus) String() string { return target.Exit(e).String() }
+
+// SplitCommand makes words of a command's text as bpftrace's -c does: cut at each blank, nothing is quoted, two
+// blanks give an empty word.
+func SplitCommand(text string) []string { return target.SplitCommand(text) }

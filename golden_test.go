@@ -1,0 +1,101 @@
+package trocar
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// TestAnywhere compiles scripts for machines that are not this one: what comes out depends on nothing else.
+func TestAnywhere(t *testing.T) {
+	dir := t.TempDir()
+	for _, cpu := range []string{"amd64", "arm64"} {
+		build(t, filepath.Join(dir, "shop."+cpu), cpu)
+	}
+	golden, err := filepath.Abs("testdata/golden")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir)
+	for _, c := range []struct{ name, script string }{
+		{"count", `uprobe:./shop:main.serve { @ = count(); }`},
+		{"arguments", `uprobe:./shop:main.serve /args.n > 2/ { printf("%d %s\n", args.o.table, args.dish); }`},
+		{"stack", `uprobe:./shop:main.serve { @[ustack(3)] = sum(arg2); }`},
+		{"timers", `begin { @begin = nsecs; } interval:s:1 { printf("%d of %d\n", cpu, ncpus); for ($i : 0..3) { @[$i]++; } }`},
+	} {
+		for _, cpu := range []string{"amd64", "arm64"} {
+			for _, release := range []string{"5.10", "7.0"} {
+				name := strings.Join([]string{c.name, cpu, release}, "-")
+				t.Run(name, func(t *testing.T) {
+					script := strings.ReplaceAll(c.script, "./shop:", "./shop."+cpu+":")
+					compare(t, filepath.Join(golden, name+".txt"), dump(t, script, cpu, release))
+				})
+			}
+		}
+	}
+	t.Run("other CPU", func(t *testing.T) {
+		m, err := NewMachine("arm64", "7.0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = Compile(t.Context(), Request{Script: `uprobe:./shop.amd64:main.serve { @ = count(); }`}, m)
+		if e := (*CompileError)(nil); !errors.As(err, &e) || !strings.Contains(e.Error(), "is for x86-64, not for arm64") {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+// build makes the test program for a CPU.
+func build(t *testing.T, path, cpu string) {
+	t.Helper()
+	cmd := exec.Command("go", "build", "-trimpath", "-o", path, ".")
+	cmd.Dir = "testdata/shop"
+	cmd.Env = append(os.Environ(), "GOARCH="+cpu, "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
+// dump is the script's code for a machine.
+func dump(t *testing.T, script, cpu, release string) string {
+	t.Helper()
+	m, err := NewMachine(cpu, release)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := Compile(t.Context(), Request{Script: script}, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "// %s, Linux %s: %s\n", cpu, release, script)
+	if err := p.Dump("bytecode", &b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func compare(t *testing.T, path, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s: the code is another one (go test . -update writes it anew); got\n%s", path, got)
+	}
+}

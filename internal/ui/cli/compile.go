@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"trocar"
+)
+
+// compile starts the request's command, if it has one, and compiles the request for this machine.
+func compile(ctx context.Context, r trocar.Request) (p *trocar.Program, c *trocar.Command, err error) {
+	m, err := trocar.Inspect(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(r.Target.Command) > 0 {
+		if c, err = trocar.Start(ctx, trocar.CommandLine{Words: r.Target.Command, Env: os.Environ()}); err != nil {
+			return nil, nil, err
+		}
+		r.Target.Held = c.PID()
+	}
+	if p, err = trocar.Compile(ctx, r, m); err != nil {
+		if c != nil {
+			_ = c.Close()
+		}
+		return nil, nil, err
+	}
+	return p, c, nil
+}
+
+// compilations is how often the script is compiled to see how long that takes.
+const compilations = 21
+
+// timeCompiling is the mode compiler-bench: the script is compiled and not run.
+func (a *app) timeCompiling(ctx context.Context, s *settings, r trocar.Request) error {
+	if len(r.Target.Command) > 0 {
+		return usageErrorf("USAGE: --mode compiler-bench runs nothing, so -c cannot be used with it")
+	}
+	var took []time.Duration
+	for range compilations {
+		begin := time.Now()
+		program, _, err := compile(ctx, r)
+		if err != nil {
+			return a.fail(s, err)
+		}
+		took = append(took, time.Since(begin))
+		program.Close()
+	}
+	slices.Sort(took)
+	fmt.Fprintf(a.out, "compiled %d times: %v at least, %v at the middle, %v at most\n",
+		compilations, took[0], took[compilations/2], took[compilations-1])
+	return nil
+}

@@ -1,0 +1,49 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"trocar"
+)
+
+// writeReport writes what a machine offers.
+func writeReport(w io.Writer, r *trocar.Report) {
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(w, "  %s: %s\n", name, fmt.Sprintf(format, args...))
+	}
+	fmt.Fprintln(w, "System")
+	line("kernel", "%s", r.Release)
+	line("build", "%s", r.Version)
+	line("architecture", "%s", r.CPU)
+	line("CPUs", "%d online, %d possible", r.OnlineCPUs, r.PossibleCPUs)
+	for _, s := range r.Sysctls {
+		line(s.Name, "%s", s.Value)
+	}
+	fmt.Fprintln(w, "\nRights")
+	missing := strings.Join(r.MissingCaps, ", ")
+	line("capabilities", "%s", either(missing == "", "all that are needed", "missing "+missing))
+	line("user namespace", "%s", either(r.UserNamespace, "yes: no rights in the kernel", "no"))
+	line("seccomp", "%s", either(r.Seccomp, "a filter is on", "off"))
+	line("lockdown", "%s", either(r.Lockdown == "", "not built in", r.Lockdown))
+	fmt.Fprintln(w, "\nKernel features")
+	for _, f := range r.Features {
+		line(f.Name, "%s", either(f.OK, "yes", "no (Linux "+f.Since+")"))
+	}
+	corrupts := "no: this kernel's would corrupt the program"
+	line("probes on nops inside functions", "%s", either(r.Nop5Corrupts, corrupts, "yes"))
+	fmt.Fprintln(w, "\nEvent sources")
+	for _, s := range r.Sources {
+		line(s.Name, "%s", either(s.OK, "yes", "no (for "+s.Use+")"))
+	}
+	line("tracefs", "%s", either(r.Tracefs != "", r.Tracefs, either(r.TracefsOK, "not mounted; will be, privately", "no")))
+	line("ring buffer", "%d KB", r.RingSize>>10)
+}
+
+func either(yes bool, a, b string) string {
+	if yes {
+		return a
+	}
+	return b
+}

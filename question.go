@@ -1,0 +1,198 @@
+package trocar
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"trocar/internal/recipe"
+	"trocar/internal/script/diag"
+)
+
+// Question asks about the calls of functions: what the commands trace, count, latency, dist and stack ask. It is
+// plain data. Expressions are bpftrace's, over the functions' parameters by name, and where they return retval and
+// duration, in nanoseconds.
+type Question struct {
+	// Kind is one of the kinds below.
+	Kind string `json:"kind"`
+	// Functions are names as in the source, exact or with wildcards. "lib:func" is in a library, "file.c:42" a line.
+	Functions []string `json:"functions"`
+	// Path is the program or library that has them; "": the program of the target, or of the threads that Comm names.
+	Path string `json:"path,omitempty"`
+
+	Args   []string      `json:"args,omitempty"`   // trace: expressions to show instead of all parameters
+	By     []string      `json:"by,omitempty"`     // count, latency, dist: for each value of these expressions
+	Value  string        `json:"value,omitempty"`  // dist: the expression
+	Table  bool          `json:"table,omitempty"`  // dist: each value by itself, not in ranges
+	Linear [3]int64      `json:"linear,omitzero"`  // dist: ranges of one width: from, to, width; zero: powers of two
+	Every  time.Duration `json:"every,omitempty"`  // not trace: show what was counted, and begin anew, so often; 0: at the end
+	If     string        `json:"if,omitempty"`     // only calls for which this expression holds
+	Comm   string        `json:"comm,omitempty"`   // only threads of this name
+	Min    time.Duration `json:"min,omitempty"`    // trace, latency, dist: only calls that took at least this
+	Stack  bool          `json:"stack,omitempty"`  // trace: with the stack
+	Strlen int           `json:"strlen,omitempty"` // trace: bytes of a text that are shown; 0: 1024, and 200 inside values
+	Depth  int           `json:"depth,omitempty"`  // trace: how deep values in others are shown; 0: 4, -1: not at all
+	Lines  int           `json:"lines,omitempty"`  // trace: end after so many calls; 0: no limit
+	For    time.Duration `json:"for,omitempty"`    // end after this time; 0: no limit
+	Values bool          `json:"values,omitempty"` // trace: a value with names for each call, in place of a line of text
+}
+
+// Kinds of questions.
+const (
+	QuestionTrace   = "trace"   // each call with its arguments, result and duration
+	QuestionCount   = "count"   // how many calls there are
+	QuestionLatency = "latency" // how long they take: histograms, in microseconds
+	QuestionDist    = "dist"    // how the values of an expression are distributed
+	QuestionStack   = "stack"   // by which stacks they are called
+)
+
+// Script is a script that was written for a question.
+type Script struct {
+	Text    string
+	Notices []string // what it leaves out, and why
+	Totals  []Total  // for Request.Totals: what is to be said at the end
+	// Functions are those that were found.
+	Functions []Function
+}
+
+// Total is a line at the end of a run about what the results do not say: the value of a map without keys.
+type Total struct {
+	Map  string `json:"map"`            // with its @
+	Over int64  `json:"over,omitempty"` // nothing is said unless the value is more; it is subtracted
+	One  string `json:"one"`            // the line if 1 is left
+	Many string `json:"many"`           // the line if more is left, for which a %d stands in it
+}
+
+// text is the line for a value of the map, "" if there is nothing to say.
+func (t Total) text(value int64) string {
+	r := recipe.Total(t)
+	return r.Text(value)
+}
+
+// Function is a function that a question is about.
+type Function struct {
+	Name   string      // as in the source, without parameters
+	Typed  bool        // debug information tells the parameters
+	Params []Parameter // empty if not Typed
+}
+
+// Parameter is a parameter of a function.
+type Parameter struct {
+	Name string // "" if it has none
+	Type string // as in the source
+}
+
+// AmbiguousError is that a name stands for several things.
+type AmbiguousError struct {
+	What  string // the question, as in: "request" may be any of 2 types in ./server
+	Names []string
+}
+
+// maxShown bounds the names that an AmbiguousError shows.
+const maxShown = 40
+
+func (e *AmbiguousError) Error() string {
+	var b strings.Builder
+	b.WriteString(e.What + "; say which:")
+	for i, n := range e.Names {
+		if i == maxShown {
+			b.WriteString("\n    …")
+			break
+		}
+		b.WriteString("\n    " + n)
+	}
+	return b.String()
+}
+
+// Ask finds the functions that a request's question is about and writes the script that answers it. Nothing is
+// changed, and no more rights are needed than to read the files. Errors are *CompileError: nothing fits, or an
+// expression is wrong; *AmbiguousError or ErrNotFound (wrapped): the question names no program, and its Comm none or
+// several.
+func Ask(ctx context.Context, r Request) (*Script, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if r.Question == nil {
+		return nil, fmt.Errorf("%w: no question", ErrRequest)
+	}
+	if err := r.Target.resolve(); err != nil {
+		return nil, err
+	}
+	q := *r.Question
+	if q.Path == "" && r.Target.PID == 0 {
+		switch {
+		case len(r.Target.Command) > 0:
+			q.Path = r.Target.Command[0]
+		case q.Comm != "":
+			var err error
+			if q.Path, err = programOfComm(q.Comm); err != nil {
+				return nil, err
+			}
+		default:
+			return nil, fmt.Errorf("%w: the question names no program, process or command", ErrRequest)
+		}
+	}
+	var diags diag.List
+	fns := recipe.Find(recipe.Target{
+		Path: q.Path, PID: r.Target.PID, Patterns: q.Functions, DebugDirs: r.Files.Debug,
+	}, &diags)
+	if diags.Errors() > 0 {
+		return nil, compileError(&diags, true)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	script := recipe.Write(recipe.Question(q), fns, &diags)
+	if diags.Errors() > 0 {
+		return nil, compileError(&diags, false)
+	}
+	out := &Script{Text: script.Text, Notices: script.Notices}
+	for _, t := range script.Totals {
+		out.Totals = append(out.Totals, Total(t))
+	}
+	for i := range fns {
+		f := Function{Name: fns[i].Name, Typed: fns[i].Typed}
+		for _, p := range fns[i].Params {
+			f.Params = append(f.Params, Parameter{Name: p.Name, Type: p.Type})
+		}
+		out.Functions = append(out.Functions, f)
+	}
+	return out, nil
+}
+
+// programOfComm finds the program that the processes of a name run.
+func programOfComm(comm string) (string, error) {
+	programs := map[string]int{} // a process of each
+	Processes(func(p Process) {
+		if p.Comm == comm {
+			programs[p.Program] = p.PID
+		}
+	})
+	switch len(programs) {
+	case 0:
+		return "", fmt.Errorf("no process is called %q: %w; for a thread's name, name its program or process as well",
+			comm, ErrNotFound)
+	case 1:
+		for _, pid := range programs {
+			return fmt.Sprintf("/proc/%d/exe", pid), nil
+		}
+	}
+	names := slices.Sorted(maps.Keys(programs))
+	return "", &AmbiguousError{fmt.Sprintf("processes called %q run %d programs", comm, len(names)), names}
+}
+
+// resolve finds the process of a container.
+func (t *Target) resolve() error {
+	if t.Container == "" {
+		return nil
+	}
+	pid, err := Container(t.Container)
+	if err != nil {
+		return err
+	}
+	t.Container, t.PID, t.Follow = "", pid, true
+	return nil
+}

@@ -1,0 +1,153 @@
+package trocar
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"time"
+
+	"trocar/internal/binary/debuginfo"
+)
+
+// Request says what to trace, and how. It is plain data: the same request means the same on another machine, and it
+// can be kept and sent as JSON. The zero value asks for nothing: Compile
+// answers ErrNoProbes.
+type Request struct {
+	// Script is the text of a script in bpftrace's language.
+	Script string `json:"script,omitempty"`
+	// Name is what messages call the script: a path, or "stdin". "": "script".
+	Name string `json:"name,omitempty"`
+	// Params are the script's positional parameters, $1 and so on; Options its named ones, "name" or "name=value".
+	Params  []string `json:"params,omitempty"`
+	Options []string `json:"options,omitempty"`
+	// Question asks about calls of functions, in place of a script, which is written for it (see Ask).
+	Question *Question `json:"question,omitempty"`
+
+	// Totals are lines to be said at the end of the run (see Script).
+	Totals []Total `json:"totals,omitempty"`
+
+	Target Target `json:"target,omitzero"`
+	Files  Files  `json:"files,omitzero"`
+
+	// Settings are those of a config block, by name: "max_strlen": "200". They count more than the script's own.
+	Settings map[string]string `json:"settings,omitempty"`
+	// Filter is a regular expression (syntax of package regexp): probe points with names that do not match are left out;
+	// begin and end always stay. "": none are left out.
+	Filter string `json:"filter,omitempty"`
+	// NoInlined leaves out the places where functions were inlined: only their own code is probed.
+	NoInlined bool `json:"noInlined,omitempty"`
+	// Unsafe allows what changes the system: system(), signal(), writing to memory.
+	Unsafe bool `json:"unsafe,omitempty"`
+	// Failures asks for events about each read of memory and each update of a map that fails.
+	Failures bool `json:"failures,omitempty"`
+	// Mode says which probes are run.
+	Mode Mode `json:"mode,omitempty"`
+	// DryRun attaches the probes and ends.
+	DryRun bool `json:"dryRun,omitempty"`
+	// Disable names features of the kernel to do without, as Report and bpftrace name them: what older kernels would do.
+	Disable []string `json:"disable,omitempty"`
+}
+
+// Mode says which probes of a script are run.
+type Mode string
+
+// Modes.
+const (
+	ModeTrace Mode = ""      // all but test and bench probes
+	ModeTest  Mode = "test"  // the test probes only: nothing is attached
+	ModeBench Mode = "bench" // the bench probes only: nothing is attached
+)
+
+// Target says which processes are traced. The zero value is all.
+type Target struct {
+	// PID is a process, as this machine numbers it; the run ends with it. 0: none in particular.
+	PID int `json:"pid,omitempty"`
+	// Container is a running container, by id, the beginning of the id, or name: the request is for its first process and,
+	// as with Follow, for all that this has started.
+	Container string `json:"container,omitempty"`
+	// Command is a command in words that is to be run and traced. Compile starts nothing: whoever runs the request calls
+	// Start and sets Held, or leaves both to Run.
+	Command []string `json:"command,omitempty"`
+	// Held is the process of the command, held at its first instruction (Command.PID); 0: none. The run ends with it.
+	Held int `json:"held,omitempty"`
+	// Follow adds the processes that the process or command starts, and those that these start, whatever they execute. The
+	// run ends with the last of them.
+	Follow bool `json:"follow,omitempty"`
+	// Unwind are processes whose stacks dw_ustack is to unwind, besides PID and Held.
+	Unwind []int `json:"unwind,omitempty"`
+}
+
+// Files says where files are looked for. The zero value looks in the places that the system has for them.
+type Files struct {
+	// SearchPath are the folders, separated by colons, in which programs named without a folder are looked for (PATH).
+	SearchPath string `json:"searchPath,omitempty"`
+	// Debug are folders in which debug files are looked for first.
+	Debug []string `json:"debug,omitempty"`
+	// Debuginfod are servers from which debug files are fetched that are not on this machine. Nil: none.
+	Debuginfod *Debuginfod `json:"debuginfod,omitempty"`
+	// IncludeDirs are folders of C headers; Includes are headers to read before the script.
+	IncludeDirs []string `json:"includeDirs,omitempty"`
+	Includes    []string `json:"includes,omitempty"`
+	// TraceableFunctions is a file with the kernel's functions, in place of tracefs' available_filter_functions.
+	TraceableFunctions string `json:"traceableFunctions,omitempty"`
+}
+
+// Debuginfod are servers of debug files by build id (debuginfod(8)).
+type Debuginfod struct {
+	URLs    []string      `json:"urls"`
+	Cache   string        `json:"cache"`             // directory
+	Timeout time.Duration `json:"timeout,omitempty"` // for a server to begin or go on sending, in nanoseconds; 0: no limit
+	MaxSize int64         `json:"maxSize,omitempty"` // of a file, in bytes; 0: no limit
+	MaxTime time.Duration `json:"maxTime,omitempty"` // for a whole file, in nanoseconds; 0: no limit
+}
+
+// DebuginfodFrom reads the environment's variables for clients of such servers, DEBUGINFOD_URLS and the others that
+// debuginfod-client-config(7) describes. Nil: no servers are named.
+func DebuginfodFrom(getenv func(string) string) *Debuginfod {
+	return (*Debuginfod)(debuginfo.DebuginfodFrom(getenv))
+}
+
+// UnmarshalJSON reads a request. A field that this version does not know is an error: it would be left out in silence.
+func (r *Request) UnmarshalJSON(text []byte) error {
+	type plain Request // without this method
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	var p plain
+	if err := d.Decode(&p); err != nil {
+		return fmt.Errorf("request: %w", err)
+	}
+	*r = Request(p)
+	return nil
+}
+
+// ErrRequest is returned (wrapped) for a request that contradicts itself.
+var ErrRequest = errors.New("request")
+
+// check finds what is wrong with a request by itself, and reads the filter.
+func (r *Request) check() (filter func(string) bool, err error) {
+	wrong := func(format string, args ...any) error {
+		return fmt.Errorf("%w: %s", ErrRequest, fmt.Sprintf(format, args...))
+	}
+	switch {
+	case r.Question != nil && r.Script != "":
+		return nil, wrong("a script and a question")
+	case r.Target.PID != 0 && (r.Target.Held != 0 || len(r.Target.Command) > 0):
+		return nil, wrong("a process and a command")
+	case r.Target.Container != "" && (r.Target.PID != 0 || r.Target.Held != 0 || len(r.Target.Command) > 0):
+		return nil, wrong("a container and a process or command")
+	case len(r.Target.Command) > 0 && r.Target.Held == 0:
+		return nil, wrong("the command has not been started")
+	case r.Mode != ModeTrace && r.Mode != ModeTest && r.Mode != ModeBench:
+		return nil, wrong("unknown mode %q", r.Mode)
+	}
+	if r.Filter == "" {
+		return nil, nil
+	}
+	re, err := regexp.Compile(r.Filter)
+	if err != nil {
+		return nil, wrong("the filter: %v", err)
+	}
+	return re.MatchString, nil
+}
