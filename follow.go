@@ -3,7 +3,7 @@ package trocar
 import (
 	"context"
 
-	"trocar/internal/compile/codegen"
+	"trocar/internal/compile/record"
 	"trocar/internal/kernel"
 	"trocar/internal/process/match"
 	"trocar/internal/process/probe"
@@ -39,7 +39,7 @@ func (r *run) follow() error {
 		first = &kernel.Namespaced{Dev: r.ns.Dev, Ino: r.ns.Ino, PID: pid}
 	}
 	var err error
-	if r.family, err = r.loaded.Follow(codegen.FollowName, first); err != nil {
+	if r.family, err = r.loaded.Follow(record.FollowName, first); err != nil {
 		return err
 	}
 	if first != nil {

@@ -63,8 +63,9 @@ var layers = map[string][]string{
 	"internal/compile/check": {
 		"internal/script/...", "internal/binary/types", "internal/process/probe", "internal/compile/builtin",
 	},
+	"internal/compile/record": {"internal/binary/types", "internal/script/diag", "result"},
 	"internal/compile/codegen": {
-		"internal/compile/...", "internal/process/probe", "internal/binary/types", "internal/script/diag", "result",
+		"internal/compile/...", "internal/process/probe", "internal/binary/types", "internal/script/diag",
 		"github.com/cilium/ebpf",
 	},
 
@@ -72,6 +73,7 @@ var layers = map[string][]string{
 
 	"internal/recipe": {
 		"internal/script/...", "internal/binary/...", "internal/process/match", "internal/process/probe", "internal/process/target",
+		"internal/compile/record",
 	},
 
 	"internal/demo":      {"golang.org/x/sys"},

@@ -1,13 +1,12 @@
 package trocar
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"time"
 
 	"trocar/internal/binary/types"
-	"trocar/internal/compile/codegen"
+	"trocar/internal/compile/record"
 	"trocar/internal/kernel"
 	"trocar/result"
 )
@@ -25,7 +24,7 @@ func (r *run) printMaps() error {
 // pendingMap is a map that is to be shown. It waits for what comes next: if that clears the map, what is shown is what is taken
 // out of it, so that nothing that is counted in between is lost.
 type pendingMap struct {
-	storage codegen.Storage
+	storage record.Storage
 	top     int
 	div     uint64
 	looks   int // at the ring since
@@ -42,11 +41,11 @@ func (r *run) flushPending(take bool) error {
 }
 
 // printMap shows a map. One that is empty is shown only when asked for.
-func (r *run) printMap(s codegen.Storage, top int, div uint64, asked bool) error {
+func (r *run) printMap(s record.Storage, top int, div uint64, asked bool) error {
 	return r.showMap(s, top, div, asked, false)
 }
 
-func (r *run) showMap(s codegen.Storage, top int, div uint64, asked, take bool) error {
+func (r *run) showMap(s record.Storage, top int, div uint64, asked, take bool) error {
 	m, err := r.content(&s, take)
 	if err != nil {
 		return err
@@ -72,7 +71,7 @@ type row struct {
 }
 
 // content reads a map, and takes what it reads out of it.
-func (r *run) content(s *codegen.Storage, take bool) (*result.Map, error) {
+func (r *run) content(s *record.Storage, take bool) (*result.Map, error) {
 	t := s.Map.Value
 	m := &result.Map{Name: s.Map.Name, Keyed: !s.Scalar, Kind: mapKind(t)}
 	rows, err := r.rows(s, take)
@@ -94,7 +93,7 @@ func (r *run) content(s *codegen.Storage, take bool) (*result.Map, error) {
 
 // rows reads the entries. Stacks of several processes that run the same code are one key to the reader, so aggregations
 // under such keys are put together.
-func (r *run) rows(s *codegen.Storage, take bool) ([]row, error) {
+func (r *run) rows(s *record.Storage, take bool) ([]row, error) {
 	km := r.loaded.Map(s.Name)
 	read := km.Each
 	if take {
@@ -105,11 +104,7 @@ func (r *run) rows(s *codegen.Storage, take bool) ([]row, error) {
 	seen := map[string]int{}
 	var text []byte
 	err := read(func(key, value []byte) error {
-		value = append([]byte(nil), value...)
-		var cpus [][]byte
-		for at := 0; at < len(value); at += km.Stride() {
-			cpus = append(cpus, value[at:min(at+km.ValueSize(), len(value))])
-		}
+		cpus := s.CPUs(append([]byte(nil), value...))
 		if s.Scalar {
 			rows = append(rows, row{nil, cpus})
 			return nil
@@ -144,12 +139,12 @@ func hasStack(t *types.Type) bool {
 }
 
 // series fills in time series: all keys end at the same interval, the newest of the map.
-func (r *run) series(m *result.Map, s *codegen.Storage, rows []row) {
+func (r *run) series(m *result.Map, s *record.Storage, rows []row) {
 	t := s.Map.Value
 	var last uint64
 	cells := make([][]result.SeriesCell, len(rows))
 	for i, row := range rows {
-		cells[i] = codegen.SeriesCells(t, row.cpus, s.Scalar)
+		cells[i] = record.SeriesCells(t, row.cpus, s.Scalar)
 		if n := len(cells[i]); n > 0 {
 			last = max(last, cells[i][n-1].Interval)
 		}
@@ -172,11 +167,9 @@ func (r *run) seriesTime(ns uint64) time.Time {
 }
 
 // zeroEntry is what a scalar map reads as before it is set.
-func (r *run) zeroEntry(s *codegen.Storage) result.Entry {
+func (r *run) zeroEntry(s *record.Storage) result.Entry {
 	var e result.Entry
-	value := make([]byte, 8+s.ValueSize+8)
-	value[0] = 1 // set
-	r.decoder.MapValue(&e.Value, s, [][]byte{value})
+	r.decoder.MapValue(&e.Value, s, [][]byte{s.Unset()})
 	return e
 }
 
@@ -195,25 +188,21 @@ func mapKind(t *types.Type) result.MapKind {
 }
 
 // zero sets all values to zero; a scalar map stays set if it was.
-func (r *run) zero(s codegen.Storage) error {
+func (r *run) zero(s record.Storage) error {
 	m := r.loaded.Map(s.Name)
 	if !s.Scalar {
 		return m.Zero()
 	}
 	return m.Each(func(key, value []byte) error {
-		for at := 0; at < len(value); at += m.Stride() {
-			set := binary.NativeEndian.Uint64(value[at:])
-			clear(value[at:min(at+m.Stride(), len(value))])
-			binary.NativeEndian.PutUint64(value[at:], set)
-		}
+		s.Reset(value)
 		return m.Put(key, value)
 	})
 }
 
 // losses reports what the programs counted, once.
 func (r *run) losses() error {
-	value := make([]byte, 8*len(r.code.Losses))
-	if err := r.loaded.Map(codegen.CountersName).Get(make([]byte, 4), value); err != nil {
+	value := make([]byte, r.code.CountersSize())
+	if err := r.loaded.Map(record.CountersName).Get(record.Key(), value); err != nil {
 		if errors.Is(err, kernel.ErrNoEntry) {
 			return nil
 		}
@@ -222,14 +211,14 @@ func (r *run) losses() error {
 	if r.told == nil {
 		r.told = make([]uint64, len(r.code.Losses))
 	}
-	for i, l := range r.code.Losses {
-		total := binary.NativeEndian.Uint64(value[8*i:])
+	for i, total := range r.code.Counters(value) {
+		l := r.code.Losses[i]
 		n := total - r.told[i]
 		if n == 0 {
 			continue
 		}
 		r.told[i] = total
-		e, err := loss(&l, n)
+		e, err := r.loss(&l, n)
 		if err != nil {
 			return err
 		}
@@ -241,28 +230,29 @@ func (r *run) losses() error {
 }
 
 // loss is the event for a counter.
-func loss(l *codegen.Loss, n uint64) (result.Event, error) {
+func (r *run) loss(l *record.Loss, n uint64) (result.Event, error) {
 	d := result.Diagnostic{Severity: result.Warning, At: l.Span.Position()}
 	switch l.Kind {
-	case codegen.LostRecords:
+	case record.LostRecords:
 		return &result.Lost{What: "events", Count: n}, nil
-	case codegen.LostScratch:
+	case record.LostScratch:
 		return &result.Lost{What: "events", Count: n, Detail: "no scratch memory was free"}, nil
-	case codegen.LostUpdates:
-		d.Text = fmt.Sprintf("Map full; can't update element of %s (%d times)", l.Map.Name, n)
+	case record.LostUpdates:
+		m := &r.code.Storage[l.Map].Map
+		d.Text = fmt.Sprintf("Map full; can't update element of %s (%d times)", m.Name, n)
 		d.Hints = []string{fmt.Sprintf("Try increasing max_map_keys config (now %d) or manually setting the max entries in "+
-			"a map declaration e.g. `let %s = hash(%d)`", l.Map.Max, l.Map.Name, 4*l.Map.Max)}
-	case codegen.LostReads:
+			"a map declaration e.g. `let %s = hash(%d)`", m.Max, m.Name, 4*m.Max)}
+	case record.LostReads:
 		d.Text = fmt.Sprintf("%d reads of memory failed; their values were taken as 0 or empty", n)
 		d.Hints = []string{"-k shows each with its place"}
-	case codegen.LostStacks:
+	case record.LostStacks:
 		d.Text = fmt.Sprintf("%d stacks could not be taken", n)
-	case codegen.LostBegins:
+	case record.LostBegins:
 		d.Text = fmt.Sprintf("%d returns were left out: their calls had begun before, "+
 			"and where the result is is only known at the begin", n)
-	case codegen.LostCalls:
+	case record.LostCalls:
 		d.Text = fmt.Sprintf("%d calls were not timed: too many were open at once", n)
-	case codegen.LostLoops:
+	case record.LostLoops:
 		d.Text = fmt.Sprintf("a loop was ended %d times at the kernel's limit of iterations", n)
 	default:
 		return nil, fmt.Errorf("the programs counted %d losses of unknown kind %d", n, l.Kind)

@@ -14,7 +14,7 @@ import (
 	"trocar/internal/binary/debuginfo"
 	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/types"
-	"trocar/internal/compile/codegen"
+	"trocar/internal/compile/record"
 	"trocar/internal/process/probe"
 	"trocar/internal/process/symbolize"
 	"trocar/internal/process/target"
@@ -23,13 +23,13 @@ import (
 
 func duration(ns uint64) time.Duration { return time.Duration(ns) }
 
-func byName(all []codegen.Storage) []codegen.Storage {
+func byName(all []record.Storage) []record.Storage {
 	sorted := slices.Clone(all)
-	slices.SortStableFunc(sorted, func(a, b codegen.Storage) int { return cmp.Compare(a.Map.Name, b.Map.Name) })
+	slices.SortStableFunc(sorted, func(a, b record.Storage) int { return cmp.Compare(a.Map.Name, b.Map.Name) })
 	return sorted
 }
 
-// names gives names to the numbers in records (codegen.Resolver).
+// names gives names to the numbers in records (record.Resolver).
 type names struct {
 	r        *run
 	symbols  *symbolize.Symbolizer
@@ -39,7 +39,7 @@ type names struct {
 	goFiles  map[string]*objfile.File   // probed ones whose types were asked for; nil: cannot be read
 	debug    map[string]*debuginfo.Info // of probed files whose virtual tables were asked for; nil: there is none
 	opened   []*objfile.File            // that debug is of
-	goTypes  map[goTypeKey]*types.Type
+	dynamic  map[dynamicKey]*types.Type // nil: it is not known
 	watching bool
 	start    uint64 // boot clock when the run began
 	tai      uint64 // TAI minus the boot clock
@@ -48,7 +48,7 @@ type names struct {
 func newNames(r *run) *names {
 	n := &names{
 		r: r, files: map[string]*symbolize.File{}, goFiles: map[string]*objfile.File{}, debug: map[string]*debuginfo.Info{},
-		goTypes: map[goTypeKey]*types.Type{},
+		dynamic: map[dynamicKey]*types.Type{},
 	}
 	n.symbols = symbolize.New(symbolize.Options{Mangled: !r.typed.Config.CPPDemangle})
 	boot, tai := clock(unix.CLOCK_BOOTTIME), clock(unix.CLOCK_TAI)
@@ -232,32 +232,36 @@ func (n *names) goFile(point int) (f *objfile.File, addr uint64) {
 	return f, p.Addr
 }
 
-// GoType is the type of a Go program whose description is at a distance from a probe point.
-func (n *names) GoType(point int, delta uint64) (*types.Type, bool) {
+// DynamicType is the type that a value has at run time, which a Go program tells by the address of its description and one in
+// Rust by that of a virtual table.
+func (n *names) DynamicType(point int, delta uint64) (*types.Type, bool) {
 	f, addr := n.goFile(point)
 	if f == nil {
 		return nil, false
 	}
-	at := addr + delta
-	key := goTypeKey{f, at}
-	t, ok := n.goTypes[key]
+	key := dynamicKey{f, addr + delta}
+	t, ok := n.dynamic[key]
 	if !ok {
-		if len(n.goTypes) > 4096 { // of a hostile program
-			clear(n.goTypes)
+		if len(n.dynamic) > 4096 { // of a hostile program
+			clear(n.dynamic)
 		}
-		t, _ = debuginfo.RuntimeType(f, at)
-		n.goTypes[key] = t
+		if in, _ := f.GoCode(addr); in {
+			t, _ = debuginfo.RuntimeType(f, key.addr)
+		} else if name, ok := n.traitObject(n.r.code.Points[point].Path, key.addr); ok {
+			t = &types.Type{Name: name}
+		}
+		n.dynamic[key] = t
 	}
 	return t, t != nil
 }
 
-type goTypeKey struct {
+type dynamicKey struct {
 	f    *objfile.File
 	addr uint64
 }
 
-// GoFunc names the function of a Go program whose code is at a distance from a probe point.
-func (n *names) GoFunc(point int, delta uint64) string {
+// Function names the function of a Go program whose code is at a distance from a probe point.
+func (n *names) Function(point int, delta uint64) string {
 	f, addr := n.goFile(point)
 	if f != nil {
 		if s, ok := f.Lookup(addr + delta); ok && s.Addr == addr+delta {
@@ -267,27 +271,23 @@ func (n *names) GoFunc(point int, delta uint64) string {
 	return "code outside of the program's file"
 }
 
-// RustType names the type of a Rust program whose virtual table is at a distance from a probe point.
-func (n *names) RustType(point int, delta uint64) (string, bool) {
-	if point < 0 || point >= len(n.r.code.Points) {
-		return "", false
-	}
-	p := n.r.code.Points[point]
-	info, ok := n.debug[p.Path]
+// traitObject names the type of a Rust program that has a virtual table at an address.
+func (n *names) traitObject(path string, addr uint64) (string, bool) {
+	info, ok := n.debug[path]
 	if !ok {
-		if f, err := objfile.Open(p.Path); err == nil {
+		if f, err := objfile.Open(path); err == nil {
 			f.SearchDebug(n.r.Program.opts.DebugDirs...)
 			if info, err = debuginfo.Open(f); err != nil {
 				info = nil
 			}
 			n.opened = append(n.opened, f)
 		}
-		n.debug[p.Path] = info
+		n.debug[path] = info
 	}
 	if info == nil {
 		return "", false
 	}
-	all, err := info.VTable(p.Addr + delta)
+	all, err := info.VTable(addr)
 	if err != nil {
 		return "", false
 	}

@@ -2,7 +2,6 @@ package trocar
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +12,7 @@ import (
 	"time"
 	"unsafe"
 
-	"trocar/internal/compile/codegen"
+	"trocar/internal/compile/record"
 	"trocar/result"
 )
 
@@ -23,34 +22,33 @@ func (r *run) record(rec []byte) error {
 	if r.exiting && !r.ending && !r.iterates {
 		return nil // exit() was called: what came behind it is not wanted
 	}
-	if len(rec) < 8 {
+	id, ok := record.ID(rec)
+	if !ok {
 		return fmt.Errorf("a record of %d bytes came from the ring buffer", len(rec))
 	}
-	id := int(binary.NativeEndian.Uint32(rec))
-	if id >= len(r.code.Layouts) {
+	if uint64(id) >= uint64(len(r.code.Layouts)) {
 		return fmt.Errorf("a record of unknown kind %d came from the ring buffer", id)
 	}
 	l := r.code.Layouts[id]
 	if r.pending != nil {
-		take := l.Kind == codegen.RecClear && l.Map == r.pending.storage.Map && !r.pending.storage.Scalar
+		take := l.Kind == record.Clear && r.code.Storage[l.Map].Name == r.pending.storage.Name && !r.pending.storage.Scalar
 		if err := r.flushPending(take); err != nil || take {
 			return err
 		}
 	}
-	var ok bool
 	if r.values, ok = r.decoder.Record(l, rec, r.values); !ok {
 		return fmt.Errorf("a record of %d bytes is shorter than its layout says (%d)", len(rec), l.Size)
 	}
-	if l.Kind == codegen.RecPrintf {
+	if l.Kind == record.Printf {
 		r.text = r.formats[id].Append(r.text[:0], r.values)
 		r.printf = result.Printf{Head: head(l), Text: view(r.text)}
 		return r.sink.Event(&r.printf)
 	}
-	return r.other(l, id)
+	return r.other(l, int(id))
 }
 
 // head is what a record's event has in common with others.
-func head(l *codegen.Layout) result.Head { return result.Head{Action: l.Action + 1} }
+func head(l *record.Layout) result.Head { return result.Head{Action: l.Action + 1} }
 
 // view is a string on bytes that are reused: sinks copy what they keep.
 func view(b []byte) string {
@@ -60,15 +58,15 @@ func view(b []byte) string {
 	return unsafe.String(&b[0], len(b))
 }
 
-func (r *run) other(l *codegen.Layout, id int) error {
+func (r *run) other(l *record.Layout, id int) error {
 	switch l.Kind {
-	case codegen.RecPrint:
+	case record.Print:
 		return r.emit(&result.Print{Head: head(l), Value: &r.values[0]})
-	case codegen.RecErrorf:
+	case record.Errorf:
 		return r.message(l, result.Error, string(r.formats[id].Append(nil, r.values)))
-	case codegen.RecWarnf:
+	case record.Warnf:
 		return r.message(l, result.Warning, string(r.formats[id].Append(nil, r.values)))
-	case codegen.RecPrintMap:
+	case record.PrintMap:
 		top, div := uint64(0), uint64(0)
 		if len(r.values) > 0 {
 			top = r.values[0].Num
@@ -76,17 +74,17 @@ func (r *run) other(l *codegen.Layout, id int) error {
 		if len(r.values) > 1 {
 			div = r.values[1].Num
 		}
-		r.pending = &pendingMap{storage: r.code.Storage[l.Map.ID], top: int(min(top, 1<<31)), div: div}
+		r.pending = &pendingMap{storage: r.code.Storage[l.Map], top: int(min(top, 1<<31)), div: div}
 		return nil
-	case codegen.RecClear:
-		return r.loaded.Map(r.code.Storage[l.Map.ID].Name).Clear()
-	case codegen.RecZero:
-		return r.zero(r.code.Storage[l.Map.ID])
-	case codegen.RecTime:
+	case record.Clear:
+		return r.loaded.Map(r.code.Storage[l.Map].Name).Clear()
+	case record.Zero:
+		return r.zero(r.code.Storage[l.Map])
+	case record.Time:
 		now := time.Now()
 		text := string(result.AppendTime(nil, l.Format, now))
 		return r.emit(&result.Time{Head: head(l), Text: text, Shown: now})
-	case codegen.RecJoin:
+	case record.Join:
 		var parts []string
 		for i := range r.values {
 			if r.values[i].Kind != result.None {
@@ -94,21 +92,21 @@ func (r *run) other(l *codegen.Layout, id int) error {
 			}
 		}
 		return r.emit(&result.Join{Head: head(l), Text: strings.Join(parts, l.Sep)})
-	case codegen.RecCat:
+	case record.Cat:
 		return r.cat(l, string(r.formats[id].Append(nil, r.values)))
-	case codegen.RecSystem:
+	case record.System:
 		if r.ctx.Err() != nil && !r.ending {
 			r.unrun++
 			return nil
 		}
 		return r.system(l, string(r.formats[id].Append(nil, r.values)))
-	case codegen.RecExit:
+	case record.Exit:
 		if len(r.values) > 0 {
 			r.exit.Code = int(uint8(r.values[0].Num))
 		}
 		r.exiting = true
 		return errExit
-	case codegen.RecHelperError:
+	case record.HelperError:
 		if l.Helper == "" {
 			return r.emit(&result.RuntimeError{Head: head(l), Text: l.Format, At: l.Span.Position()})
 		}
@@ -119,12 +117,12 @@ func (r *run) other(l *codegen.Layout, id int) error {
 }
 
 // message is the event of warnf() and errorf().
-func (r *run) message(l *codegen.Layout, s result.Severity, text string) error {
+func (r *run) message(l *record.Layout, s result.Severity, text string) error {
 	return r.emit(&result.Message{Head: head(l), Severity: s, Text: text, At: l.Span.Position()})
 }
 
 // cat shows the beginning of a file.
-func (r *run) cat(l *codegen.Layout, name string) error {
+func (r *run) cat(l *record.Layout, name string) error {
 	f, err := os.Open(name)
 	if err != nil {
 		return r.notice(result.Error, "failed to open file '%s' (%s)", name, cause(err))
@@ -147,7 +145,7 @@ func cause(err error) string {
 }
 
 // system runs a command and shows what it prints.
-func (r *run) system(l *codegen.Layout, command string) error {
+func (r *run) system(l *record.Layout, command string) error {
 	var out bytes.Buffer
 	cmd := exec.Command("/bin/sh", "-c", command)
 	cmd.Stdout, cmd.Stderr = &out, os.Stderr

@@ -2,7 +2,6 @@ package trocar
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"time"
@@ -10,7 +9,7 @@ import (
 	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
 
-	"trocar/internal/compile/codegen"
+	"trocar/internal/compile/record"
 	"trocar/internal/kernel"
 	"trocar/internal/process/probe"
 	"trocar/internal/process/target"
@@ -38,7 +37,7 @@ type run struct {
 	family  *kernel.Family // the processes that are followed
 	before  target.Stat    // of the process, when it began to be traced
 	names   *names
-	decoder codegen.Decoder
+	decoder record.Decoder
 	wall    result.Wall
 
 	formats []*result.Format // by layout
@@ -72,12 +71,12 @@ func (p *Program) run(ctx context.Context, sink result.Sink, o runOptions) (Exit
 	}
 	r.names = newNames(r)
 	defer r.names.close()
-	r.decoder = codegen.Decoder{Resolver: r.names, Trailer: p.typed.Config.StrTruncTrailer}
+	r.decoder = record.Decoder{Resolver: r.names, Trailer: p.typed.Config.StrTruncTrailer}
 	if err := r.prepare(); err != nil {
 		return r.exit, err
 	}
 	obj := r.object()
-	if r.loaded, err = kernel.Load(obj, kernel.Options{Features: p.features, Log: o.VerifierLog, LogLevel: logLevel(o), RingMap: codegen.RingName}); err != nil {
+	if r.loaded, err = kernel.Load(obj, kernel.Options{Features: p.features, Log: o.VerifierLog, LogLevel: logLevel(o), RingMap: record.RingName}); err != nil {
 		return r.exit, err
 	}
 	defer func() {
@@ -104,7 +103,7 @@ func logLevel(o runOptions) uint32 {
 func (r *run) prepare() error {
 	for i, l := range r.code.Layouts {
 		switch l.Kind {
-		case codegen.RecPrintf, codegen.RecErrorf, codegen.RecWarnf, codegen.RecSystem, codegen.RecCat:
+		case record.Printf, record.Errorf, record.Warnf, record.System, record.Cat:
 			f, err := result.ParseFormat(l.Format)
 			if err != nil {
 				return fmt.Errorf("%v: %w", l.Span, err)
@@ -138,15 +137,13 @@ func (r *run) object() *kernel.Object {
 
 // control writes the clocks that programs compute with.
 func (r *run) control() error {
-	var value [codegen.ControlSize]byte
-	binary.NativeEndian.PutUint64(value[codegen.ControlStart:], r.names.start)
-	binary.NativeEndian.PutUint64(value[codegen.ControlTAI:], r.names.tai)
-	return r.loaded.Map(codegen.ControlName).Put(make([]byte, 4), value[:])
+	c := record.Control{Start: r.names.start, TAI: r.names.tai}
+	return r.loaded.Map(record.ControlName).Put(record.Key(), c.Bytes())
 }
 
 // sleep tells the programs that nobody looks at the ring for a while: the next record wakes us.
 func (r *run) sleep() error {
-	return r.loaded.Map(codegen.IdleName).Put(make([]byte, 4), []byte{1, 0, 0, 0, 0, 0, 0, 0})
+	return r.loaded.Map(record.IdleName).Put(record.Key(), record.Idle())
 }
 
 // trace is the life of a loaded script.

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"trocar/internal/compile/record"
 	"trocar/internal/script/diag"
 	"trocar/internal/script/syntax"
 )
@@ -139,7 +140,7 @@ func (s *script) paired(fns []*Function) {
 	if len(fns) == 0 {
 		return
 	}
-	s.line("let @open = hash(%d);", mostOpen)
+	s.line("let @open = hash(%d);", record.MaxOpenCalls)
 	for _, fn := range fns {
 		name := quoted(fn.Name)
 		set := "@open[" + fn.EntryKey + ", " + name + "]"

@@ -7,20 +7,20 @@ import (
 	"strconv"
 	"strings"
 
+	"trocar/internal/compile/record"
 	"trocar/internal/script/diag"
 	"trocar/internal/script/syntax"
 )
 
-// mostOpen bounds the calls of one function that may be open at a time, in all threads; with many functions, and
-// where much is kept of a call, it is less, but no less than leastOpen: memory for all of them is set aside.
+// Of the calls of one function record.MaxOpenCalls may be open at a time, in all threads; with many functions, and where
+// much is kept of a call, it is less, but no less than leastOpen: memory for all of them is set aside.
 const (
-	mostOpen  = 16384
 	leastOpen = 256
 	openBytes = 8 << 20
 )
 
 func openCalls(functions, bytes int) int {
-	n := min(mostOpen/max(1, functions/4), openBytes/max(1, bytes))
+	n := min(record.MaxOpenCalls/max(1, functions/4), openBytes/max(1, bytes))
 	return max(leastOpen, 1<<(bits.Len(uint(n))-1))
 }
 

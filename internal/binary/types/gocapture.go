@@ -40,6 +40,19 @@ func (n *IfaceNodes) Node() int {
 	return at
 }
 
+// Valid tells whether there are nodes, of a sensible size.
+func (n *IfaceNodes) Valid() bool {
+	if n == nil || n.Len < 1 {
+		return false
+	}
+	for _, size := range []int{n.Len, n.Raw, n.FirstText, n.MoreText, n.Texts, n.Long} {
+		if size < 0 || size > 1<<16 {
+			return false
+		}
+	}
+	return true
+}
+
 // Size is the size of all nodes and of the long text.
 func (n *IfaceNodes) Size() int { return n.Len*n.Node() + n.Long }
 

@@ -2,10 +2,10 @@ package codegen
 
 import (
 	"github.com/cilium/ebpf/asm"
-
 	"trocar/internal/binary/types"
 	"trocar/internal/compile/check"
 	"trocar/internal/compile/ir"
+	"trocar/internal/compile/record"
 	"trocar/internal/process/probe"
 )
 
@@ -51,7 +51,7 @@ func (g *gen) callScalar(e *check.Call) ir.Reg {
 		return g.nsecs(e.Format)
 	case "elapsed":
 		// Nanoseconds since the start, which the loader writes into the control map.
-		start := b.Load(8, b.MapValue(ControlName, ControlStart), 0)
+		start := b.Load(8, b.MapValue(record.ControlName, record.ControlStart), 0)
 		return b.Op(ir.Sub, b.Call(asm.FnKtimeGetBootNs), start)
 	case "argN":
 		return g.argN(e.N, e.Span)
@@ -164,7 +164,7 @@ func (g *gen) nsecs(clock string) ir.Reg {
 		return b.Call(asm.FnKtimeGetTaiNs)
 	case "sw_tai":
 		// The difference between the clocks, which the loader writes into the control map.
-		diff := b.Load(8, b.MapValue(ControlName, ControlTAI), 0)
+		diff := b.Load(8, b.MapValue(record.ControlName, record.ControlTAI), 0)
 		return b.Op(ir.Add, b.Call(asm.FnKtimeGetBootNs), diff)
 	}
 	return b.Call(asm.FnKtimeGetBootNs)
@@ -305,7 +305,7 @@ func (g *gen) pointName(dst memory, off int, t *types.Type) {
 	g.store(key, 4, g.point())
 	g.zero(dst, t.Size)
 	none := b.Label()
-	p := b.Call(asm.FnMapLookupElem, ir.M(PointsName), g.addr(key))
+	p := b.Call(asm.FnMapLookupElem, ir.M(record.PointsName), g.addr(key))
 	b.IfImm(ir.EQ, p, 0, none)
 	b.Do(asm.FnProbeReadKernel, g.addr(dst), ir.I(int64(min(t.Size, pointNameSize))), ir.A(p, off))
 	b.Bind(none)
@@ -361,11 +361,8 @@ func (g *gen) function(dst memory) {
 	}
 }
 
-// Address families.
-const (
-	afInet  = 2
-	afInet6 = 10
-)
+// afInet is the address family of IPv4; that of IPv6 is record.AFInet6.
+const afInet = 2
 
 func (g *gen) ntop(dst memory, e *check.Call) {
 	b := g.b
@@ -381,7 +378,7 @@ func (g *gen) ntop(dst memory, e *check.Call) {
 	if k, ok := family.(*check.Const); !ok || k.Value != 0 {
 		g.store(dst, 4, g.scalar(family))
 	} else if n == 16 { // not told: the size decides
-		b.StoreImm(4, base, off, afInet6)
+		b.StoreImm(4, base, off, record.AFInet6)
 	} else {
 		b.StoreImm(4, base, off, afInet)
 	}
@@ -404,8 +401,8 @@ func (g *gen) deleteEntry(e *check.Call) ir.Reg {
 	if s.Scalar {
 		if s.PerCPU {
 			// All CPUs' values can be cleared by user space only.
-			l := g.layout(RecClear, e.Span)
-			l.Map = m
+			l := g.layout(record.Clear, e.Span)
+			l.Map = m.ID
 			g.send(l, nil)
 			b.SetImm(r, 1)
 			b.Bind(end)
@@ -416,7 +413,7 @@ func (g *gen) deleteEntry(e *check.Call) ir.Reg {
 		b.StoreImm(8, p, 0, 0)
 		b.SetImm(r, 1)
 		b.Bind(end)
-		g.zero(memory{space: inReg, base: b.MapValue(s.Name, scalarHeader)}, roundUp(m.Value.Size))
+		g.zero(memory{space: inReg, base: b.MapValue(s.Name, record.ScalarHeader)}, roundUp(m.Value.Size))
 		return r
 	}
 	var key check.Expr

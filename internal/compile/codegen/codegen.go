@@ -15,6 +15,7 @@ import (
 	"trocar/internal/binary/types"
 	"trocar/internal/compile/check"
 	"trocar/internal/compile/ir"
+	"trocar/internal/compile/record"
 	"trocar/internal/process/probe"
 	"trocar/internal/script/diag"
 )
@@ -55,7 +56,7 @@ type Options struct {
 	Features     Features
 	Arch         *types.Arch
 	PID          int        // only this process; 0: all
-	Follow       bool       // and those that the map FollowName has
+	Follow       bool       // and those that the map record.FollowName has
 	Namespace    *Namespace // ours, if it is not the initial one
 	CPUs         int        // possible CPUs
 	HelperErrors bool       // report each failed read of memory (-k)
@@ -81,72 +82,11 @@ type Program struct {
 
 // Output is the compiled script.
 type Output struct {
+	record.Script
 	Programs []*Program
 	Maps     []*ebpf.MapSpec
-	Layouts  []*Layout      // by record id
-	Storage  []Storage      // by check.Map's ID
 	Points   []*probe.Point // by cookie
-	Losses   []Loss         // by index of a counter
-	Formats  []string       // of times (and filters of cgroup paths), by the number in their values
 }
-
-// Storage says how a script's map is kept.
-type Storage struct {
-	Map                *check.Map
-	Name               string // of the BPF map
-	PerCPU             bool
-	Scalar             bool // an array with one entry: u64 "set", then the value
-	KeySize, ValueSize int
-}
-
-// Names of our own maps.
-const (
-	RingName     = "ring"
-	ScratchName  = "scratch"
-	ZerosName    = "zeros"
-	CountersName = "counters"
-	IdleName     = "idle" // set by the reader of the ring when it goes to sleep for long: the next record wakes it
-	ControlName  = "control"
-	StringsName  = "strings"
-	PointsName   = "points"
-	FollowName   = "follow" // a byte for each process id: not 0 if it is followed
-)
-
-// FollowSize is the size of the follow map: process ids are below it (PID_MAX_LIMIT in include/linux/threads.h).
-const FollowSize = 4 << 20
-
-// Offsets in the value of the control map, which is written before the programs run.
-const (
-	ControlStart = 0  // the boot clock when the run began, in nanoseconds
-	ControlTAI   = 8  // TAI minus the boot clock
-	ControlStop  = 16 // set by exit(): timers then do nothing any more
-	ControlSize  = 24
-)
-
-// Loss is something that a program counts when it goes wrong.
-type Loss struct {
-	Kind   LossKind
-	Text   string
-	Span   diag.Span
-	Action int
-	Map    *check.Map
-	Helper string
-}
-
-// LossKind is what was lost.
-type LossKind uint8
-
-// Losses.
-const (
-	LostRecords LossKind = iota // the ring was full
-	LostScratch                 // no scratch buffer was free
-	LostUpdates                 // a map was full
-	LostReads                   // memory could not be read
-	LostStacks                  // a stack could not be taken
-	LostLoops                   // a loop ran into the kernel's limit
-	LostBegins                  // calls that had begun before, of which the result's place is not known
-	LostCalls                   // too many calls were open to time one more
-)
 
 // refusal is an error for the user, thrown by panic inside this package only.
 type refusal struct {
@@ -195,8 +135,8 @@ func Compile(prog *check.Program, opts Options, diags *diag.List) (out *Output) 
 		}
 	}()
 	c.zeros = 8
-	c.loss(Loss{Kind: LostRecords})
-	c.loss(Loss{Kind: LostScratch})
+	c.loss(record.Loss{Kind: record.LostRecords})
+	c.loss(record.Loss{Kind: record.LostScratch})
 	for _, m := range prog.Maps {
 		c.storage(m)
 	}
@@ -217,6 +157,7 @@ func Compile(prog *check.Program, opts Options, diags *diag.List) (out *Output) 
 		}
 	}
 	c.ownMaps()
+	c.out.Freeze()
 	return c.out
 }
 
@@ -242,7 +183,7 @@ func (c *compiler) reset(m compilerMark) {
 }
 
 // loss registers a counter and returns its index.
-func (c *compiler) loss(l Loss) int {
+func (c *compiler) loss(l record.Loss) int {
 	c.out.Losses = append(c.out.Losses, l)
 	return len(c.out.Losses) - 1
 }
@@ -392,25 +333,25 @@ var stackUses = [...]stackUse{
 // ownMaps adds the maps that every script or some construct needs.
 func (c *compiler) ownMaps() {
 	add := func(m *ebpf.MapSpec) { c.out.Maps = append(c.out.Maps, m) }
-	add(&ebpf.MapSpec{Name: RingName, Type: ebpf.RingBuf}) // size is the loader's affair
-	add(array(CountersName, 8*len(c.out.Losses)))
-	add(array(ControlName, ControlSize))
-	add(array(IdleName, 8))
-	add(array(ZerosName, (c.zeros+7)&^7))
+	add(&ebpf.MapSpec{Name: record.RingName, Type: ebpf.RingBuf}) // size is the loader's affair
+	add(array(record.CountersName, c.out.CountersSize()))
+	add(array(record.ControlName, record.ControlSize))
+	add(array(record.IdleName, record.IdleSize))
+	add(array(record.ZerosName, (c.zeros+7)&^7))
 	if c.opts.Follow {
-		m := array(FollowName, FollowSize)
+		m := array(record.FollowName, record.FollowSize)
 		m.Flags = 1 << 10 // BPF_F_MMAPABLE (5.5)
 		add(m)
 	}
 	if c.scratch > 0 {
-		m := &ebpf.MapSpec{Name: ScratchName, Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: uint32(scratchHeader + roundUp(c.scratch)), MaxEntries: scratchBuffers}
+		m := &ebpf.MapSpec{Name: record.ScratchName, Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: uint32(scratchHeader + roundUp(c.scratch)), MaxEntries: scratchBuffers}
 		if c.bigScratch {
 			m.Type, m.MaxEntries = ebpf.Array, uint32(scratchBuffers*c.opts.CPUs)
 		}
 		add(m)
 	}
 	if len(c.strings) > 0 {
-		m := array(StringsName, (len(c.strings)+7)&^7)
+		m := array(record.StringsName, (len(c.strings)+7)&^7)
 		value := make([]byte, m.ValueSize)
 		copy(value, c.strings)
 		m.Contents = []ebpf.MapKV{{Key: uint32(0), Value: value}}
@@ -418,7 +359,7 @@ func (c *compiler) ownMaps() {
 		add(m)
 	}
 	if c.usesPoints {
-		m := &ebpf.MapSpec{Name: PointsName, Type: ebpf.Array, KeySize: 4, ValueSize: uint32(c.pointSize), MaxEntries: uint32(max(1, len(c.out.Points)))}
+		m := &ebpf.MapSpec{Name: record.PointsName, Type: ebpf.Array, KeySize: 4, ValueSize: uint32(c.pointSize), MaxEntries: uint32(max(1, len(c.out.Points)))}
 		for i, p := range c.out.Points {
 			value := make([]byte, m.ValueSize)
 			copy(value[:pointNameSize-1], p.Name)
@@ -459,41 +400,4 @@ func (c *compiler) strftime(format string) int {
 	}
 	c.out.Formats = append(c.out.Formats, format)
 	return len(c.out.Formats) - 1
-}
-
-// Names tells whether records or maps hold addresses that will be named: of user space, of the kernel.
-func (o *Output) Names() (user, kernel bool) {
-	var look func(t *types.Type, depth int)
-	look = func(t *types.Type, depth int) {
-		if t == nil || depth > maxNesting {
-			return
-		}
-		switch t.Kind {
-		case types.UStack, types.USym:
-			user = true
-		case types.KStack, types.KSym:
-			kernel = true
-		case types.Tuple, types.Record, types.Struct:
-			for _, f := range t.Fields {
-				look(f.Type, depth+1)
-			}
-			if vs := t.Alternatives(); vs != nil {
-				for _, one := range vs.List {
-					look(one.Type, depth+1)
-				}
-			}
-		case types.Array, types.List:
-			look(t.Elem, depth+1)
-		}
-	}
-	for _, l := range o.Layouts {
-		for _, s := range l.Args {
-			look(s.Type, 0)
-		}
-	}
-	for _, s := range o.Storage {
-		look(s.Map.Key, 0)
-		look(s.Map.Value, 0)
-	}
-	return user, kernel
 }

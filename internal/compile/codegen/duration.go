@@ -9,6 +9,7 @@ import (
 
 	"trocar/internal/compile/check"
 	"trocar/internal/compile/ir"
+	"trocar/internal/compile/record"
 	"trocar/internal/process/probe"
 )
 
@@ -20,9 +21,6 @@ import (
 
 // Session are the kernel's functions for programs that run at both ends of a call, by the ids of its type information.
 type Session struct{ IsReturn, Cookie int32 }
-
-// mostOpen is how many calls may be open at once.
-const mostOpen = 16384
 
 // Offsets in the key of an open call.
 const (
@@ -59,7 +57,7 @@ func (c *compiler) entries(a *check.Action, points []*probe.Point) string {
 		return !wanted[functionKey{p.Path, p.Func, p.FunctionStart()}]
 	})
 	name := fmt.Sprintf("open%d", len(c.out.Programs))
-	c.out.Maps = append(c.out.Maps, &ebpf.MapSpec{Name: name, Type: ebpf.Hash, KeySize: openKeySize, ValueSize: openValueSize, MaxEntries: mostOpen})
+	c.out.Maps = append(c.out.Maps, &ebpf.MapSpec{Name: name, Type: ebpf.Hash, KeySize: openKeySize, ValueSize: openValueSize, MaxEntries: record.MaxOpenCalls})
 	if len(entries) > 0 {
 		c.compileGroup(a, &group{typ: probe.UprobeProgram, points: entries, open: name, enters: true})
 	}
@@ -82,7 +80,7 @@ func (g *gen) enter() {
 	}
 	res := b.Call(asm.FnMapUpdateElem, ir.M(g.open), ir.A(ir.FP, key), ir.A(ir.FP, now), ir.I(0))
 	b.IfImm(ir.EQ, res, 0, quit)
-	g.count(g.c.loss(Loss{Kind: LostCalls, Span: g.act.Span, Action: g.act.Index}))
+	g.count(g.c.loss(record.Loss{Kind: record.LostCalls, Span: g.act.Span, Action: g.act.Index}))
 	b.Bind(quit)
 	b.Exit(0)
 }
@@ -136,7 +134,7 @@ func (g *gen) timed(quit ir.Label) {
 		if g.act.Kept {
 			seen := b.Label()
 			b.IfImm(ir.NE, p, 0, seen)
-			g.count(g.c.loss(Loss{Kind: LostBegins, Span: g.act.Span, Action: g.act.Index}))
+			g.count(g.c.loss(record.Loss{Kind: record.LostBegins, Span: g.act.Span, Action: g.act.Index}))
 			b.Jump(quit)
 			b.Bind(seen)
 			g.keptSlot = b.Slot(8)

@@ -2,10 +2,10 @@ package codegen
 
 import (
 	"github.com/cilium/ebpf/asm"
-
 	"trocar/internal/binary/types"
 	"trocar/internal/compile/check"
 	"trocar/internal/compile/ir"
+	"trocar/internal/compile/record"
 )
 
 // callEffect runs a builtin whose value is dropped.
@@ -13,27 +13,27 @@ func (g *gen) callEffect(e *check.Call) {
 	b := g.b
 	switch e.Fn.ID {
 	case "printf":
-		g.formatted(RecPrintf, e)
+		g.formatted(record.Printf, e)
 	case "errorf":
-		g.formatted(RecErrorf, e)
+		g.formatted(record.Errorf, e)
 	case "warnf":
-		g.formatted(RecWarnf, e)
+		g.formatted(record.Warnf, e)
 	case "system":
-		g.formatted(RecSystem, e)
+		g.formatted(record.System, e)
 	case "cat":
-		g.formatted(RecCat, e)
+		g.formatted(record.Cat, e)
 	case "print":
 		g.print(e)
 	case "clear", "zero":
-		kind := RecClear
+		kind := record.Clear
 		if e.Fn.ID == "zero" {
-			kind = RecZero
+			kind = record.Zero
 		}
 		l := g.layout(kind, e.Span)
-		l.Map = e.Args[0].Map
+		l.Map = e.Args[0].Map.ID
 		g.send(l, nil)
 	case "time":
-		l := g.layout(RecTime, e.Span)
+		l := g.layout(record.Time, e.Span)
 		l.Format = e.Format
 		g.send(l, nil)
 	case "join":
@@ -62,7 +62,7 @@ func (g *gen) callEffect(e *check.Call) {
 			b.Bind(ok)
 		}
 	case "unwatch":
-		l := g.layout(RecUnwatch, e.Span, types.TUint64)
+		l := g.layout(record.Unwatch, e.Span, types.TUint64)
 		g.send(l, []check.Expr{e.Args[0].Expr})
 	case "debugf":
 		g.debugf(e)
@@ -79,7 +79,7 @@ func (g *gen) callEffect(e *check.Call) {
 }
 
 // formatted sends the arguments of printf and its kind.
-func (g *gen) formatted(kind LayoutKind, e *check.Call) {
+func (g *gen) formatted(kind record.Kind, e *check.Call) {
 	var args []check.Expr
 	var ts []*types.Type
 	for _, a := range e.Args {
@@ -104,14 +104,14 @@ func (g *gen) print(e *check.Call) {
 			args = append(args, a.Expr)
 			ts = append(ts, a.Expr.Type())
 		}
-		l := g.layout(RecPrintMap, e.Span, ts...)
-		l.Map = m
+		l := g.layout(record.PrintMap, e.Span, ts...)
+		l.Map = m.ID
 		g.send(l, args)
 		return
 	}
 	x := e.Args[0].Expr
 	t, _ := g.captures(x)
-	l := g.layout(RecPrint, e.Span, t)
+	l := g.layout(record.Print, e.Span, t)
 	g.send(l, []check.Expr{x})
 }
 
@@ -124,9 +124,9 @@ func (g *gen) exitCall(e *check.Call) {
 		args = append(args, e.Args[0].Expr)
 		ts = append(ts, e.Args[0].Expr.Type())
 	}
-	l := g.layout(RecExit, e.Span, ts...)
+	l := g.layout(record.Exit, e.Span, ts...)
 	g.send(l, args)
-	b.StoreImm(8, b.MapValue(ControlName, ControlStop), 0, 1)
+	b.StoreImm(8, b.MapValue(record.ControlName, record.ControlStop), 0, 1)
 	if g.b == g.main {
 		b.Jump(g.exit)
 	} else {
@@ -147,7 +147,7 @@ func (g *gen) join(e *check.Call) {
 	for i := range ts {
 		ts[i] = str
 	}
-	l := g.layout(RecJoin, e.Span, ts...)
+	l := g.layout(record.Join, e.Span, ts...)
 	l.Sep = " "
 	if e.Format != "" || len(e.Args) > 1 {
 		l.Sep = e.Format
@@ -216,7 +216,7 @@ func (g *gen) debugf(e *check.Call) {
 	b := g.b
 	format := e.Format + "\x00"
 	at := g.c.text(format)
-	args := []ir.Operand{ir.MV(StringsName, at), ir.I(int64(len(format)))}
+	args := []ir.Operand{ir.MV(record.StringsName, at), ir.I(int64(len(format)))}
 	for _, a := range e.Args {
 		if a.Expr.Type().IsScalar() {
 			args = append(args, ir.R(g.scalar(a.Expr)))

@@ -4,6 +4,7 @@ import (
 	"trocar/internal/binary/types"
 	"trocar/internal/compile/check"
 	"trocar/internal/compile/ir"
+	"trocar/internal/compile/record"
 	"trocar/internal/process/probe"
 	"trocar/internal/script/diag"
 )
@@ -455,7 +456,7 @@ func (g *gen) elementOrZeros(e *check.Index) memory {
 	g.runtimeError(outOfBounds, e.Span)
 	if m.space == inReg {
 		g.c.zeros = max(g.c.zeros, e.T.Size)
-		b.Set(p, b.MapValue(ZerosName, 0))
+		b.Set(p, b.MapValue(record.ZerosName, 0))
 	} else {
 		b.SetImm(p, 0) // where nothing can be read
 	}

@@ -2,9 +2,9 @@ package codegen
 
 import (
 	"github.com/cilium/ebpf/asm"
-
 	"trocar/internal/compile/check"
 	"trocar/internal/compile/ir"
+	"trocar/internal/compile/record"
 	"trocar/internal/process/probe"
 	"trocar/internal/script/diag"
 )
@@ -87,7 +87,7 @@ func (g *gen) body() {
 	if g.c.exits && g.typ == probe.PerfProgram {
 		// exit() takes effect when user space hears of it. Probes go on counting until then, but timers, which may tick
 		// many times meanwhile, do not.
-		b.IfImm(ir.NE, b.Load(8, b.MapValue(ControlName, ControlStop), 0), 0, quit)
+		b.IfImm(ir.NE, b.Load(8, b.MapValue(record.ControlName, record.ControlStop), 0), 0, quit)
 	}
 	g.filter(quit)
 	if g.act.Timed || g.act.Kept {
@@ -145,7 +145,7 @@ func (g *gen) acquire(quit ir.Label) {
 	if first != ir.NoReg {
 		b.Store(4, ir.FP, key, b.Op(ir.Add, first, i))
 	}
-	p := b.Call(asm.FnMapLookupElem, ir.M(ScratchName), ir.A(ir.FP, key))
+	p := b.Call(asm.FnMapLookupElem, ir.M(record.ScratchName), ir.A(ir.FP, key))
 	b.IfImm(ir.EQ, p, 0, next)
 	var old ir.Reg
 	if g.c.opts.Features.Has(AtomicFetch) {
@@ -160,7 +160,7 @@ func (g *gen) acquire(quit ir.Label) {
 	b.Bind(next)
 	b.ApplyImm(ir.Add, i, 1)
 	b.IfImm(ir.LT, i, scratchBuffers, top)
-	g.count(1) // LostScratch
+	g.count(1) // record.LostScratch
 	b.Jump(quit)
 	b.Bind(got)
 	b.ApplyImm(ir.Add, g.buf, scratchHeader)
@@ -171,7 +171,7 @@ func (g *gen) acquire(quit ir.Label) {
 
 // count adds one to a loss counter.
 func (g *gen) count(index int) {
-	p := g.b.MapValue(CountersName, 8*index)
+	p := g.b.MapValue(record.CountersName, 8*index)
 	g.b.AtomicAdd(8, p, 0, g.b.Imm(1))
 }
 
@@ -198,8 +198,8 @@ func (g *gen) followed(quit ir.Label) {
 		b.IfImm(ir.EQ, pid, int64(g.c.opts.PID), in)
 	}
 	pid := b.OpImm(ir.Shr, b.Call(asm.FnGetCurrentPidTgid), 32)
-	b.ApplyImm(ir.And, pid, FollowSize-1)
-	b.IfImm(ir.EQ, b.Load(1, b.Op(ir.Add, b.MapValue(FollowName, 0), pid), 0), 0, quit)
+	b.ApplyImm(ir.And, pid, record.FollowSize-1)
+	b.IfImm(ir.EQ, b.Load(1, b.Op(ir.Add, b.MapValue(record.FollowName, 0), pid), 0), 0, quit)
 	b.Bind(in)
 }
 

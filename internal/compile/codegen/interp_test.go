@@ -19,15 +19,15 @@ type interp struct {
 
 	vars map[*check.Var][]byte
 	maps map[*check.Map]map[string][]byte // value by key; scalar maps have the key ""
-	sent []record
+	sent []sentRecord
 	lost int // reads of memory that failed
 
 	steps int
 }
 
-// record is what a program sends: the format or the text of an error, and the arguments; those of strings that are sent with
+// sentRecord is what a program sends: the format or the text of an error, and the arguments; those of strings that are sent with
 // their length have no padding.
-type record struct {
+type sentRecord struct {
 	text string
 	args [][]byte
 }
@@ -176,7 +176,7 @@ func (in *interp) eval(e check.Expr) []byte {
 		}
 		if i >= uint64(n) {
 			in.part(e.X, 0, 0)
-			in.sent = append(in.sent, record{text: "Array access out of bounds. This can lead to unexpected results."})
+			in.sent = append(in.sent, sentRecord{text: "Array access out of bounds. This can lead to unexpected results."})
 			return make([]byte, t.Size)
 		}
 		return in.part(e.X, int(i)*t.Size, t.Size)
@@ -293,7 +293,7 @@ func (in *interp) binary(e *check.Binary) uint64 {
 		return x >> (y & 63)
 	case "/", "%":
 		if y == 0 {
-			in.sent = append(in.sent, record{text: "Divide or modulo by 0 detected. This can lead to unexpected results. 1 is being used as the result."})
+			in.sent = append(in.sent, sentRecord{text: "Divide or modulo by 0 detected. This can lead to unexpected results. 1 is being used as the result."})
 			return 1
 		}
 		switch {
@@ -520,7 +520,7 @@ func (in *interp) call(e *check.Call) []byte {
 
 // send makes a record. Strings that are sent with their length are evaluated after all others.
 func (in *interp) send(e *check.Call) {
-	r := record{text: e.Format, args: make([][]byte, len(e.Args))}
+	r := sentRecord{text: e.Format, args: make([][]byte, len(e.Args))}
 	dynamic := func(t *types.Type) bool { return t.Kind == types.String && t.Size > 48 }
 	for i, a := range e.Args {
 		if !dynamic(a.Expr.Type()) {

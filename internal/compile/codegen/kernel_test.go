@@ -21,6 +21,7 @@ import (
 	"trocar/internal/binary/types"
 	"trocar/internal/compile/check"
 	"trocar/internal/compile/codegen"
+	"trocar/internal/compile/record"
 	"trocar/internal/kernel"
 	"trocar/internal/script/diag"
 )
@@ -104,7 +105,7 @@ func load(out *codegen.Output) (*loaded, error) {
 		}
 		obj.Programs = append(obj.Programs, k)
 	}
-	l, err := kernel.Load(obj, kernel.Options{RingMap: codegen.RingName})
+	l, err := kernel.Load(obj, kernel.Options{RingMap: record.RingName})
 	if err != nil {
 		var refused *kernel.VerifierError
 		if errors.As(err, &refused) {
@@ -120,19 +121,19 @@ func load(out *codegen.Output) (*loaded, error) {
 }
 
 // records runs a program and takes its records apart by the layouts.
-func (l *loaded) records(name string) ([]record, error) {
+func (l *loaded) records(name string) ([]sentRecord, error) {
 	if _, err := l.Run(name); err != nil {
 		return nil, err
 	}
-	var all []record
+	var all []sentRecord
 	_, err := l.Ring().Read(func(rec []byte) error {
 		id := binary.LittleEndian.Uint32(rec)
 		if int(id) >= len(l.out.Layouts) || binary.LittleEndian.Uint32(rec[4:]) != 0 {
 			return fmt.Errorf("a record with the header %x", rec[:8])
 		}
 		layout := l.out.Layouts[id]
-		r := record{text: layout.Format}
-		if layout.Kind == codegen.RecHelperError {
+		r := sentRecord{text: layout.Format}
+		if layout.Kind == record.HelperError {
 			all = append(all, r)
 			return nil
 		}
@@ -159,7 +160,7 @@ func (l *loaded) records(name string) ([]record, error) {
 }
 
 // content reads a script's map: of a per-CPU map, the value of the CPU that has one.
-func (l *loaded) content(s *codegen.Storage) (map[string][]byte, error) {
+func (l *loaded) content(s *record.Storage) (map[string][]byte, error) {
 	m := l.Map(s.Name)
 	found := map[string][]byte{}
 	err := m.Each(func(key, value []byte) error {
@@ -192,12 +193,12 @@ func (l *loaded) content(s *codegen.Storage) (map[string][]byte, error) {
 func allZero(b []byte) bool { return len(bytes.Trim(b, "\x00")) == 0 }
 
 // losses is what the program counted, by kind.
-func (l *loaded) losses() (map[codegen.LossKind]int, error) {
-	value := make([]byte, l.Map(codegen.CountersName).ValueSize())
-	if err := l.Map(codegen.CountersName).Get(make([]byte, 4), value); err != nil {
+func (l *loaded) losses() (map[record.LossKind]int, error) {
+	value := make([]byte, l.Map(record.CountersName).ValueSize())
+	if err := l.Map(record.CountersName).Get(make([]byte, 4), value); err != nil {
 		return nil, err
 	}
-	n := map[codegen.LossKind]int{}
+	n := map[record.LossKind]int{}
 	for i, loss := range l.out.Losses {
 		if c := word(value, i); c != 0 {
 			n[loss.Kind] += int(c)
@@ -314,7 +315,7 @@ func differ(prog *check.Program, user *userMemory, o codegen.Options) (records i
 		if err != nil {
 			return 0, explain("%v", err)
 		}
-		if err := sameEntries(s, found, in.entries(s.Map)); err != nil {
+		if err := sameEntries(s, found, in.entries(prog.Maps[i])); err != nil {
 			return 0, explain("%v", err)
 		}
 	}
@@ -322,17 +323,17 @@ func differ(prog *check.Program, user *userMemory, o codegen.Options) (records i
 	if err != nil {
 		return 0, err
 	}
-	if losses[codegen.LostReads] < in.lost || in.lost == 0 && losses[codegen.LostReads] > 0 {
-		return 0, explain("%d reads failed, want %d", losses[codegen.LostReads], in.lost)
+	if losses[record.LostReads] < in.lost || in.lost == 0 && losses[record.LostReads] > 0 {
+		return 0, explain("%d reads failed, want %d", losses[record.LostReads], in.lost)
 	}
-	delete(losses, codegen.LostReads)
+	delete(losses, record.LostReads)
 	if len(losses) > 0 {
 		return 0, explain("losses: %v", losses)
 	}
 	return len(got), nil
 }
 
-func sameEntries(s *codegen.Storage, got, want map[string][]byte) error {
+func sameEntries(s *record.Storage, got, want map[string][]byte) error {
 	var keys []string
 	for k := range got {
 		keys = append(keys, k)

@@ -10,21 +10,20 @@ import (
 	"trocar/internal/binary/types"
 	"trocar/internal/compile/check"
 	"trocar/internal/compile/ir"
+	"trocar/internal/compile/record"
 )
-
-// scalarHeader is the part of a scalar map's value in front of the data: u64, 1 if the map was ever set.
-const scalarHeader = 8
 
 // storage decides how a script's map is kept. A scalar map is an array with one entry, reached without a look-up; keyed
 // maps are hash tables. Aggregations are per CPU.
 func (c *compiler) storage(m *check.Map) {
-	s := Storage{Map: m, Name: fmt.Sprintf("m%d", m.ID), Scalar: m.Key == nil, ValueSize: m.Value.Size}
+	about := record.Map{Name: m.Name, Key: m.Key, Value: m.Value, Max: m.Max}
+	s := record.Storage{Map: about, Name: fmt.Sprintf("m%d", m.ID), Scalar: m.Key == nil, ValueSize: m.Value.Size}
 	s.PerCPU = m.Value.IsAgg() || m.Kind == check.PerCPUHash || m.Kind == check.PerCPULRUHash
-	spec := &ebpf.MapSpec{Name: s.Name, ValueSize: uint32(roundUp(max(1, m.Value.Size))), MaxEntries: uint32(max(1, m.Max))}
+	spec := &ebpf.MapSpec{Name: s.Name, MaxEntries: uint32(max(1, m.Max))}
+	spec.ValueSize = uint32(s.Stride())
 	switch {
 	case s.Scalar:
 		spec.Type, spec.KeySize, spec.MaxEntries = ebpf.Array, 4, 1
-		spec.ValueSize += scalarHeader
 		if s.PerCPU {
 			spec.Type = ebpf.PerCPUArray
 		}
@@ -51,16 +50,16 @@ func (c *compiler) storage(m *check.Map) {
 	c.out.Storage = append(c.out.Storage, s)
 }
 
-func (g *gen) storage(m *check.Map) *Storage { return &g.c.out.Storage[m.ID] }
+func (g *gen) storage(m *check.Map) *record.Storage { return &g.c.out.Storage[m.ID] }
 
 // full is the counter of updates that a map refused.
 func (g *gen) full(m *check.Map, at check.Stmt, helper string) int {
 	for i, l := range g.c.out.Losses {
-		if l.Kind == LostUpdates && l.Map == m && l.Span == at.Pos() {
+		if l.Kind == record.LostUpdates && l.Map == m.ID && l.Span == at.Pos() {
 			return i
 		}
 	}
-	return g.c.loss(Loss{Kind: LostUpdates, Map: m, Span: at.Pos(), Action: g.act.Index, Helper: helper})
+	return g.c.loss(record.Loss{Kind: record.LostUpdates, Map: m.ID, Span: at.Pos(), Action: g.act.Index, Helper: helper})
 }
 
 // key evaluates a key to memory.
@@ -94,13 +93,13 @@ func (g *gen) entry(m *check.Map, key check.Expr) ir.Reg {
 	s := g.storage(m)
 	b := g.b
 	if s.Scalar && !s.PerCPU {
-		return b.MapValue(s.Name, scalarHeader)
+		return b.MapValue(s.Name, record.ScalarHeader)
 	}
 	p := g.lookup(m, g.key(m, key))
 	if s.Scalar {
 		none := b.Label()
 		b.IfImm(ir.EQ, p, 0, none)
-		b.ApplyImm(ir.Add, p, scalarHeader)
+		b.ApplyImm(ir.Add, p, record.ScalarHeader)
 		b.Bind(none)
 	}
 	return p
@@ -115,7 +114,7 @@ func (g *gen) mapScalar(e *check.MapGet) ir.Reg {
 		return g.sumCPUs(e.Map, g.key(e.Map, e.Key), e.T)
 	}
 	if s.Scalar && !s.PerCPU {
-		r := b.Load(ir.Size(t.Size), b.MapValue(s.Name, scalarHeader), 0)
+		r := b.Load(ir.Size(t.Size), b.MapValue(s.Name, record.ScalarHeader), 0)
 		b.Extend(r, t.Size, t.Signed)
 		return r
 	}
@@ -140,7 +139,7 @@ func (g *gen) mapMemory(e *check.MapGet) memory {
 		found := b.Label()
 		g.missing(p, e)
 		b.IfImm(ir.NE, p, 0, found)
-		b.Set(p, b.MapValue(ZerosName, 0))
+		b.Set(p, b.MapValue(record.ZerosName, 0))
 		b.Bind(found)
 	}
 	return memory{space: inReg, base: p}
@@ -167,14 +166,14 @@ func (g *gen) setMap(s *check.SetMap) {
 		if t.IsScalar() {
 			r := g.scalar(s.Value)
 			p := b.MapValue(st.Name, 0)
-			b.Store(ir.Size(t.Size), p, scalarHeader, r)
+			b.Store(ir.Size(t.Size), p, record.ScalarHeader, r)
 			b.StoreImm(8, p, 0, 1)
 			return
 		}
 		v := g.temp(t.Size)
 		g.into(v, s.Value, t)
 		p := b.MapValue(st.Name, 0)
-		g.copy(memory{space: inReg, base: p, off: scalarHeader}, v, t.Size)
+		g.copy(memory{space: inReg, base: p, off: record.ScalarHeader}, v, t.Size)
 		b.StoreImm(8, p, 0, 1)
 		return
 	}
@@ -190,7 +189,7 @@ func (g *gen) setMap(s *check.SetMap) {
 		end := b.Label()
 		p := g.lookup(s.Map, g.key(s.Map, nil))
 		b.IfImm(ir.EQ, p, 0, end)
-		g.copy(memory{space: inReg, base: p, off: scalarHeader}, v, t.Size)
+		g.copy(memory{space: inReg, base: p, off: record.ScalarHeader}, v, t.Size)
 		b.StoreImm(8, p, 0, 1)
 		b.Bind(end)
 		return
@@ -256,7 +255,7 @@ func (g *gen) incDec(e *check.IncDec, used bool) ir.Reg {
 	if s.Scalar && !s.PerCPU {
 		p := b.MapValue(s.Name, 0)
 		b.StoreImm(8, p, 0, 1)
-		add(b.OpImm(ir.Add, p, scalarHeader))
+		add(b.OpImm(ir.Add, p, record.ScalarHeader))
 	} else {
 		key := g.key(m.Map, m.Key)
 		b.SetImm(old, 0)
@@ -308,13 +307,13 @@ func (g *gen) aggregate(s *check.Aggregate) {
 		p = g.lookup(s.Map, g.key(s.Map, nil))
 		b.IfImm(ir.EQ, p, 0, end)
 		b.StoreImm(8, p, 0, 1)
-		b.ApplyImm(ir.Add, p, scalarHeader)
+		b.ApplyImm(ir.Add, p, record.ScalarHeader)
 	} else {
 		key := g.key(s.Map, s.Key)
 		found := b.Label()
 		p = b.Copy(g.lookup(s.Map, key))
 		b.IfImm(ir.NE, p, 0, found)
-		b.Do(asm.FnMapUpdateElem, ir.M(st.Name), g.addr(key), ir.MV(ZerosName, 0), ir.I(1))
+		b.Do(asm.FnMapUpdateElem, ir.M(st.Name), g.addr(key), ir.MV(record.ZerosName, 0), ir.I(1))
 		b.Set(p, g.lookup(s.Map, key))
 		b.IfImm(ir.NE, p, 0, found)
 		g.count(g.full(s.Map, s, "map_update_elem"))
@@ -453,7 +452,7 @@ func (g *gen) series(p, n ir.Reg, t *types.Type) {
 	s := t.Series
 	now := b.Reg()
 	if m := g.c.opts.TimeMap; m != nil {
-		b.LoadTo(now, ir.Size(m.Value.Size), b.MapValue(g.storage(m).Name, scalarHeader), 0)
+		b.LoadTo(now, ir.Size(m.Value.Size), b.MapValue(g.storage(m).Name, record.ScalarHeader), 0)
 	} else {
 		b.Set(now, b.Call(asm.FnKtimeGetBootNs))
 	}
@@ -511,7 +510,7 @@ func (g *gen) eachCPU(m *check.Map, key memory, body func(p ir.Reg)) {
 	p := b.Call(asm.FnMapLookupPercpuElem, ir.M(s.Name), g.addr(key), ir.R(cpu))
 	b.IfImm(ir.EQ, p, 0, next)
 	if s.Scalar {
-		b.ApplyImm(ir.Add, p, scalarHeader)
+		b.ApplyImm(ir.Add, p, record.ScalarHeader)
 	}
 	body(p)
 	b.Bind(next)

@@ -2,9 +2,9 @@ package codegen
 
 import (
 	"github.com/cilium/ebpf/asm"
-
 	"trocar/internal/binary/types"
 	"trocar/internal/compile/ir"
+	"trocar/internal/compile/record"
 	"trocar/internal/script/diag"
 )
 
@@ -130,7 +130,7 @@ func (g *gen) zero(m memory, n int) {
 	b := g.b
 	if n > 128 {
 		g.c.zeros = max(g.c.zeros, n)
-		b.Do(asm.FnProbeReadKernel, g.addr(m), ir.I(int64(n)), ir.MV(ZerosName, 0))
+		b.Do(asm.FnProbeReadKernel, g.addr(m), ir.I(int64(n)), ir.MV(record.ZerosName, 0))
 		return
 	}
 	base, off := g.ref(m)
@@ -254,12 +254,12 @@ func (g *gen) readUser(dst, src memory, n length, span diag.Span) {
 // failed counts a read that did not work and reports it if asked.
 func (g *gen) failed(helper string, res ir.Reg, span diag.Span) {
 	if g.c.opts.HelperErrors {
-		g.count(g.c.loss(Loss{Kind: LostReads, Span: span, Action: g.act.Index, Helper: helper}))
+		g.count(g.c.loss(record.Loss{Kind: record.LostReads, Span: span, Action: g.act.Index, Helper: helper}))
 		g.helperError(helper, res, span)
 		return
 	}
 	if g.reads < 0 {
-		g.reads = g.c.loss(Loss{Kind: LostReads, Span: g.act.Span, Action: g.act.Index, Helper: helper})
+		g.reads = g.c.loss(record.Loss{Kind: record.LostReads, Span: g.act.Span, Action: g.act.Index, Helper: helper})
 	}
 	g.count(g.reads)
 }

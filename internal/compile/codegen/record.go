@@ -2,86 +2,23 @@ package codegen
 
 import (
 	"github.com/cilium/ebpf/asm"
-
 	"trocar/internal/binary/types"
 	"trocar/internal/compile/check"
 	"trocar/internal/compile/ir"
+	"trocar/internal/compile/record"
 	"trocar/internal/script/diag"
 )
 
-// LayoutKind is what user space does with a record.
-type LayoutKind uint8
-
-// Kinds of records.
-const (
-	RecPrintf LayoutKind = iota
-	RecErrorf
-	RecWarnf
-	RecPrint
-	RecPrintMap // arguments: top, div
-	RecClear
-	RecZero
-	RecTime
-	RecJoin
-	RecCat
-	RecSystem
-	RecExit
-	RecHelperError
-	RecUnwatch
-)
-
-// Layout describes the records of one place in the script. A record is: u32 id, u32 0, the fixed parts of the arguments at
-// their offsets, then the texts of the dynamic ones, one after another. The fixed part of a dynamic string is u32: its
-// length in bytes; one that reaches the type's size was longer in memory.
-type Layout struct {
-	ID     int
-	Kind   LayoutKind
-	Format string
-	Args   []Slot
-	Size   int // of the fixed part
-	Map    *check.Map
-	Span   diag.Span
-	Action int
-	Helper string
-	Sep    string // join
-}
-
-// Slot is an argument of a record.
-type Slot struct {
-	Type    *types.Type
-	Offset  int
-	Dynamic bool
-}
-
-const recordHeader = 8
-
-// dynamicFrom is the capacity from which strings are sent with their true length.
-const dynamicFrom = 48
-
 // layout registers a record for arguments of these types.
-func (g *gen) layout(kind LayoutKind, span diag.Span, args ...*types.Type) *Layout {
-	l := &Layout{ID: len(g.c.out.Layouts), Kind: kind, Span: span, Action: g.act.Index, Size: recordHeader}
-	for _, t := range args {
-		s := Slot{Type: t, Dynamic: t.Kind == types.String && t.Size > dynamicFrom}
-		size, align := t.Size, min(max(t.Align, 1), 8)
-		if s.Dynamic {
-			size, align = 4, 4
-		}
-		if !t.IsScalar() && !s.Dynamic {
-			align = 8 // memory is copied in words
-		}
-		l.Size = (l.Size + align - 1) / align * align
-		s.Offset = l.Size
-		l.Size += size
-		l.Args = append(l.Args, s)
-	}
-	l.Size = roundUp(l.Size)
+func (g *gen) layout(kind record.Kind, span diag.Span, args ...*types.Type) *record.Layout {
+	l := &record.Layout{ID: len(g.c.out.Layouts), Kind: kind, Span: span, Action: g.act.Index}
+	l.Arrange(args...)
 	g.c.out.Layouts = append(g.c.out.Layouts, l)
 	return l
 }
 
 // send builds the record of a layout from expressions and sends it.
-func (g *gen) send(l *Layout, args []check.Expr) {
+func (g *gen) send(l *record.Layout, args []check.Expr) {
 	b := g.b
 	room, dynamic := l.Size, false
 	for _, s := range l.Args {
@@ -103,7 +40,7 @@ func (g *gen) send(l *Layout, args []check.Expr) {
 		g.into(buf.at(s.Offset), args[i], s.Type)
 	}
 	if !dynamic {
-		g.output(buf, ir.I(int64(l.Size)), l.Kind == RecExit)
+		g.output(buf, ir.I(int64(l.Size)), l.Kind == record.Exit)
 		return
 	}
 	end := memory{space: onStack, off: b.Slot(8)}
@@ -143,11 +80,11 @@ func (g *gen) recordBuffer(size int, dynamic bool) memory {
 	return memory{space: inScratch, off: g.reserve(size)}
 }
 
-func (g *gen) header(buf memory, l *Layout) {
+func (g *gen) header(buf memory, l *record.Layout) {
 	base, off := g.ref(buf)
 	g.b.StoreImm(8, base, off, int64(l.ID))
 	// Padding between the arguments would be uninitialised stack.
-	at := recordHeader
+	at := record.Header
 	for _, s := range l.Args {
 		if s.Offset > at {
 			g.zero(buf.at(at), s.Offset-at)
@@ -177,22 +114,22 @@ func (g *gen) output(buf memory, size ir.Operand, urgent bool) {
 		b.SetImm(flags, forceWakeup)
 	} else if !g.typ.RunByUs() {
 		busy := b.Label()
-		control := b.MapValue(IdleName, 0)
+		control := b.MapValue(record.IdleName, 0)
 		b.IfImm(ir.EQ, b.Load(8, control, 0), 0, busy)
 		b.StoreImm(8, control, 0, 0)
 		b.SetImm(flags, forceWakeup)
 		b.Bind(busy)
 	}
 	sent := b.Label()
-	res := b.Call(asm.FnRingbufOutput, ir.M(RingName), g.addr(buf), size, ir.R(flags))
+	res := b.Call(asm.FnRingbufOutput, ir.M(record.RingName), g.addr(buf), size, ir.R(flags))
 	b.IfImm(ir.EQ, res, 0, sent)
-	g.count(0) // LostRecords
+	g.count(0) // record.LostRecords
 	b.Bind(sent)
 }
 
 // helperError reports a failed call of a helper.
 func (g *gen) helperError(helper string, res ir.Reg, span diag.Span) {
-	l := g.layout(RecHelperError, span, types.TInt64)
+	l := g.layout(record.HelperError, span, types.TInt64)
 	l.Helper = helper
 	buf := g.recordBuffer(l.Size, false)
 	g.header(buf, l)
@@ -202,7 +139,7 @@ func (g *gen) helperError(helper string, res ir.Reg, span diag.Span) {
 
 // runtimeError reports something that is wrong in the script as it runs.
 func (g *gen) runtimeError(text string, span diag.Span) {
-	l := g.layout(RecHelperError, span, types.TInt64)
+	l := g.layout(record.HelperError, span, types.TInt64)
 	l.Format = text
 	m := g.mark()
 	defer g.free(m)

@@ -8,6 +8,7 @@ import (
 	"trocar/internal/binary/types"
 	"trocar/internal/compile/check"
 	"trocar/internal/compile/ir"
+	"trocar/internal/compile/record"
 )
 
 func (g *gen) block(b *check.Block) {
@@ -235,7 +236,7 @@ func (g *gen) launder(body *check.Block, cond check.Expr) {
 		}
 		if unknown == ir.NoReg {
 			// Always 0, but only the kernel's memory knows.
-			unknown = b.Load(8, b.MapValue(ZerosName, 0), 0)
+			unknown = b.Load(8, b.MapValue(record.ZerosName, 0), 0)
 		}
 		base, off := g.ref(*place.mem)
 		b.Store(8, base, off, b.Op(ir.Add, b.Load(8, base, off), unknown))
@@ -273,7 +274,7 @@ const inlineLoops = 1024
 
 // limit counts a loop that ran into the limit.
 func (g *gen) limit(at check.Stmt) {
-	g.count(g.c.loss(Loss{Kind: LostLoops, Span: at.Pos(), Action: g.act.Index}))
+	g.count(g.c.loss(record.Loss{Kind: record.LostLoops, Span: at.Pos(), Action: g.act.Index}))
 }
 
 func (g *gen) while(s *check.While) {

@@ -8,6 +8,7 @@ import (
 	"trocar/internal/binary/types"
 	"trocar/internal/compile/check"
 	"trocar/internal/compile/ir"
+	"trocar/internal/compile/record"
 	"trocar/internal/script/diag"
 )
 
@@ -19,7 +20,7 @@ func (g *gen) stringConst(dst memory, s string, size int) {
 	}
 	if len(s) > 64 {
 		at := g.c.text(s)
-		b.Do(asm.FnProbeReadKernel, g.addr(dst), ir.I(int64(len(s))), ir.MV(StringsName, at))
+		b.Do(asm.FnProbeReadKernel, g.addr(dst), ir.I(int64(len(s))), ir.MV(record.StringsName, at))
 		g.zero(dst.at(len(s)), size-len(s))
 		return
 	}

@@ -1,4 +1,4 @@
-package codegen
+package record
 
 import (
 	"encoding/binary"
@@ -21,11 +21,11 @@ type Resolver interface {
 	UserSymbol(tgid uint32, addr uint64, point int) string // point -1: the address decides
 	KernelSymbol(addr uint64) string
 	Username(uid uint64) string
-	// The address of a Go program's description of a type, or of a function, is delta beyond the point's.
-	GoType(point int, delta uint64) (*types.Type, bool)
-	GoFunc(point int, delta uint64) string
-	// RustType names the type whose virtual table for a trait is delta beyond the point.
-	RustType(point int, delta uint64) (name string, ok bool)
+	// DynamicType gives the type that a value has at run time. What the language's runtime tells it by, a description or a
+	// table of methods, is delta beyond the point's address. Of some there is the name only.
+	DynamicType(point int, delta uint64) (*types.Type, bool)
+	// Function names the function whose code is delta beyond the point's address.
+	Function(point int, delta uint64) string
 	CgroupPath(id uint64, filter int) string
 	Time(ns uint64, clock types.Clock, format int) string
 	StackMode(types.StackMode) result.StackMode
@@ -138,7 +138,7 @@ func least(t *types.Type) int {
 	case types.Channel:
 		return 32
 	case types.UStack, types.KStack:
-		return 16 + 8*max(t.Depth, 0)
+		return 16 + 8*min(max(t.Depth, 0), 1<<20)
 	case types.Inet:
 		return 20
 	}
@@ -418,7 +418,7 @@ func (d *Decoder) variant(v *result.Value, vs *types.Variants, b []byte) {
 	one := &vs.List[0]
 	if t := vs.Discr.Type; t != nil {
 		wide := t.Size == 16 && vs.Discr.Offset >= 0 && vs.Discr.Offset+16 <= len(b)
-		if t.Size > 8 && !wide || vs.Discr.Offset < 0 || vs.Discr.Offset+t.Size > len(b) {
+		if !number(t.Size) && !wide || vs.Discr.Offset < 0 || vs.Discr.Offset+t.Size > len(b) {
 			v.Kind, v.Text = result.Unavailable, "its discriminant can't be read"
 			return
 		}
@@ -435,24 +435,24 @@ func (d *Decoder) variant(v *result.Value, vs *types.Variants, b []byte) {
 	case t == nil, t.Kind == types.Struct && len(t.Fields) == 0 && t.Source != nil && t.Source.Variants == nil:
 		v.Kind, v.Text = result.String, one.Name
 		return
-	case one.Offset < 0 || one.Offset+t.Size > len(b):
+	case one.Offset < 0 || one.Offset > len(b) || t.Size < 0 || t.Size > len(b)-one.Offset:
 		v.Kind, v.Text = result.Unavailable, "its variant is larger than the value"
 		return
 	}
 	held := b[one.Offset : one.Offset+t.Size]
 	if one.Name == "" {
-		d.Value(v, t, held)
+		d.value(v, t, held)
 		return
 	}
 	v.Kind, v.Names, v.Elems = result.Struct, []string{one.Name}, make([]result.Value, 1)
 	in := &v.Elems[0]
 	if len(t.Fields) == 1 && t.Fields[0].Name == "__0" {
-		if f := t.Fields[0]; f.Type.Size+f.Offset <= len(held) {
-			d.Value(in, f.Type, held[f.Offset:f.Offset+f.Type.Size])
+		if f := t.Fields[0]; f.Type != nil && f.Offset >= 0 && f.Offset <= len(held) && f.Type.Size <= len(held)-f.Offset {
+			d.value(in, f.Type, held[f.Offset:])
 			return
 		}
 	}
-	d.Value(in, t, held)
+	d.value(in, t, held)
 	if in.Kind == result.Struct && len(t.Fields) > 0 && t.Fields[0].Name == "__0" {
 		in.Kind, in.Names = result.Tuple, nil
 	}

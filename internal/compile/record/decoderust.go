@@ -1,4 +1,4 @@
-package codegen
+package record
 
 import (
 	"fmt"
@@ -59,9 +59,9 @@ func (d *Decoder) rustValue(v *result.Value, t *types.Type, b []byte) bool {
 
 // dyn shows a trait object by its concrete type and the value's address.
 func (d *Decoder) dyn(v *result.Value, b []byte) {
-	name, ok := d.Resolver.RustType(int(uint(b[16:], 4))-1, uint(b[8:], 8))
-	if !ok {
-		name = "a type that is not known"
+	name := "a type that is not known"
+	if t, ok := d.Resolver.DynamicType(int(uint(b[16:], 4))-1, uint(b[8:], 8)); ok && t != nil {
+		name = t.Name
 	}
 	v.Kind, v.Text = result.String, fmt.Sprintf("%s(%#x)", name, uint(b, 8))
 }

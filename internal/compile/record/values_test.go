@@ -1,4 +1,4 @@
-package codegen_test
+package record_test
 
 import (
 	"bytes"
@@ -9,9 +9,7 @@ import (
 	"testing"
 
 	"trocar/internal/binary/types"
-	"trocar/internal/compile/check"
-	"trocar/internal/compile/codegen"
-	"trocar/internal/process/probe"
+	"trocar/internal/compile/record"
 	"trocar/result"
 )
 
@@ -39,15 +37,11 @@ func (resolver) UserSymbol(tgid uint32, addr uint64, point int) string {
 }
 func (resolver) KernelSymbol(addr uint64) string { return fmt.Sprintf("kernel symbol %d", addr) }
 func (resolver) Username(uid uint64) string      { return fmt.Sprintf("user %d", uid) }
-func (resolver) GoType(point int, delta uint64) (*types.Type, bool) {
+func (resolver) DynamicType(point int, delta uint64) (*types.Type, bool) {
 	t := goTypes[delta]
 	return t, point == 0 && t != nil
 }
-func (resolver) GoFunc(point int, delta uint64) string { return fmt.Sprintf("pkg.f%d", delta) }
-
-func (resolver) RustType(point int, delta uint64) (string, bool) {
-	return fmt.Sprintf("krate::T%d", delta), point == 0
-}
+func (resolver) Function(point int, delta uint64) string { return fmt.Sprintf("pkg.f%d", delta) }
 
 func (resolver) CgroupPath(id uint64, filter int) string {
 	return fmt.Sprintf("cgroup %d %d", id, filter)
@@ -58,7 +52,7 @@ func (resolver) Time(ns uint64, clock types.Clock, format int) string {
 }
 func (resolver) StackMode(m types.StackMode) result.StackMode { return result.StackMode(m) }
 
-var decoder = codegen.Decoder{Resolver: resolver{}, Trailer: ".."}
+var decoder = record.Decoder{Resolver: resolver{}, Trailer: ".."}
 
 // show is a value in short.
 func show(v *result.Value) string {
@@ -145,8 +139,10 @@ func TestDecodeValues(t *testing.T) {
 		{Type: inner, Offset: 4},
 		{Name: "z", Type: types.PointerTo(inner, types.User), Offset: 8},
 	}}
-	self := &types.Type{Kind: types.Struct, Name: "struct self", Size: 8}
-	self.Fields = []types.Field{{Name: "self", Type: self}}
+	deep := types.TInt64
+	for range 40 {
+		deep = &types.Type{Kind: types.Struct, Name: "struct deep", Size: 8, Fields: []types.Field{{Name: "in", Type: deep}}}
+	}
 	for _, c := range []struct {
 		t    *types.Type
 		b    []byte
@@ -226,12 +222,14 @@ func TestDecodeValues(t *testing.T) {
 			{Name: "h", Type: types.TInt8, Offset: 1},
 		}}, le(int8(1), int8(2), int16(0)), strings.NewReplacer("INCOMPLETE", "unavailable: its type is not complete", "BROKEN", "unavailable: its place is broken").
 			Replace("{a:INCOMPLETE b:INCOMPLETE c:INCOMPLETE d:BROKEN e:BROKEN f:BROKEN g:INCOMPLETE h:2}")},
-		{self, le(1), strings.Repeat("{self:", 32) + "unavailable: there is too much inside" + strings.Repeat("}", 32)},
+		{deep, le(1), strings.Repeat("{in:", 32) + "unavailable: there is too much inside" + strings.Repeat("}", 32)},
 	} {
-		var v result.Value
-		decoder.Value(&v, c.t, c.b)
-		if got := show(&v); got != c.want {
-			t.Errorf("%s of %x:\n got %s\nwant %s", c.t, c.b, got, c.want)
+		for form, typ := range forms(t, c.t) {
+			var v result.Value
+			decoder.Value(&v, typ, c.b)
+			if got := show(&v); got != c.want {
+				t.Errorf("%s %s of %x:\n got %s\nwant %s", form, typ, c.b, got, c.want)
+			}
 		}
 	}
 }
@@ -244,40 +242,28 @@ func TestDecodeIsBounded(t *testing.T) {
 	}
 	var v result.Value
 	decoder.Value(&v, u, le(1))
-	if n := values(&v); n > 1<<18 {
+	if n := valuesIn(&v); n > 1<<18 {
 		t.Errorf("%d values", n)
 	}
 }
 
-func values(v *result.Value) int {
+func valuesIn(v *result.Value) int {
 	n := 1
 	for i := range v.Elems {
-		n += values(&v.Elems[i])
+		n += valuesIn(&v.Elems[i])
 	}
 	return n
 }
 
 // layoutOf gives the layout of a record with values of these types.
-func layoutOf(t testing.TB, ts ...*types.Type) *codegen.Layout {
-	t.Helper()
-	w := &writer{}
-	call := w.call("printf", types.TNone)
-	act := &check.Action{Points: []*probe.Point{{Kind: probe.Begin, Name: "begin"}}}
-	for i, ty := range ts {
-		v := &check.Var{Name: fmt.Sprintf("$v%d", i), Type: ty}
-		act.Vars = append(act.Vars, v)
-		call.Args = append(call.Args, check.Arg{Expr: w.varRef(v)})
-	}
-	act.Body = &check.Block{Stmts: []check.Stmt{&check.ExprStmt{X: call}}}
-	out, err := compile(&check.Program{Actions: []*check.Action{act}}, codegen.Options{Features: codegen.All, Arch: types.AMD64, CPUs: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out.Layouts[0]
+func layoutOf(ts ...*types.Type) *record.Layout {
+	l := &record.Layout{}
+	l.Arrange(ts...)
+	return l
 }
 
 func TestDecodeRecords(t *testing.T) {
-	l := layoutOf(t, types.TInt32, types.StringOf(64), types.TupleOf(types.TInt8, types.StringOf(8)), types.StringOf(100))
+	l := layoutOf(types.TInt32, types.StringOf(64), types.TupleOf(types.TInt8, types.StringOf(8)), types.StringOf(100))
 	// id, 0, the number, length of the first text, the tuple, length of the second, texts.
 	rec := le(0, int32(-5), uint32(3), int8(1), "abc\x00\x00\x00\x00\x00", "\x00\x00\x00", uint32(100), "xyz", strings.Repeat("q", 100))
 	if l.Size != len(rec)-103 {
@@ -340,7 +326,7 @@ func TestDecodeMaps(t *testing.T) {
 		{"lhist", types.LHistOf(0, 20, 10), false, [][]byte{le(1, 2, 0, 4), le(0, 0, 0, 4)}, "0-0:1 0-10:2 10-20:0 20-0:8"},
 		{"per-CPU integers", types.TInt8, false, [][]byte{le(-5), le(-6)}, "-11"},
 	} {
-		s := &codegen.Storage{Map: &check.Map{Value: c.t}, Scalar: c.scalar}
+		s := &record.Storage{Map: record.Map{Value: c.t}, Scalar: c.scalar}
 		var v result.Value
 		got := ""
 		if decoder.MapValue(&v, s, c.cpus) {
@@ -368,7 +354,7 @@ func TestDecodeSeries(t *testing.T) {
 	} {
 		series := types.SeriesOf(types.SeriesSpec{IntervalNS: 1, Count: 3, Agg: c.agg, Signed: c.signed})
 		cpus := [][]byte{slicesConcat(cell(8, 3, 1), none, cell(7, 5, 1)), slicesConcat(none, cell(7, -9, 1), none)}
-		got := codegen.SeriesCells(series, cpus, false)
+		got := record.SeriesCells(series, cpus, false)
 		for i := range got { // the weights of sums don't matter
 			if c.agg != types.Avg {
 				got[i].Weight = 1
@@ -379,7 +365,7 @@ func TestDecodeSeries(t *testing.T) {
 		}
 	}
 	last := types.SeriesOf(types.SeriesSpec{IntervalNS: 1, Count: 1, Agg: types.None, Signed: true})
-	got := codegen.SeriesCells(last, [][]byte{le(1, cell(7, 5, 1000)), le(1, cell(7, 6, 999))}, true)
+	got := record.SeriesCells(last, [][]byte{le(1, cell(7, 5, 1000)), le(1, cell(7, 6, 999))}, true)
 	if s := fmt.Sprint(got); s != "[{7 5 1000}]" { // the later one
 		t.Errorf("got %s", s)
 	}
@@ -427,7 +413,7 @@ func FuzzDecodeValue(f *testing.F) {
 	f.Fuzz(func(t *testing.T, shape, value []byte) {
 		var v result.Value
 		decoder.Value(&v, hostile(&shape, 4), value)
-		if n := values(&v); n > 1<<18 {
+		if n := valuesIn(&v); n > 1<<18 {
 			t.Errorf("%d values of %d bytes", n, len(value))
 		}
 	})
@@ -435,10 +421,10 @@ func FuzzDecodeValue(f *testing.F) {
 
 // FuzzDecodeRecord decodes records that no program would send.
 func FuzzDecodeRecord(f *testing.F) {
-	layouts := []*codegen.Layout{
-		layoutOf(f, types.TInt32, types.StringOf(64), types.StringOf(100)),
-		layoutOf(f, types.StringOf(64), types.TupleOf(types.TInt8, types.StringOf(8), types.BufferOf(7)), types.StackType(types.UStack, 3, types.StackPerf)),
-		layoutOf(f, types.TInet, types.TUSym, types.BufferOf(9), types.StringOf(5)),
+	layouts := []*record.Layout{
+		layoutOf(types.TInt32, types.StringOf(64), types.StringOf(100)),
+		layoutOf(types.StringOf(64), types.TupleOf(types.TInt8, types.StringOf(8), types.BufferOf(7)), types.StackType(types.UStack, 3, types.StackPerf)),
+		layoutOf(types.TInet, types.TUSym, types.BufferOf(9), types.StringOf(5)),
 	}
 	f.Add(0, []byte("0123456789abcdefghijklmnopqrstuvwxyz"))
 	f.Fuzz(func(t *testing.T, n int, rec []byte) {

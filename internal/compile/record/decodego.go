@@ -1,4 +1,4 @@
-package codegen
+package record
 
 import (
 	"net/netip"
@@ -137,7 +137,7 @@ func (d *Decoder) closure(v *result.Value, point int, delta uint64) {
 		null(v)
 		return
 	}
-	v.Kind, v.Text = result.Symbol, d.Resolver.GoFunc(point, delta)
+	v.Kind, v.Text = result.Symbol, d.Resolver.Function(point, delta)
 }
 
 func (d *Decoder) pointed(v *result.Value, t *types.Type, b []byte) {

@@ -1,4 +1,4 @@
-package codegen
+package record
 
 import (
 	"testing"

@@ -1,4 +1,4 @@
-package codegen_test
+package record_test
 
 import (
 	"encoding/binary"
@@ -6,14 +6,14 @@ import (
 	"time"
 
 	"trocar/internal/binary/types"
-	"trocar/internal/compile/codegen"
+	"trocar/internal/compile/record"
 	"trocar/result"
 )
 
 // TestGoTime compares with package time, whose layout this is.
 func TestGoTime(t *testing.T) {
 	tt := &types.Type{Kind: types.Struct, Name: "time.Time", Size: 24, Align: 8, Source: &types.Source{Lang: types.Go}}
-	d := codegen.Decoder{Resolver: resolver{}}
+	d := record.Decoder{Resolver: resolver{}}
 	for _, c := range []struct {
 		wall uint64
 		ext  int64
@@ -72,7 +72,7 @@ func words(parts ...any) (b []byte) {
 func TestGoInterface(t *testing.T) {
 	nodes := types.IfaceNodes{Len: 2, Raw: 40, FirstText: 8, Texts: 1}
 	face := types.IfaceOf(&types.Type{Name: "error"}, nodes)
-	d := codegen.Decoder{Resolver: resolver{}, Trailer: ".."}
+	d := record.Decoder{Resolver: resolver{}, Trailer: ".."}
 	for _, c := range []struct {
 		b    []byte
 		want string
@@ -98,12 +98,14 @@ func TestGoInterface(t *testing.T) {
 		{words(1, 99, 0x10), "a type that is not known(0x10)"},
 		{words(1, 2, 0x10, 0, -1, 0x99, -1, 0, 0, 0, 1, -1, "abcdefgh"), `string("abcdefgh"..)`},
 	} {
-		var v result.Value
-		b := make([]byte, face.Size)
-		copy(b, c.b)
-		d.Value(&v, face, b)
-		if v.String() != c.want {
-			t.Errorf("%s, want %s", v.String(), c.want)
+		for form, typ := range forms(t, face) {
+			var v result.Value
+			b := make([]byte, face.Size)
+			copy(b, c.b)
+			d.Value(&v, typ, b)
+			if v.String() != c.want {
+				t.Errorf("%s %s, want %s", form, v.String(), c.want)
+			}
 		}
 	}
 }
@@ -112,7 +114,7 @@ func TestGoCaptured(t *testing.T) {
 	num := goTypes[1]
 	entries := types.EntriesOf(&types.Type{Name: "map[string]int"}, types.TextOf(8, 1), num, 2)
 	pointed := types.PointedOf(&types.Type{Name: "*int"}, num)
-	d := codegen.Decoder{Resolver: resolver{}, Trailer: ".."}
+	d := record.Decoder{Resolver: resolver{}, Trailer: ".."}
 	for _, c := range []struct {
 		t    *types.Type
 		b    []byte
@@ -134,12 +136,14 @@ func TestGoCaptured(t *testing.T) {
 		{types.BytesOf(&types.Type{Name: "[]uint8"}, 8), words(9, "abcdefgh"), `abcdefgh..`},
 		{types.BytesOf(&types.Type{Name: "net.IP"}, 16), words(4, "\x7f\x00\x00\x01"), `127.0.0.1`},
 	} {
-		var v result.Value
-		b := make([]byte, c.t.Size)
-		copy(b, c.b)
-		d.Value(&v, c.t, b)
-		if v.String() != c.want {
-			t.Errorf("%s, want %s", v.String(), c.want)
+		for form, typ := range forms(t, c.t) {
+			var v result.Value
+			b := make([]byte, c.t.Size)
+			copy(b, c.b)
+			d.Value(&v, typ, b)
+			if v.String() != c.want {
+				t.Errorf("%s %s, want %s", form, v.String(), c.want)
+			}
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package codegen
+package record
 
 import (
 	"strings"
@@ -20,7 +20,7 @@ type dynamic struct {
 
 // iface shows an interface by its dynamic type with its value.
 func (d *Decoder) iface(v *result.Value, t *types.Type, b []byte) {
-	if t.Nodes == nil || len(b) < 8+t.Nodes.Size() || t.Nodes.Len < 1 {
+	if !t.Nodes.Valid() || len(b) < 8+t.Nodes.Size() {
 		unavailable(v, "its type and its size do not agree")
 		return
 	}
@@ -38,7 +38,7 @@ func (y *dynamic) node(v *result.Value, index int) {
 	node := y.nodes
 	b := y.b[index*node.Node() : (index+1)*node.Node()]
 	data := uint(b[8:], 8)
-	t, ok := y.d.Resolver.GoType(y.point, uint(b, 8))
+	t, ok := y.d.Resolver.DynamicType(y.point, uint(b, 8))
 	if !ok || t == nil {
 		v.Kind, v.Type, v.Elems = result.Dynamic, "a type that is not known", []result.Value{{Kind: result.Pointer, Size: 8, Num: data}}
 		return

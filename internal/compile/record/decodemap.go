@@ -1,4 +1,4 @@
-package codegen
+package record
 
 import (
 	"encoding/binary"
@@ -6,6 +6,7 @@ import (
 	"math"
 	"net/netip"
 	"runtime"
+	"slices"
 	"strings"
 
 	"trocar/internal/binary/types"
@@ -14,7 +15,7 @@ import (
 
 // inet shows an address: u32 family, 16 bytes.
 func inet(b []byte) string {
-	if binary.LittleEndian.Uint32(b) == afInet6 {
+	if binary.LittleEndian.Uint32(b) == AFInet6 {
 		return netip.AddrFrom16([16]byte(b[4:20])).String()
 	}
 	return netip.AddrFrom4([4]byte(b[4:8])).String()
@@ -88,12 +89,20 @@ func (d *Decoder) MapValue(v *result.Value, s *Storage, cpus [][]byte) bool {
 	if s.Scalar {
 		set := false
 		for i := range cpus {
+			if len(cpus[i]) < ScalarHeader {
+				unavailable(v, "it is too short")
+				return true
+			}
 			set = set || binary.LittleEndian.Uint64(cpus[i]) != 0
-			cpus[i] = cpus[i][scalarHeader:]
+			cpus[i] = cpus[i][ScalarHeader:]
 		}
 		if !set {
 			return false
 		}
+	}
+	if len(cpus) == 0 || slices.ContainsFunc(cpus, func(b []byte) bool { return len(b) < t.Size }) {
+		unavailable(v, "it is too short")
+		return true
 	}
 	if !t.IsAgg() {
 		d.Value(v, t, cpus[0][:t.Size])
@@ -152,9 +161,9 @@ func SeriesCells(t *types.Type, cpus [][]byte, scalar bool) []result.SeriesCell 
 	var cells []result.SeriesCell
 	for _, b := range cpus {
 		if scalar {
-			b = b[scalarHeader:]
+			b = b[min(ScalarHeader, len(b)):]
 		}
-		for i := 0; i < t.Series.Count; i++ {
+		for i := 0; i < t.Series.Count && 24*(i+1) <= len(b); i++ {
 			c := b[24*i:]
 			if epoch := uint(c, 8); epoch != 0 {
 				cells = append(cells, result.SeriesCell{Interval: epoch - 1, Value: int64(uint(c[8:], 8)), Weight: uint(c[16:], 8)})

@@ -1,0 +1,28 @@
+package record
+
+import "trocar/internal/script/diag"
+
+// Loss is something that a program counts when it goes wrong.
+type Loss struct {
+	Kind   LossKind
+	Span   diag.Span
+	Action int
+	Map    int // LostUpdates: index of its Storage
+	Helper string
+}
+
+// LossKind is what was lost.
+type LossKind uint8
+
+// Losses.
+const (
+	LostRecords LossKind = iota // the ring was full
+	LostScratch                 // no scratch buffer was free
+	LostUpdates                 // a map was full
+	LostReads                   // memory could not be read
+	LostStacks                  // a stack could not be taken
+	LostLoops                   // a loop ran into the kernel's limit
+	LostBegins                  // calls that had begun before, of which the result's place is not known
+	LostCalls                   // too many calls were open to time one more
+	lossKinds
+)

@@ -1,0 +1,138 @@
+// Package record is what programs and user space say to each other: the layouts of the records that programs send, how a
+// script's maps are kept, the words by which a run is controlled, the counters of what is lost, and the Decoder that turns
+// bytes of them into values.
+//
+// codegen writes programs by it and a run reads what they send by it; neither knows the other.
+package record
+
+import (
+	"encoding/binary"
+
+	"trocar/internal/binary/types"
+	"trocar/internal/script/diag"
+)
+
+// Kind is what user space does with a record.
+type Kind uint8
+
+// Kinds of records.
+const (
+	Printf Kind = iota
+	Errorf
+	Warnf
+	Print
+	PrintMap // arguments: top, div
+	Clear
+	Zero
+	Time
+	Join
+	Cat
+	System
+	Exit
+	HelperError
+	Unwatch
+	kinds
+)
+
+// Script is all that user space must know to read what the programs of a script send and keep. It is data: it goes through
+// JSON and back.
+type Script struct {
+	Layouts []*Layout // by record id
+	Storage []Storage // by Layout.Map and Loss.Map
+	Losses  []Loss    // by index of a counter
+	Formats []string  // of times, and filters of cgroup paths, by the number in their values
+}
+
+// Layout describes the records of one place in the script. A record is: u32 id, u32 0, the fixed parts of the arguments at
+// their offsets, then the texts of the dynamic ones, one after another. The fixed part of a dynamic string is u32: its
+// length in bytes; one that reaches the type's size was longer in memory.
+type Layout struct {
+	ID     int
+	Kind   Kind
+	Format string
+	Args   []Slot
+	Size   int // of the fixed part
+	Map    int // PrintMap, Clear, Zero: index of its Storage
+	Span   diag.Span
+	Action int
+	Helper string
+	Sep    string // join
+}
+
+// Slot is an argument of a record.
+type Slot struct {
+	Type    *types.Type
+	Offset  int
+	Dynamic bool
+}
+
+// Header is the length of what a record begins with: its id.
+const Header = 8
+
+// ID is the number of a record's layout; false for what is too short to be a record.
+func ID(rec []byte) (id uint32, ok bool) {
+	if len(rec) < Header {
+		return 0, false
+	}
+	return binary.LittleEndian.Uint32(rec), true
+}
+
+// dynamicFrom is the capacity from which strings are sent with their true length.
+const dynamicFrom = 48
+
+// Arrange lays out the arguments of a record.
+func (l *Layout) Arrange(args ...*types.Type) {
+	l.Args, l.Size = nil, Header
+	for _, t := range args {
+		s := Slot{Type: t, Dynamic: t.Kind == types.String && t.Size > dynamicFrom}
+		size, align := t.Size, min(max(t.Align, 1), 8)
+		if s.Dynamic {
+			size, align = 4, 4
+		}
+		if !t.IsScalar() && !s.Dynamic {
+			align = 8 // memory is copied in words
+		}
+		l.Size = (l.Size + align - 1) / align * align
+		s.Offset = l.Size
+		l.Size += size
+		l.Args = append(l.Args, s)
+	}
+	l.Size = (l.Size + 7) &^ 7
+}
+
+// Names tells whether records or maps hold addresses that will be named: of user space, of the kernel.
+func (s *Script) Names() (user, kernel bool) {
+	var look func(t *types.Type, depth int)
+	look = func(t *types.Type, depth int) {
+		if t == nil || depth > maxNesting {
+			return
+		}
+		switch t.Kind {
+		case types.UStack, types.USym:
+			user = true
+		case types.KStack, types.KSym:
+			kernel = true
+		case types.Tuple, types.Record, types.Struct:
+			for _, f := range t.Fields {
+				look(f.Type, depth+1)
+			}
+			if vs := t.Alternatives(); vs != nil {
+				for _, one := range vs.List {
+					look(one.Type, depth+1)
+				}
+			}
+		case types.Array, types.List:
+			look(t.Elem, depth+1)
+		}
+	}
+	for _, l := range s.Layouts {
+		for _, a := range l.Args {
+			look(a.Type, 0)
+		}
+	}
+	for i := range s.Storage {
+		look(s.Storage[i].Map.Key, 0)
+		look(s.Storage[i].Map.Value, 0)
+	}
+	return user, kernel
+}
