@@ -8,8 +8,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
+	"time"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -40,6 +42,27 @@ func TestAnywhere(t *testing.T) {
 				})
 			}
 		}
+	}
+	for _, cpu := range []string{"amd64", "arm64"} {
+		t.Run("question-"+cpu, func(t *testing.T) {
+			script, err := Ask(t.Context(), Request{Question: &Question{
+				Kind: QuestionTrace, Functions: []string{"main.serve"}, Path: "./shop." + cpu, Min: time.Millisecond,
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := script.Text
+			for _, n := range script.Notices {
+				text += "// NOTICE " + n + "\n"
+			}
+			compare(t, filepath.Join(golden, "question-"+cpu+".txt"), text)
+			want := []Function{{Name: "main.serve", Typed: true, Params: []Parameter{
+				{"o", "*main.order"}, {"dish", "string"}, {"n", "int"},
+			}}}
+			if !reflect.DeepEqual(script.Functions, want) {
+				t.Errorf("%+v", script.Functions)
+			}
+		})
 	}
 	t.Run("other CPU", func(t *testing.T) {
 		m, err := NewMachine("arm64", "7.0")

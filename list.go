@@ -48,7 +48,7 @@ func List(ctx context.Context, r ListRequest, m *Machine, yield func(Listed)) (w
 	}
 	types := m.offers().Types()
 	opts := match.Options{
-		Declared: r.Declarations, PID: r.PID, Unsafe: r.Unsafe, Demangle: true, DebugDirs: r.Files.Debug,
+		Declared: r.Declarations, PID: r.PID, Unsafe: r.Unsafe, Demangle: true, SearchPath: r.Files.SearchPath, DebugDirs: r.Files.Debug,
 		Prototype: prototype(types),
 	}
 	entry := func(e match.Entry) {

@@ -137,7 +137,8 @@ func Ask(ctx context.Context, r Request) (*Script, error) {
 	}
 	var diags diag.List
 	fns := recipe.Find(recipe.Target{
-		Path: q.Path, PID: r.Target.PID, Patterns: q.Functions, DebugDirs: r.Files.Debug,
+		Path: q.Path, PID: r.Target.PID, Patterns: q.Functions, SearchPath: r.Files.SearchPath,
+		DebugDirs: r.Files.Debug,
 	}, &diags)
 	if diags.Errors() > 0 {
 		return nil, compileError(&diags, true)

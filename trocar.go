@@ -197,7 +197,7 @@ func (p *Program) match(ctx context.Context, diags *diag.List) error {
 	p.matched = match.All(p.file.Probes, match.Options{
 		PID: p.req.Target.PID, ChildPID: p.req.Target.Held, Unsafe: p.req.Unsafe, Needs: needs, Filter: p.filter,
 		Missing: p.setting("missing_probes"), MaxProbes: p.limit("max_probes"), OutOfLine: p.req.NoInlined,
-		TraceableFunctions: p.req.Files.TraceableFunctions, DebugDirs: p.req.Files.Debug,
+		TraceableFunctions: p.req.Files.TraceableFunctions, SearchPath: p.req.Files.SearchPath, DebugDirs: p.req.Files.Debug,
 		KernelType: p.features.Types().Type, Prototype: prototype(p.features.Types()),
 		Demangle: demangle != "0" && demangle != "false",
 	})

@@ -20,6 +20,8 @@ type candidate struct {
 	point *probe.Point // its entry
 	path  string       // as scripts have it
 	arch  *types.Arch  // nil: not one that is known
+
+	signature debuginfo.Signature // zero: not known
 }
 
 // describe tells what is known of the function of an entry point.
@@ -46,6 +48,7 @@ func describe(k match.Known, p *probe.Point, path string) *candidate {
 	if err != nil || p.Scope == nil {
 		return fn
 	}
+	fn.signature = sig
 	fn.params(p.Scope, sig)
 	fn.Typed = fn.Typed || len(sig.Params) == 0
 	return fn
@@ -240,7 +243,14 @@ func (fn *candidate) returns(ret *probe.Point, noReturn string) {
 		return
 	}
 	var result *probe.Var
-	if s := ret.Scope; fn.Typed && s != nil && s.Retval != nil && !s.Nothing() && s.Retval.Type.Name != "()" {
+	switch s := ret.Scope; {
+	case !fn.Typed:
+	case s == nil || s.Retval == nil:
+		if len(fn.signature.Results) > 0 {
+			why := "where functions return results is not known for " + fn.known.File.Machine().String()
+			fn.Result = &Value{Show: Hidden, Why: why}
+		}
+	case !s.Nothing() && s.Retval.Type.Name != "()":
 		result = s.Retval
 		fn.Result, fn.ResultExpr = paramOf(*result), "retval"
 	}

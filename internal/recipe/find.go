@@ -18,6 +18,8 @@ type Target struct {
 	// Path is the program or library; "": that of the process.
 	Path string
 	PID  int
+	// SearchPath are the folders in which programs are looked for (PATH).
+	SearchPath string
 	// Patterns are names as in the source, exact or with wildcards; "lib:func" is in a library; "file.c:42" is a line.
 	Patterns []string
 	// DebugDirs are folders in which debug files are looked for first.
@@ -77,30 +79,39 @@ func functions(o Target, path, name string, diags *diag.List) (out []Function, o
 			Text: kind + ":" + path + ":" + name, Kind: kind, Parts: []string{path, name}, Quoted: []bool{true, true},
 		}}}
 	}
-	opts := match.Options{PID: o.PID, Demangle: true, DebugDirs: o.DebugDirs, OutOfLine: true, Variants: true}
-	matched := match.All([]*syntax.Probe{point("uprobe")}, opts)
-	if matched.Diags.Errors() > 0 {
+	const entry, ret = 0, 1
+	probes := []*syntax.Probe{entry: point("uprobe"), ret: point("uretprobe")}
+	opts := match.Options{
+		PID: o.PID, Demangle: true, SearchPath: o.SearchPath, DebugDirs: o.DebugDirs, OutOfLine: true, Variants: true,
+	}
+	matched := match.All(probes, opts)
+	defer func() { matched.Close() }()
+	found := func() bool { return len(matched.PointsOf(entry)) > 0 && firstError(matched.About(entry)) == "" }
+	if !found() {
 		// It may have no code of its own.
 		opts.OutOfLine = false
+		inlined := match.All(probes, opts)
 		matched.Close()
-		matched = match.All([]*syntax.Probe{point("uprobe")}, opts)
+		matched = inlined
 	}
-	defer matched.Close()
-	if matched.Diags.Errors() > 0 {
-		diags.Append(&matched.Diags)
+	if !found() {
+		for _, d := range matched.Diags.All {
+			if !slices.Contains(matched.About(ret), d) { // those follow
+				diags.Take(d)
+			}
+		}
 		return nil, false
 	}
-	returns := match.All([]*syntax.Probe{point("uretprobe")}, opts)
-	defer returns.Close()
-	noReturn := firstError(&returns.Diags)
+	points := matched.PointsOf(entry)
+	noReturn := firstError(matched.About(ret))
 	first := map[start]*probe.Point{} // of several returns
-	for _, r := range returns.Points() {
+	for _, r := range matched.PointsOf(ret) {
 		if c := startOf(r); first[c] == nil {
 			first[c] = r
 		}
 	}
-	twins := twinsOf(matched.Points())
-	for _, p := range matched.Points() {
+	twins := twinsOf(points)
+	for _, p := range points {
 		known := matched.Known(p)
 		fn := describe(known, p, pathOf(path, o.PID, p.Path))
 		if twins[nameOf(p)] > 1 && !p.Inlined {
@@ -116,7 +127,7 @@ func functions(o Target, path, name string, diags *diag.List) (out []Function, o
 		}
 		fn.returns(first[startOf(p)], noReturn)
 		if len(fn.Returns) == 0 || known.Throws() {
-			fn.Notices = append(fn.Notices, warnings(&matched.Diags)...)
+			fn.Notices = append(fn.Notices, warnings(matched.About(entry))...)
 		}
 		out = append(out, fn.Function)
 	}
@@ -145,8 +156,8 @@ func twinsOf(points []*probe.Point) map[[2]string]int {
 
 func nameOf(p *probe.Point) [2]string { return [2]string{p.Path, p.Func} }
 
-func warnings(diags *diag.List) (texts []string) {
-	for _, d := range diags.All {
+func warnings(diags []*diag.Diagnostic) (texts []string) {
+	for _, d := range diags {
 		if d.Severity == diag.Warning {
 			texts = append(texts, d.Text)
 		}
@@ -154,8 +165,8 @@ func warnings(diags *diag.List) (texts []string) {
 	return texts
 }
 
-func firstError(diags *diag.List) string {
-	for _, d := range diags.All {
+func firstError(diags []*diag.Diagnostic) string {
+	for _, d := range diags {
 		if d.Severity == diag.Error {
 			return d.Text
 		}

@@ -60,7 +60,7 @@ func (m *matcher) pid() int {
 // each attach point, more if a pattern for the kind was expanded. Errors are in Result.Diags; their texts are bpftrace's
 // where it has one, since scripts' tests look for them. The result is to be closed when no more is asked of its types.
 func All(probes []*syntax.Probe, opts Options) *Result {
-	r := &Result{Matches: make([][]probe.Match, len(probes))}
+	r := &Result{Matches: make([][]probe.Match, len(probes)), about: make([][]*diag.Diagnostic, len(probes))}
 	m := newMatcher(opts, &r.Diags)
 	r.files = m.files
 	defer m.files.closeUnused()
@@ -71,7 +71,9 @@ func All(probes []*syntax.Probe, opts Options) *Result {
 		if opts.Needs != nil {
 			m.needs = opts.Needs[i]
 		}
+		before := len(r.Diags.All)
 		r.Matches[i] = m.probe(p)
+		r.about[i] = r.Diags.All[before:len(r.Diags.All):len(r.Diags.All)]
 	}
 	if m.opts.MaxProbes > 0 && m.count > m.opts.MaxProbes && r.Diags.Errors() == 0 {
 		r.Diags.Errorf(diag.Span{}, "Can't attach to %d probes because it exceeds the current limit of %d probes.", m.count, m.opts.MaxProbes).
@@ -172,13 +174,22 @@ func (r *Result) Symbol(p *probe.Point, name string) (Symbol, error) {
 
 // Points are the points of all probes, in order.
 func (r *Result) Points() (points []*probe.Point) {
-	for _, matches := range r.Matches {
-		for _, m := range matches {
-			points = append(points, m.Points...)
-		}
+	for i := range r.Matches {
+		points = append(points, r.PointsOf(i)...)
 	}
 	return points
 }
+
+// PointsOf are the points of one of the probes.
+func (r *Result) PointsOf(i int) (points []*probe.Point) {
+	for _, m := range r.Matches[i] {
+		points = append(points, m.Points...)
+	}
+	return points
+}
+
+// About is what Diags has on one of the probes.
+func (r *Result) About(i int) []*diag.Diagnostic { return r.about[i] }
 
 // Count is the number of probes as users count them: one for each name at each attach point, however many places it has.
 func (r *Result) Count() int {

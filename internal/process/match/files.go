@@ -228,7 +228,7 @@ func (fs *files) byName(name string) ([]*binary, error) {
 	return nil, errNoFile
 }
 
-// pathVar is the PATH in which programs are looked for: the process's own if it lives in another root.
+// pathVar is the PATH in which programs are looked for: that of a process that lives in another root is its own.
 func (fs *files) pathVar() string {
 	if !fs.root.Own() {
 		if v, ok, err := fs.pid().Env("PATH"); err == nil && ok {
@@ -236,7 +236,7 @@ func (fs *files) pathVar() string {
 		}
 		return ""
 	}
-	return os.Getenv("PATH")
+	return fs.opts.SearchPath
 }
 
 // library finds the library of a name: the one that the process has mapped, else the one the loader would take.

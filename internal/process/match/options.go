@@ -26,6 +26,8 @@ type Options struct {
 	Declared bool
 	// Filter leaves out points by their name (--probe-filter); begin and end always stay. Nil: all.
 	Filter func(name string) bool
+	// SearchPath are the folders, separated by colons, in which programs named without a folder are looked for (PATH).
+	SearchPath string
 	// DebugDirs are folders in which debug files are looked for first (--debuginfo).
 	DebugDirs []string
 	// KernelType finds a type of the kernel by its name in C; nil: none is known.
@@ -42,4 +44,5 @@ type Result struct {
 	Diags   diag.List
 
 	files *files // open as long as types may be completed from them
+	about [][]*diag.Diagnostic
 }

@@ -162,5 +162,15 @@ func (l *List) Warnf(span Span, format string, args ...any) *Diagnostic {
 	return l.Add(Warning, span, format, args...)
 }
 
+// Take adds diagnostics that are elsewhere already.
+func (l *List) Take(diags ...*Diagnostic) {
+	for _, d := range diags {
+		l.All = append(l.All, d)
+		if d.Severity == Error {
+			l.errors++
+		}
+	}
+}
+
 // Errors is the number of errors so far.
 func (l *List) Errors() int { return l.errors }
