@@ -45,6 +45,7 @@ var layers = map[string][]string{
 	"internal/binary/golang": {"internal/binary/types", "internal/binary/code", "internal/binary/objfile"},
 
 	"internal/process/target":   {"golang.org/x/sys"},
+	"internal/process/tracefs":  {"golang.org/x/sys"},
 	"internal/process/runtimes": {"internal/binary/...", "internal/process/target"},
 	"internal/process/runtimes/...": {
 		"internal/binary/...", "internal/process/target", "internal/process/runtimes",
@@ -52,6 +53,7 @@ var layers = map[string][]string{
 	"internal/process/probe": {"internal/script/diag", "internal/script/syntax", "internal/binary/types"},
 	"internal/process/match": {
 		"internal/script/...", "internal/binary/...", "internal/process/probe", "internal/process/target",
+		"internal/process/tracefs",
 		"internal/process/runtimes/...",
 	},
 	"internal/process/symbolize": {
@@ -69,7 +71,10 @@ var layers = map[string][]string{
 		"github.com/cilium/ebpf",
 	},
 
-	"internal/kernel": {"internal/binary/btf", "internal/process/probe", "result", "github.com/cilium/ebpf", "golang.org/x/sys"},
+	"internal/kernel": {
+		"internal/binary/btf", "internal/process/probe", "internal/process/tracefs", "result", "github.com/cilium/ebpf",
+		"golang.org/x/sys",
+	},
 
 	"internal/recipe": {
 		"internal/script/...", "internal/binary/...", "internal/process/match", "internal/process/probe", "internal/process/target",

@@ -13,6 +13,8 @@
 //	await NAME REGEXP               until a line of its output matches
 //	finish [-SIGNAL] NAME [N]       signal (default INT; -0: just wait), then wait for its end; its exit status must be N
 //	                                (default 0); then `stdout` and `stderr` look at all its output
+//	tracefs FILE                    a tracing file of the kernel, for `stdout`, wherever it is mounted or not
 //
-// Conditions: [root], [tool:NAME] (a compiler or other program; a missing one fails the case if TROCAR_REQUIRE_TOOLS is set).
+// Conditions: [tool:NAME] (a compiler or other program; a missing one fails the case if TROCAR_REQUIRE_TOOLS is set) and
+// [file:PATH] (something that not all kernels or machines have).
 package e2e

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"trocar/internal/process/tracefs"
 )
 
 func TestScripts(t *testing.T) {
@@ -49,6 +51,7 @@ func TestScripts(t *testing.T) {
 			"go":      goOn,
 			"await":   await,
 			"finish":  finish,
+			"tracefs": traceFile,
 		},
 		RequireUniqueNames: true,
 	})
@@ -66,6 +69,19 @@ func tracer(path string) error {
 		return fmt.Errorf("building trocar: %w\n%s", err, out)
 	}
 	return nil
+}
+
+func traceFile(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: tracefs FILE")
+	}
+	files, err := tracefs.Open()
+	ts.Check(err)
+	defer files.Close()
+	text, err := files.ReadFile(args[0])
+	ts.Check(err)
+	_, err = ts.Stdout().Write(text)
+	ts.Check(err)
 }
 
 func condition(cond string) (bool, error) {

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"trocar/internal/process/probe"
+	"trocar/internal/process/tracefs"
 )
 
 // attachment is a live link: descriptors which keep a program attached, closed in this order.
@@ -77,13 +78,13 @@ type attacher struct {
 	failed      []AttachError
 	done, total int
 
-	tracefs *tracefs
+	tracefs *tracefs.FS       // nil until something needs it
 	pmu     map[string]uint32 // types of perf's dynamic event sources
 }
 
 func (a *attacher) close() {
 	if a.tracefs != nil {
-		a.tracefs.close()
+		a.tracefs.Close()
 	}
 }
 

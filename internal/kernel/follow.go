@@ -3,8 +3,6 @@ package kernel
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"sync"
@@ -106,14 +104,11 @@ func adopt(name string, at int16, mask int32, first *Namespaced) asm.Instruction
 // childField is where the record of a tracepoint has the id of the new process. It moved in 6.17, when the names became
 // strings of any length.
 func (a *attacher) childField(point *probe.Point) (int16, error) {
-	if a.tracefs == nil {
-		t, err := openTracefs()
-		if err != nil {
-			return 0, err
-		}
-		a.tracefs = t
+	files, err := a.trace()
+	if err != nil {
+		return 0, err
 	}
-	text, err := os.ReadFile(filepath.Join(a.tracefs.dir, "events", point.Category, point.Event, "format"))
+	text, err := files.ReadFile("events/" + point.Category + "/" + point.Event + "/format")
 	if err != nil {
 		return 0, err
 	}

@@ -7,14 +7,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
-
-	"trocar/internal/process/probe"
 )
 
 // TestFeatures: what the version says must be there is there. (Never the other way round: distributions backport.)
@@ -82,33 +79,6 @@ func TestUnprivileged(t *testing.T) {
 	out, err := cmd.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "unavailable true: not permitted to load the program of p: missing CAP_BPF, CAP_PERFMON; run it as root") {
 		t.Errorf("%v\n%s", err, out)
-	}
-}
-
-func TestTracefs(t *testing.T) {
-	const info = `22 28 0:20 / /sys rw - sysfs sysfs rw
-40 22 0:12 / /sys/kernel/tracing rw,nosuid shared:3 - tracefs tracefs rw
-41 22 0:12 /events /mnt rw - tracefs tracefs rw
-42 22 0:12 / /mnt/a\040b\134c rw master:1 - tracefs nodev rw
-short
-`
-	if got, want := tracefsMounts(info), []string{"/sys/kernel/tracing", `/mnt/a b\c`}; !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
-	needRoot(t)
-	before, _ := os.ReadFile("/proc/self/mountinfo")
-	fd, err := mountTracefs()
-	if err != nil {
-		t.Fatal(err)
-	}
-	after, _ := os.ReadFile("/proc/self/mountinfo")
-	if string(before) != string(after) {
-		t.Error("the mount can be seen")
-	}
-	a := &attacher{tracefs: &tracefs{"/proc/self/fd/" + strconv.Itoa(fd), fd}}
-	defer a.close()
-	if id, err := a.eventID(&probe.Point{Category: "sched", Event: "sched_process_fork"}); err != nil || id == 0 {
-		t.Errorf("%d, %v", id, err)
 	}
 }
 

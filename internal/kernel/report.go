@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"trocar/internal/process/tracefs"
 )
 
 // Report is what this machine offers.
@@ -23,7 +25,7 @@ type Report struct {
 	OnlineCPUs, PossibleCPUs int
 	RingSize                 uint32 // default of the ring buffer
 
-	// Tracefs is where tracefs is mounted; "" with TracefsOK: nowhere, but it can be mounted privately.
+	// Tracefs is where tracefs is mounted; "" with TracefsOK: nowhere, but a detached mount works.
 	Tracefs   string
 	TracefsOK bool
 
@@ -71,12 +73,9 @@ func Inspect(f *Features) *Report {
 	if cpus, err := onlineCPUs(); err == nil {
 		r.OnlineCPUs = len(cpus)
 	}
-	if t, err := openTracefs(); err == nil {
-		r.TracefsOK = true
-		if t.fd < 0 {
-			r.Tracefs = t.dir
-		}
-		t.close()
+	if t, err := tracefs.Open(); err == nil {
+		r.TracefsOK, r.Tracefs = true, t.MountPoint()
+		t.Close()
 	}
 	for _, s := range []Source{
 		{Name: "uprobe", Use: "uprobes before 6.6"},

@@ -16,6 +16,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"trocar/internal/process/probe"
+	"trocar/internal/process/tracefs"
 )
 
 // manyFunctions is a program of n functions f0, f1 …; "call N" calls each of them N times.
@@ -243,8 +244,13 @@ func TestKilled(t *testing.T) {
 			t.Errorf("%s: %d ns per call after the tracer was killed, %d before", way, after, before)
 		}
 	}
-	if events, err := os.ReadFile("/sys/kernel/tracing/uprobe_events"); err == nil && strings.Contains(string(events), path) {
-		t.Errorf("named events were left: %s", events)
+	files, err := tracefs.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer files.Close()
+	if events, err := files.ReadFile("uprobe_events"); err != nil || strings.Contains(string(events), path) {
+		t.Errorf("named events were left: %s (%v)", events, err)
 	}
 }
 

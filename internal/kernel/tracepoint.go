@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -12,100 +11,33 @@ import (
 	"golang.org/x/sys/unix"
 
 	"trocar/internal/process/probe"
+	"trocar/internal/process/tracefs"
 )
 
-// tracefs is where the kernel describes its tracepoints.
-type tracefs struct {
-	dir string
-	fd  int // of a mount of our own, else -1
-}
-
-// openTracefs takes a mount that is there, or makes one that is attached nowhere: it is seen by this descriptor only and
-// ends with it.
-func openTracefs() (*tracefs, error) {
-	mounts, err := os.ReadFile("/proc/self/mountinfo")
-	if err == nil {
-		for _, dir := range tracefsMounts(string(mounts)) {
-			if _, err := os.Stat(filepath.Join(dir, "events")); err == nil { // not mounted over
-				return &tracefs{dir, -1}, nil
-			}
+// trace is tracefs, opened once for a run.
+func (a *attacher) trace() (*tracefs.FS, error) {
+	if a.tracefs == nil {
+		t, err := tracefs.Open()
+		if errors.Is(err, tracefs.ErrNone) {
+			return nil, &LacksError{Feature: "tracefs (CONFIG_TRACING)"}
+		} else if err != nil {
+			return nil, explain("open tracefs", err)
 		}
+		a.tracefs = t
 	}
-	fd, err := mountTracefs()
-	switch {
-	case err == nil:
-		return &tracefs{"/proc/self/fd/" + strconv.Itoa(fd), fd}, nil
-	case errors.Is(err, unix.ENODEV):
-		return nil, &LacksError{Feature: "tracefs (CONFIG_TRACING)"}
-	}
-	return nil, explain("mount tracefs", err)
-}
-
-func (t *tracefs) close() {
-	if t.fd >= 0 {
-		unix.Close(t.fd)
-	}
-}
-
-// tracefsMounts reads mountinfo (proc_pid_mountinfo(5)): mounts of the file system's root.
-func tracefsMounts(mountinfo string) []string {
-	var dirs []string
-	for line := range strings.Lines(mountinfo) {
-		before, after, ok := strings.Cut(line, " - ")
-		fields := strings.Fields(before)
-		if !ok || len(fields) < 5 || fields[3] != "/" || !strings.HasPrefix(after, "tracefs ") {
-			continue
-		}
-		dirs = append(dirs, unescapeMount(fields[4]))
-	}
-	return dirs
-}
-
-// unescapeMount undoes mountinfo's \ooo for blanks and backslashes.
-func unescapeMount(s string) string {
-	if !strings.Contains(s, `\`) {
-		return s
-	}
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+3 < len(s) {
-			if c, err := strconv.ParseUint(s[i+1:i+4], 8, 8); err == nil {
-				b.WriteByte(byte(c))
-				i += 3
-				continue
-			}
-		}
-		b.WriteByte(s[i])
-	}
-	return b.String()
-}
-
-// mountTracefs uses the calls of 5.2 that make a mount without a place.
-func mountTracefs() (int, error) {
-	fs, err := unix.Fsopen("tracefs", unix.FSOPEN_CLOEXEC)
-	if err != nil {
-		return -1, err
-	}
-	defer unix.Close(fs)
-	if err := unix.FsconfigCreate(fs); err != nil {
-		return -1, err
-	}
-	return unix.Fsmount(fs, unix.FSMOUNT_CLOEXEC, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV|unix.MOUNT_ATTR_NOEXEC)
+	return a.tracefs, nil
 }
 
 // eventID is the number by which perf knows a tracepoint.
 func (a *attacher) eventID(point *probe.Point) (uint64, error) {
-	if a.tracefs == nil {
-		t, err := openTracefs()
-		if err != nil {
-			return 0, err
-		}
-		a.tracefs = t
+	files, err := a.trace()
+	if err != nil {
+		return 0, err
 	}
 	if !plainName(point.Category) || !plainName(point.Event) {
 		return 0, fmt.Errorf("no tracepoint %q", point.Category+":"+point.Event)
 	}
-	text, err := os.ReadFile(filepath.Join(a.tracefs.dir, "events", point.Category, point.Event, "id"))
+	text, err := files.ReadFile("events/" + point.Category + "/" + point.Event + "/id")
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		return 0, fmt.Errorf("this kernel has no tracepoint %s:%s", point.Category, point.Event)

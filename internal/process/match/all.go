@@ -15,6 +15,7 @@ import (
 	"trocar/internal/binary/types"
 	"trocar/internal/process/probe"
 	"trocar/internal/process/target"
+	"trocar/internal/process/tracefs"
 	"trocar/internal/script/diag"
 	"trocar/internal/script/syntax"
 )
@@ -39,6 +40,7 @@ type matcher struct {
 	noReturns map[string][]string
 
 	kernelFuncs *kernelFunctions
+	tracefs     *tracefs.FS // nil until something needs it
 }
 
 func newMatcher(opts Options, diags *diag.List) *matcher {
@@ -46,6 +48,12 @@ func newMatcher(opts Options, diags *diag.List) *matcher {
 		opts: opts, diags: diags, kinds: kinds(), named: map[string]diag.Span{}, files: newFiles(opts), noReturns: map[string][]string{},
 		needs: probe.Needs{Args: true, Retval: true, ArgN: true, Name: true},
 	}
+}
+
+// close gives back what a list needed.
+func (m *matcher) close() {
+	m.files.close()
+	m.closeTrace()
 }
 
 // pid is the process that is traced: -p or the child of -c; 0: all.
@@ -63,6 +71,7 @@ func All(probes []*syntax.Probe, opts Options) *Result {
 	r := &Result{Matches: make([][]probe.Match, len(probes)), about: make([][]*diag.Diagnostic, len(probes))}
 	m := newMatcher(opts, &r.Diags)
 	r.files = m.files
+	defer m.closeTrace()
 	defer m.files.closeUnused()
 	if !m.checkProcess() {
 		return r

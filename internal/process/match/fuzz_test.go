@@ -39,7 +39,7 @@ func FuzzAttachPoint(f *testing.F) {
 				for _, s := range m.listSpecs(splitPattern(text)) {
 					s.kind.parse(m, s)
 				}
-				m.files.close()
+				m.close()
 			}
 		}
 	})

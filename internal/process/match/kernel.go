@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"trocar/internal/process/probe"
+	"trocar/internal/process/tracefs"
 	"trocar/internal/script/diag"
 )
 
@@ -30,11 +31,7 @@ func (m *matcher) kernelFunctionList() *kernelFunctions {
 	}
 	k := &kernelFunctions{}
 	m.kernelFuncs = k
-	path := m.opts.TraceableFunctions
-	if path == "" {
-		path = tracefs("available_filter_functions")
-	}
-	k.err = eachLine(path, func(line string) bool {
+	k.err = m.traceableFunctions(func(line string) bool {
 		name, module, ok := strings.Cut(line, " [")
 		if !ok {
 			module = "vmlinux"
@@ -59,6 +56,28 @@ func (m *matcher) kernelFunctionList() *kernelFunctions {
 	})
 	k.names = slices.Compact(k.names)
 	return k
+}
+
+// traceableFunctions calls yield with the lines of the list of functions.
+func (m *matcher) traceableFunctions(yield func(string) bool) error {
+	if m.opts.TraceableFunctions != "" {
+		return eachLine(m.opts.TraceableFunctions, yield)
+	}
+	files, err := m.trace()
+	if err != nil {
+		return err
+	}
+	return files.Lines("available_filter_functions", yield)
+}
+
+// eachLine calls yield with the lines of a file until it returns false. The line is only good during the call.
+func eachLine(path string, yield func(string) bool) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	return tracefs.Lines(file, yield)
 }
 
 // traceable leaves out names that are none, and functions that BPF programs themselves run through.
@@ -308,8 +327,8 @@ func parseRawTracepoint(m *matcher, s *spec) bool {
 
 // rawTracepoints are the names of events that programs can be attached to without a record. The events of system calls
 // (category syscalls) are made from two of them.
-func rawTracepoints() (names []string, err error) {
-	all, err := events()
+func (m *matcher) rawTracepoints() (names []string, err error) {
+	all, err := m.events()
 	for _, e := range all {
 		switch e.category {
 		case "syscalls", "ftrace":
@@ -323,7 +342,7 @@ func rawTracepoints() (names []string, err error) {
 }
 
 func matchRawTracepoint(m *matcher, s *spec) []*probe.Point {
-	names, err := rawTracepoints()
+	names, err := m.rawTracepoints()
 	if err != nil {
 		m.noTracefs(s, err)
 		return nil

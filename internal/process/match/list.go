@@ -47,7 +47,7 @@ func List(pattern string, verbose bool, opts Options, yield func(Entry)) diag.Li
 	var diags diag.List
 	m := newMatcher(opts, &diags)
 	m.listing = true
-	defer m.files.close()
+	defer m.close()
 	if !m.checkProcess() {
 		return diags
 	}
@@ -86,7 +86,7 @@ func List(pattern string, verbose bool, opts Options, yield func(Entry)) diag.Li
 func ListScript(probes []*syntax.Probe, verbose bool, opts Options, yield func(Entry)) diag.List {
 	var diags diag.List
 	m := newMatcher(opts, &diags)
-	defer m.files.close()
+	defer m.close()
 	if !m.checkProcess() {
 		return diags
 	}
@@ -250,21 +250,25 @@ func listEvents(m *matcher, s *spec) (out []listing) {
 }
 
 func listTracepoints(m *matcher, s *spec) (out []listing) {
-	found, err := tracepoints(s)
+	found, err := m.tracepoints(s)
 	if err != nil {
 		m.noTracefs(s, err)
 		return nil
 	}
 	for _, e := range found {
-		out = append(out, listing{name: e.category + ":" + e.name, params: func() []string { return eventParams(e) }})
+		out = append(out, listing{name: e.category + ":" + e.name, params: func() []string { return m.eventParams(e) }})
 	}
 	return out
 }
 
 // eventParams are an event's own fields as declarations.
-func eventParams(e event) (out []string) {
+func (m *matcher) eventParams(e event) (out []string) {
+	files, err := m.trace()
+	if err != nil {
+		return nil
+	}
 	common := true
-	eachLine(tracefs("events/"+e.category+"/"+e.name+"/format"), func(line string) bool {
+	files.Lines(e.format(), func(line string) bool {
 		field, ok := strings.CutPrefix(line, "\tfield:")
 		if ok && !common {
 			decl, _, _ := strings.Cut(field, ";")
@@ -300,7 +304,7 @@ func listFentry(m *matcher, s *spec) (out []listing) {
 }
 
 func listRawTracepoints(m *matcher, s *spec) (out []listing) {
-	names, err := rawTracepoints()
+	names, err := m.rawTracepoints()
 	if err != nil {
 		m.noTracefs(s, err)
 		return nil

@@ -1,28 +1,37 @@
 package match
 
 import (
-	"bufio"
+	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
+	"io/fs"
 	"slices"
 	"strings"
 
 	"trocar/internal/binary/types"
 	"trocar/internal/process/probe"
+	"trocar/internal/process/tracefs"
 	"trocar/internal/script/diag"
 )
 
 // Tracepoints: the kernel's static events with records that tracefs describes.
 
-// tracefs is where the kernel's trace files are, on old systems in debugfs.
-func tracefs(name string) string {
-	for _, dir := range []string{"/sys/kernel/tracing", "/sys/kernel/debug/tracing"} {
-		if _, err := os.Stat(dir + "/events"); err == nil {
-			return filepath.Join(dir, name)
+// trace is tracefs, opened when something needs it and once for a matcher.
+func (m *matcher) trace() (*tracefs.FS, error) {
+	if m.tracefs == nil {
+		f, err := tracefs.Open()
+		if err != nil {
+			return nil, err
 		}
+		m.tracefs = f
 	}
-	return filepath.Join("/sys/kernel/tracing", name)
+	return m.tracefs, nil
+}
+
+func (m *matcher) closeTrace() {
+	if m.tracefs != nil {
+		m.tracefs.Close()
+		m.tracefs = nil
+	}
 }
 
 func parseTracepoint(m *matcher, s *spec) bool {
@@ -48,8 +57,12 @@ type event struct{ category, name string }
 const maxEvents = 1 << 16
 
 // events reads the names of all tracepoints, sorted.
-func events() (all []event, err error) {
-	err = eachLine(tracefs("available_events"), func(line string) bool {
+func (m *matcher) events() (all []event, err error) {
+	files, err := m.trace()
+	if err != nil {
+		return nil, err
+	}
+	err = files.Lines("available_events", func(line string) bool {
 		if c, n, ok := strings.Cut(line, ":"); ok {
 			all = append(all, event{strings.Clone(c), strings.Clone(n)})
 		}
@@ -64,40 +77,29 @@ func events() (all []event, err error) {
 	return all, err
 }
 
-// eachLine calls f with the lines of a file until it returns false. The line is only good during the call.
-func eachLine(path string, f func(string) bool) error {
-	file, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	sc := bufio.NewScanner(file)
-	sc.Buffer(make([]byte, 64<<10), 1<<20)
-	for sc.Scan() {
-		if !f(sc.Text()) {
-			break
-		}
-	}
-	return sc.Err()
-}
+// format is the file that describes an event's record.
+func (e event) format() string { return "events/" + e.category + "/" + e.name + "/format" }
 
 // tracepoints gives the events that a spec fits.
-func tracepoints(s *spec) ([]event, error) {
+func (m *matcher) tracepoints(s *spec) ([]event, error) {
 	if !hasWildcard(s.target) && !hasWildcard(s.fn) {
-		if strings.Contains(s.target+s.fn, "/") {
+		e := event{s.target, s.fn}
+		if strings.Contains(s.target+s.fn, "/") || !fs.ValidPath(e.format()) {
 			return nil, nil
 		}
-		if _, err := os.Stat(filepath.Join(tracefs("events"), s.target, s.fn, "format")); err == nil {
-			return []event{{s.target, s.fn}}, nil
-		} else if !os.IsNotExist(err) {
+		files, err := m.trace()
+		if err != nil {
 			return nil, err
 		}
-		if _, err := os.Stat(tracefs("events")); err != nil {
+		if _, err := files.Stat(e.format()); err == nil {
+			return []event{e}, nil
+		} else if !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
-		return nil, nil
+		_, err = files.Stat("events")
+		return nil, err
 	}
-	all, err := events()
+	all, err := m.events()
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +107,7 @@ func tracepoints(s *spec) ([]event, error) {
 }
 
 func matchTracepoint(m *matcher, s *spec) []*probe.Point {
-	found, err := tracepoints(s)
+	found, err := m.tracepoints(s)
 	if err != nil {
 		m.noTracefs(s, err)
 		return nil
@@ -115,7 +117,7 @@ func matchTracepoint(m *matcher, s *spec) []*probe.Point {
 	for _, e := range found {
 		p := &probe.Point{Kind: probe.Tracepoint, Name: "tracepoint:" + e.category + ":" + e.name, Category: e.category, Event: e.name, PID: m.pid()}
 		if need {
-			t, err := eventRecord(e, m.opts.KernelType)
+			t, err := m.eventRecord(e, m.opts.KernelType)
 			if err != nil {
 				m.diags.Warnf(s.ap.Span, "the fields of %s cannot be read: %s", p.Name, err)
 			} else {
@@ -133,7 +135,7 @@ func matchTracepoint(m *matcher, s *spec) []*probe.Point {
 }
 
 func (m *matcher) nearEvents(s *spec, d *diag.Diagnostic) {
-	all, err := events()
+	all, err := m.events()
 	if err != nil {
 		return
 	}
@@ -159,31 +161,23 @@ func (m *matcher) noTracefs(s *spec, err error) {
 		return
 	}
 	d := m.diags.Errorf(s.ap.Span, "the kernel's events cannot be read: %s", err)
-	if os.IsPermission(err) {
+	switch {
+	case errors.Is(err, fs.ErrPermission):
 		d.Hint("run as root")
-	} else {
-		d.Hint("mount them: mount -t tracefs tracefs /sys/kernel/tracing")
+	case errors.Is(err, tracefs.ErrNone):
+		d.Hint("tracepoints need a kernel with CONFIG_TRACING; before Linux 5.2, mount them: mount -t tracefs tracefs /sys/kernel/tracing")
 	}
 }
 
-// maxFormat bounds the description of one event.
-const maxFormat = 1 << 20
-
 // eventRecord reads the type of an event's record from its format file.
-func eventRecord(e event, named func(string) *types.Type) (*types.Type, error) {
-	f, err := os.Open(filepath.Join(tracefs("events"), e.category, e.name, "format"))
+func (m *matcher) eventRecord(e event, named func(string) *types.Type) (*types.Type, error) {
+	files, err := m.trace()
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	buf := make([]byte, 8192)
-	var text []byte
-	for len(text) < maxFormat {
-		n, err := f.Read(buf)
-		text = append(text, buf[:n]...)
-		if err != nil || n == 0 {
-			break
-		}
+	text, err := files.ReadFile(e.format())
+	if err != nil {
+		return nil, err
 	}
 	return parseFormat(e, string(text), named)
 }
