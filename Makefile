@@ -4,7 +4,7 @@
 GO       ?= go
 TOOL      = $(GO) tool -modfile=tools/go.mod
 FUZZTIME ?= 20s
-PACKAGES  = $(shell $(GO) list ./... | grep -v -e /e2e$$ -e /bench$$)
+PACKAGES  = $(shell $(GO) list ./... | grep -v /e2e$$)
 
 # One static file without a C library; paths of the building machine stay out of it.
 export CGO_ENABLED = 0
@@ -52,9 +52,9 @@ fuzz:
 		done; \
 	done
 
-# Costs, beside bpftrace if it is installed. Needs root and a quiet machine.
+# Costs, beside bpftrace if it is installed: make bench BENCH="-only start,hits". Needs root and a quiet machine.
 bench: build
-	$(GO) run ./bench -trocar bin/trocar
+	$(GO) run ./bench -trocar bin/trocar $(BENCH)
 
 # What a newcomer runs first: builds, traces a small workload for some seconds and ends by itself. Needs root.
 demo: build

@@ -2,13 +2,9 @@ package main
 
 import "fmt"
 
-// hits: what one hit costs the traced program in CPU time, by what the script does and by the function's first instruction. The call
-// itself costs 1 to 2 ns and is not taken off.
+// hits: what one hit costs the traced program in CPU time, by what the script does and by the function's first
+// instruction. The call itself costs 1 to 2 ns and is not taken off.
 func hits(s *stage) ([]row, error) {
-	path, err := s.build("hits", "bench/fixtures/hits.c")
-	if err != nil {
-		return nil, err
-	}
 	const (
 		count   = `uprobe:%[1]s:%[2]s { @ = count(); }`
 		print2  = `uprobe:%[1]s:%[2]s { printf("%%d %%d\n", arg0, arg1); }`
@@ -17,6 +13,7 @@ func hits(s *stage) ([]row, error) {
 		duration = `uretprobe:%[1]s:%[2]s { @ = hist(duration); }` // ours alone
 	)
 	var rows []row
+	var path string
 	for _, c := range []struct {
 		what, script, function, budget string
 		ours                           string // the same question in a better way; "": script
@@ -31,46 +28,56 @@ func hits(s *stage) ([]row, error) {
 		{"histogram of durations, as trocar latency does", latency, "f_push", "0.75", duration},
 	} {
 		r := row{what: c.what, unit: "ns/hit", budget: c.budget}
-		for _, t := range s.tracers {
+		if !s.wants(r.what) {
+			continue
+		}
+		if path == "" {
+			var err error
+			if path, err = s.build("hits", "bench/fixtures/hits.c"); err != nil {
+				return nil, err
+			}
+		}
+		s.each(r.what, func(t *tracer) error {
 			script := c.script
 			if t == s.tracers[0] && c.ours != "" {
 				script = c.ours
 			}
 			best, err := s.hitCost(t, path, c.function, script)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", c.what, err)
-			}
 			r.values = append(r.values, best)
-		}
+			return err
+		})
 		rows = append(rows, r)
 	}
 	return rows, nil
 }
 
 // hitCost measures one script on one function, and marks a tracer that missed hits meanwhile.
-func (s *stage) hitCost(t tracer, path, function, script string) (value, error) {
+func (s *stage) hitCost(t *tracer, path, function, script string) (value, error) {
 	const calls = 100_000
-	best := value{none: true}
+	none := value{none: true}
 	program, err := launch(path)
 	if err != nil {
-		return best, err
+		return none, err
 	}
-	session, err := t.trace("-q", "-e", fmt.Sprintf(script, path, function))
+	defer program.kill()
+	session, err := t.trace(patience, "-q", "-e", fmt.Sprintf(script, path, function))
 	if err != nil {
-		return best, err
+		return none, err
 	}
+	defer session.kill()
+	best := none
 	for range s.rounds {
 		cost, err := program.call(function, calls)
 		if err != nil {
-			return best, err
+			return none, err
 		}
 		best = best.best(cost)
 	}
 	if err := program.end(); err != nil {
-		return best, err
+		return none, err
 	}
 	if _, err := session.end(); err != nil {
-		return best, fmt.Errorf("%s: %w: %s", t.name, err, session.stderr.String())
+		return none, err
 	}
 	best.lost = session.events+session.counted() != calls*s.rounds
 	return best, nil

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"os"
@@ -15,8 +14,12 @@ import (
 	"time"
 )
 
-// patience bounds every wait: a tracer that does not attach is an error, not a hang.
-const patience = 5 * time.Minute
+// patience bounds every wait for a tracer that does something small: to attach a probe, to see an event, to end. One
+// that takes longer has failed.
+const patience = 15 * time.Second
+
+// callPatience bounds how long the traced program may take for one row's calls: a million at some microseconds each.
+const callPatience = 60 * time.Second
 
 // notice is the line that a tracer writes once attached, if it is in its environment.
 const notice = "__BPFTRACE_NOTIFY_PROBES_ATTACHED"
@@ -68,7 +71,11 @@ func (t *target) call(function string, count int) (float64, error) {
 	if err := t.tell("%s %d", function, count); err != nil {
 		return 0, err
 	}
+	late := time.AfterFunc(callPatience, func() { t.cmd.Process.Kill() })
 	line, err := t.out.ReadString('\n')
+	if !late.Stop() {
+		return 0, fmt.Errorf("%d calls of %s took more than %v", count, function, callPatience)
+	}
 	if err != nil {
 		return 0, err
 	}
@@ -82,13 +89,23 @@ func (t *target) call(function string, count int) (float64, error) {
 
 func (t *target) end() error {
 	t.in.Close()
+	late := time.AfterFunc(patience, func() { t.cmd.Process.Kill() })
+	defer late.Stop()
 	return t.cmd.Wait()
+}
+
+// kill ends it at once. After end it does nothing.
+func (t *target) kill() {
+	if t.cmd.ProcessState == nil {
+		t.cmd.Process.Kill()
+		t.cmd.Wait()
+	}
 }
 
 // session is a tracer at work. What it prints is counted and sorted at once, so that the reader keeps up with it.
 type session struct {
+	tracer   *tracer
 	cmd      *exec.Cmd
-	cancel   context.CancelFunc
 	begin    time.Time
 	attached time.Duration // from exec
 	first    time.Duration // from exec to the first line of an event; valid once firstLine is closed
@@ -100,23 +117,23 @@ type session struct {
 	stderr    bytes.Buffer
 }
 
-// trace starts a tracer and waits until its probes are attached.
-func (t tracer) trace(args ...string) (*session, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+// trace starts a tracer and waits until its probes are attached, for some time at most.
+func (t *tracer) trace(wait time.Duration, args ...string) (*session, error) {
+	if err := t.tried(); err != nil {
+		return nil, err
+	}
 	s := &session{
-		cmd: exec.CommandContext(ctx, t.path, args...), cancel: cancel,
-		firstLine: make(chan struct{}), read: make(chan struct{}),
+		tracer: t, cmd: exec.Command(t.path, args...), firstLine: make(chan struct{}), read: make(chan struct{}),
 	}
 	s.cmd.Env = append(os.Environ(), notice+"=1")
 	s.cmd.Stderr = &s.stderr
+	s.cmd.WaitDelay = time.Second // for what it started and that has its stderr
 	out, err := s.cmd.StdoutPipe()
 	if err != nil {
-		cancel()
 		return nil, err
 	}
 	s.begin = time.Now()
 	if err := s.cmd.Start(); err != nil {
-		cancel()
 		return nil, err
 	}
 	ready := make(chan struct{})
@@ -125,9 +142,22 @@ func (t tracer) trace(args ...string) (*session, error) {
 	case <-ready:
 		return s, nil
 	case <-s.read:
-		err := s.wait()
-		return nil, fmt.Errorf("%s %q did not attach (%w): %s", t.name, args, err, s.stderr.String())
+		err := s.cmd.Wait()
+		return nil, fmt.Errorf("did not attach (%w): %s", err, tail(&s.stderr))
+	case <-time.After(wait):
+		s.kill()
+		return nil, t.tooLate("did not attach within %v: %s", wait, tail(&s.stderr))
 	}
+}
+
+// tail is the end of what a program wrote, in one line.
+func tail(b *bytes.Buffer) string {
+	const most = 400
+	text := strings.Join(strings.Fields(b.String()), " ")
+	if len(text) > most {
+		text = "…" + strings.ToValidUTF8(text[len(text)-most:], "")
+	}
+	return text
 }
 
 func (s *session) sort(out io.Reader, ready chan<- struct{}) {
@@ -151,21 +181,30 @@ func (s *session) sort(out io.Reader, ready chan<- struct{}) {
 	}
 }
 
-// wait waits for the tracer's end.
-func (s *session) wait() error {
-	defer s.cancel()
-	<-s.read
-	return s.cmd.Wait()
-}
-
 // end asks the tracer to end and gives how long that took.
 func (s *session) end() (time.Duration, error) {
 	begin := time.Now()
 	if err := s.cmd.Process.Signal(syscall.SIGINT); err != nil {
 		return 0, err
 	}
-	err := s.wait()
-	return time.Since(begin), err
+	select {
+	case <-s.read:
+	case <-time.After(patience):
+		s.kill()
+		return 0, s.tracer.tooLate("did not end within %v of SIGINT: %s", patience, tail(&s.stderr))
+	}
+	if err := s.cmd.Wait(); err != nil {
+		return 0, fmt.Errorf("%w: %s", err, tail(&s.stderr))
+	}
+	return time.Since(begin), nil
+}
+
+// kill ends it at once. After end it does nothing.
+func (s *session) kill() {
+	if s.cmd.ProcessState == nil {
+		s.cmd.Process.Kill()
+		s.cmd.Wait()
+	}
 }
 
 // counted is the number behind "@: ", or the sum of a histogram's bars.
