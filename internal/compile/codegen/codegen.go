@@ -3,6 +3,9 @@
 // Nothing here asks the running kernel anything: what it can do comes in as Features, so the same script gives the same
 // code on any machine. A scalar value is one 64-bit virtual register, sign- or zero-extended as its type says; everything
 // else lives in memory: the probe program's stack while it is small, a per-CPU scratch buffer where it is not.
+//
+// It is more than 4,000 lines because every construct of the language has its code here, all written with the same state:
+// where values are, which helper may be called, what a record holds so far.
 package codegen
 
 import (

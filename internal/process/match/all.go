@@ -2,6 +2,9 @@
 // specification is matched to points in binaries and processes, and which variables are in scope there.
 //
 // Matching changes nothing and needs no more rights than to read the target; attaching is package kernel's.
+//
+// It is more than 4,000 lines because each kind brings its grammar, its matching and its list, and all of them share the
+// files that were opened, what was said of them and the limits of the script.
 package match
 
 import (

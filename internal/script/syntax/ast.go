@@ -9,8 +9,8 @@
 // typeexpr.go) looks ahead and back freely. Print, Dump, Inspect and Clone work on trees. C is read by a preprocessor
 // (ctoken.go, cpp.go, cmacro.go, include.go) and a parser of declarations (cdecl.go, cdeclarator.go, ceval.go), which cunit.go
 // holds together.
-// That is nearly half of the package, and here because definitions of C are part of a script's text: what the parser finds
-// them by, what macros replace and what errors point at is the same text.
+// It is more than 4,000 lines because definitions of C, nearly half of it, are part of a script's text: what the parser
+// finds them by, what macros replace and what errors point at is the same text.
 //
 // Everything is bounded: nesting, lengths of chains, sizes of expansions, numbers and sizes of imports and headers.
 package syntax
