@@ -76,6 +76,7 @@ var layers = map[string][]string{
 	},
 
 	"internal/demo":      {},
+	"internal/need":      {},
 	"internal/ui/output": {"result"},
 	"internal/ui/cli": {
 		".", "result", "internal/ui/...", "internal/demo", "github.com/spf13/cobra", "github.com/spf13/pflag",

@@ -10,16 +10,12 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"trocar/internal/need"
 	"trocar/internal/process/tracefs"
 )
 
 func TestScripts(t *testing.T) {
-	if os.Geteuid() != 0 {
-		if os.Getenv("TROCAR_REQUIRE_ROOT") != "" {
-			t.Fatal("tracing needs root, and TROCAR_REQUIRE_ROOT is set")
-		}
-		t.Skip("tracing needs root")
-	}
+	need.Root(t)
 	bin := t.TempDir()
 	if err := tracer(filepath.Join(bin, "trocar")); err != nil {
 		t.Fatal(err)
@@ -86,11 +82,7 @@ func traceFile(ts *testscript.TestScript, neg bool, args []string) {
 
 func condition(cond string) (bool, error) {
 	if tool, ok := strings.CutPrefix(cond, "tool:"); ok {
-		_, err := exec.LookPath(tool)
-		if err != nil && os.Getenv("TROCAR_REQUIRE_TOOLS") != "" {
-			return false, fmt.Errorf("%s is missing, and TROCAR_REQUIRE_TOOLS is set", tool)
-		}
-		return err == nil, nil
+		return need.HasTool(tool)
 	}
 	if path, ok := strings.CutPrefix(cond, "file:"); ok {
 		_, err := os.Stat(path)

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"trocar/internal/need"
 )
 
 // example is a command of README.md with the output that is shown of it.
@@ -56,9 +58,9 @@ func pattern(line string) *regexp.Regexp {
 
 // TestReadme runs the examples of README.md: each line that is shown is found in the output.
 func TestReadme(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("tracing needs root")
-	}
+	need.Root(t)
+	need.Tool(t, "gcc")
+	need.Tool(t, "g++")
 	text, err := os.ReadFile("../README.md")
 	if err != nil {
 		t.Fatal(err)

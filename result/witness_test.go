@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	_ "time/tzdata" // the zones, whatever the machine has
 )
 
 // The tables in testdata are what the C library gives (see witness.py).
@@ -62,7 +63,7 @@ func TestTimeAsC(t *testing.T) {
 	for _, cols := range witness(t, "testdata/strftime.tsv") {
 		zone, err := time.LoadLocation(cols[0])
 		if err != nil {
-			t.Skip(err)
+			t.Fatal(err)
 		}
 		sec, _ := strconv.ParseInt(cols[1], 10, 64)
 		if got := string(AppendTime(nil, cols[2], time.Unix(sec, 0).In(zone))); got != cols[3] {

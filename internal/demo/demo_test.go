@@ -6,15 +6,23 @@ import (
 	"time"
 )
 
+// TestWorkloadEnds: with its context, and not before.
 func TestWorkloadEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan struct{})
+	ended := make(chan error)
 	go func() {
 		Workload(ctx, time.Millisecond)
-		close(ended)
+		ended <- ctx.Err()
 	}()
 	cancel()
-	<-ended
+	select {
+	case err := <-ended:
+		if err == nil {
+			t.Error("it ended by itself")
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("it does not end")
+	}
 }
 
 // TestOrderCooks: the functions come back whatever the amount of work, and leave the stack as it was.

@@ -21,18 +21,6 @@ import (
 	"trocar/internal/process/probe"
 )
 
-// needRoot skips tests that change the kernel where that is not permitted. Where it must be, the skip is a failure.
-func needRoot(t testing.TB) {
-	t.Helper()
-	if os.Geteuid() == 0 {
-		return
-	}
-	if os.Getenv("TROCAR_REQUIRE_ROOT") == "1" {
-		t.Fatal("this test must run as root here")
-	}
-	t.Skip("needs root")
-}
-
 // build compiles a C program (and other files) statically and returns its path. With TROCAR_FIXTURES it keeps the programs
 // in that directory, under a name made from their source, and finds them there again: in a virtual machine that has
 // no compiler.

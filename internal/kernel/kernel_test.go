@@ -12,11 +12,13 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"trocar/internal/need"
 )
 
 // TestFeatures: what the version says must be there is there. (Never the other way round: distributions backport.)
 func TestFeatures(t *testing.T) {
-	needRoot(t)
+	need.Root(t)
 	var major, minor int
 	fmt.Sscanf(Release(), "%d.%d", &major, &minor)
 	f := NewFeatures()
@@ -57,7 +59,7 @@ func TestUnprivileged(t *testing.T) {
 		fmt.Printf("unavailable %v: %v\n", Unavailable(err), err)
 		return
 	}
-	needRoot(t)
+	need.Root(t)
 	// A copy where nobody can read it.
 	dir, err := os.MkdirTemp("/tmp", "trocar")
 	if err != nil {
@@ -119,7 +121,7 @@ func TestErrors(t *testing.T) {
 }
 
 func TestReport(t *testing.T) {
-	needRoot(t)
+	need.Root(t)
 	r := Inspect(NewFeatures())
 	if r.Release != Release() || r.OnlineCPUs < 1 || r.PossibleCPUs < r.OnlineCPUs || r.RingSize == 0 || len(r.Sources) == 0 {
 		t.Errorf("%+v", r)

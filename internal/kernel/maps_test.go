@@ -8,11 +8,13 @@ import (
 	"testing"
 
 	"github.com/cilium/ebpf"
+
+	"trocar/internal/need"
 )
 
 func loadMap(t *testing.T, spec *ebpf.MapSpec) *Map {
 	t.Helper()
-	needRoot(t)
+	need.Root(t)
 	l, err := Load(&Object{Maps: []*ebpf.MapSpec{spec}}, Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -195,7 +197,7 @@ func TestArrays(t *testing.T) {
 }
 
 func BenchmarkEach(b *testing.B) {
-	needRoot(b)
+	need.Root(b)
 	l, err := Load(&Object{Maps: []*ebpf.MapSpec{{Name: "m", Type: ebpf.PerCPUHash, KeySize: 16, ValueSize: 8, MaxEntries: 10000}}}, Options{})
 	if err != nil {
 		b.Fatal(err)

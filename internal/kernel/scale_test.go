@@ -15,6 +15,7 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
+	"trocar/internal/need"
 	"trocar/internal/process/probe"
 	"trocar/internal/process/tracefs"
 )
@@ -77,9 +78,9 @@ func countSpec() *ebpf.MapSpec {
 	return &ebpf.MapSpec{Name: "count", Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1}
 }
 
-// TestManyPoints: 30,000 functions of a running program, attached and detached quickly, each hit counted.
+// TestManyPoints: 30,000 functions of a running program, each hit counted. How long that takes is measured by bench.
 func TestManyPoints(t *testing.T) {
-	needRoot(t)
+	need.Root(t)
 	const n = 30_000
 	path := manyFunctions(t, n)
 	syms := symbols(t, path)
@@ -111,14 +112,11 @@ func TestManyPoints(t *testing.T) {
 	if more, _ := l.Map("count").Sum(0, 0); more != hits {
 		t.Errorf("%d hits after detaching", more-hits)
 	}
-	if limit := 5 * time.Second; attached+detached > limit {
-		t.Errorf("attach %v and detach %v take more than %v", attached, detached, limit)
-	}
 }
 
 // TestManyLinks: links are closed side by side. One after another, 100 take seconds.
 func TestManyLinks(t *testing.T) {
-	needRoot(t)
+	need.Root(t)
 	const n = 100
 	path := manyFunctions(t, n)
 	syms := symbols(t, path)
@@ -147,15 +145,31 @@ func TestManyLinks(t *testing.T) {
 	}
 	begin = time.Now()
 	l.Detach()
-	t.Logf("detach %v", time.Since(begin))
-	if d := time.Since(begin); d > 3*time.Second && l.Features().Has(UprobeMulti) {
-		t.Errorf("detaching took %v", d)
+	all := time.Since(begin)
+	// What one link takes by itself, on the same machine in the same state.
+	const some = 10
+	var single time.Duration
+	for _, p := range programs[:some] {
+		one, err := Load(&Object{Maps: []*ebpf.MapSpec{countSpec()}, Programs: []*Program{p}}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		attachAll(t, one)
+		begin := time.Now()
+		one.Detach()
+		single += time.Since(begin) / some
+		one.Close()
+	}
+	t.Logf("detach %v, of one link %v", all, single)
+	// Where closing waits for the kernel's grace periods (some milliseconds each), many share one.
+	if single > 5*time.Millisecond && all > n*single/2 {
+		t.Errorf("detaching %d links took %v, and one takes %v: one after another?", n, all, single)
 	}
 }
 
 // TestSiftMany: bad points among many are found in a few rounds.
 func TestSiftMany(t *testing.T) {
-	needRoot(t)
+	need.Root(t)
 	const n = 1000
 	path := manyFunctions(t, n)
 	syms := symbols(t, path)
@@ -197,7 +211,7 @@ func TestSiftMany(t *testing.T) {
 
 // TestKilled: a tracer that is killed leaves nothing: the target runs at full speed again.
 func TestKilled(t *testing.T) {
-	needRoot(t)
+	need.Root(t)
 	path := build(t, "target", targetSource)
 	c := start(t, path)
 	speed := func() int {
@@ -272,7 +286,7 @@ func TestTracerToKill(t *testing.T) {
 }
 
 func TestVerifierError(t *testing.T) {
-	needRoot(t)
+	need.Root(t)
 	var logged string
 	_, err := Load(&Object{Programs: []*Program{{Name: "bad", Type: probe.UprobeProgram, Insns: asm.Instructions{
 		asm.LoadMem(asm.R0, asm.R2, 0, asm.DWord), asm.Return(),

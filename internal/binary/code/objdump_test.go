@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"trocar/internal/need"
 )
 
 // corpus are programs and libraries with code of many kinds; those that are not installed are left out.
@@ -22,9 +24,7 @@ var corpus = []string{
 
 // TestAgainstObjdump compares the lengths of all instructions of the corpus with those that binutils finds.
 func TestAgainstObjdump(t *testing.T) {
-	if _, err := exec.LookPath("objdump"); err != nil {
-		t.Skip("objdump is not installed")
-	}
+	need.Tool(t, "objdump")
 	files := corpus
 	if extra := os.Getenv("CODE_CORPUS"); extra != "" {
 		files = strings.Split(extra, ":")

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"trocar/internal/binary/objfile"
+	"trocar/internal/need"
 )
 
 // stripped builds a program without debug info and returns it with its debug file and build id.
@@ -137,7 +138,7 @@ func TestDebuginfodAnswers(t *testing.T) {
 // TestDebuginfodServer asks Debian's debuginfod on loopback.
 func TestDebuginfodServer(t *testing.T) {
 	t.Parallel()
-	need(t, "debuginfod")
+	need.Tool(t, "debuginfod")
 	program, debug, _ := stripped(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

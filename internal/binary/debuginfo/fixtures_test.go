@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"trocar/internal/binary/objfile"
+	"trocar/internal/need"
 )
 
 // Programs for tests are built once, by compilers that may be missing: then their tests are skipped.
@@ -56,7 +57,7 @@ func build(t testing.TB, command string) string {
 	built.Unlock()
 	path, missing, err := make()
 	if missing != "" {
-		skipFor(t, missing)
+		need.Tool(t, missing)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -97,23 +98,6 @@ func compile(dir, base, command string) (path, missing string, err error) {
 		}
 	}
 	return out, "", nil
-}
-
-// need skips a test where a program is missing.
-func need(t testing.TB, program string) {
-	t.Helper()
-	if _, err := exec.LookPath(program); err != nil {
-		skipFor(t, program)
-	}
-}
-
-// skipFor skips a test for want of a program, where it may be missing.
-func skipFor(t testing.TB, program string) {
-	t.Helper()
-	if os.Getenv("TROCAR_REQUIRE_TOOLS") != "" {
-		t.Fatalf("%s is missing, and TROCAR_REQUIRE_TOOLS is set", program)
-	}
-	t.Skip(program + " is not installed")
 }
 
 // open opens a program's debug info.
@@ -158,7 +142,7 @@ const (
 // run returns what a command prints.
 func run(t testing.TB, name string, args ...string) string {
 	t.Helper()
-	need(t, name)
+	need.Tool(t, name)
 	out, err := exec.Command(name, args...).Output()
 	if err != nil {
 		t.Fatalf("%s %v: %v", name, args, err)

@@ -9,12 +9,13 @@ import (
 	"testing"
 
 	"trocar/internal/binary/objfile"
+	"trocar/internal/need"
 )
 
 // TestFrames compares the rows of call frame information with those that readelf interprets.
 func TestFrames(t *testing.T) {
 	t.Parallel()
-	need(t, "readelf")
+	need.Tool(t, "readelf")
 	for _, p := range []struct {
 		name, path string
 		section    string
@@ -30,9 +31,10 @@ func TestFrames(t *testing.T) {
 }
 
 func witnessFrames(t *testing.T, path, section string, atLeast int) {
+	need.File(t, path)
 	f, err := objfile.Open(path)
 	if err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	defer f.Close()
 	frames := NewFrames(f, nil, f.Machine())

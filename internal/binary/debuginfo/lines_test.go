@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"trocar/internal/binary/types"
+	"trocar/internal/need"
 )
 
 // TestLinesAgainstStandardLibrary compares line tables with those of debug/dwarf, an independent reader.
@@ -81,7 +82,7 @@ func TestLinesAgainstStandardLibrary(t *testing.T) {
 // TestInlineChains compares the chains of inlined copies with those of llvm-symbolizer.
 func TestInlineChains(t *testing.T) {
 	t.Parallel()
-	need(t, "llvm-symbolizer")
+	need.Tool(t, "llvm-symbolizer")
 	for _, command := range []string{plainO2, bookO2, clbookO2, rustO2, goProgram} {
 		t.Run(command, func(t *testing.T) {
 			t.Parallel()

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"trocar/internal/binary/types"
+	"trocar/internal/need"
 )
 
 // A member as gdb's "ptype /o" shows it.
@@ -162,7 +163,7 @@ func ours(t *types.Type) (members []string, unused int, plain bool) {
 // TestLayoutsAgainstGDB compares the layouts that are shown with those of gdb's "ptype /o", member by member.
 func TestLayoutsAgainstGDB(t *testing.T) {
 	t.Parallel()
-	need(t, "gdb")
+	need.Tool(t, "gdb")
 	for _, c := range []struct {
 		name, command, language string
 		atLeast                 int

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"trocar/internal/binary/objfile"
+	"trocar/internal/need"
 )
 
 // The places that this package works out are compared with those that llvm-dwarfdump, an independent reader, prints:
@@ -602,7 +603,7 @@ func (d *dumpEval) at(v dumpVar, pc uint64) (o outcome, skip string) {
 // TestPlaces compares the places in programs of each compiler.
 func TestPlaces(t *testing.T) {
 	t.Parallel()
-	need(t, "llvm-dwarfdump")
+	need.Tool(t, "llvm-dwarfdump")
 	for _, p := range []struct {
 		name, command string
 		atLeast       int
@@ -636,11 +637,17 @@ func TestPlaces(t *testing.T) {
 // TestPlacesOfLibc compares those of a big real program.
 func TestPlacesOfLibc(t *testing.T) {
 	t.Parallel()
-	need(t, "llvm-dwarfdump")
+	need.Tool(t, "llvm-dwarfdump")
 	const libc = "/lib/x86_64-linux-gnu/libc.so.6"
-	if f, err := objfile.Open(libc); err != nil || f.Debug() == nil {
-		skipFor(t, "the debug file of libc (libc6-dbg)")
+	need.File(t, libc)
+	f, err := objfile.Open(libc)
+	if err != nil {
+		t.Fatal(err)
 	}
+	if f.Debug() == nil {
+		need.Missing(t, "the debug file of libc (libc6-dbg)")
+	}
+	f.Close()
 	if n := witnessPlaces(t, libc); n < 100000 {
 		t.Errorf("only %d places were compared", n)
 	}
@@ -653,7 +660,7 @@ func TestPlacesOfPrograms(t *testing.T) {
 	if programs == nil {
 		t.Skip("WITNESS names no programs")
 	}
-	need(t, "llvm-dwarfdump")
+	need.Tool(t, "llvm-dwarfdump")
 	for _, path := range programs {
 		t.Run(path, func(t *testing.T) { witnessPlaces(t, path) })
 	}

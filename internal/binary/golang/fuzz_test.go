@@ -11,6 +11,7 @@ import (
 	"trocar/internal/binary/golang"
 	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/types"
+	"trocar/internal/need"
 )
 
 // tinySource is a program with few functions and types.
@@ -38,16 +39,14 @@ func main() { use(&pair{}) }
 // in it and one for the value; regions are the function table, the descriptions of types, the description of the program and the
 // data of functions.
 func FuzzProgram(f *testing.F) {
-	if _, err := exec.LookPath("go"); err != nil {
-		f.Skip("go is not installed")
-	}
+	need.Tool(f, "go")
 	dir := f.TempDir()
 	source, prog := filepath.Join(dir, "main.go"), filepath.Join(dir, "prog")
 	if err := os.WriteFile(source, []byte(tinySource), 0o644); err != nil {
 		f.Fatal(err)
 	}
 	if out, err := exec.Command("go", "build", "-buildvcs=false", "-ldflags=-s -w", "-o", prog, source).CombinedOutput(); err != nil {
-		f.Skipf("go build: %v\n%s", err, out)
+		f.Fatalf("go build: %v\n%s", err, out)
 	}
 	image, err := os.ReadFile(prog)
 	if err != nil {

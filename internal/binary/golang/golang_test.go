@@ -13,6 +13,7 @@ import (
 	"trocar/internal/binary/golang"
 	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/types"
+	"trocar/internal/need"
 )
 
 // zoo builds the program with all kinds of functions, or another in its place by GO_WITNESS.
@@ -20,13 +21,11 @@ func zoo(t testing.TB, flags ...string) *objfile.File {
 	t.Helper()
 	path := os.Getenv("GO_WITNESS")
 	if path == "" {
-		if _, err := exec.LookPath("go"); err != nil {
-			t.Skip("go is not installed")
-		}
+		need.Tool(t, "go")
 		path = filepath.Join(t.TempDir(), "zoo")
 		args := append([]string{"build", "-buildvcs=false", "-o", path}, flags...)
 		if out, err := exec.Command("go", append(args, "testdata/zoo.go")...).CombinedOutput(); err != nil {
-			t.Skipf("go build: %v\n%s", err, out)
+			t.Fatalf("go build: %v\n%s", err, out)
 		}
 	}
 	f, err := objfile.Open(path)

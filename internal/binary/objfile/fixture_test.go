@@ -8,16 +8,14 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"trocar/internal/need"
 )
 
 // tool finds a program or skips the test.
 func tool(t testing.TB, name string) string {
 	t.Helper()
-	path, err := exec.LookPath(name)
-	if err != nil {
-		t.Skipf("%s is not installed", name)
-	}
-	return path
+	return need.Tool(t, name)
 }
 
 // run runs a command in dir and gives its output.

@@ -8,11 +8,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"trocar/internal/need"
 )
 
 // seeds gives small ELF files of several kinds, as far as a compiler is there.
 func seeds(f *testing.F) (files [][]byte) {
-	if _, err := exec.LookPath("gcc"); err != nil {
+	if ok, err := need.HasTool("gcc"); err != nil {
+		f.Fatal(err)
+	} else if !ok {
 		return nil
 	}
 	dir := f.TempDir()

@@ -34,7 +34,7 @@ func main() {
 	for _, flags := range []string{"", "-s -w"} {
 		prog := filepath.Join(dir, "prog")
 		if out, err := exec.Command("go", "build", "-buildvcs=false", "-ldflags="+flags, "-o", prog, path).CombinedOutput(); err != nil {
-			t.Skipf("go build: %v\n%s", err, out)
+			t.Fatalf("go build: %v\n%s", err, out)
 		}
 		out, err := exec.Command(prog).Output()
 		if err != nil {
@@ -120,7 +120,7 @@ func main() {
 		prog := filepath.Join(dir, "prog")
 		args := append([]string{"build", "-buildvcs=false", "-o", prog}, flags...)
 		if out, err := exec.Command("go", append(args, path)...).CombinedOutput(); err != nil {
-			t.Skipf("go build: %v\n%s", err, out)
+			t.Fatalf("go build: %v\n%s", err, out)
 		}
 		out, err := exec.Command(prog).Output()
 		if err != nil {

@@ -44,7 +44,7 @@ func TestSparse(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := os.Truncate(path, size); err != nil {
-		t.Skipf("no sparse files here: %v", err)
+		t.Fatal(err)
 	}
 	start := time.Now()
 	f := open(t, path)
@@ -54,7 +54,8 @@ func TestSparse(t *testing.T) {
 	f.Match(NewQuery("main", ""))
 	f.Lookup(8192)
 	f.BuildID()
-	if d := time.Since(start); d > 20*time.Second {
+	// What is not bounded takes hours.
+	if d := time.Since(start); d > 3*time.Minute {
 		t.Errorf("took %v", d)
 	}
 }

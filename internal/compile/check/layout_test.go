@@ -9,16 +9,14 @@ import (
 	"strings"
 	"testing"
 
+	"trocar/internal/need"
 	"trocar/internal/script/diag"
 	"trocar/internal/script/syntax"
 )
 
 // TestLayoutAgainstCompiler lays out random structures and compares them with what the C compiler makes of them.
 func TestLayoutAgainstCompiler(t *testing.T) {
-	cc, err := exec.LookPath("cc")
-	if err != nil {
-		t.Skip("no C compiler here")
-	}
+	cc := need.Tool(t, "gcc")
 	rnd := rand.New(rand.NewSource(7))
 	var defs, probes strings.Builder
 	var want []string

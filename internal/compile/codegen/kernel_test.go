@@ -23,6 +23,7 @@ import (
 	"trocar/internal/compile/codegen"
 	"trocar/internal/compile/record"
 	"trocar/internal/kernel"
+	"trocar/internal/need"
 	"trocar/internal/script/diag"
 )
 
@@ -31,18 +32,6 @@ var (
 	count = flag.Int("programs", 150, "number of random programs")
 	size  = flag.Int("size", 300, "expressions in a random program, about")
 )
-
-// needRoot skips tests that load programs where that is not permitted. Where it must be, the skip is a failure.
-func needRoot(t testing.TB) {
-	t.Helper()
-	if os.Geteuid() == 0 {
-		return
-	}
-	if os.Getenv("TROCAR_REQUIRE_ROOT") == "1" {
-		t.Fatal("this test must run as root here")
-	}
-	t.Skip("needs root")
-}
 
 // newUserMemory maps random memory, with texts in it, in front of a page that can't be read.
 func newUserMemory(t testing.TB, random *rand.Rand) *userMemory {
@@ -225,7 +214,7 @@ func choose(random *rand.Rand) featureSet {
 
 // TestDifferential compares what random programs do in the kernel with what they mean.
 func TestDifferential(t *testing.T) {
-	needRoot(t)
+	need.Root(t)
 	s := *seed
 	if s == 0 {
 		s = uint64(time.Now().UnixNano())

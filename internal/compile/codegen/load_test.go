@@ -14,6 +14,7 @@ import (
 	"trocar/internal/compile/check"
 	"trocar/internal/compile/codegen"
 	"trocar/internal/kernel"
+	"trocar/internal/need"
 	"trocar/internal/process/probe"
 )
 
@@ -248,7 +249,7 @@ func points(kind probe.Kind, n int) []*probe.Point {
 
 // TestSamplesLoad loads each sample with all that the kernel has, and as if it were old.
 func TestSamplesLoad(t *testing.T) {
-	needRoot(t)
+	need.Root(t)
 	has := available()
 	for _, s := range samples() {
 		for _, kind := range s.kinds {
@@ -320,7 +321,7 @@ func available() featureSet {
 
 // TestRandomLoad gives random programs of probes on functions to the verifier.
 func TestRandomLoad(t *testing.T) {
-	needRoot(t)
+	need.Root(t)
 	s := *seed
 	if s == 0 {
 		s = uint64(time.Now().UnixNano())

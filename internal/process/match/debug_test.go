@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"trocar/internal/binary/types"
+	"trocar/internal/need"
 	"trocar/internal/process/probe"
 )
 
@@ -119,11 +120,9 @@ func TestSourcePositions(t *testing.T) {
 		t.Fatalf("%+v\n%s", points, messages(r))
 	}
 	// The witness is addr2line.
-	if path, err := exec.LookPath("addr2line"); err == nil {
-		out, err := exec.Command(path, "-e", prog, fmt.Sprintf("%#x", points[0].Addr)).Output()
-		if err != nil || !strings.HasSuffix(strings.Fields(string(out))[0], fmt.Sprintf("shop.c:%d", body)) {
-			t.Errorf("addr2line says %s, %v", out, err)
-		}
+	out, err := exec.Command(need.Tool(t, "addr2line"), "-e", prog, fmt.Sprintf("%#x", points[0].Addr)).Output()
+	if err != nil || !strings.HasSuffix(strings.Fields(string(out))[0], fmt.Sprintf("shop.c:%d", body)) {
+		t.Errorf("addr2line says %s, %v", out, err)
 	}
 	points, r = find(t, fmt.Sprintf("u:%s@%s:%d {}", prog, filepath.Join(dir, "shop.c"), entry), Options{})
 	sell, _ := find(t, "u:"+prog+":sell+0 {}", Options{})

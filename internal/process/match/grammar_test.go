@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 
 	"trocar/internal/binary/types"
+	"trocar/internal/need"
 	"trocar/internal/process/probe"
 	"trocar/internal/process/tracefs"
 	"trocar/internal/script/diag"
@@ -478,10 +478,10 @@ func TestTracepoints(t *testing.T) {
 		defer files.Close()
 		_, err = files.Stat("events/syscalls/sys_enter_read/format")
 	}
-	switch {
-	case errors.Is(err, fs.ErrPermission) && os.Getenv("TROCAR_REQUIRE_ROOT") == "":
-		t.Skip("reading the kernel's events needs root")
-	case err != nil:
+	if errors.Is(err, fs.ErrPermission) {
+		need.Root(t)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	entries, _ := listAll("t:syscalls:sys_enter_read", true, Options{})

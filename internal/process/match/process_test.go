@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"trocar/internal/need"
 	"trocar/internal/process/probe"
 	"trocar/internal/script/diag"
 	"trocar/internal/script/syntax"
@@ -53,9 +54,7 @@ func messages(r *Result) string {
 // compile builds a C text and gives the path of the result.
 func compile(t testing.TB, dir, name, source string, flags ...string) string {
 	t.Helper()
-	if _, err := exec.LookPath("gcc"); err != nil {
-		t.Skip("gcc is not installed")
-	}
+	need.Tool(t, "gcc")
 	src := filepath.Join(dir, name+".c")
 	if err := os.WriteFile(src, []byte(source), 0o644); err != nil {
 		t.Fatal(err)
@@ -80,7 +79,7 @@ func start(t testing.TB, cmd *exec.Cmd) int {
 	}
 	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {
-		t.Skipf("cannot start: %v", err)
+		t.Fatalf("cannot start: %v", err)
 	}
 	t.Cleanup(func() {
 		in.Close()
@@ -95,7 +94,7 @@ func start(t testing.TB, cmd *exec.Cmd) int {
 	})
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil && err != io.EOF || !strings.Contains(line, "ready") {
-		t.Skipf("the program said %q, %v", line, err)
+		t.Fatalf("the program said %q, %v", line, err)
 	}
 	return cmd.Process.Pid
 }
@@ -182,7 +181,7 @@ func TestReplacedFile(t *testing.T) {
 	// A longer function in front moves the others.
 	fresh := compile(t, t.TempDir(), "fresh", `__attribute__((noipa)) int pad(int n) { return n * n * n + n / 7 + (n ^ 5); }`+library, "-shared", "-fPIC", "-O1")
 	if err := os.Rename(fresh, lib); err != nil {
-		t.Skipf("not on one file system: %v", err)
+		t.Fatal(err)
 	}
 	if err := os.Remove(prog); err != nil {
 		t.Fatal(err)
@@ -208,12 +207,8 @@ func TestReplacedFile(t *testing.T) {
 
 // TestOtherRoot finds files by the paths that a process in another root knows them by.
 func TestOtherRoot(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("needs root")
-	}
-	if _, err := exec.LookPath("unshare"); err != nil {
-		t.Skip("unshare is not installed")
-	}
+	need.Root(t)
+	need.Tool(t, "unshare")
 	dir := t.TempDir()
 	rootfs := filepath.Join(dir, "rootfs")
 	for _, d := range []string{"bin", "lib", "lib64", "etc", "opt/inner"} {
@@ -226,9 +221,10 @@ func TestOtherRoot(t *testing.T) {
 	for from, to := range map[string]string{
 		lib: "opt/inner/libinner.so.1", prog: "bin/cell", "/lib64/ld-linux-x86-64.so.2": "lib64/ld.so", "/lib/x86_64-linux-gnu/libc.so.6": "lib/libc.so.6",
 	} {
+		need.File(t, from)
 		data, err := os.ReadFile(from)
 		if err != nil {
-			t.Skipf("no such loader here: %v", err)
+			t.Fatal(err)
 		}
 		if err := os.WriteFile(filepath.Join(rootfs, to), data, 0o755); err != nil {
 			t.Fatal(err)
@@ -278,7 +274,7 @@ func sameFile(t *testing.T, a, b string) bool {
 func TestGoneProcess(t *testing.T) {
 	cmd := exec.Command("true")
 	if err := cmd.Run(); err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	_, r := find(t, "u:f {}", Options{PID: cmd.Process.Pid})
 	if r.Diags.Errors() == 0 || !strings.Contains(messages(r), fmt.Sprint(cmd.Process.Pid)) {

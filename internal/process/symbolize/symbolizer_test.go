@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"trocar/internal/binary/objfile"
+	"trocar/internal/need"
 	"trocar/internal/process/target"
 	"trocar/result"
 )
@@ -25,9 +26,7 @@ func compile(t *testing.T, out, src string, args ...string) string {
 	if strings.HasSuffix(src, ".cc") {
 		cc = "g++"
 	}
-	if _, err := exec.LookPath(cc); err != nil {
-		t.Skip("no " + cc)
-	}
+	need.Tool(t, cc)
 	out = filepath.Join(t.TempDir(), out)
 	args = append([]string{"-g", "-O1", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls", "-o", out, "testdata/" + src}, args...)
 	if b, err := exec.Command(cc, args...).CombinedOutput(); err != nil {
@@ -337,7 +336,7 @@ func TestJIT(t *testing.T) {
 	}
 	symbol := func() string {
 		t.Helper()
-		time.Sleep(recheck)
+		expire(s)
 		f := s.Symbol(Hit{PID: p.pid}, at)
 		return fmt.Sprintf("%s+%d", f.Symbol, f.Offset)
 	}
@@ -391,9 +390,7 @@ func TestJIT(t *testing.T) {
 
 // Container: other mount and PID namespaces, a path that exists in there only.
 func TestContainer(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("needs root")
-	}
+	need.Root(t)
 	exe := compile(t, "chain", "chain.c", "-static-pie")
 	root := t.TempDir()
 	os.MkdirAll(root+"/opt", 0o755)
@@ -522,5 +519,17 @@ func BenchmarkKernelLoad(b *testing.B) {
 	for b.Loop() {
 		var k kernel
 		k.load()
+	}
+}
+
+// expire makes everything that is trusted for some time old, as if that had passed.
+func expire(s *Symbolizer) {
+	for _, p := range s.procs {
+		p.checked, p.next = time.Time{}, time.Time{}
+		for _, space := range p.spaces {
+			if space.jit != nil {
+				space.jit.tried = time.Time{}
+			}
+		}
 	}
 }

@@ -10,16 +10,15 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"trocar/internal/need"
 	"trocar/internal/process/target"
 )
 
 func watching(t *testing.T) *Symbolizer {
 	s := newSymbolizer(t)
 	if err := s.Watch(); err != nil {
-		if os.Geteuid() == 0 {
-			t.Fatal(err)
-		}
-		t.Skip(err)
+		need.Root(t)
+		t.Fatal(err)
 	}
 	return s
 }
@@ -149,9 +148,7 @@ func TestWatchManyProcesses(t *testing.T) {
 
 // In a container, whose files have no path here, a process that has ended: what is known by build id has names.
 func TestWatchContainer(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("needs root")
-	}
+	need.Root(t)
 	exe := compile(t, "chain", "chain.c", "-static-pie")
 	b, err := os.ReadFile(exe)
 	if err != nil {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"trocar/internal/need"
 )
 
 func TestCgroupMounts(t *testing.T) {
@@ -46,7 +48,8 @@ func TestCgroups(t *testing.T) {
 	}
 	dir := filepath.Join(mounts[0].dir, "trocar-target-test")
 	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Skip(err)
+		need.Root(t)
+		t.Fatal(err)
 	}
 	defer os.Remove(dir)
 	id, err := CgroupID(dir)

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"trocar/internal/need"
 )
 
 const statText = "4242 (a) (b c) S 17 4242 4242 34816 4242 4194304 300 0 0 0 1 2 0 0 20 0 1 0 98765 5824512 400 18446744073709551615 94129912487936 94129912500000 140735681040384 0 0 0 0 0 0 0 0 0 17 1 0 0 0 0 0 1 2 3 4 5 6 7 0\n"
@@ -73,7 +75,7 @@ func TestPIDNamespace(t *testing.T) {
 	}
 	out, err := exec.Command("stat", "-Lc", "%Hd %Ld %i", "/proc/self/ns/pid").Output()
 	if err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	f := strings.Fields(string(out))
 	major, _ := strconv.ParseUint(f[0], 10, 64)
@@ -89,13 +91,11 @@ func TestPIDNamespace(t *testing.T) {
 
 // A process in a PID namespace of its own.
 func TestInnerPIDNamespace(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("needs root")
-	}
+	need.Root(t)
 	cmd := exec.Command("sleep", "100")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS}
 	if err := cmd.Start(); err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	defer func() { cmd.Process.Kill(); cmd.Wait() }()
 	pid := PID(cmd.Process.Pid)

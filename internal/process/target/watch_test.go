@@ -11,16 +11,16 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"trocar/internal/need"
 )
 
 func watcher(t *testing.T, extra uint64) *Watcher {
 	t.Helper()
 	w, err := watch(extra)
 	if err != nil {
-		if os.Geteuid() == 0 {
-			t.Fatal(err)
-		}
-		t.Skip(err)
+		need.Root(t)
+		t.Fatal(err)
 	}
 	t.Cleanup(w.Close)
 	return w
@@ -95,9 +95,16 @@ func TestWatchAgreesWithMaps(t *testing.T) {
 
 func testWatchAgreesWithMaps(t *testing.T, extra uint64) {
 	w := watcher(t, extra)
-	c := launch(t, "sleep", "100")
+	mark, pipe := filepath.Join(t.TempDir(), "mark"), filepath.Join(t.TempDir(), "pipe")
+	if err := unix.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := launch(t, "sh", "-c", "echo >"+mark+"; read line <"+pipe)
 	c.Release()
-	time.Sleep(300 * time.Millisecond) // until the loader is done
+	eventually(t, "the loader is done", func() bool {
+		_, err := os.Stat(mark)
+		return err == nil
+	})
 	maps, err := c.PID().Maps()
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"trocar/internal/need"
 )
 
 func TestMountPoints(t *testing.T) {
@@ -24,12 +26,7 @@ short
 
 // TestDetached reads through a mount of our own, which nobody else sees.
 func TestDetached(t *testing.T) {
-	if os.Geteuid() != 0 {
-		if os.Getenv("TROCAR_REQUIRE_ROOT") != "" {
-			t.Fatal("mounting needs root, and TROCAR_REQUIRE_ROOT is set")
-		}
-		t.Skip("mounting needs root")
-	}
+	need.Root(t)
 	before, _ := os.ReadFile("/proc/self/mountinfo")
 	f, err := openDetached()
 	if err != nil {

@@ -13,6 +13,8 @@ import (
 	"trocar"
 
 	"github.com/spf13/pflag"
+
+	"trocar/internal/need"
 )
 
 // TestHelp: each command says what it does, and has an example.
@@ -66,10 +68,7 @@ func TestManual(t *testing.T) {
 	if err != nil || len(files) != len(commands())+1 {
 		t.Fatalf("%d pages, %v", len(files), err)
 	}
-	groff, err := exec.LookPath("groff")
-	if err != nil {
-		return
-	}
+	groff := need.Tool(t, "groff")
 	for _, f := range files {
 		out, err := exec.Command(groff, "-man", "-Tutf8", "-ww", "-z", filepath.Join(dir, f.Name())).CombinedOutput()
 		if err != nil || len(out) > 0 {
@@ -109,5 +108,22 @@ func TestCompletion(t *testing.T) {
 	}
 	if names := r.functionNames(t.Context(), "a*", time.Minute); len(names) > 0 {
 		t.Errorf("%q", names)
+	}
+}
+
+// TestCompletionEnds: what takes too long is left out, and there is a most.
+func TestCompletionEnds(t *testing.T) {
+	never := make(chan struct{})
+	defer close(never)
+	if words := within(time.Millisecond, func(func(string)) { <-never }); len(words) > 0 {
+		t.Errorf("%q", words)
+	}
+	words := within(time.Hour, func(add func(string)) {
+		for range 2 * mostComplete {
+			add("word")
+		}
+	})
+	if len(words) != mostComplete {
+		t.Errorf("%d words", len(words))
 	}
 }
