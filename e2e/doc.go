@@ -15,6 +15,6 @@
 //	                                (default 0); then `stdout` and `stderr` look at all its output
 //	tracefs FILE                    a tracing file of the kernel, for `stdout`, wherever it is mounted or not
 //
-// Conditions: [tool:NAME] (a compiler or other program; a missing one fails the case if TROCAR_REQUIRE_TOOLS is set) and
-// [file:PATH] (something that not all kernels or machines have).
+// Conditions: [tool:NAME] (a compiler or other program; a missing one fails the case if TROCAR_REQUIRE_TOOLS is set),
+// [file:PATH] (something that not all kernels or machines have) and [runs:386] (a kernel that runs 32-bit programs).
 package e2e

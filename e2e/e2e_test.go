@@ -1,11 +1,15 @@
 package e2e
 
 import (
+	"debug/elf"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -88,5 +92,42 @@ func condition(cond string) (bool, error) {
 		_, err := os.Stat(path)
 		return err == nil, nil
 	}
+	if cond == "runs:386" {
+		return runs386()
+	}
 	return false, fmt.Errorf("unknown condition %q", cond)
+}
+
+// runs386 tries a 32-bit program: exit(0).
+func runs386() (bool, error) {
+	code := []byte{0x31, 0xdb, 0x8d, 0x43, 0x01, 0xcd, 0x80} // xor ebx, ebx; lea eax, [ebx+1]; int 0x80
+	const base, headers = 0x8048000, 52 + 32
+	le := binary.LittleEndian
+	image := append([]byte("\x7fELF\x01\x01\x01"), make([]byte, 9)...)
+	image = le.AppendUint16(image, uint16(elf.ET_EXEC))
+	image = le.AppendUint16(image, uint16(elf.EM_386))
+	for _, word := range []uint32{1, base + headers, 52, 0, 0} {
+		image = le.AppendUint32(image, word)
+	}
+	for _, half := range []uint16{52, 32, 1, 40, 0, 0} {
+		image = le.AppendUint16(image, half)
+	}
+	size := uint32(headers + len(code))
+	for _, word := range []uint32{uint32(elf.PT_LOAD), 0, base, base, size, size, uint32(elf.PF_R | elf.PF_X), 4096} {
+		image = le.AppendUint32(image, word)
+	}
+	dir, err := os.MkdirTemp("", "runs386")
+	if err != nil {
+		return false, err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "true")
+	if err := os.WriteFile(path, append(image, code...), 0o755); err != nil {
+		return false, err
+	}
+	err = exec.Command(path).Run()
+	if errors.Is(err, syscall.ENOEXEC) {
+		return false, nil
+	}
+	return err == nil, err
 }

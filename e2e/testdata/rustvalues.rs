@@ -45,10 +45,10 @@ macro_rules! cage {
         pub fn show() {
             $($({
                 let said = $said;
-                eprintln!("menagerie::{}::keep {{ .n = 9, .a = {}, .s = roar, .b = {} }}", stringify!($name), said, said);
+                eprintln!("rustvalues::{}::keep {{ .n = 9, .a = {}, .s = roar, .b = {} }}", stringify!($name), said, said);
                 let b: $t = $v;
                 black_box($name::keep(9, $v, "roar", &b));
-                eprintln!("menagerie::{}::give {}", stringify!($name), said);
+                eprintln!("rustvalues::{}::give {}", stringify!($name), said);
                 black_box($name::give($v));
             })*)*
         }

@@ -1,5 +1,5 @@
-// Narrow says "ready", waits for a line on stdin, calls work(0) to work(199), and says "done" and, at its end, the sum of what it returned.
-// Built for 386, its first instruction means something else in 64-bit code.
+// Go386 says "ready", waits for a line on stdin, calls work(0) to work(199), and says "done" and, at its end, the sum of
+// what it returned. Built for 386, the first instruction of work means something else in 64-bit code.
 package main
 
 import (
@@ -8,7 +8,10 @@ import (
 	"os"
 )
 
+// work has no room for a stack that grows: that would come by its entry twice.
+//
 //go:noinline
+//go:nosplit
 func work(i int) int { return i + 1 }
 
 func main() {
