@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"trocar/internal/need"
+	"trocar/internal/process/probe"
 )
 
 // TestFeatures: what the version says must be there is there. (Never the other way round: distributions backport.)

@@ -22,8 +22,8 @@ func (r *recorder) Skipf(_ string, args ...any) {
 	panic(r)
 }
 
-func record(t *testing.T, f func(testing.TB)) *recorder {
-	r := &recorder{TB: t}
+func record(t *testing.T, f func(testing.TB)) (r *recorder) {
+	r = &recorder{TB: t}
 	defer func() {
 		if p := recover(); p != nil && p != any(r) {
 			panic(p)

@@ -111,8 +111,8 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// TestCompletionEnds: what takes too long is left out, and there is a most.
-func TestCompletionEnds(t *testing.T) {
+// TestTooSlowToComplete: what takes too long is left out, and there is a most.
+func TestTooSlowToComplete(t *testing.T) {
 	never := make(chan struct{})
 	defer close(never)
 	if words := within(time.Millisecond, func(func(string)) { <-never }); len(words) > 0 {
