@@ -96,9 +96,9 @@ var banned = []string{"util", "utils", "common", "misc", "helper", "helpers", "b
 var tests = map[string][]string{
 	"docs":                     {"internal/compile/builtin", "internal/ui/cli"},
 	"e2e":                      {"internal/process/tracefs", "github.com/rogpeppe/go-internal"},
-	"internal/binary/btf":      {"github.com/cilium/ebpf"},              // its btf: a second reader to compare with
-	"internal/binary/golang":   {"internal/binary/debuginfo"},           // what DWARF tells of the same program
-	"internal/compile/codegen": {"internal/kernel", "golang.org/x/sys"}, // which load what was made
+	"internal/binary/btf":      {"github.com/cilium/ebpf"},                        // its btf: a second reader to compare with
+	"internal/binary/golang":   {"internal/binary/debuginfo"},                     // what DWARF tells of the same program
+	"internal/compile/codegen": {"internal/kernel", "result", "golang.org/x/sys"}, // which load what was made
 }
 
 // everyTest is what all tests may import.

@@ -37,7 +37,7 @@ func writeReport(w io.Writer, r *trocar.Report) {
 	for _, s := range r.Sources {
 		line(s.Name, "%s", either(s.OK, "yes", "no (for "+s.Use+")"))
 	}
-	line("tracefs", "%s", either(r.Tracefs != "", r.Tracefs, either(r.TracefsOK, "not mounted; will be, privately", "no")))
+	line("tracefs", "%s", either(r.Tracefs != "", r.Tracefs, either(r.TracefsOK, "not mounted; a detached mount is used", "no")))
 	line("ring buffer", "%d KB", r.RingSize>>10)
 }
 

@@ -18,7 +18,7 @@ func TestReport(t *testing.T) {
 	for _, want := range []string{
 		"  kernel: 6.1.0-9\n", "  architecture: arm64\n", "  CPUs: 2 online, 4 possible\n", "  kernel.kptr_restrict: 1\n",
 		"  capabilities: missing CAP_BPF, CAP_PERFMON\n", "  bpf_loop: yes\n", "  uprobe sessions: no (Linux 6.13)\n",
-		"  cpu: no (for hardware)\n", "  tracefs: not mounted; will be, privately\n", "  ring buffer: 4096 KB\n",
+		"  cpu: no (for hardware)\n", "  tracefs: not mounted; a detached mount is used\n", "  ring buffer: 4096 KB\n",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
