@@ -75,8 +75,6 @@ type Target struct {
 	// Follow adds the processes that the process or command starts, and those that these start, whatever they execute. The
 	// run ends with the last of them.
 	Follow bool `json:"follow,omitempty"`
-	// Unwind are processes whose stacks dw_ustack is to unwind, besides PID and Held.
-	Unwind []int `json:"unwind,omitempty"`
 }
 
 // Files says where files are looked for. The zero value looks in the places that the system has for them.

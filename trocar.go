@@ -145,11 +145,6 @@ func (p *Program) resolve(ctx context.Context, r Request) (err error) {
 	if t.PID != 0 && !target.PID(t.PID).Exists() {
 		return fmt.Errorf("process %d: %w", t.PID, target.ErrGone)
 	}
-	for _, pid := range t.Unwind {
-		if !target.PID(pid).Exists() {
-			return fmt.Errorf("process %d, whose stacks are to be unwound: %w", pid, target.ErrGone)
-		}
-	}
 	if r.Question != nil {
 		script, err := Ask(ctx, r)
 		if err != nil {
@@ -269,7 +264,6 @@ func (p *Program) input() check.Input {
 		Params: p.req.Params, Env: p.env, Unsafe: p.req.Unsafe, ChildPID: p.req.Target.Held, PID: p.req.Target.PID,
 		NCPU: p.machine.CPUs, Arch: p.machine.CPU, Lookup: p.lookup(),
 	}
-	in.UnwindPID = len(p.req.Target.Unwind) > 0
 	in.Features.KFunc = p.features.Types().HasKfunc
 	in.Features.TAIClock = p.features.Has(kernel.KtimeTAI)
 	for _, n := range p.req.Options {

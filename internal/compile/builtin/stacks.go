@@ -13,7 +13,8 @@ offset). Stacks are equal as map keys if their addresses are.`,
 	{
 		ID: "dw_ustack", Names: []string{"dw_ustack"}, Variable: true, Min: 0, Max: 2, Group: Stacks,
 		Variants: []string{"ustack_t dw_ustack", "ustack_t dw_ustack([mode,] [const int limit])"},
-		Doc:      `ustack for code without frame pointers: it is unwound by the program's tables (.eh_frame). Unstable.`,
+		Doc: `bpftrace's ustack for code without frame pointers, unwound by the program's tables (.eh_frame). It is refused: this version
+walks stacks by frame pointers only, as ustack does.`,
 	},
 	{
 		ID: "kstack", Names: []string{"kstack"}, Variable: true, Min: 0, Max: 2, Group: Stacks,

@@ -451,8 +451,13 @@ func (inf *inferrer) checkPlace(n *node) {
 			inf.errorf(n.span, "Syntax comm(PID) is not supported in this probe type yet. Type: %s", probeTypeName(kind))
 		}
 	case "dw_ustack":
-		if inf.in.PID == 0 && inf.in.ChildPID == 0 && !inf.in.UnwindPID {
-			inf.errorf(n.span, "dw_ustack requires a target process").Hint("give one with -p, -c or --dwarf-pid")
+		inf.errorf(n.span, "dw_ustack is not available: this version walks user stacks by frame pointers only").
+			Hint("ustack does so; without frame pointers its stacks end early")
+	case "syscall_name":
+		// The table is amd64's: its numbers mean other calls on arm64.
+		if inf.in.Arch == "arm64" {
+			inf.errorf(n.span, "syscall_name is not available on arm64: only the table of amd64 is known").
+				Hint("print the number")
 		}
 	}
 }
@@ -476,8 +481,6 @@ func (inf *inferrer) checkUnstable(n *node) {
 	switch n.fn.ID {
 	case "tseries":
 		inf.unstableFeature(n, "tseries", "unstable_tseries", inf.cfg.UnstableTSeries)
-	case "dw_ustack":
-		inf.unstableFeature(n, "dw_ustack (DWARF stack unwinding)", "unstable_dw_ustack", inf.cfg.UnstableDwUstack)
 	}
 }
 

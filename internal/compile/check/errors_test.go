@@ -255,3 +255,11 @@ func TestConfig(t *testing.T) {
 	env["BPFTRACE_MAX_STRLEN"] = "many"
 	expectErrorIn(t, `begin { }`, Input{Env: func(n string) (string, bool) { v, ok := env[n]; return v, ok }}, "max_strlen: expecting a number, got many")
 }
+
+// TestNotAvailable: words that would mean something else than they say are refused with the reason.
+func TestNotAvailable(t *testing.T) {
+	expectError(t, `uprobe:/bin/x:f { print(dw_ustack) }`, "this version walks user stacks by frame pointers only")
+	expectError(t, `uprobe:/bin/x:f { @[dw_ustack(perf, 3)] = count() }`, "this version walks user stacks by frame pointers only")
+	expectErrorIn(t, `begin { print(syscall_name(1)) }`, Input{Arch: "arm64"}, "syscall_name is not available on arm64")
+	expectError(t, `begin { print(syscall_name(1)) }`, "")
+}

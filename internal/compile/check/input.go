@@ -10,16 +10,15 @@ type Input struct {
 	Params  []string // positional parameters: $1 …
 	Options []Option // named parameters, for getopt
 	// Env looks up a variable of the environment (BPFTRACE_MAX_STRLEN …); nil: there are none.
-	Env       func(name string) (string, bool)
-	Config    *Config // see ReadConfig; nil: Check reads it
-	Unsafe    bool
-	ChildPID  int    // -c: the held process; 0: none
-	PID       int    // -p
-	UnwindPID bool   // --dwarf-pid was given
-	NCPU      int    // for ncpus
-	Arch      string // "amd64" or "arm64"; empty: amd64
-	Features  Features
-	Lookup    Lookup
+	Env      func(name string) (string, bool)
+	Config   *Config // see ReadConfig; nil: Check reads it
+	Unsafe   bool
+	ChildPID int    // -c: the held process; 0: none
+	PID      int    // -p
+	NCPU     int    // for ncpus
+	Arch     string // "amd64" or "arm64"; empty: amd64
+	Features Features
+	Lookup   Lookup
 }
 
 // Option is one named parameter of the command line, --name or --name=value.

@@ -110,7 +110,7 @@ func (a *app) trace(ctx context.Context, s *settings, p *script) error {
 
 // target says which processes are traced.
 func (s *settings) target() trocar.Target {
-	return trocar.Target{PID: s.process, Command: trocar.SplitCommand(s.command), Follow: s.follow, Unwind: s.unwind}
+	return trocar.Target{PID: s.process, Command: trocar.SplitCommand(s.command), Follow: s.follow}
 }
 
 // traceWith compiles a script and runs it, or shows what the flags ask for instead. Notices are reported first.

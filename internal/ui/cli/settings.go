@@ -27,7 +27,6 @@ type settings struct {
 	follow    bool
 	container string
 	dwarfPIDs []string
-	unwind    []int // of dwarfPIDs
 	usdtFile  bool
 
 	output    string
@@ -70,7 +69,7 @@ func (s *settings) register(f *pflag.FlagSet) {
 	f.StringVarP(&s.command, "cmd", "c", "", "run this command, held until attached, and end with it")
 	f.StringVar(&s.container, "container", "", "trace the processes of this container")
 	f.BoolVar(&s.follow, "follow", false, "trace what the process or command starts, too")
-	f.StringArrayVar(&s.dwarfPIDs, "dwarf-pid", nil, "a further process to unwind by DWARF")
+	f.StringArrayVar(&s.dwarfPIDs, "dwarf-pid", nil, "not available: stacks are walked by frame pointers only")
 	f.BoolVar(&s.usdtFile, "usdt-file-activation", false, "activate USDT semaphores by file, which is always done here")
 	f.StringVarP(&s.output, "output", "o", "", "write results to this file")
 	f.StringVarP(&s.format, "format", "f", "text", "form of results: text, json")
@@ -122,12 +121,8 @@ func (s *settings) check() error {
 	if s.command != "" && s.pid != "" {
 		return usageErrorf("USAGE: Cannot use both -c and -p.")
 	}
-	for _, text := range s.dwarfPIDs {
-		pid, err := parsePID(text)
-		if err != nil {
-			return err
-		}
-		s.unwind = append(s.unwind, pid)
+	if len(s.dwarfPIDs) > 0 {
+		return usageErrorf("USAGE: --dwarf-pid is not available: this version walks user stacks by frame pointers only (see ustack)")
 	}
 	if s.container != "" {
 		if err := s.enter(); err != nil {

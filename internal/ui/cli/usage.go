@@ -42,7 +42,7 @@ FLAGS:
                            in it from outside (docker exec) later is not among them
         --usdt-file-activation
                            activate USDT semaphores by file, which is always done here
-        --dwarf-pid PID    a further process to unwind by DWARF
+        --dwarf-pid PID    not available: stacks are walked by frame pointers only
 
     -o, --output FILE      write results to this file
     -f FORMAT              form of results: text, json
