@@ -56,7 +56,7 @@ var layers = map[string][]string{
 	},
 
 	"internal/compile/ir":      {"github.com/cilium/ebpf"},
-	"internal/compile/builtin": {"internal/binary/types", "internal/compile/ir"},
+	"internal/compile/builtin": {"internal/binary/types"},
 	"internal/compile/check": {
 		"internal/script/...", "internal/binary/types", "internal/process/probe", "internal/compile/builtin",
 	},

@@ -1,8 +1,7 @@
-// Package builtin is the table of the language's builtin variables and functions: name, signature, documentation, and for
-// those that are a few instructions the code.
+// Package builtin is the table of the language's builtin variables and functions: name, signature and documentation of each.
 //
-// One entry is one builtin; docs/builtins.md is generated from the table. Entries whose code needs more than their
-// arguments (output, maps, strings) have no Emit: codegen has a case for their ID.
+// One entry is one builtin; docs/builtins.md is generated from the table. What a builtin means is told by its ID in check
+// (types, arguments) and codegen (code).
 package builtin
 
 import (
@@ -10,11 +9,7 @@ import (
 	"sync"
 
 	"trocar/internal/binary/types"
-	"trocar/internal/compile/ir"
 )
-
-// ID names a builtin for codegen: its first name.
-type ID string
 
 // Func is one builtin variable or function.
 type Func struct {
@@ -32,8 +27,6 @@ type Func struct {
 	MapArg bool
 	// Result is the type of the value where it does not depend on the arguments; nil: check decides.
 	Result *types.Type
-	// Emit makes the value of builtins that need nothing but the program's context. args are 64-bit values.
-	Emit func(b *ir.Builder, ctx ir.Reg, args []ir.Reg) ir.Reg
 }
 
 // Group orders the reference.
@@ -41,32 +34,32 @@ type Group uint8
 
 // Groups.
 const (
-	Process Group = iota
-	ProbeInfo
-	Time
-	Output
-	MapOps
-	Aggregations
-	Strings
-	Memory
-	Stacks
-	Meta
-	System
+	GroupProcess Group = iota
+	GroupProbeInfo
+	GroupTime
+	GroupOutput
+	GroupMapOps
+	GroupAggregations
+	GroupStrings
+	GroupMemory
+	GroupStacks
+	GroupMeta
+	GroupSystem
 )
 
-// Groups lists the groups in the reference's order, with their titles.
+// groupTitles lists the groups in the reference's order, with their titles.
 var groupTitles = [...]string{
-	Process:      "Process and thread",
-	ProbeInfo:    "Probe",
-	Time:         "Time",
-	Output:       "Output",
-	MapOps:       "Maps",
-	Aggregations: "Aggregations",
-	Strings:      "Strings and addresses as text",
-	Memory:       "Memory and symbols",
-	Stacks:       "Stacks and symbol names",
-	Meta:         "Evaluated when compiling",
-	System:       "System and control",
+	GroupProcess:      "Process and thread",
+	GroupProbeInfo:    "Probe",
+	GroupTime:         "Time",
+	GroupOutput:       "Output",
+	GroupMapOps:       "Maps",
+	GroupAggregations: "Aggregations",
+	GroupStrings:      "Strings and addresses as text",
+	GroupMemory:       "Memory and symbols",
+	GroupStacks:       "Stacks and symbol names",
+	GroupMeta:         "Evaluated when compiling",
+	GroupSystem:       "System and control",
 }
 
 func (g Group) String() string { return groupTitles[g] }
@@ -81,6 +74,35 @@ func All() []*Func {
 	}
 	return all
 }
+
+// byID lists the table by ID.
+var byID = sync.OnceValue(func() *[NumIDs]*Func {
+	var t [NumIDs]*Func
+	for _, f := range All() {
+		t[f.ID] = f
+	}
+	return &t
+})
+
+// Get is the entry of an ID, nil of None.
+func Get(id ID) *Func {
+	if id >= NumIDs {
+		return nil
+	}
+	return byID()[id]
+}
+
+// String is the builtin's first name, without the prefix of bpftrace's inner names.
+func (id ID) String() string {
+	f := Get(id)
+	if f == nil {
+		return "none"
+	}
+	return strings.TrimPrefix(f.Names[0], innerPrefix)
+}
+
+// innerPrefix is in front of bpftrace's inner names of its own builtins.
+const innerPrefix = "__builtin_"
 
 var index = sync.OnceValue(func() map[string]*Func {
 	m := make(map[string]*Func, 192)
@@ -100,8 +122,7 @@ func Lookup(name string) *Func {
 	if _, ok := ArgNumber(name); ok {
 		return index()["argN"]
 	}
-	// bpftrace's inner names of its own builtins.
-	if inner, ok := strings.CutPrefix(name, "__builtin_"); ok {
+	if inner, ok := strings.CutPrefix(name, innerPrefix); ok {
 		return index()[inner]
 	}
 	return nil
@@ -124,4 +145,4 @@ func ArgNumber(name string) (int, bool) {
 }
 
 // IsAggregation tells whether the builtin makes a map an aggregation.
-func (f *Func) IsAggregation() bool { return f.Group == Aggregations }
+func (f *Func) IsAggregation() bool { return f.Group == GroupAggregations }

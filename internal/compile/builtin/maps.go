@@ -4,39 +4,39 @@ import "trocar/internal/binary/types"
 
 var mapOps = []Func{
 	{
-		ID: "delete", Names: []string{"delete"}, Min: 1, Max: 2, Group: MapOps, MapArg: true, Result: types.TBool,
+		ID: Delete, Names: []string{"delete"}, Min: 1, Max: 2, Group: GroupMapOps, MapArg: true, Result: types.TBool,
 		Variants: []string{"bool delete(map m, key k)", "bool delete(map m)", "bool delete(m[k])"},
 		Doc: `Removes an entry; several keys are a tuple: delete(@m, (1, "a")). A map without keys is removed as a whole. The value
 tells whether there was such an entry. The last form is an older spelling of the first.`,
 	},
 	{
-		ID: "has_key", Names: []string{"has_key"}, Min: 2, Max: 2, Group: MapOps, MapArg: true, Result: types.TBool,
+		ID: HasKey, Names: []string{"has_key"}, Min: 2, Max: 2, Group: GroupMapOps, MapArg: true, Result: types.TBool,
 		Variants: []string{"bool has_key(map m, key k)"},
 		Doc:      `Whether the map has an entry for the key. (Reading a missing entry gives 0, or an empty string.)`,
 	},
 	{
-		ID: "find", Names: []string{"find"}, Min: 3, Max: 3, Group: MapOps, MapArg: true, Result: types.TBool,
+		ID: Find, Names: []string{"find"}, Min: 3, Max: 3, Group: GroupMapOps, MapArg: true, Result: types.TBool,
 		Variants: []string{"bool find(map m, key k, variable $v)"},
 		Doc:      `If the map has an entry for the key, sets the variable to its value and is true; else leaves the variable alone and is false. One look-up instead of the two of has_key and @m[k].`,
 	},
 	{
-		ID: "len", Names: []string{"len"}, Min: 1, Max: 1, Group: MapOps, MapArg: true, Result: types.TInt64,
+		ID: Len, Names: []string{"len"}, Min: 1, Max: 1, Group: GroupMapOps, MapArg: true, Result: types.TInt64,
 		Variants: []string{"int64 len(map m)", "int64 len(ustack_t stack)", "int64 len(kstack_t stack)"},
 		Doc:      `The number of entries of a map with keys, or of frames of a stack.`,
 	},
 	{
-		ID: "clear", Names: []string{"clear"}, Min: 1, Max: 1, Group: MapOps, Async: true, MapArg: true, Result: types.TNone,
+		ID: Clear, Names: []string{"clear"}, Min: 1, Max: 1, Group: GroupMapOps, Async: true, MapArg: true, Result: types.TNone,
 		Variants: []string{"void clear(map m)"},
 		Doc: `Removes all entries. In an end probe this keeps the map from being printed. Right behind print of the same map, what is
 printed is what is removed; only what a probe counts in that very moment may be in neither.`,
 	},
 	{
-		ID: "zero", Names: []string{"zero"}, Min: 1, Max: 1, Group: MapOps, Async: true, MapArg: true, Result: types.TNone,
+		ID: Zero, Names: []string{"zero"}, Min: 1, Max: 1, Group: GroupMapOps, Async: true, MapArg: true, Result: types.TNone,
 		Variants: []string{"void zero(map m)"},
 		Doc:      `Sets all values to zero and keeps the keys.`,
 	},
 	{
-		ID: "is_scalar", Names: []string{"is_scalar"}, Min: 1, Max: 1, Group: MapOps, MapArg: true, Result: types.TBool, CompileTime: true,
+		ID: IsScalar, Names: []string{"is_scalar"}, Min: 1, Max: 1, Group: GroupMapOps, MapArg: true, Result: types.TBool, CompileTime: true,
 		Variants: []string{"bool is_scalar(map m)"},
 		Doc:      `Whether the map is used without keys.`,
 	},

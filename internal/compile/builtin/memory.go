@@ -4,74 +4,74 @@ import "trocar/internal/binary/types"
 
 var memory = []Func{
 	{
-		ID: "uaddr", Names: []string{"uaddr"}, Min: 1, Max: 1, Group: Memory,
+		ID: UAddr, Names: []string{"uaddr"}, Min: 1, Max: 1, Group: GroupMemory,
 		Variants: []string{"uint64 * uaddr(const string symbol)"},
 		Doc: `The address of a variable of the traced program or library, by the symbol's name, corrected for where the file is
 loaded. If the symbol's size is 1, 2 or 4 bytes, the result points to a uint8, uint16 or uint32. Only in uprobe,
 uretprobe and usdt probes.`,
 	},
 	{
-		ID: "kaddr", Names: []string{"kaddr"}, Min: 1, Max: 1, Group: Memory, Result: types.TUint64, CompileTime: true,
+		ID: KAddr, Names: []string{"kaddr"}, Min: 1, Max: 1, Group: GroupMemory, Result: types.TUint64, CompileTime: true,
 		Variants: []string{"uint64 kaddr(const string symbol)"},
 		Doc:      `The address of a kernel symbol (see /proc/kallsyms).`,
 	},
 	{
-		ID: "percpu_kaddr", Names: []string{"percpu_kaddr"}, Min: 1, Max: 2, Group: Memory,
+		ID: PerCPUKAddr, Names: []string{"percpu_kaddr"}, Min: 1, Max: 2, Group: GroupMemory,
 		Variants: []string{"uint64 * percpu_kaddr(const string symbol [, int cpu])"},
 		Doc:      `The address of a per-CPU variable of the kernel, on the current or the given CPU. Compare it with 0 before use.`,
 	},
 	{
-		ID: "kptr", Names: []string{"kptr"}, Min: 1, Max: 1, Group: Memory,
+		ID: KPtr, Names: []string{"kptr"}, Min: 1, Max: 1, Group: GroupMemory,
 		Variants: []string{"T * kptr(T *p)"},
 		Doc:      `The same pointer, but what it points to is read from kernel memory.`,
 	},
 	{
-		ID: "uptr", Names: []string{"uptr"}, Min: 1, Max: 1, Group: Memory,
+		ID: UPtr, Names: []string{"uptr"}, Min: 1, Max: 1, Group: GroupMemory,
 		Variants: []string{"T * uptr(T *p)"},
 		Doc:      `The same pointer, but what it points to is read from the memory of the current process.`,
 	},
 	{
-		ID: "bswap", Names: []string{"bswap"}, Min: 1, Max: 1, Group: Memory,
+		ID: BSwap, Names: []string{"bswap"}, Min: 1, Max: 1, Group: GroupMemory,
 		Variants: []string{"uint8 bswap(uint8 n)", "uint16 bswap(uint16 n)", "uint32 bswap(uint32 n)", "uint64 bswap(uint64 n)"},
 		Doc:      `The integer with its bytes in reverse order. Mind the type: a literal is as small as its value allows.`,
 	},
 	{
-		ID: "memcmp", Names: []string{"memcmp"}, Min: 3, Max: 3, Group: Memory, Result: types.TInt32,
+		ID: MemCmp, Names: []string{"memcmp"}, Min: 3, Max: 3, Group: GroupMemory, Result: types.TInt32,
 		Variants: []string{"int32 memcmp(any a, any b, const uint64 n)"},
 		Doc:      `Compares the first n bytes of two values: 0 if they are equal, negative if the first byte that differs is smaller in a, else positive.`,
 	},
 	{
-		ID: "is_err", Names: []string{"is_err"}, Min: 1, Max: 1, Group: Memory, Result: types.TBool,
+		ID: IsErr, Names: []string{"is_err"}, Min: 1, Max: 1, Group: GroupMemory, Result: types.TBool,
 		Variants: []string{"bool is_err(void *p)"},
 		Doc:      `Whether a pointer returned by the kernel is an error number (-4095 to -1).`,
 	},
 	{
-		ID: "write_user", Names: []string{"write_user"}, Min: 3, Max: 3, Group: Memory, Result: types.TBool, Unsafe: true,
+		ID: WriteUser, Names: []string{"write_user"}, Min: 3, Max: 3, Group: GroupMemory, Result: types.TBool, Unsafe: true,
 		Variants: []string{"bool write_user(T *to, T *from, uint32 n)"},
 		Doc:      `Writes bytes into the memory of the current process. This changes, and may break, the traced program.`,
 	},
 	{
-		ID: "path", Names: []string{"path"}, Min: 1, Max: 2, Group: Memory,
+		ID: Path, Names: []string{"path"}, Min: 1, Max: 2, Group: GroupMemory,
 		Variants: []string{"string path(struct path *p [, const int size])"},
 		Doc:      `The name of a file by its struct path. Only in fentry, fexit and iter probes, and there only in functions that the kernel allows.`,
 	},
 	{
-		ID: "skboutput", Names: []string{"skboutput"}, Min: 4, Max: 4, Group: Memory, Result: types.TUint32,
+		ID: SkbOutput, Names: []string{"skboutput"}, Min: 4, Max: 4, Group: GroupMemory, Result: types.TUint32,
 		Variants: []string{"uint32 skboutput(const string path, struct sk_buff *skb, uint64 length, const uint64 offset)"},
 		Doc:      `Appends a packet to a pcap file. Only in probes of the tracing kind (fentry, fexit, rawtracepoint with types).`,
 	},
 	{
-		ID: "socket_cookie", Names: []string{"socket_cookie"}, Min: 1, Max: 1, Group: Memory, Result: types.TUint64,
+		ID: SocketCookie, Names: []string{"socket_cookie"}, Min: 1, Max: 1, Group: GroupMemory, Result: types.TUint64,
 		Variants: []string{"uint64 socket_cookie(struct sock *sk)"},
 		Doc:      `A number that tells a socket from every other one. Only in fentry, fexit and similar probes.`,
 	},
 	{
-		ID: "unwatch", Names: []string{"unwatch"}, Min: 1, Max: 1, Group: Memory, Result: types.TNone, Async: true,
+		ID: Unwatch, Names: []string{"unwatch"}, Min: 1, Max: 1, Group: GroupMemory, Result: types.TNone, Async: true,
 		Variants: []string{"void unwatch(void *address)"},
 		Doc:      `Removes a watchpoint.`,
 	},
 	{
-		ID: "container_of", Names: []string{"container_of"}, Min: 3, Max: 3, Group: Memory,
+		ID: ContainerOf, Names: []string{"container_of"}, Min: 3, Max: 3, Group: GroupMemory,
 		Variants: []string{"T * container_of(void *p, typeof(T), member)"},
 		Doc:      `The structure that holds a member, from the member's address: container_of($n, typeof(struct foo), n).`,
 	},

@@ -4,37 +4,37 @@ import "trocar/internal/binary/types"
 
 var probeInfo = []Func{
 	{
-		ID: "probe", Names: []string{"probe"}, Variable: true, Group: ProbeInfo,
+		ID: Probe, Names: []string{"probe"}, Variable: true, Group: GroupProbeInfo,
 		Variants: []string{"string probe"},
 		Doc: `The full name of the probe that was hit, for example "uprobe:/usr/bin/bash:readline". If an action has many probe
 points, they share one program and the name is told by the point's number, so @[probe] = count() costs no more than
 @ = count().`,
 	},
 	{
-		ID: "probetype", Names: []string{"probetype"}, Variable: true, Group: ProbeInfo, CompileTime: true,
+		ID: ProbeType, Names: []string{"probetype"}, Variable: true, Group: GroupProbeInfo, CompileTime: true,
 		Variants: []string{"string probetype"},
 		Doc:      `The kind of the probe: "uprobe", "uretprobe", "interval" …; begin and end are "special". It is constant when compiling, so it can decide an "if comptime".`,
 	},
 	{
-		ID: "func", Names: []string{"func"}, Variable: true, Group: ProbeInfo,
+		ID: FuncName, Names: []string{"func"}, Variable: true, Group: GroupProbeInfo,
 		Variants: []string{"usym_t func", "ksym_t func"},
 		Doc:      `The name of the traced function.`,
 	},
 	{
-		ID: "args", Names: []string{"args"}, Variable: true, Group: ProbeInfo,
+		ID: Args, Names: []string{"args"}, Variable: true, Group: GroupProbeInfo,
 		Variants: []string{"struct args"},
 		Doc: `The arguments by name, as the program's debug information (uprobe) or the kernel (tracepoint) tells them: args.x is
 one, print(args) shows all.`,
 	},
 	{
-		ID: "vars", Names: []string{"vars"}, Variable: true, Group: ProbeInfo,
+		ID: Vars, Names: []string{"vars"}, Variable: true, Group: GroupProbeInfo,
 		Variants: []string{"struct vars"},
 		Doc: `The local variables that are visible at the probed place, by name, as the program's debug information tells them: of most
 use at a line (uprobe:FILE@SOURCE:LINE). vars.x is one, or a parameter of that name; print(vars) shows all. A variable that is not
 set before the line is not available.`,
 	},
 	{
-		ID: "argN", Names: []string{"argN"}, Variable: true, Group: ProbeInfo, Result: types.TUint64,
+		ID: ArgN, Names: []string{"argN"}, Variable: true, Group: GroupProbeInfo, Result: types.TUint64,
 		Variants: []string{"uint64 arg0, arg1, …"},
 		Doc: `An argument by position, for uprobes from 0 by the C calling convention (integers and pointers in registers), for usdt
 probes as the probe defines them. Cast it to what it is: (struct foo *)arg0, (int32)arg1. In Go code it is the parameter at that
@@ -42,30 +42,30 @@ position, the receiver first, if that is a single word; the others are there as 
 programs without debug information.`,
 	},
 	{
-		ID: "retval", Names: []string{"retval"}, Variable: true, Group: ProbeInfo, Result: types.TUint64,
+		ID: RetVal, Names: []string{"retval"}, Variable: true, Group: GroupProbeInfo, Result: types.TUint64,
 		Variants: []string{"uint64 retval"},
 		Doc:      `The value that the traced function returns, in uretprobes. Cast it if it is signed: (int32)retval.`,
 	},
 	{
-		ID: "duration", Names: []string{"duration"}, Variable: true, Group: ProbeInfo, Result: types.TUint64,
+		ID: Duration, Names: []string{"duration"}, Variable: true, Group: GroupProbeInfo, Result: types.TUint64,
 		Variants: []string{"uint64 duration"},
 		Doc: `How long the call that returns took, in nanoseconds, in uretprobes of functions: each call is paired with its own
 return, whatever recursion, exceptions or goroutines lie between. Calls that were under way when tracing began are left out,
 predicate and all. uretprobe:./app:handle /duration > 1000000/ { @[func] = hist(duration / 1000); } needs no map of starts.`,
 	},
 	{
-		ID: "reg", Names: []string{"reg"}, Min: 1, Max: 1, Group: ProbeInfo, Result: types.TUint64,
+		ID: Reg, Names: []string{"reg"}, Min: 1, Max: 1, Group: GroupProbeInfo, Result: types.TUint64,
 		Variants: []string{"uint64 reg(const string name)"},
 		Doc: `A register of the CPU at the probe, by name: ax bx cx dx si di bp sp r8 … r15 ip flags cs ss orig_ax on amd64;
 r0 … r30, sp, pc, pstate on arm64.`,
 	},
 	{
-		ID: "ctx", Names: []string{"ctx"}, Variable: true, Group: ProbeInfo,
+		ID: Ctx, Names: []string{"ctx"}, Variable: true, Group: GroupProbeInfo,
 		Variants: []string{"void * ctx"},
 		Doc:      `The address of the registers (or of the record) that the kernel passes to the program. reg, argN and args are what you want.`,
 	},
 	{
-		ID: "usermode", Names: []string{"usermode"}, Variable: true, Group: ProbeInfo, Result: types.TUint8,
+		ID: UserMode, Names: []string{"usermode"}, Variable: true, Group: GroupProbeInfo, Result: types.TUint8,
 		Variants: []string{"uint8 usermode"},
 		Doc:      `1 if the CPU was running user code when the probe fired, 0 if it was in the kernel. Only on amd64.`,
 	},

@@ -4,30 +4,30 @@ import "trocar/internal/binary/types"
 
 var stacks = []Func{
 	{
-		ID: "ustack", Names: []string{"ustack"}, Variable: true, Min: 0, Max: 2, Group: Stacks,
+		ID: UStack, Names: []string{"ustack"}, Variable: true, Min: 0, Max: 2, Group: GroupStacks,
 		Variants: []string{"ustack_t ustack", "ustack_t ustack([mode,] [const int limit])"},
 		Doc: `The call stack of the current thread in user space, innermost frame first, at most limit frames (127, up to 1024). The mode
 is how it is printed: bpftrace (symbol+offset), perf (address, symbol, file), raw (addresses) or build_id (build id and file
 offset). Stacks are equal as map keys if their addresses are.`,
 	},
 	{
-		ID: "dw_ustack", Names: []string{"dw_ustack"}, Variable: true, Min: 0, Max: 2, Group: Stacks,
+		ID: DwUStack, Names: []string{"dw_ustack"}, Variable: true, Min: 0, Max: 2, Group: GroupStacks,
 		Variants: []string{"ustack_t dw_ustack", "ustack_t dw_ustack([mode,] [const int limit])"},
 		Doc: `bpftrace's ustack for code without frame pointers, unwound by the program's tables (.eh_frame). It is refused: this version
 walks stacks by frame pointers only, as ustack does.`,
 	},
 	{
-		ID: "kstack", Names: []string{"kstack"}, Variable: true, Min: 0, Max: 2, Group: Stacks,
+		ID: KStack, Names: []string{"kstack"}, Variable: true, Min: 0, Max: 2, Group: GroupStacks,
 		Variants: []string{"kstack_t kstack", "kstack_t kstack([mode,] [const int limit])"},
 		Doc:      `The call stack in the kernel; empty if the thread was running user code.`,
 	},
 	{
-		ID: "usym", Names: []string{"usym"}, Min: 1, Max: 1, Group: Stacks, Result: types.TUSym,
+		ID: USym, Names: []string{"usym"}, Min: 1, Max: 1, Group: GroupStacks, Result: types.TUSym,
 		Variants: []string{"usym_t usym(uint64 addr)"},
 		Doc:      `The name of the function of the current process at an address: usym(reg("ip")).`,
 	},
 	{
-		ID: "ksym", Names: []string{"ksym"}, Min: 1, Max: 1, Group: Stacks, Result: types.TKSym,
+		ID: KSym, Names: []string{"ksym"}, Min: 1, Max: 1, Group: GroupStacks, Result: types.TKSym,
 		Variants: []string{"ksym_t ksym(uint64 addr)"},
 		Doc:      `The name of the kernel function at an address.`,
 	},

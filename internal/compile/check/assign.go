@@ -1,6 +1,9 @@
 package check
 
-import "trocar/internal/binary/types"
+import (
+	"trocar/internal/binary/types"
+	"trocar/internal/compile/builtin"
+)
 
 // Rules of what gives variables and maps their types: assignments, aggregations, counting, loops.
 
@@ -135,7 +138,7 @@ func (inf *inferrer) visitAggregate(n *node) {
 		return ty{}
 	}
 	switch n.fn.ID {
-	case "count", "hist", "lhist", "tseries":
+	case builtin.Count, builtin.Hist, builtin.LHist, builtin.TSeries:
 		if agg := inf.fixedAgg(n); agg != nil {
 			// In bpftrace's order: as if it followed from the call's own type.
 			s.rule(&m.val, func([]ty) ty { return set(agg) }, &n.slot)
@@ -157,22 +160,6 @@ func (inf *inferrer) visitAggregate(n *node) {
 		inf.keyRule(m, key, n)
 	}
 	s.set(&n.slot, known(types.TNone))
-}
-
-func aggKind(n *node) types.Kind {
-	switch n.fn.ID {
-	case "sum":
-		return types.Sum
-	case "min":
-		return types.Min
-	case "max":
-		return types.Max
-	case "avg":
-		return types.Avg
-	case "stats":
-		return types.Stats
-	}
-	return types.Count
 }
 
 func (inf *inferrer) visitIncDec(n *node) {

@@ -2,6 +2,7 @@ package check
 
 import (
 	"trocar/internal/binary/types"
+	"trocar/internal/compile/builtin"
 	"trocar/internal/script/diag"
 )
 
@@ -316,7 +317,7 @@ func (b *builder) exprStmt(out *Block, n *node) {
 		}
 		s.Then, s.Else = branch(n.kids[1]), branch(n.kids[2])
 		add(s)
-	case is(n, "exit"):
+	case is(n, builtin.Exit):
 		add(&ExprStmt{S: S{n.span}, X: b.expr(n)})
 		add(&Jump{S: S{n.span}, Kind: "return"})
 	default:
@@ -329,7 +330,7 @@ func (b *builder) exprStmt(out *Block, n *node) {
 func (b *builder) aggregate(n *node) Stmt {
 	m := b.mapRef(n.m, n.span)
 	a := &Aggregate{S: S{n.span}, Map: m, Key: b.key(n.m, n.kids[0], n.span)}
-	if n.fn.ID == "count" {
+	if n.fn.ID == builtin.Count {
 		return a
 	}
 	arg := n.kids[1]
@@ -339,7 +340,7 @@ func (b *builder) aggregate(n *node) Stmt {
 	}
 	signed := arg.ty.signed()
 	switch n.fn.ID {
-	case "hist", "lhist", "tseries":
+	case builtin.Hist, builtin.LHist, builtin.TSeries:
 	default:
 		signed = n.m.val.ty.signed()
 	}

@@ -25,6 +25,7 @@ type checker struct {
 	getopts  []*getopt
 	argTypes map[argsOf]*types.Type // types of whole args and vars
 	unstable map[string]bool        // unstable features already warned about
+	meanings *meanings
 }
 
 // action is a script probe's body for a group of its points, while it is checked.
@@ -46,6 +47,7 @@ func Check(file *syntax.File, matches [][]probe.Match, in Input, diags *diag.Lis
 	c := &checker{
 		in: &in, file: file, diags: diags, said: map[string]bool{}, maps: map[string]*mapState{},
 		unstable: map[string]bool{}, argTypes: map[argsOf]*types.Type{},
+		meanings: newMeanings(),
 	}
 	before := diags.Errors()
 	failed := func() bool { return diags.Errors() != before }
@@ -150,12 +152,12 @@ func (c *checker) say(sev diag.Severity, span diag.Span, format string, args ...
 	return c.diags.Add(sev, span, "%s", text)
 }
 
-// macOf returns the name under which messages speak of a builtin as it was called.
+// callName returns the name under which messages speak of a builtin as it was called.
 func callName(n *node) string {
 	if n.str != "" {
 		return n.str
 	}
-	return string(n.fn.ID)
+	return n.fn.ID.String()
 }
 
 func is(n *node, ids ...builtin.ID) bool {

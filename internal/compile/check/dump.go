@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"trocar/internal/binary/types"
+	"trocar/internal/compile/builtin"
 )
 
 // Dump writes the typed program as text: maps, then each action with its variables, every conversion written out. It is
@@ -280,8 +281,16 @@ func (d *dumper) member(m *Member) string {
 
 func (d *dumper) call(c *Call) string {
 	var parts []string
-	if c.Format != "" {
-		parts = append(parts, strconv.Quote(c.Format))
+	for _, s := range []string{c.Format, c.Separator, c.Register, c.Filter, c.Symbol} {
+		if s != "" {
+			parts = append(parts, strconv.Quote(s))
+		}
+	}
+	if c.Fn.ID == builtin.NSecs {
+		parts = append(parts, strconv.Quote(clockNames[c.Clock]))
+	}
+	if c.InitialNS {
+		parts = append(parts, `"init"`)
 	}
 	for _, a := range c.Args {
 		switch {
@@ -295,9 +304,9 @@ func (d *dumper) call(c *Call) string {
 			parts = append(parts, d.expr(a.Expr))
 		}
 	}
-	name := string(c.Fn.ID)
+	name := c.Fn.ID.String()
 	if name == "argN" {
-		name = "arg" + strconv.Itoa(c.N)
+		name = "arg" + strconv.Itoa(c.Arg)
 	}
 	if c.Counted {
 		name += " counted"

@@ -4,6 +4,7 @@ import (
 	"math"
 	"strconv"
 
+	"trocar/internal/compile/builtin"
 	"trocar/internal/script/syntax"
 )
 
@@ -476,7 +477,7 @@ func (c *checker) foldIf(n *node) {
 }
 
 func (c *checker) foldCall(n *node) {
-	if is(n, "str") && len(n.kids) > 0 {
+	if is(n, builtin.Str) && len(n.kids) > 0 {
 		// A parameter is text here, not a number.
 		arg := n.kids[0]
 		if arg.op == opBinary && arg.str == "+" && arg.kids[0].op == opPos {
@@ -490,9 +491,9 @@ func (c *checker) foldCall(n *node) {
 		c.fold(k)
 	}
 	switch {
-	case is(n, "is_literal") && len(n.kids) == 1:
+	case is(n, builtin.IsLiteral) && len(n.kids) == 1:
 		n.toBool(n.kids[0].isLiteral())
-	case is(n, "str") && len(n.kids) > 0:
+	case is(n, builtin.Str) && len(n.kids) > 0:
 		c.foldStr(n)
 	}
 }

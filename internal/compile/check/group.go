@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"trocar/internal/binary/types"
+	"trocar/internal/compile/builtin"
 	"trocar/internal/process/probe"
 )
 
@@ -40,19 +41,19 @@ func (c *checker) usesOf(act *action) uses {
 			return
 		case n.op == opArgs:
 			u.allArgs = true
-		case n.op == opRetval, is(n, "retval"): // the latter at a first point that has no typed one
+		case n.op == opRetval, is(n, builtin.RetVal): // the latter at a first point that has no typed one
 			u.retval = true
-		case is(n, "argN"):
+		case is(n, builtin.ArgN):
 			if i, ok := argNumber(n.str); ok {
 				u.argN[i] = true
 			}
-		case is(n, "goid", "goframe", "duration"):
+		case is(n, builtin.GoID, builtin.GoFrame, builtin.Duration):
 			u.calls = true
-		case is(n, "uaddr"), n.op == opEnum && n.flag:
+		case is(n, builtin.UAddr), n.op == opEnum && n.flag:
 			u.file = true
 		case n.op == opType && n.expr != nil && n.expr.Base != "" && !c.defs.knows(n.expr.Base):
 			u.file = true
-		case is(n, "probe") && comptime > 0:
+		case is(n, builtin.Probe) && comptime > 0:
 			u.probeName = true
 		}
 		inner := n.op == opComptime

@@ -235,23 +235,9 @@ func (inf *inferrer) visit(n *node) {
 
 func (inf *inferrer) visitIdent(n *node) {
 	if inf.call != nil {
-		switch {
-		case is(inf.call, "nsecs"):
-			if clock, ok := clockNamed(n.str); ok {
-				t := known(types.TNone)
-				t.clock = clock
-				inf.solver.set(&n.slot, t)
-				return
-			}
-			inf.errorf(n.span, "Invalid timestamp mode: %s", n.str).Hint("valid modes are boot, monotonic, tai and sw_tai")
+		if word := inf.meanings[inf.call.fn.ID].word; word != nil {
+			word(inf, n)
 			return
-		case is(inf.call, "pid", "tid"):
-			if n.str != "curr_ns" && n.str != "init" {
-				inf.errorf(n.span, "Invalid PID namespace mode: %s (expects: curr_ns or init)", n.str)
-			}
-			return
-		case is(inf.call, "ustack", "kstack", "dw_ustack"):
-			return // looked at with the call
 		}
 	}
 	if len(n.names) > 0 {
@@ -269,20 +255,6 @@ func (inf *inferrer) visitIdent(n *node) {
 	}
 	d := inf.errorf(n.span, "Unknown identifier: '%s'", n.str)
 	hintNear(d, n.str, inf.valueNames())
-}
-
-func clockNamed(name string) (types.Clock, bool) {
-	switch name {
-	case "boot":
-		return types.ClockBoot, true
-	case "monotonic":
-		return types.ClockMonotonic, true
-	case "tai":
-		return types.ClockTAI, true
-	case "sw_tai":
-		return types.ClockSwTAI, true
-	}
-	return 0, false
 }
 
 func (inf *inferrer) visitTuple(n *node) {

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"trocar/internal/compile/builtin"
 	"trocar/internal/script/diag"
 	"trocar/internal/script/syntax"
 )
@@ -112,13 +113,13 @@ func (n *node) mapSpan() diag.Span {
 // keyed names, for messages, the functions that need a map with keys.
 func keyedCall(n *node) string {
 	switch {
-	case is(n, "delete") && len(n.kids) == 2:
+	case is(n, builtin.Delete) && len(n.kids) == 2:
 		return "delete() with two arguments"
-	case is(n, "has_key"):
+	case is(n, builtin.HasKey):
 		return "has_key()"
-	case is(n, "find"):
+	case is(n, builtin.Find):
 		return "find"
-	case is(n, "len"):
+	case is(n, builtin.Len):
 		return "len()"
 	}
 	return ""
@@ -132,7 +133,7 @@ func (c *checker) mapCall(n *node) {
 	if what := keyedCall(n); what != "" && !m.known {
 		m.known = true
 	}
-	if is(n, "delete") && len(n.kids) == 1 && !m.known {
+	if is(n, builtin.Delete) && len(n.kids) == 1 && !m.known {
 		m.known, m.scalar = true, true
 	}
 }

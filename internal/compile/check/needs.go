@@ -16,19 +16,19 @@ func NeedsOf(p *syntax.Probe) probe.Needs {
 			return
 		}
 		switch f.ID {
-		case "args":
+		case builtin.Args:
 			n.Args = true
-		case "vars":
+		case builtin.Vars:
 			n.Args, n.Vars = true, true
-		case "argN":
+		case builtin.ArgN:
 			n.ArgN = true
-		case "goid", "goframe":
+		case builtin.GoID, builtin.GoFrame:
 			n.Goroutine = true
-		case "retval":
+		case builtin.RetVal:
 			n.Retval = true
-		case "duration":
+		case builtin.Duration:
 			n.Duration = true
-		case "probe", "func":
+		case builtin.Probe, builtin.FuncName:
 			n.Name = true
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"trocar/internal/binary/types"
+	"trocar/internal/compile/builtin"
 	"trocar/internal/script/syntax"
 )
 
@@ -19,7 +20,7 @@ func (c *checker) readOptions() {
 	for _, act := range c.actions {
 		for _, root := range []*node{act.pred, act.body} {
 			root.walk(func(n *node) bool {
-				if is(n, "getopt") {
+				if is(n, builtin.GetOpt) {
 					c.readOption(n)
 					return false
 				}

@@ -201,26 +201,22 @@ type (
 	}
 	// RetvalRef is the typed result (Scope.Retval); the untyped `retval` is a Call of the builtin.
 	RetvalRef struct{ E }
-	// Call is a builtin. Args are typed and converted as the builtin's signature says; literals that the builtin takes at
-	// compile time are in Args as well, as StrConst or Const.
+	// Call is a builtin. Args are what is computed at run time, typed and converted as the builtin's signature says: see what
+	// fills them in, in the file of the builtin's group (call*.go).
 	Call struct {
 		E
 		Fn   *builtin.Func
 		Args []Arg
-		// Format is the literal first argument of printf, errorf, warnf, system, cat, time, strftime, debugf (which is then
-		// not in Args), the separator of join, the register of reg, the clock of nsecs ("boot", "monotonic", "tai",
-		// "sw_tai"), and "init" for pid(init) and tid(init); the filter of cgroup_path, the path of skboutput, the symbol of
-		// uaddr and percpu_kaddr.
-		//
-		// What else is in Args: str: a pointer to int8 or a string, then the length or nothing; buf: a pointer, an array or a
-		// string, then the length; ntop: the family (0: by the type) and the address (an integer, or an array of 4 or 16
-		// bytes); macaddr: an integer, a pointer or an array; uaddr: the address in the file and whether it is absolute;
-		// percpu_kaddr: the offset, then the CPU or nothing; delete, has_key: the map and the key (delete: none for a map
-		// without keys); find: the map, the key, the variable; strcontains, strstr, str_concat, strncmp, strlen: strings;
-		// write_user: a uint64, then a pointer or the value itself, then the length.
-		Format string
-		// N is the number of argN.
-		N int
+		// What the builtin is given as literals. Each is of the builtins named; of others it has its zero value.
+		Format    string      // printf, errorf, warnf, debugf, cat, system, time, strftime
+		Separator string      // join
+		Register  string      // reg
+		Filter    string      // cgroup_path: a glob of the hierarchy's name; "": all
+		Symbol    string      // uaddr, percpu_kaddr
+		Clock     types.Clock // nsecs
+		InitialNS bool        // pid, tid: as the initial PID namespace numbers them
+		Arg       int         // argN: its number
+		TextSize  int         // snapshot: bytes of a text whose length is not asked for
 		// Counted: the length given to str is one of the traced program, which counts characters without a NUL.
 		Counted bool
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"trocar/internal/binary/types"
+	"trocar/internal/compile/builtin"
 )
 
 // Scratch variables: which name means which variable. A variable is known from its first assignment or `let` to the end of
@@ -104,7 +105,7 @@ func (s *scoper) visit(n *node) {
 		}
 		s.visitAll(n.kids)
 	case opCall:
-		if is(n, "find") && len(n.kids) == 3 && n.kids[2].op == opVar {
+		if is(n, builtin.Find) && len(n.kids) == 3 && n.kids[2].op == opVar {
 			s.visitAll(n.kids[:2])
 			n.kids[2].v = s.use(n.kids[2])
 			n.kids[2].v.assigned, n.kids[2].v.made = true, true
@@ -185,5 +186,5 @@ func given(n *node) bool {
 	case opMapGet:
 		return n.m != nil && !n.m.made
 	}
-	return is(n, "argN", "retval", "reg")
+	return is(n, builtin.ArgN, builtin.RetVal, builtin.Reg)
 }

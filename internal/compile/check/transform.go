@@ -1,8 +1,6 @@
 package check
 
 import (
-	"strings"
-
 	"trocar/internal/binary/types"
 )
 
@@ -88,85 +86,4 @@ func (inf *inferrer) rewrite(n *node) bool {
 		return false
 	}
 	return true
-}
-
-func (inf *inferrer) rewriteCall(n *node) bool {
-	if n.fn == nil || len(n.kids) == 0 {
-		return false
-	}
-	arg := n.kids[0]
-	t := arg.ty
-	switch n.fn.ID {
-	case "is_str", "is_ptr", "is_array", "is_integer", "is_unsigned_integer":
-		if t.none() {
-			return false
-		}
-		kind := kindstr(t.t)
-		switch n.fn.ID {
-		case "is_str":
-			n.toBool(kind == "string")
-		case "is_ptr":
-			n.toBool(kind == "pointer")
-		case "is_array":
-			n.toBool(kind == "array")
-		case "is_integer":
-			n.toBool(kind == "int")
-		default:
-			n.toBool(kind == "int" && strings.HasPrefix(typestr(t.t), "u"))
-		}
-	case "is_scalar":
-		if arg.op != opMap || !arg.m.known {
-			return false
-		}
-		n.toBool(arg.m.scalar)
-	case "strcap":
-		if t.none() || !inf.stringLike(arg) {
-			return false
-		}
-		switch {
-		case t.isStr():
-			n.toInt(uint64(t.t.Size), false)
-		case t.is(types.Array):
-			n.toInt(uint64(max(t.t.Len, 0)), false)
-		default:
-			l := &lowerer{checker: inf.checker, act: inf.act}
-			n.become(l.make(n.span, "strlen", arg))
-		}
-	case "assert_str":
-		if t.none() || !inf.stringLike(arg) {
-			return false
-		}
-		n.reset()
-	case "kfunc_exist":
-		f := inf.in.Features.KFunc
-		n.toBool(f != nil && f(arg.str))
-	case "kfunc_allowed":
-		f := inf.in.Features.KFuncIn
-		n.toBool(f != nil && f(arg.str, inf.act.kind))
-	default:
-		return false
-	}
-	return true
-}
-
-// stringLike checks that a value is a string, or an array of or a pointer to int8.
-func (c *checker) stringLike(n *node) bool {
-	t := n.ty
-	switch {
-	case t.isStr(), isTextValue(t.t):
-		return true
-	case t.is(types.Array):
-		if isInt(t.t.Elem) && t.t.Elem.Size == 1 && t.t.Elem.Signed {
-			return true
-		}
-		c.errorf(n.span, "string-like arrays must contain a char-like type")
-	case t.isPtr():
-		if e := t.t.Elem; isInt(e) && e.Size == 1 && e.Signed {
-			return true
-		}
-		c.errorf(n.span, "string-like pointers must point to a char-like type")
-	case !t.none():
-		c.errorf(n.span, "string-like values must be either strings, arrays or pointers")
-	}
-	return false
 }

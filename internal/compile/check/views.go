@@ -3,7 +3,6 @@ package check
 import (
 	"trocar/internal/binary/types"
 	"trocar/internal/compile/builtin"
-	"trocar/internal/process/probe"
 )
 
 // Strings and lists of the traced program's language (std::string, Go's slices, Rust's Vec …) lie in memory as structures
@@ -51,19 +50,9 @@ func (b *builder) textValue(n *node) Expr {
 
 // strOf is the call of str that a script leaves out.
 func (b *builder) strOf(x Expr) Expr {
-	str := &Call{E: E{types.StringOf(b.cfg.TextSize()), x.Pos()}, Fn: builtin.Lookup("str")}
+	str := &Call{E: E{types.StringOf(b.cfg.TextSize()), x.Pos()}, Fn: builtin.Get(builtin.Str)}
 	str.Args = []Arg{{Expr: x}}
 	return str
-}
-
-// capture says how a call of snapshot captures its value.
-func (c *checker) capture(n *node, kind probe.Kind) types.Capture {
-	how := c.cfg.Capture()
-	how.Kept, how.Registers = true, spaceOf(kind) == types.User
-	if len(n.kids) > 1 && n.kids[1].posInt() {
-		how.Strlen = int(min(n.kids[1].num, uint64(how.Strlen)))
-	}
-	return how
 }
 
 // elements tells how to reach what an index counts in a value, if that is a list or a string of the program's language.
@@ -94,18 +83,4 @@ func ofBytes(t *types.Type) bool {
 	}
 	v, _ := t.Complete().Text()
 	return v.Unit == 1
-}
-
-// snapshot builds the call that keeps a value.
-func (b *builder) snapshot(c *Call, n *node) bool {
-	if len(n.kids) > 1 && !n.kids[1].posInt() {
-		b.errorf(n.span, "snapshot() expects an int literal as the length (%s provided)", kindstr(n.kids[1].ty.t))
-		return false
-	}
-	e := b.expr(n.kids[0])
-	if e == nil {
-		return false
-	}
-	c.N, c.Args = b.capture(n, b.act.kind).Strlen, []Arg{{Expr: e}}
-	return true
 }

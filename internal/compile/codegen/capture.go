@@ -75,7 +75,7 @@ func (g *gen) capturesIn(e *check.TupleLit) (*types.Type, bool) {
 // snapshotType is the type in which a call of snapshot captures a value; false: as it is.
 func (g *gen) snapshotType(e *check.Call) (*types.Type, bool) {
 	how := g.capturing()
-	how.Kept, how.Strlen = true, e.N
+	how.Kept, how.Strlen = true, e.TextSize
 	return how.Of(e.Args[0].Expr.Type())
 }
 

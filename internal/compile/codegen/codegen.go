@@ -105,6 +105,7 @@ func refuse(span diag.Span, format string, args ...any) {
 // compiler is the state of one Compile.
 type compiler struct {
 	opts       Options
+	codes      *codes
 	prog       *check.Program
 	out        *Output
 	scratch    int  // size of a scratch buffer
@@ -123,7 +124,7 @@ type compiler struct {
 
 // Compile makes code. Errors are added to diags.
 func Compile(prog *check.Program, opts Options, diags *diag.List) (out *Output) {
-	c := &compiler{opts: opts, prog: prog, out: &Output{}, stringAt: map[string]int{}, functions: map[functionKey]uint64{}}
+	c := &compiler{opts: opts, codes: newCodes(), prog: prog, out: &Output{}, stringAt: map[string]int{}, functions: map[functionKey]uint64{}}
 	defer func() {
 		if r := recover(); r != nil {
 			f, ok := r.(*refusal)

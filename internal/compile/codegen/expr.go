@@ -2,6 +2,7 @@ package codegen
 
 import (
 	"trocar/internal/binary/types"
+	"trocar/internal/compile/builtin"
 	"trocar/internal/compile/check"
 	"trocar/internal/compile/ir"
 	"trocar/internal/compile/record"
@@ -369,7 +370,7 @@ func (g *gen) iterated(e *check.Member) bool {
 		return false
 	}
 	c, ok := d.X.(*check.Call)
-	return ok && c.Fn.ID == "ctx"
+	return ok && c.Fn.ID == builtin.Ctx
 }
 
 // dataLoc is the address of a field of variable length in a tracepoint's record: its lower 16 bits are the offset in the

@@ -74,7 +74,7 @@ func (g *gen) body() {
 	g.ctx = b.Copy(b.Param(0))
 	g.buf = b.Reg()
 	g.exit = b.Label()
-	g.shared, g.framed = needs(g.act, g.c.opts.Features.Has(Loop))
+	g.shared, g.framed = g.c.needs(g.act)
 	g.framed = g.framed || g.typ == probe.UprobeProgram && g.c.opts.Features.Has(Loop) && showsGo(g.act)
 	if g.framed {
 		g.ctxSlot, g.bufSlot = b.Slot(8), b.Slot(8)

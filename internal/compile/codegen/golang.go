@@ -1,6 +1,7 @@
 package codegen
 
 import (
+	"trocar/internal/compile/builtin"
 	"trocar/internal/compile/check"
 	"trocar/internal/compile/ir"
 	"trocar/internal/process/probe"
@@ -17,7 +18,7 @@ func (g *gen) goroutine(e *check.Call) ir.Reg {
 		refuse(e.Span, "%s is not known: %s", e.Fn.ID, c.Unknown)
 	}
 	id, frame := g.call(c, e.Span)
-	if e.Fn.ID == "goframe" {
+	if e.Fn.ID == builtin.GoFrame {
 		return frame
 	}
 	return id

@@ -40,7 +40,7 @@ func constructs() []construct {
 	agg := func(t *types.Type) *check.Map { return &check.Map{Name: "@", Value: t, Max: 1} }
 	arg := func(n int) check.Expr {
 		c := t.call("argN", u64)
-		c.N = n
+		c.Arg = n
 		return c
 	}
 	get := func(m *check.Map, key check.Expr) check.Expr {

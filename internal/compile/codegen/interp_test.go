@@ -8,6 +8,7 @@ import (
 	"sort"
 
 	"trocar/internal/binary/types"
+	"trocar/internal/compile/builtin"
 	"trocar/internal/compile/check"
 )
 
@@ -434,7 +435,7 @@ func (in *interp) call(e *check.Call) []byte {
 	t := e.T
 	arg := func(i int) check.Expr { return e.Args[i].Expr }
 	switch e.Fn.ID {
-	case "str":
+	case builtin.Str:
 		var s []byte
 		var addr uint64
 		text := arg(0).Type().Kind == types.String
@@ -454,7 +455,7 @@ func (in *interp) call(e *check.Call) []byte {
 			}
 		}
 		return padded(s[:min(n-1, len(s))], t.Size)
-	case "buf":
+	case builtin.Buf:
 		pointer := arg(0).Type().Kind == types.Pointer
 		var addr uint64
 		if pointer {
@@ -471,29 +472,29 @@ func (in *interp) call(e *check.Call) []byte {
 			out = append(out, in.eval(arg(0))[:n]...)
 		}
 		return padded(out, t.Size)
-	case "strlen":
+	case builtin.StrLen:
 		return put(uint64(len(cstring(in.eval(arg(0))))), t.Size)
-	case "strncmp":
+	case builtin.StrNCmp:
 		x, y := cstring(in.eval(arg(0))), cstring(in.eval(arg(1)))
 		n := int(min(in.num(arg(2)), 1<<20))
 		return put(boolean(!bytes.Equal(x[:min(n, len(x))], y[:min(n, len(y))])), t.Size)
-	case "strstr", "strcontains":
+	case builtin.StrStr, builtin.StrContains:
 		at := bytes.Index(cstring(in.eval(arg(0))), cstring(in.eval(arg(1))))
-		if e.Fn.ID == "strcontains" {
+		if e.Fn.ID == builtin.StrContains {
 			return put(boolean(at >= 0), 1)
 		}
 		return put(uint64(at), t.Size)
-	case "str_concat":
+	case builtin.StrConcat:
 		x := bytes.Clone(cstring(in.eval(arg(0))))
 		return padded(append(x, cstring(in.eval(arg(1)))...), t.Size)
-	case "memcmp":
+	case builtin.MemCmp:
 		n := int(in.num(arg(2)))
 		return put(uint64(int64(bytes.Compare(in.eval(arg(0))[:n], in.eval(arg(1))[:n]))), t.Size)
-	case "bswap":
+	case builtin.BSwap:
 		return put(bits.ReverseBytes64(in.num(arg(0)))>>(64-8*t.Size), t.Size)
-	case "has_key":
+	case builtin.HasKey:
 		return put(boolean(in.entries(e.Args[0].Map)[in.key(e.Args[0].Map, arg(1))] != nil), 1)
-	case "delete":
+	case builtin.Delete:
 		m := e.Args[0].Map
 		key := ""
 		if len(e.Args) > 1 {
@@ -502,20 +503,20 @@ func (in *interp) call(e *check.Call) []byte {
 		found := in.entries(m)[key] != nil
 		delete(in.entries(m), key)
 		return put(boolean(found), 1)
-	case "find":
+	case builtin.Find:
 		m, v := e.Args[0].Map, e.Args[2].Var
 		value := in.entries(m)[in.key(m, arg(1))]
 		if value != nil {
 			in.vars[v] = cast(value, m.Value, v.Type)
 		}
 		return put(boolean(value != nil), 1)
-	case "len":
+	case builtin.Len:
 		return put(uint64(len(in.entries(e.Args[0].Map))), t.Size)
-	case "printf", "print":
+	case builtin.Printf, builtin.Print:
 		in.send(e)
 		return nil
 	}
-	panic("no meaning for " + string(e.Fn.ID))
+	panic("no meaning for " + e.Fn.ID.String())
 }
 
 // send makes a record. Strings that are sent with their length are evaluated after all others.

@@ -37,6 +37,24 @@ func (tree) call(name string, t *types.Type, args ...check.Expr) *check.Call {
 	return c
 }
 
+func (t tree) register(name string) *check.Call {
+	c := t.call("reg", types.TUint64)
+	c.Register = name
+	return c
+}
+
+func (t tree) clock(clock types.Clock) *check.Call {
+	c := t.call("nsecs", types.TUint64)
+	c.Clock = clock
+	return c
+}
+
+func (t tree) join(sep string, arr check.Expr) *check.Call {
+	c := t.call("join", types.TNone, arr)
+	c.Separator = sep
+	return c
+}
+
 func (tree) formatted(name, format string, t *types.Type, args ...check.Expr) *check.Call {
 	c := tree{}.call(name, t, args...)
 	c.Format = format
@@ -88,7 +106,7 @@ func samples() []sample {
 	u64, i64 := types.TUint64, types.TInt64
 	argN := func(n int) check.Expr {
 		c := t.call("argN", u64)
-		c.N = n
+		c.Arg = n
 		return c
 	}
 	user := func(n int, elem *types.Type) check.Expr { return t.cast(argN(n), types.PointerTo(elem, types.User)) }
@@ -138,13 +156,13 @@ func samples() []sample {
 	return []sample{
 		{name: "arguments", kinds: code, body: six},
 		{name: "registers", kinds: []probe.Kind{probe.Uprobe, probe.Uretprobe, probe.Interval}, body: []check.Stmt{
-			t.print(t.formatted("reg", "ip", u64), t.formatted("reg", "sp", u64), t.formatted("reg", "ax", u64)),
+			t.print(t.register("ip"), t.register("sp"), t.register("ax")),
 		}},
 		{name: "result", kinds: []probe.Kind{probe.Uretprobe}, body: []check.Stmt{t.print(t.call("retval", u64))}},
 		{name: "process", kinds: all, body: []check.Stmt{
 			t.print(t.call("pid", types.TUint32), t.call("tid", types.TUint32), t.formatted("pid", "init", types.TUint32), t.call("uid", u64), t.call("gid", u64), t.call("cpu", types.TUint32)),
 			t.print(t.call("comm", types.StringOf(16)), t.call("cgroup", u64), t.call("rand", types.TUint32), t.call("username", types.TUsername), t.call("ncpus", u64), t.call("numaid", types.TUint32)),
-			t.print(t.call("nsecs", u64), t.formatted("nsecs", "monotonic", u64), t.formatted("nsecs", "sw_tai", u64), t.call("elapsed", u64), t.call("jiffies", u64), t.call("curtask", u64)),
+			t.print(t.call("nsecs", u64), t.clock(types.ClockMonotonic), t.clock(types.ClockSwTAI), t.call("elapsed", u64), t.call("jiffies", u64), t.call("curtask", u64)),
 		}},
 		{name: "probe", kinds: all, body: []check.Stmt{t.print(t.call("probe", types.StringOf(256)), t.call("func", types.TUSym), t.call("ctx", types.PointerTo(types.TVoid, types.Kernel)))}},
 		{name: "stacks", kinds: []probe.Kind{probe.Uprobe, probe.Uretprobe, probe.Interval}, maps: []*check.Map{m("@s", types.StackType(types.UStack, 127, 0), types.AggOf(types.Count, false))}, body: []check.Stmt{
@@ -190,7 +208,7 @@ func samples() []sample {
 			t.do(t.formatted("warnf", "%d", types.TNone, t.num(1, i64))),
 			t.do(t.call("exit", types.TNone, t.num(3, i64))), t.jump("return"),
 		}},
-		{name: "join", kinds: entry, body: []check.Stmt{t.do(t.formatted("join", ",", types.TNone, user(1, types.TChar)))}},
+		{name: "join", kinds: entry, body: []check.Stmt{t.do(t.join(",", user(1, types.TChar)))}},
 		{name: "signal", kinds: entry, body: []check.Stmt{t.do(t.call("signal", types.TNone, t.cast(argN(0), types.TUint32)))}},
 		{name: "addresses", kinds: entry, maps: []*check.Map{counts, values}, vars: []*check.Var{{Name: "$a", Type: i64, Addressed: true}}, body: []check.Stmt{
 			t.print(t.binary(t.cast(&check.AddrOf{E: check.E{T: types.PointerTo(i64, types.BPF)}, X: &check.MapGet{E: check.E{T: i64}, Map: values, Key: &check.TupleLit{

@@ -7,9 +7,9 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"trocar/internal/binary/types"
+	"trocar/internal/compile/builtin"
 	"trocar/internal/compile/check"
 	"trocar/internal/compile/ir"
-	"trocar/internal/process/probe"
 )
 
 // nameSize is the room for an error's, signal's or system call's name.
@@ -18,11 +18,11 @@ const nameSize = 64
 // nameOf looks a number up in a table of texts that is loaded with the program.
 func (g *gen) nameOf(dst memory, e *check.Call, t *types.Type) {
 	b := g.b
-	table, unknown := names(string(e.Fn.ID))
-	name := "n_" + string(e.Fn.ID)
+	table, unknown := names(e.Fn.ID)
+	name := "n_" + e.Fn.ID.String()
 	g.c.nameTable(name, table)
 	n := b.Copy(g.scalar(e.Args[0].Expr))
-	if e.Fn.ID == "strerror" {
+	if e.Fn.ID == builtin.StrError {
 		g.magnitude(n)
 	}
 	done := b.Label()
@@ -38,16 +38,16 @@ func (g *gen) nameOf(dst memory, e *check.Call, t *types.Type) {
 }
 
 // names is the table of a builtin, and the text for numbers that are not in it.
-func names(id string) (table []string, unknown string) {
+func names(id builtin.ID) (table []string, unknown string) {
 	switch id {
-	case "strerror":
+	case builtin.StrError:
 		table = make([]string, 134)
 		for i := range table {
 			table[i] = capital(syscall.Errno(i).Error())
 		}
 		table[0] = "Success"
 		return table, "Unknown error"
-	case "signal_name":
+	case builtin.SignalName:
 		table = make([]string, 32)
 		table[0] = "Unknown signal 0" // as strsignal(3) has it
 		for i := 1; i < len(table); i++ {
@@ -79,23 +79,4 @@ func (c *compiler) nameTable(name string, table []string) {
 		m.Contents = append(m.Contents, ebpf.MapKV{Key: uint32(i), Value: value})
 	}
 	c.out.Maps = append(c.out.Maps, m)
-}
-
-// uaddr is the address of a symbol in the traced process: its offset in the file plus where the file is loaded, which the
-// instruction pointer tells.
-func (g *gen) uaddr(e *check.Call) ir.Reg {
-	k, ok := e.Args[0].Expr.(*check.Const)
-	if !ok {
-		refuse(e.Span, "the symbol of uaddr was not resolved")
-	}
-	if g.typ != probe.UprobeProgram || len(g.points) == 0 {
-		refuse(e.Span, "uaddr needs a uprobe or usdt probe: it is relative to the traced file")
-	}
-	addr := g.points[0].Addr
-	for _, p := range g.points {
-		if p.Addr != addr || g.ret {
-			refuse(e.Span, "uaddr needs probes at one place of one file")
-		}
-	}
-	return g.b.OpImm(ir.Add, g.register(g.c.opts.Arch.IP), int64(k.Value)-int64(addr))
 }

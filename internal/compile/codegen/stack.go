@@ -4,6 +4,8 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"trocar/internal/binary/types"
+	"trocar/internal/compile/builtin"
+	"trocar/internal/compile/check"
 	"trocar/internal/compile/ir"
 	"trocar/internal/process/probe"
 	"trocar/internal/script/diag"
@@ -11,6 +13,19 @@ import (
 
 // userStack is BPF_F_USER_STACK.
 const userStack = 1 << 8
+
+func (c *codes) stacks() {
+	for _, id := range []builtin.ID{builtin.UStack, builtin.KStack} {
+		c[id].memory = func(g *gen, dst memory, e *check.Call, t *types.Type) { g.stack(dst, t, e.Span) }
+	}
+	c[builtin.USym].memory = func(g *gen, dst memory, e *check.Call, _ *types.Type) {
+		g.store(dst, 8, g.scalar(e.Args[0].Expr))
+		g.store(dst.at(8), 8, g.b.OpImm(ir.Shr, g.b.Call(asm.FnGetCurrentPidTgid), 32))
+	}
+	c[builtin.KSym].memory = func(g *gen, dst memory, e *check.Call, _ *types.Type) {
+		g.store(dst, 8, g.scalar(e.Args[0].Expr))
+	}
+}
 
 // stack takes a stack (types.StackType) into dst.
 func (g *gen) stack(dst memory, t *types.Type, span diag.Span) {

@@ -6,6 +6,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"trocar/internal/binary/types"
+	"trocar/internal/compile/builtin"
 	"trocar/internal/compile/check"
 	"trocar/internal/compile/ir"
 	"trocar/internal/compile/record"
@@ -248,7 +249,7 @@ func (g *gen) strRead(dst, src memory, limit ir.Reg, constant, size int, e *chec
 // appendString writes the text of a string expression to dst (of at least t.Size+1 bytes) and gives its length without a NUL.
 func (g *gen) appendString(dst memory, e check.Expr, t *types.Type) ir.Reg {
 	b := g.b
-	if c, ok := e.(*check.Call); ok && c.Fn.ID == "str" {
+	if c, ok := e.(*check.Call); ok && c.Fn.ID == builtin.Str {
 		if src, v, ok := g.textOf(c.Args[0].Expr); ok {
 			p, n := g.viewOf(v, src, c.Span)
 			g.limitTo(n, c)

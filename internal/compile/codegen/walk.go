@@ -2,6 +2,7 @@ package codegen
 
 import (
 	"trocar/internal/binary/types"
+	"trocar/internal/compile/builtin"
 	"trocar/internal/compile/check"
 )
 
@@ -127,7 +128,7 @@ func leaves(b *check.Block) bool {
 func exits(b *check.Block) bool {
 	found := false
 	visitor{expr: func(e check.Expr) {
-		if c, ok := e.(*check.Call); ok && c.Fn.ID == "exit" {
+		if c, ok := e.(*check.Call); ok && c.Fn.ID == builtin.Exit {
 			found = true
 		}
 	}}.block(b)
@@ -137,8 +138,9 @@ func exits(b *check.Block) bool {
 // needs tells which variables an action's loops use whose bodies become functions of their own, so that they must live in
 // memory, and whether there are functions besides the main one at all. Without bpf_loop the bodies of loops over numbers
 // stay where they are.
-func needs(a *check.Action, bpfLoop bool) (shared map[*check.Var]bool, callbacks bool) {
+func (c *compiler) needs(a *check.Action) (shared map[*check.Var]bool, callbacks bool) {
 	shared = map[*check.Var]bool{}
+	bpfLoop := c.opts.Features.Has(Loop)
 	inner := visitor{
 		stmt: func(s check.Stmt) {
 			switch s := s.(type) {
@@ -185,15 +187,12 @@ func needs(a *check.Action, bpfLoop bool) (shared map[*check.Var]bool, callbacks
 			}
 		},
 		expr: func(e check.Expr) {
-			c, ok := e.(*check.Call)
+			call, ok := e.(*check.Call)
 			if !ok {
 				return
 			}
-			switch c.Fn.ID {
-			case "strstr", "strcontains":
-				callbacks = true
-			case "len":
-				callbacks = callbacks || c.Args[0].Map != nil
+			if f := c.codes[call.Fn.ID].callback; f != nil {
+				callbacks = callbacks || f(call)
 			}
 		},
 	}

@@ -2,81 +2,55 @@ package codegen
 
 import (
 	"github.com/cilium/ebpf/asm"
+
 	"trocar/internal/binary/types"
+	"trocar/internal/compile/builtin"
 	"trocar/internal/compile/check"
 	"trocar/internal/compile/ir"
 	"trocar/internal/compile/record"
 )
 
-// callEffect runs a builtin whose value is dropped.
-func (g *gen) callEffect(e *check.Call) {
-	b := g.b
-	switch e.Fn.ID {
-	case "printf":
-		g.formatted(record.Printf, e)
-	case "errorf":
-		g.formatted(record.Errorf, e)
-	case "warnf":
-		g.formatted(record.Warnf, e)
-	case "system":
-		g.formatted(record.System, e)
-	case "cat":
-		g.formatted(record.Cat, e)
-	case "print":
-		g.print(e)
-	case "clear", "zero":
-		kind := record.Clear
-		if e.Fn.ID == "zero" {
-			kind = record.Zero
-		}
-		l := g.layout(kind, e.Span)
-		l.Map = e.Args[0].Map.ID
-		g.send(l, nil)
-	case "time":
-		l := g.layout(record.Time, e.Span)
-		l.Format = e.Format
-		g.send(l, nil)
-	case "join":
-		g.join(e)
-	case "exit":
-		g.exitCall(e)
-	case "signal", "signal_thread":
-		fn := asm.FnSendSignal
-		if e.Fn.ID == "signal_thread" {
-			fn = asm.FnSendSignalThread
-		}
-		sig := g.scalar(e.Args[0].Expr)
-		ok := b.Label()
-		res := b.Call(fn, ir.R(sig))
-		b.IfImm(ir.EQ, res, 0, ok)
-		g.helperError("send_signal", res, e.Span)
-		b.Bind(ok)
-	case "override":
-		b.Do(asm.FnOverrideReturn, ir.R(g.context()), ir.R(g.scalar(e.Args[0].Expr)))
-	case "delete":
-		res := g.deleteEntry(e)
-		if g.c.opts.HelperErrors {
-			ok := b.Label()
-			b.IfImm(ir.NE, res, 0, ok)
-			g.helperError("map_delete_elem", b.Imm(-2), e.Span)
-			b.Bind(ok)
-		}
-	case "unwatch":
-		l := g.layout(record.Unwatch, e.Span, types.TUint64)
-		g.send(l, []check.Expr{e.Args[0].Expr})
-	case "debugf":
-		g.debugf(e)
-	default:
-		switch t := e.T; {
-		case t.Kind == types.None || t.Kind == types.Void:
-			refuse(e.Span, "internal: no code for %s()", e.Fn.Names[0])
-		case t.IsScalar():
-			g.callScalar(e)
-		default:
-			g.place(e)
-		}
-	}
+func (c *codes) output() {
+	c[builtin.Printf].effect = formats(record.Printf)
+	c[builtin.Errorf].effect = formats(record.Errorf)
+	c[builtin.Warnf].effect = formats(record.Warnf)
+	c[builtin.System].effect = formats(record.System)
+	c[builtin.Cat].effect = formats(record.Cat)
+	c[builtin.Print].effect = (*gen).print
+	c[builtin.Join].effect = (*gen).join
+	c[builtin.Debugf].effect = (*gen).debugf
+	c[builtin.Snapshot] = code{scalar: (*gen).snapshotScalar, memory: (*gen).snapshotInto}
 }
+
+// formats sends a record with the arguments of printf and its kind.
+func formats(kind record.Kind) func(*gen, *check.Call) {
+	return func(g *gen, e *check.Call) { g.formatted(kind, e) }
+}
+
+func (g *gen) snapshotScalar(e *check.Call) ir.Reg {
+	to, ok := g.snapshotType(e)
+	if !ok {
+		return g.scalar(e.Args[0].Expr)
+	}
+	tmp := g.temp(roundUp(to.Size)) // of a reference to it
+	g.captureInto(tmp, e.Args[0].Expr, to)
+	return g.load(tmp, to.Size, to.Signed, e.Span)
+}
+
+func (g *gen) snapshotInto(dst memory, e *check.Call, t *types.Type) {
+	to, ok := g.snapshotType(e)
+	if !ok || to.Size != t.Size {
+		g.into(dst, e.Args[0].Expr, t)
+		return
+	}
+	g.captureInto(dst, e.Args[0].Expr, to)
+}
+
+// joinMax is the number of strings that join takes.
+const joinMax = 16
+
+// joinStrlen is the room for each string of join.
+const joinStrlen = 1024
 
 // formatted sends the arguments of printf and its kind.
 func (g *gen) formatted(kind record.Kind, e *check.Call) {
@@ -115,30 +89,6 @@ func (g *gen) print(e *check.Call) {
 	g.send(l, []check.Expr{x})
 }
 
-// exitCall asks user space to end the run and leaves the program.
-func (g *gen) exitCall(e *check.Call) {
-	b := g.b
-	var args []check.Expr
-	var ts []*types.Type
-	if len(e.Args) > 0 {
-		args = append(args, e.Args[0].Expr)
-		ts = append(ts, e.Args[0].Expr.Type())
-	}
-	l := g.layout(record.Exit, e.Span, ts...)
-	g.send(l, args)
-	b.StoreImm(8, b.MapValue(record.ControlName, record.ControlStop), 0, 1)
-	if g.b == g.main {
-		b.Jump(g.exit)
-	} else {
-		b.StoreImm(8, g.frame, g.leaveSlot, 1)
-		b.Exit(1)
-	}
-	b.Bind(b.Label())
-}
-
-// joinMax is the number of strings that join takes.
-const joinMax = 16
-
 // join sends the strings of an array of pointers up to a null pointer. Missing ones have the length 0xffffffff.
 func (g *gen) join(e *check.Call) {
 	b := g.b
@@ -148,10 +98,7 @@ func (g *gen) join(e *check.Call) {
 		ts[i] = str
 	}
 	l := g.layout(record.Join, e.Span, ts...)
-	l.Sep = " "
-	if e.Format != "" || len(e.Args) > 1 {
-		l.Sep = e.Format
-	}
+	l.Sep = e.Separator
 	room := l.Size + joinMax*(str.Size+8)
 	buf := memory{space: inScratch, off: g.reserve(room)}
 	g.zero(buf, l.Size)
@@ -207,9 +154,6 @@ func (g *gen) join(e *check.Call) {
 	b.Bind(inside)
 	g.output(buf, ir.R(size), false)
 }
-
-// joinStrlen is the room for each string of join.
-const joinStrlen = 1024
 
 // debugf writes to the kernel's trace buffer.
 func (g *gen) debugf(e *check.Call) {

@@ -1,0 +1,143 @@
+package builtin
+
+// ID is a builtin: what the stages behind know it by. The zero value is none.
+type ID uint8
+
+// Builtins, by group, in the order of the reference.
+const (
+	None ID = iota
+
+	PID
+	TID
+	GoID
+	GoFrame
+	UID
+	GID
+	UserName
+	Comm
+	CPID
+	HasCPID
+	PPID
+	PComm
+	LeaderTID
+	LeaderComm
+	CurTask
+	Cgroup
+
+	Probe
+	ProbeType
+	FuncName // func
+	Args
+	Vars
+	ArgN
+	RetVal
+	Duration
+	Reg
+	Ctx
+	UserMode
+
+	NSecs
+	Elapsed
+	Jiffies
+	StrFTime
+	Time
+
+	Printf
+	Print
+	Errorf
+	Warnf
+	Debugf
+	Snapshot
+	Join
+	Cat
+	System
+
+	Delete
+	HasKey
+	Find
+	Len
+	Clear
+	Zero
+	IsScalar
+
+	Count
+	Sum
+	Min
+	Max
+	Avg
+	Stats
+	Hist
+	LHist
+	TSeries
+
+	Str
+	Buf
+	StrNCmp
+	StrContains
+	StrStr
+	StrLen
+	StrCap
+	StrConcat
+	DefaultStrLength
+	StrError
+	SignalName
+	SyscallName
+	NToP
+	PToN
+	MACAddr
+	AssertStr
+
+	UAddr
+	KAddr
+	PerCPUKAddr
+	KPtr
+	UPtr
+	BSwap
+	MemCmp
+	IsErr
+	WriteUser
+	Path
+	SkbOutput
+	SocketCookie
+	Unwatch
+	ContainerOf
+
+	UStack
+	DwUStack
+	KStack
+	USym
+	KSym
+
+	SizeOf
+	OffsetOf
+	TypeOf
+	TypeInfo
+	IsStr
+	IsPtr
+	IsArray
+	IsInteger
+	IsUnsignedInteger
+	IsLiteral
+	GetOpt
+	Config
+	Fail
+	StaticAssert
+	KFuncExist
+	KFuncAllowed
+	Arch
+	SafeMode
+
+	Exit
+	Assert
+	Signal
+	SignalThread
+	Override
+	CPU
+	NCPUs
+	NUMAID
+	Rand
+	CgroupID
+	CgroupPath
+
+	NumIDs // how many IDs there are
+)

@@ -1,0 +1,121 @@
+package codegen
+
+import (
+	"github.com/cilium/ebpf/asm"
+
+	"trocar/internal/binary/types"
+	"trocar/internal/compile/builtin"
+	"trocar/internal/compile/check"
+	"trocar/internal/compile/ir"
+	"trocar/internal/compile/record"
+	"trocar/internal/process/probe"
+)
+
+func (c *codes) probeInfo() {
+	c[builtin.Probe].memory = func(g *gen, dst memory, _ *check.Call, t *types.Type) { g.pointName(dst, 0, t) }
+	c[builtin.FuncName].memory = func(g *gen, dst memory, _ *check.Call, _ *types.Type) { g.function(dst) }
+	c[builtin.ArgN].scalar = func(g *gen, e *check.Call) ir.Reg { return g.argN(e.Arg, e.Span) }
+	c[builtin.RetVal].scalar = func(g *gen, e *check.Call) ir.Reg {
+		if !g.hasRegisters() {
+			refuse(e.Span, "retval needs a uretprobe")
+		}
+		return g.register(g.c.opts.Arch.Ret)
+	}
+	c[builtin.Duration].scalar = func(g *gen, _ *check.Call) ir.Reg { return g.b.Load(8, g.frame, g.durationSlot) }
+	c[builtin.Reg].scalar = (*gen).namedRegister
+	c[builtin.Ctx].scalar = func(g *gen, _ *check.Call) ir.Reg { return g.number(g.context()) }
+	c[builtin.UserMode].scalar = (*gen).userMode
+}
+
+func (g *gen) namedRegister(e *check.Call) ir.Reg {
+	off, ok := g.c.opts.Arch.Regs[e.Register]
+	if !ok || !g.hasRegisters() {
+		refuse(e.Span, "there is no register %q here", e.Register)
+	}
+	if off == g.c.opts.Arch.IP {
+		return g.instruction()
+	}
+	return g.register(off)
+}
+
+// userMode tells whether user code was interrupted: the privilege level is in the lowest bits of CS (amd64).
+func (g *gen) userMode(e *check.Call) ir.Reg {
+	cs, ok := g.c.opts.Arch.Regs["cs"]
+	if !ok {
+		refuse(e.Span, "usermode is known on amd64 only")
+	}
+	return g.truth(ir.EQ, g.b.OpImm(ir.And, g.register(cs), 3), 3)
+}
+
+// pointName copies a text of the point that was hit: its name (0) or its function (pointNameSize).
+func (g *gen) pointName(dst memory, off int, t *types.Type) {
+	b := g.b
+	if len(g.points) == 1 {
+		p := g.points[0]
+		name := p.Name
+		if off > 0 {
+			name = p.Func
+		}
+		g.stringConst(dst, name, t.Size)
+		return
+	}
+	g.c.usesPoints, g.c.pointSize = true, 2*pointNameSize
+	key := memory{space: onStack, off: b.Slot(8)}
+	g.store(key, 4, g.point())
+	g.zero(dst, t.Size)
+	none := b.Label()
+	p := b.Call(asm.FnMapLookupElem, ir.M(record.PointsName), g.addr(key))
+	b.IfImm(ir.EQ, p, 0, none)
+	b.Do(asm.FnProbeReadKernel, g.addr(dst), ir.I(int64(min(t.Size, pointNameSize))), ir.A(p, off))
+	b.Bind(none)
+}
+
+// point is the number of the point that was hit.
+func (g *gen) point() ir.Reg {
+	g.knowsPoint = true
+	if len(g.points) == 1 {
+		return g.b.Imm(int64(g.firstCookie))
+	}
+	if !g.c.cookies(g.typ) {
+		// The program is compiled again for each point (see compiler.action).
+		return g.b.Imm(int64(g.firstCookie))
+	}
+	return g.b.Low32(g.cookie())
+}
+
+func (g *gen) cookie() ir.Reg {
+	g.asksCookie = true
+	return g.b.Call(asm.FnGetAttachCookie, ir.R(g.context()))
+}
+
+// functionPoint is the number of the first point of the function that was hit: a function has several points where it
+// returns, or where it was inlined, and is one key of a map all the same.
+func (g *gen) functionPoint() ir.Reg {
+	if len(g.points) > 1 && g.c.cookies(g.typ) {
+		g.knowsPoint = true
+		return g.b.OpImm(ir.Shr, g.cookie(), functionShift)
+	}
+	g.knowsPoint = true
+	return g.b.Imm(int64(g.c.functionOf(g.points[0], g.firstCookie)))
+}
+
+// function is the value of func: the number of the point says which function is meant.
+func (g *gen) function(dst memory) {
+	b := g.b
+	base, off := g.ref(dst)
+	switch {
+	case g.typ == probe.UprobeProgram:
+		b.StoreImm(8, base, off, 0)
+		b.StoreImm(4, base, off+8, 0)
+		n := b.OpImm(ir.Add, g.functionPoint(), 1)
+		g.store(dst.at(12), 4, n)
+	default:
+		if !g.hasRegisters() {
+			b.StoreImm(8, base, off, 0)
+			b.StoreImm(8, base, off+8, 0)
+			return
+		}
+		g.store(dst, 8, g.register(g.c.opts.Arch.IP))
+		g.store(dst.at(8), 8, b.OpImm(ir.Shr, b.Call(asm.FnGetCurrentPidTgid), 32))
+	}
+}

@@ -1,0 +1,55 @@
+package codegen
+
+import (
+	"github.com/cilium/ebpf/asm"
+
+	"trocar/internal/binary/types"
+	"trocar/internal/compile/builtin"
+	"trocar/internal/compile/check"
+	"trocar/internal/compile/ir"
+)
+
+func (c *codes) process() {
+	c[builtin.PID].scalar = func(g *gen, e *check.Call) ir.Reg {
+		tgid, _ := g.ids(e)
+		return tgid
+	}
+	c[builtin.TID].scalar = func(g *gen, e *check.Call) ir.Reg {
+		_, tid := g.ids(e)
+		return tid
+	}
+	c[builtin.GoID].scalar, c[builtin.GoFrame].scalar = (*gen).goroutine, (*gen).goroutine
+	c[builtin.UID] = code{helper: asm.FnGetCurrentUidGid, part: low32}
+	c[builtin.GID] = code{helper: asm.FnGetCurrentUidGid, part: high32}
+	c[builtin.UserName] = code{helper: asm.FnGetCurrentUidGid, part: low32, memory: func(g *gen, dst memory, _ *check.Call, _ *types.Type) {
+		g.store(dst, 8, g.b.Low32(g.b.Call(asm.FnGetCurrentUidGid)))
+	}}
+	c[builtin.Comm].memory = (*gen).comm
+	c[builtin.CurTask].helper = asm.FnGetCurrentTask
+	c[builtin.Cgroup].helper = asm.FnGetCurrentCgroupId
+}
+
+// ids makes the process and thread id in the PID namespace that a call of pid or tid asks for.
+func (g *gen) ids(e *check.Call) (tgid, tid ir.Reg) {
+	if !e.InitialNS {
+		return g.pidTgid()
+	}
+	both := g.b.Call(asm.FnGetCurrentPidTgid)
+	return g.b.OpImm(ir.Shr, both, 32), g.b.Low32(both)
+}
+
+// commSize is the size of a thread's name in the kernel (TASK_COMM_LEN in include/linux/sched.h).
+const commSize = 16
+
+func (g *gen) comm(dst memory, e *check.Call, t *types.Type) {
+	if len(e.Args) > 0 {
+		refuse(e.Span, "comm of another process is not available")
+	}
+	if t.Size < commSize {
+		refuse(e.Span, "internal: comm takes %d bytes", commSize)
+	}
+	g.b.Do(asm.FnGetCurrentComm, g.addr(dst), ir.I(commSize))
+	if t.Size > commSize {
+		g.zero(dst.at(commSize), t.Size-commSize)
+	}
+}
