@@ -64,6 +64,21 @@ func TestAnywhere(t *testing.T) {
 			}
 		})
 	}
+	t.Run("predefined", func(t *testing.T) {
+		for cpu, want := range map[string]string{"amd64": "x86", "arm64": "arm"} {
+			m, err := NewMachine(cpu, "7.0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			script := "#ifdef __x86_64__\nstruct x86 { int a; };\n#endif\n#ifdef __aarch64__\nstruct arm { int a; };\n#endif\n"
+			p, err := Compile(t.Context(), Request{Script: script + "begin { print(sizeof(struct " + want + ")); }"}, m)
+			if err != nil {
+				t.Errorf("%s: %v", cpu, err)
+				continue
+			}
+			p.Close()
+		}
+	})
 	t.Run("other CPU", func(t *testing.T) {
 		m, err := NewMachine("arm64", "7.0")
 		if err != nil {

@@ -94,6 +94,9 @@ func TestRequestRefused(t *testing.T) {
 			t.Errorf("%+v: %v", c.r, err)
 		}
 	}
+	if _, err := Compile(t.Context(), Request{Script: "begin {}", Target: Target{PID: 1}}, m); !errors.Is(err, ErrMachine) {
+		t.Errorf("a process of another machine: %v", err)
+	}
 	_, err = Compile(t.Context(), Request{Question: &Question{Kind: "profile", Functions: []string{"x.c:1"}, Path: "x"}}, m)
 	if e := (*CompileError)(nil); !errors.As(err, &e) || !strings.Contains(e.Error(), `unknown kind of question "profile"`) {
 		t.Errorf("%v", err)

@@ -142,6 +142,9 @@ func (p *Program) resolve(ctx context.Context, r Request) (err error) {
 		p.ns = &codegen.Namespace{Dev: ns.Dev, Ino: ns.Ino}
 	}
 	t := &r.Target
+	if !p.machine.running && (t.PID != 0 || t.Held != 0) {
+		return fmt.Errorf("%w: a process is one of the running machine", ErrMachine)
+	}
 	if t.PID != 0 && !target.PID(t.PID).Exists() {
 		return fmt.Errorf("process %d: %w", t.PID, target.ErrGone)
 	}
@@ -169,7 +172,8 @@ func parse(r *Request, m *Machine, diags *diag.List) (*syntax.File, error) {
 	file := syntax.Load(src, syntax.ParseOptions{
 		Params: r.Params,
 		Include: syntax.IncludeOptions{
-			Dirs: r.Files.IncludeDirs, Files: r.Files.Includes, System: syntax.SystemIncludeDirs(m.Release),
+			Dirs: r.Files.IncludeDirs, Files: r.Files.Includes, CPU: m.CPU,
+			System:  syntax.SystemIncludeDirs(m.CPU, m.Release),
 			HaveBTF: m.offers().Types().Available(),
 		},
 	}, diags)

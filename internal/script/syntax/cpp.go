@@ -2,7 +2,6 @@ package syntax
 
 import (
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -65,7 +64,7 @@ func newCPP(opts IncludeOptions, diags *diag.List) *cpp {
 		diags: diags, headers: &headers{opts: opts, files: map[string]*diag.Source{}},
 		macros: map[string]*cmacro{}, once: map[*diag.Source]bool{}, left: &left, made: &made,
 	}
-	for _, d := range append(slices.Clone(predefined), predefinedFor[runtime.GOARCH]...) {
+	for _, d := range append(slices.Clone(predefined), predefinedFor[opts.cpu()]...) {
 		name, value, _ := strings.Cut(d, " ")
 		c.predefine(name, value)
 	}

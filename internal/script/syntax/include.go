@@ -18,18 +18,27 @@ type IncludeOptions struct {
 	Files   []string // --include: read before the script's own C definitions
 	System  []string // searched last; nil: SystemIncludeDirs
 	HaveBTF bool     // define BPFTRACE_HAVE_BTF: the kernel's types are known without headers
+	CPU     string   // whose headers and predefined macros are meant, as GOARCH names it; "": the running one
 }
 
-// SystemIncludeDirs are the directories where a C compiler finds headers, and those of the running kernel's headers.
-func SystemIncludeDirs(kernelRelease string) []string {
-	triple := map[string]string{"amd64": "x86_64-linux-gnu", "arm64": "aarch64-linux-gnu"}[runtime.GOARCH]
+func (o *IncludeOptions) cpu() string {
+	if o.CPU == "" {
+		return runtime.GOARCH
+	}
+	return o.CPU
+}
+
+// SystemIncludeDirs are the directories where a C compiler for a CPU (as GOARCH names it) finds headers, and those of the
+// headers of a kernel; "": of none.
+func SystemIncludeDirs(cpu, kernelRelease string) []string {
+	triple := map[string]string{"amd64": "x86_64-linux-gnu", "arm64": "aarch64-linux-gnu"}[cpu]
 	dirs := []string{"/usr/local/include"}
 	if triple != "" {
 		dirs = append(dirs, "/usr/include/"+triple)
 	}
 	dirs = append(dirs, "/usr/include")
 	if kernelRelease != "" {
-		arch := map[string]string{"amd64": "x86", "arm64": "arm64"}[runtime.GOARCH]
+		arch := map[string]string{"amd64": "x86", "arm64": "arm64"}[cpu]
 		for _, tree := range []string{"source", "build"} {
 			root := "/lib/modules/" + kernelRelease + "/" + tree
 			dirs = append(dirs, root+"/arch/"+arch+"/include", root+"/arch/"+arch+"/include/generated", root+"/include",
@@ -71,7 +80,7 @@ type headers struct {
 func (h *headers) dirs() []string {
 	system := h.opts.System
 	if system == nil {
-		system = SystemIncludeDirs("")
+		system = SystemIncludeDirs(h.opts.cpu(), "")
 	}
 	return append(append([]string(nil), h.opts.Dirs...), system...)
 }
