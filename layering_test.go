@@ -42,14 +42,13 @@ var layers = map[string][]string{
 	"internal/binary/objfile":   {"internal/binary/code", "github.com/ianlancetaylor/demangle", "github.com/ulikunitz/xz", "golang.org/x/sys"},
 	"internal/binary/debuginfo": {"internal/binary/types", "internal/binary/objfile"},
 
-	"internal/binary/golang": {"internal/binary/types", "internal/binary/code", "internal/binary/objfile"},
-
-	"internal/process/target":  {"golang.org/x/sys"},
-	"internal/process/tracefs": {"golang.org/x/sys"},
-	"internal/process/probe":   {"internal/script/syntax", "internal/binary/types"},
+	"internal/process/target":          {"golang.org/x/sys"},
+	"internal/process/tracefs":         {"golang.org/x/sys"},
+	"internal/process/runtimes/golang": {"internal/binary/types", "internal/binary/code", "internal/binary/objfile"},
+	"internal/process/probe":           {"internal/script/syntax", "internal/binary/types"},
 	"internal/process/match": {
 		"internal/script/...", "internal/binary/...", "internal/process/probe", "internal/process/target",
-		"internal/process/tracefs",
+		"internal/process/tracefs", "internal/process/runtimes/golang",
 	},
 	"internal/process/symbolize": {
 		"result", "internal/binary/...", "internal/process/target", "golang.org/x/sys",
@@ -94,11 +93,11 @@ var banned = []string{"util", "utils", "common", "misc", "helper", "helpers", "b
 
 // tests says what the tests of a package may import besides what the package itself may and everyTest.
 var tests = map[string][]string{
-	"docs":                     {"internal/compile/builtin", "internal/ui/cli"},
-	"e2e":                      {"internal/process/tracefs", "github.com/rogpeppe/go-internal"},
-	"internal/binary/btf":      {"github.com/cilium/ebpf"},                        // its btf: a second reader to compare with
-	"internal/binary/golang":   {"internal/binary/debuginfo"},                     // what DWARF tells of the same program
-	"internal/compile/codegen": {"internal/kernel", "result", "golang.org/x/sys"}, // which load what was made
+	"docs":                             {"internal/compile/builtin", "internal/ui/cli"},
+	"e2e":                              {"internal/process/tracefs", "github.com/rogpeppe/go-internal"},
+	"internal/binary/btf":              {"github.com/cilium/ebpf"},                        // its btf: a second reader to compare with
+	"internal/process/runtimes/golang": {"internal/binary/debuginfo"},                     // what DWARF tells of the same program
+	"internal/compile/codegen":         {"internal/kernel", "result", "golang.org/x/sys"}, // which load what was made
 }
 
 // everyTest is what all tests may import.

@@ -16,6 +16,7 @@ import (
 	"trocar/internal/binary/types"
 	"trocar/internal/compile/record"
 	"trocar/internal/process/probe"
+	"trocar/internal/process/runtimes/golang"
 	"trocar/internal/process/symbolize"
 	"trocar/internal/process/target"
 	"trocar/result"
@@ -35,11 +36,12 @@ type names struct {
 	symbols  *symbolize.Symbolizer
 	users    target.Users
 	cgroups  target.Cgroups
-	files    map[string]*symbolize.File // probed ones
-	goFiles  map[string]*objfile.File   // probed ones whose types were asked for; nil: cannot be read
-	debug    map[string]*debuginfo.Info // of probed files whose virtual tables were asked for; nil: there is none
-	opened   []*objfile.File            // that debug is of
-	dynamic  map[dynamicKey]*types.Type // nil: it is not known
+	files    map[string]*symbolize.File        // probed ones
+	programs map[*objfile.File]*golang.Program // of goFiles
+	goFiles  map[string]*objfile.File          // probed ones whose types were asked for; nil: cannot be read
+	debug    map[string]*debuginfo.Info        // of probed files whose virtual tables were asked for; nil: there is none
+	opened   []*objfile.File                   // that debug is of
+	dynamic  map[dynamicKey]*types.Type        // nil: it is not known
 	watching bool
 	start    uint64 // boot clock when the run began
 	tai      uint64 // TAI minus the boot clock
@@ -47,7 +49,7 @@ type names struct {
 
 func newNames(r *run) *names {
 	n := &names{
-		r: r, files: map[string]*symbolize.File{}, goFiles: map[string]*objfile.File{}, debug: map[string]*debuginfo.Info{},
+		r: r, files: map[string]*symbolize.File{}, goFiles: map[string]*objfile.File{}, programs: map[*objfile.File]*golang.Program{}, debug: map[string]*debuginfo.Info{},
 		dynamic: map[dynamicKey]*types.Type{},
 	}
 	n.symbols = symbolize.New(symbolize.Options{Mangled: !r.typed.Config.CPPDemangle})
@@ -246,7 +248,10 @@ func (n *names) DynamicType(point int, delta uint64) (*types.Type, bool) {
 			clear(n.dynamic)
 		}
 		if in, _ := f.GoCode(addr); in {
-			t, _ = debuginfo.RuntimeType(f, key.addr)
+			if n.programs[f] == nil {
+				n.programs[f] = golang.Open(f)
+			}
+			t, _ = n.programs[f].Dynamic(key.addr)
 		} else if name, ok := n.traitObject(n.r.code.Points[point].Path, key.addr); ok {
 			t = &types.Type{Name: name}
 		}

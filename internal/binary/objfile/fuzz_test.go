@@ -124,36 +124,6 @@ func FuzzGoTable(f *testing.F) {
 	})
 }
 
-// FuzzGoType reads descriptions of types in anything.
-func FuzzGoType(f *testing.F) {
-	// A struct with one field of its own type.
-	d := make([]byte, 256)
-	put := func(at int, v uint64) { binary.LittleEndian.PutUint64(d[at:], v) }
-	const base = 0x1000
-	put(0, 8)
-	d[abiKind], d[abiStr] = byte(GoStruct), 128
-	put(abiFields, base+96)
-	put(abiFields+8, 1)
-	put(96, base+128)
-	put(104, base)
-	copy(d[128:], "\x00\x05*pkgT")
-	f.Add(d, uint16(0))
-	f.Fuzz(func(t *testing.T, data []byte, at uint16) {
-		n := uint64(len(data))
-		file := &File{is64: true, machine: AMD64, data: data, segments: []Segment{{Addr: base, FileSize: n, MemSiz: n}}}
-		file.gotypes.get(func(r *typeRange) { *r = typeRange{base, base + n} })
-		typ, ok := file.GoType(base + uint64(at))
-		if !ok {
-			return
-		}
-		for _, f := range typ.Fields {
-			if f.Offset > typ.Size {
-				t.Fatalf("a field at %d of %d bytes", f.Offset, typ.Size)
-			}
-		}
-	})
-}
-
 // FuzzArchive looks for members in anything.
 func FuzzArchive(f *testing.F) {
 	f.Add([]byte("PK\x03\x04\n\x00\x00\x00\x00\x00"), "a")

@@ -11,9 +11,9 @@ import (
 	"syscall"
 
 	"trocar/internal/binary/debuginfo"
-	"trocar/internal/binary/golang"
 	"trocar/internal/binary/objfile"
 	"trocar/internal/process/probe"
+	"trocar/internal/process/runtimes/golang"
 	"trocar/internal/process/target"
 )
 

@@ -8,10 +8,10 @@ import (
 
 	"trocar/internal/binary/code"
 	"trocar/internal/binary/debuginfo"
-	"trocar/internal/binary/golang"
 	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/types"
 	"trocar/internal/process/probe"
+	"trocar/internal/process/runtimes/golang"
 )
 
 // Returns of Go functions. Go's runtime walks, copies and grows stacks, so no return address may be replaced there: the

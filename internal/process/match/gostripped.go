@@ -6,10 +6,10 @@ import (
 
 	"trocar/internal/binary/code"
 	"trocar/internal/binary/debuginfo"
-	"trocar/internal/binary/golang"
 	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/types"
 	"trocar/internal/process/probe"
+	"trocar/internal/process/runtimes/golang"
 )
 
 // Go programs without debug information: what they tell of themselves (see package golang). Parameters have no names there,

@@ -1,4 +1,4 @@
-package objfile
+package golang
 
 import (
 	"fmt"
@@ -6,10 +6,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"trocar/internal/binary/objfile"
 )
 
-// TestGoTypeName compares names with what the program itself says of its types.
-func TestGoTypeName(t *testing.T) {
+// TestDynamicNames compares names with what the program itself says of its types.
+func TestDynamicNames(t *testing.T) {
 	const src = `package main
 
 import (
@@ -40,7 +42,8 @@ func main() {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := open(t, prog)
+		f := openFile(t, prog)
+		p := Open(f)
 		var addr uint64
 		var want string
 		n := 0
@@ -49,8 +52,8 @@ func main() {
 				t.Fatal(err)
 			}
 			want = line[len(fmt.Sprint(addr))+1:]
-			if got, ok := f.GoTypeName(addr); got != want || !ok {
-				t.Errorf("%#x: %q %v, want %q", addr, got, ok, want)
+			if got, ok := p.Dynamic(addr); !ok || got.Name != want {
+				t.Errorf("%#x: %v %v, want %q", addr, got, ok, want)
 			}
 			n++
 		}
@@ -58,8 +61,8 @@ func main() {
 			t.Errorf("%d types", n)
 		}
 		for _, bad := range []uint64{0, 1, addr + 1<<40, ^uint64(0) - 3} {
-			if got, ok := f.GoTypeName(bad); ok {
-				t.Errorf("%#x: %q", bad, got)
+			if got, ok := p.Dynamic(bad); ok {
+				t.Errorf("%#x: %q", bad, got.Name)
 			}
 		}
 		if v := f.GoVersion(); len(v) < 5 || v[:4] != "go1." {
@@ -68,8 +71,8 @@ func main() {
 	}
 }
 
-// TestGoType compares kinds, sizes and fields with what reflect says of them in the program.
-func TestGoType(t *testing.T) {
+// TestDescriptions compares kinds, sizes and fields with what reflect says of them in the program.
+func TestDescriptions(t *testing.T) {
 	const src = `package main
 
 import (
@@ -126,8 +129,14 @@ func main() {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := open(t, prog)
-		base, _ := f.goTypes()
+		p := Open(openFile(t, prog))
+		none := &desc{}
+		at := func(addr uint64) *desc {
+			if d := p.desc(addr); d != nil {
+				return d
+			}
+			return none
+		}
 		var slide uint64
 		n := 0
 		for _, line := range splitLines(out) {
@@ -135,29 +144,28 @@ func main() {
 			if _, err := fmt.Sscanf(line, "%d", &addr); err != nil {
 				t.Fatal(err)
 			}
-			if n == 0 && base < 1<<32 && addr > 1<<40 { // position-independent: loaded elsewhere
+			if n == 0 && p.types < 1<<32 && addr > 1<<40 { // position-independent: loaded elsewhere
 				slide = addr &^ 0xfff
 				for ; slide > 0 && slide > addr-1<<28; slide -= 0x1000 {
-					if typ, ok := f.GoType(addr - slide); ok && typ.Name == "main.leaf" {
+					if at(addr-slide).str == "main.leaf" {
 						break
 					}
 				}
 			}
-			typ, ok := f.GoType(addr - slide)
-			got := fmt.Sprintf("%d %s %d %d", addr, typ.Name, typ.Kind, typ.Size)
-			name := func(at uint64) string {
-				d, _ := f.GoType(at)
-				return d.Name
-			}
-			switch typ.Kind {
-			case GoArray:
-				got += fmt.Sprintf(" %d %s", typ.Len, name(typ.Elem))
-			case GoStruct:
-				for _, m := range typ.Fields {
-					got += fmt.Sprintf(" %s:%s:%d:%v", m.Name, name(m.Type), m.Offset, m.Embedded)
+			d := at(addr - slide)
+			got := fmt.Sprintf("%d %s %d %d", addr, d.str, d.kind, d.size)
+			switch d.kind {
+			case kindArray:
+				got += fmt.Sprintf(" %d %s", d.length, at(d.elem).str)
+			case kindStruct:
+				for _, m := range d.fields {
+					got += fmt.Sprintf(" %s:%s:%d:%v", m.name, at(m.typ).str, m.offset, m.embedded)
 				}
 			}
-			if got != line || !ok {
+			if typ, ok := p.Dynamic(addr - slide); !ok || typ.Size != d.size || len(typ.Fields) != len(d.fields) && d.kind == kindStruct {
+				t.Errorf("%v: %s as a type: %v, %v", flags, d.str, typ, ok)
+			}
+			if got != line {
 				t.Errorf("%v: %s, want %s", flags, got, line)
 			}
 			n++
@@ -166,6 +174,16 @@ func main() {
 			t.Errorf("%d types", n)
 		}
 	}
+}
+
+func openFile(t *testing.T, path string) *objfile.File {
+	t.Helper()
+	f, err := objfile.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
 }
 
 func splitLines(b []byte) (lines []string) {

@@ -5,6 +5,7 @@
 //	p := golang.Open(file)                    // file: *objfile.File
 //	fn, ok := p.Function(addr)                // what is known of arguments and results
 //	t, ok := p.TypeNamed("net/http.Request")  // as debug information would have it
+//	t, ok := p.Dynamic(addr)                  // the type of what is in an interface
 //
 // # What is known, and what is not
 //

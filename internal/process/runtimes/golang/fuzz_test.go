@@ -8,10 +8,10 @@ import (
 	"runtime"
 	"testing"
 
-	"trocar/internal/binary/golang"
 	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/types"
 	"trocar/internal/need"
+	"trocar/internal/process/runtimes/golang"
 )
 
 // tinySource is a program with few functions and types.
@@ -121,12 +121,17 @@ func ask(file *objfile.File, funcs []objfile.Func) {
 		if t, ok := p.TypeNamed(name); ok {
 			types.Declare(t, "x")
 			look(t, 0)
+			if t.Source == nil {
+				continue
+			}
+			if d, ok := p.Dynamic(t.Source.RuntimeType); ok {
+				look(d, 0)
+			}
 		}
 	}
 	n := 0
 	file.GoInlines(func(*objfile.GoInline) bool { n++; return n < 1000 })
 	file.GoInlined("main.use")
-	file.GoTypeName(file.GoModule())
 }
 
 // look walks a type.

@@ -9,6 +9,7 @@ const (
 	kindBool    kind = 1
 	kindInt     kind = 2
 	kindUint    kind = 7
+	kindUint8   kind = 8
 	kindUintptr kind = 12
 	kindFloat32 kind = 13
 	kindFloat64 kind = 14

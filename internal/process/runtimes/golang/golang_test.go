@@ -10,10 +10,10 @@ import (
 	"testing"
 
 	"trocar/internal/binary/debuginfo"
-	"trocar/internal/binary/golang"
 	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/types"
 	"trocar/internal/need"
+	"trocar/internal/process/runtimes/golang"
 )
 
 // zoo builds the program with all kinds of functions, or another in its place by GO_WITNESS.
