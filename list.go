@@ -71,9 +71,12 @@ func List(ctx context.Context, r ListRequest, m *Machine, yield func(Listed)) (w
 		if err != nil {
 			return nil, err
 		}
-		diags = match.ListScript(file.Probes, r.Verbose, opts, entry)
+		diags = match.ListScript(ctx, file.Probes, r.Verbose, opts, entry)
 	default:
-		diags = match.List(r.Pattern, r.Verbose, opts, entry)
+		diags = match.List(ctx, r.Pattern, r.Verbose, opts, entry)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
 	if diags.Errors() > 0 {
 		return nil, compileError(&diags, true)

@@ -136,15 +136,15 @@ func Ask(ctx context.Context, r Request) (*Script, error) {
 		}
 	}
 	var diags diag.List
-	fns := recipe.Find(recipe.Target{
+	fns := recipe.Find(ctx, recipe.Target{
 		Path: q.Path, PID: r.Target.PID, Patterns: q.Functions, SearchPath: r.Files.SearchPath,
 		DebugDirs: r.Files.Debug,
 	}, &diags)
-	if diags.Errors() > 0 {
-		return nil, compileError(&diags, true)
-	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
+	}
+	if diags.Errors() > 0 {
+		return nil, compileError(&diags, true)
 	}
 	script := recipe.Write(recipe.Question(q), fns, &diags)
 	if diags.Errors() > 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -124,6 +125,27 @@ func TestDone(t *testing.T) {
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%d: %v", i, err)
 		}
+	}
+}
+
+// TestInterrupted: a list ends where the context does.
+func TestInterrupted(t *testing.T) {
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := NewMachine("amd64", "6.12")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	n := 0
+	_, err = List(ctx, ListRequest{Pattern: "uprobe:" + exe + ":*"}, m, func(Listed) {
+		n++
+		cancel()
+	})
+	if n != 1 || !errors.Is(err, context.Canceled) {
+		t.Errorf("%d points, %v", n, err)
 	}
 }
 

@@ -193,7 +193,7 @@ func (p *Program) match(ctx context.Context, diags *diag.List) error {
 		needs[i] = check.NeedsOf(pr)
 	}
 	demangle := p.setting("cpp_demangle")
-	p.matched = match.All(p.file.Probes, match.Options{
+	p.matched = match.All(ctx, p.file.Probes, match.Options{
 		PID: p.req.Target.PID, ChildPID: p.req.Target.Held, Unsafe: p.req.Unsafe, Needs: needs, Filter: p.filter,
 		Missing: p.setting("missing_probes"), MaxProbes: p.limit("max_probes"), OutOfLine: p.req.NoInlined,
 		TraceableFunctions: p.req.Files.TraceableFunctions, SearchPath: p.req.Files.SearchPath, DebugDirs: p.req.Files.Debug,
@@ -201,7 +201,7 @@ func (p *Program) match(ctx context.Context, diags *diag.List) error {
 		Demangle: demangle != "0" && demangle != "false",
 	})
 	if err := ctx.Err(); err != nil {
-		return err
+		return err // what was found is not all
 	}
 	p.machine.foreign(p.matched)
 	p.probes = p.matched.Count()

@@ -1,6 +1,7 @@
 package recipe
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -27,7 +28,7 @@ type Target struct {
 }
 
 // Find finds functions. Without any, diags has an error: nothing fits, or the file cannot be read.
-func Find(o Target, diags *diag.List) []Function {
+func Find(ctx context.Context, o Target, diags *diag.List) []Function {
 	var out []Function
 	for _, pattern := range o.Patterns {
 		lib, name, line := splitFunction(pattern)
@@ -41,7 +42,7 @@ func Find(o Target, diags *diag.List) []Function {
 		if lib != "" {
 			path = lib
 		}
-		fns, ok := functions(o, path, name, diags)
+		fns, ok := functions(ctx, o, path, name, diags)
 		if !ok {
 			return nil
 		}
@@ -73,7 +74,7 @@ func splitFunction(pattern string) (lib, name string, line bool) {
 	return "", pattern, false
 }
 
-func functions(o Target, path, name string, diags *diag.List) (out []Function, ok bool) {
+func functions(ctx context.Context, o Target, path, name string, diags *diag.List) (out []Function, ok bool) {
 	point := func(kind string) *syntax.Probe {
 		return &syntax.Probe{Points: []*syntax.AttachPoint{{
 			Text: kind + ":" + path + ":" + name, Kind: kind, Parts: []string{path, name}, Quoted: []bool{true, true},
@@ -84,13 +85,13 @@ func functions(o Target, path, name string, diags *diag.List) (out []Function, o
 	opts := match.Options{
 		PID: o.PID, Demangle: true, SearchPath: o.SearchPath, DebugDirs: o.DebugDirs, OutOfLine: true, Variants: true,
 	}
-	matched := match.All(probes, opts)
+	matched := match.All(ctx, probes, opts)
 	defer func() { matched.Close() }()
 	found := func() bool { return len(matched.PointsOf(entry)) > 0 && firstError(matched.About(entry)) == "" }
-	if !found() {
+	if !found() && ctx.Err() == nil {
 		// It may have no code of its own.
 		opts.OutOfLine = false
-		inlined := match.All(probes, opts)
+		inlined := match.All(ctx, probes, opts)
 		matched.Close()
 		matched = inlined
 	}

@@ -8,6 +8,7 @@
 package match
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -25,6 +26,7 @@ import (
 
 // matcher holds what one run of All or List needs.
 type matcher struct {
+	ctx     context.Context // see done
 	opts    Options
 	needs   probe.Needs // of the probe
 	diags   *diag.List
@@ -46,12 +48,17 @@ type matcher struct {
 	tracefs     *tracefs.FS // nil until something needs it
 }
 
-func newMatcher(opts Options, diags *diag.List) *matcher {
+func newMatcher(ctx context.Context, opts Options, diags *diag.List) *matcher {
 	return &matcher{
-		opts: opts, diags: diags, kinds: kinds(), named: map[string]diag.Span{}, files: newFiles(opts), noReturns: map[string][]string{},
-		needs: probe.Needs{Args: true, Retval: true, ArgN: true, Name: true},
+		ctx: ctx, opts: opts, diags: diags, kinds: kinds(), named: map[string]diag.Span{}, files: newFiles(opts),
+		noReturns: map[string][]string{},
+		needs:     probe.Needs{Args: true, Retval: true, ArgN: true, Name: true},
 	}
 }
+
+// done tells that nobody waits for the result any more. What is found from then on is not used, so that it only matters
+// that nothing takes long.
+func (m *matcher) done() bool { return m.ctx.Err() != nil }
 
 // close gives back what a list needed.
 func (m *matcher) close() {
@@ -70,9 +77,9 @@ func (m *matcher) pid() int {
 // All finds the points of all probes of a script. There is an entry of Result.Matches for each probe, with one Match for
 // each attach point, more if a pattern for the kind was expanded. Errors are in Result.Diags; their texts are bpftrace's
 // where it has one, since scripts' tests look for them. The result is to be closed when no more is asked of its types.
-func All(probes []*syntax.Probe, opts Options) *Result {
+func All(ctx context.Context, probes []*syntax.Probe, opts Options) *Result {
 	r := &Result{Matches: make([][]probe.Match, len(probes)), about: make([][]*diag.Diagnostic, len(probes))}
-	m := newMatcher(opts, &r.Diags)
+	m := newMatcher(ctx, opts, &r.Diags)
 	r.files = m.files
 	defer m.closeTrace()
 	defer m.files.closeUnused()
@@ -253,6 +260,9 @@ func (m *matcher) probe(p *syntax.Probe) []probe.Match {
 			continue // behind a trailing comma
 		}
 		for _, s := range m.specs(ap) {
+			if m.done() {
+				return matches
+			}
 			m.begins = nil
 			got := m.spec(s)
 			if i == 0 && p.Name != "" {

@@ -18,7 +18,7 @@ func BenchmarkMatch(b *testing.B) {
 	var diags diag.List
 	file := syntax.Parse(&diag.Source{Name: "bench", Text: text + " {}"}, syntax.ParseOptions{}, &diags)
 	for b.Loop() {
-		r := All(file.Probes, Options{Demangle: true, Needs: []probe.Needs{{ArgN: true, Name: true}}})
+		r := All(b.Context(), file.Probes, Options{Demangle: true, Needs: []probe.Needs{{ArgN: true, Name: true}}})
 		if r.Diags.Errors() > 0 {
 			b.Fatal(r.Diags.All[0].Text)
 		}

@@ -24,7 +24,7 @@ func FuzzAttachPoint(f *testing.F) {
 		file := syntax.Parse(&diag.Source{Name: "fuzz", Text: text + " {}"}, syntax.ParseOptions{}, &diags)
 		for _, listing := range []bool{false, true} {
 			for _, pid := range []int{0, 1} {
-				m := newMatcher(Options{PID: pid, Missing: "warn"}, &diags)
+				m := newMatcher(t.Context(), Options{PID: pid, Missing: "warn"}, &diags)
 				m.listing = listing
 				for _, p := range file.Probes {
 					for _, ap := range p.Points {

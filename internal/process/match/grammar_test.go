@@ -1,6 +1,7 @@
 package match
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -425,7 +426,7 @@ func TestRecordTypes(t *testing.T) {
 }
 
 func listAll(pattern string, verbose bool, opts Options) (entries []Entry, diags diag.List) {
-	diags = List(pattern, verbose, opts, func(e Entry) { entries = append(entries, e) })
+	diags = List(context.Background(), pattern, verbose, opts, func(e Entry) { entries = append(entries, e) })
 	return entries, diags
 }
 

@@ -74,6 +74,9 @@ func (m *matcher) describe(list []listing) []function {
 			at[addr] = append(at[addr], i)
 		}
 		err = info.Each(addrs, func(info *debuginfo.Info, n int, f *debuginfo.Function) {
+			if m.done() {
+				return
+			}
 			var one function
 			if m.opts.Declared {
 				one.declared = declaration(info, f)

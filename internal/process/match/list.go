@@ -1,6 +1,7 @@
 package match
 
 import (
+	"context"
 	"os"
 	"runtime"
 	"slices"
@@ -43,9 +44,9 @@ type Declared struct {
 // List calls yield with the probes that a pattern of `-l` fits; "" is every probe there is, of the kernel or, with a process,
 // of what it has mapped. It can be a kind ("uprobe:libc:*malloc*"), a pattern for kinds ("*:./prog:*") or a word that is looked for in
 // all names ("*sleep*").
-func List(pattern string, verbose bool, opts Options, yield func(Entry)) diag.List {
+func List(ctx context.Context, pattern string, verbose bool, opts Options, yield func(Entry)) diag.List {
 	var diags diag.List
-	m := newMatcher(opts, &diags)
+	m := newMatcher(ctx, opts, &diags)
 	m.listing = true
 	defer m.close()
 	if !m.checkProcess() {
@@ -83,9 +84,9 @@ func List(pattern string, verbose bool, opts Options, yield func(Entry)) diag.Li
 }
 
 // ListScript lists the probes of a script instead of running it.
-func ListScript(probes []*syntax.Probe, verbose bool, opts Options, yield func(Entry)) diag.List {
+func ListScript(ctx context.Context, probes []*syntax.Probe, verbose bool, opts Options, yield func(Entry)) diag.List {
 	var diags diag.List
-	m := newMatcher(opts, &diags)
+	m := newMatcher(ctx, opts, &diags)
 	defer m.close()
 	if !m.checkProcess() {
 		return diags
@@ -155,6 +156,9 @@ func (m *matcher) list(s *spec, verbose bool, yield func(Entry)) {
 	}
 	var last Entry
 	for i, l := range list {
+		if m.done() {
+			return
+		}
 		e := Entry{Name: s.kind.name + ":" + l.name}
 		if l.in != nil {
 			e.Name = s.kind.name + ":" + l.in.name + ":" + l.name
@@ -338,6 +342,9 @@ func listUprobes(m *matcher, s *spec) (out []listing) {
 	}
 	q := objfile.NewQuery(s.fn, s.lang)
 	for _, b := range files {
+		if m.done() {
+			return nil
+		}
 		funcs, err := b.obj.Match(q)
 		if err != nil {
 			m.diags.Warnf(s.ap.Span, "%s", err)
@@ -355,7 +362,11 @@ func listUprobes(m *matcher, s *spec) (out []listing) {
 				names = append(names, named{name: n, fn: fn})
 			}
 		}
-		inParallel(len(names), func(i int) { names[i].shown = m.listed(s, names[i].name) })
+		inParallel(len(names), func(i int) {
+			if !m.done() {
+				names[i].shown = m.listed(s, names[i].name)
+			}
+		})
 		slices.SortStableFunc(names, func(a, b named) int { return strings.Compare(a.shown, b.shown) })
 		for i, n := range names {
 			if i == 0 || names[i-1].shown != n.shown || names[i-1].fn != n.fn {

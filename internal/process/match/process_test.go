@@ -26,7 +26,7 @@ func find(t testing.TB, script string, opts Options) ([]*probe.Point, *Result) {
 		t.Fatalf("%s: %s", script, diags.All[0].Text)
 	}
 	opts.Demangle = true
-	r := All(file.Probes, opts)
+	r := All(t.Context(), file.Probes, opts)
 	var points []*probe.Point
 	for _, ms := range r.Matches {
 		for _, m := range ms {

@@ -263,6 +263,9 @@ func (m *matcher) functions(s *spec, b *binary, q *objfile.Query) ([]*probe.Poin
 		display = func(name string) string { return name } // nobody sees them: demangling is most of the work
 	}
 	for i := range all {
+		if m.done() {
+			return nil, m.ctx.Err()
+		}
 		fn := &all[i]
 		if goroutines && q.Wildcard() && m.goCode(b, fn.Addr) == nil {
 			notGo = append(notGo, fn.Name)

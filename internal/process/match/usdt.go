@@ -51,6 +51,9 @@ func matchUSDT(m *matcher, s *spec) []*probe.Point {
 	var points []*probe.Point
 	before := m.diags.Errors()
 	for _, b := range files {
+		if m.done() {
+			return nil
+		}
 		points = append(points, m.usdtPoints(s, b)...)
 	}
 	if len(points) == 0 && m.diags.Errors() == before {

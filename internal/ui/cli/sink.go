@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -124,6 +125,8 @@ func (k *sink) failure(err error) error {
 	switch {
 	case errors.As(err, &known) && known.err != nil:
 		status = known.status
+	case errors.Is(err, context.Canceled):
+		err = errors.New("interrupted before the probes were attached")
 	case errors.As(err, &compile):
 		status = exitUsage
 		if compile.NoMatch {
