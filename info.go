@@ -124,17 +124,15 @@ type Compiler struct {
 // Summary looks at all of a binary's functions and units, but at nothing in them.
 func (b *Binary) Summary() (*Summary, error) {
 	s := &Summary{Path: b.Path, BuildID: b.obj.BuildID(), Libraries: b.obj.Needed(), Kind: b.kind()}
-	s.ABI = b.obj.Machine().String()
+	s.ABI = b.obj.CPU()
 	if !b.obj.Is64() {
 		s.ABI += ", 32 bits"
 	}
 	switch {
 	case b.obj.IsGo():
 		s.ABI += ", Go"
-	case b.obj.Machine() == objfile.AMD64:
-		s.ABI += ", System V"
-	case b.obj.Machine() == objfile.AArch64:
-		s.ABI += ", AAPCS64"
+	case b.obj.Arch() != nil:
+		s.ABI += ", " + b.obj.Arch().C.Name
 	}
 	seen := map[uint64]bool{}
 	if err := b.obj.Functions(func(sym *objfile.Symbol) bool {
@@ -379,7 +377,7 @@ func (b *Binary) variables(fn *debuginfo.Function) (v Variables, err error) {
 		if p.Result {
 			kind = "result"
 		}
-		v.Vars = append(v.Vars, Variable{types.Declare(p.Type, p.Name), kind, p.Line, at, placeText(b.arch(), p.Place)})
+		v.Vars = append(v.Vars, Variable{types.Declare(p.Type, p.Name), kind, p.Line, at, b.obj.Arch().PlaceText(p.Place)})
 	}
 	// A variable is visible in its block only, so that the addresses of all lines are looked at.
 	type id struct {
@@ -400,7 +398,7 @@ func (b *Binary) variables(fn *debuginfo.Function) (v Variables, err error) {
 			}
 			n := Variable{types.Declare(l.Type, l.Name), "var", l.Line, at, ""}
 			if l.Place.Kind != types.Unavailable {
-				n.Location = placeText(b.arch(), l.Place)
+				n.Location = b.obj.Arch().PlaceText(l.Place)
 			}
 			if ok {
 				v.Vars[i] = n
@@ -416,14 +414,6 @@ func (b *Binary) variables(fn *debuginfo.Function) (v Variables, err error) {
 		}
 	}
 	return v, nil
-}
-
-// arch is the CPU that names the registers.
-func (b *Binary) arch() *types.Arch {
-	if b.obj.Machine() == objfile.AArch64 {
-		return types.ARM64
-	}
-	return types.AMD64
 }
 
 // linesIn are the addresses at which lines of a function's own file begin in it.

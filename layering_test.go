@@ -36,16 +36,22 @@ var layers = map[string][]string{
 	"internal/script/diag":   {"result"},
 	"internal/script/syntax": {"internal/script/diag"},
 
-	"internal/binary/types":     {},
-	"internal/binary/code":      {},
-	"internal/binary/btf":       {"internal/binary/types", "golang.org/x/sys"},
-	"internal/binary/objfile":   {"internal/binary/code", "github.com/ianlancetaylor/demangle", "github.com/ulikunitz/xz", "golang.org/x/sys"},
-	"internal/binary/debuginfo": {"internal/binary/types", "internal/binary/objfile"},
+	"internal/binary/types": {},
+	"internal/binary/abi":   {"internal/binary/types"},
+	"internal/binary/code":  {"internal/binary/abi"},
+	"internal/binary/btf":   {"internal/binary/types", "golang.org/x/sys"},
+	"internal/binary/objfile": {
+		"internal/binary/abi", "internal/binary/code", "github.com/ianlancetaylor/demangle", "github.com/ulikunitz/xz",
+		"golang.org/x/sys",
+	},
+	"internal/binary/debuginfo": {"internal/binary/types", "internal/binary/abi", "internal/binary/objfile"},
 
-	"internal/process/target":          {"golang.org/x/sys"},
-	"internal/process/tracefs":         {"golang.org/x/sys"},
-	"internal/process/runtimes/golang": {"internal/binary/types", "internal/binary/code", "internal/binary/objfile"},
-	"internal/process/probe":           {"internal/script/syntax", "internal/binary/types"},
+	"internal/process/target":  {"golang.org/x/sys"},
+	"internal/process/tracefs": {"golang.org/x/sys"},
+	"internal/process/runtimes/golang": {
+		"internal/binary/types", "internal/binary/abi", "internal/binary/code", "internal/binary/objfile",
+	},
+	"internal/process/probe": {"internal/script/syntax", "internal/binary/types"},
 	"internal/process/match": {
 		"internal/script/...", "internal/binary/...", "internal/process/probe", "internal/process/target",
 		"internal/process/tracefs", "internal/process/runtimes/golang",
@@ -57,11 +63,13 @@ var layers = map[string][]string{
 	"internal/compile/ir":      {"github.com/cilium/ebpf"},
 	"internal/compile/builtin": {"internal/binary/types"},
 	"internal/compile/check": {
-		"internal/script/...", "internal/binary/types", "internal/process/probe", "internal/compile/builtin",
+		"internal/script/...", "internal/binary/types", "internal/binary/abi", "internal/process/probe",
+		"internal/compile/builtin",
 	},
 	"internal/compile/record": {"internal/binary/types", "internal/script/diag", "result"},
 	"internal/compile/codegen": {
-		"internal/compile/...", "internal/process/probe", "internal/binary/types", "internal/script/diag",
+		"internal/compile/...", "internal/process/probe", "internal/binary/types", "internal/binary/abi",
+		"internal/script/diag",
 		"github.com/cilium/ebpf",
 	},
 

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
 
+	"trocar/internal/binary/abi"
 	"trocar/internal/binary/btf"
 	"trocar/internal/kernel"
 	"trocar/internal/process/target"
@@ -49,7 +49,11 @@ func Inspect(ctx context.Context) (*Machine, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	m := &Machine{CPU: runtime.GOARCH, Release: kernel.Release(), CPUs: kernel.PossibleCPUs(), running: true}
+	host, err := abi.Host()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrMachine, err)
+	}
+	m := &Machine{CPU: host.Name, Release: kernel.Release(), CPUs: kernel.PossibleCPUs(), running: true}
 	if btf.New(btf.Kernel()).Available() {
 		m.KernelTypes = KernelTypes(btf.Kernel())
 	}
@@ -73,8 +77,8 @@ func NewMachine(cpu, release string) (*Machine, error) {
 func (m *Machine) check() error {
 	version, ok := versionOf(m.Release)
 	switch {
-	case m.CPU != "amd64" && m.CPU != "arm64":
-		return fmt.Errorf("%w: CPU %q is neither amd64 nor arm64", ErrMachine, m.CPU)
+	case m.arch() == nil:
+		return fmt.Errorf("%w: CPU %q is not known, only %s", ErrMachine, m.CPU, abi.Names(" and "))
 	case m.CPUs < 1:
 		return fmt.Errorf("%w: it has %d CPUs", ErrMachine, m.CPUs)
 	case m.running:

@@ -151,7 +151,7 @@ func TestInterrupted(t *testing.T) {
 
 func TestMachines(t *testing.T) {
 	for _, c := range []struct{ cpu, release, want string }{
-		{"riscv64", "6.12", "neither amd64 nor arm64"},
+		{"riscv64", "6.12", "is not known, only amd64 and arm64"},
 		{"amd64", "6", "does not begin with the version"},
 		{"amd64", "", "does not begin with the version"},
 		{"arm64", "5.9.16", "older than 5.10"},

@@ -71,7 +71,7 @@ func (p *Program) run(ctx context.Context, sink result.Sink, o runOptions) (Exit
 	}
 	r.names = newNames(r)
 	defer r.names.close()
-	r.decoder = record.Decoder{Resolver: r.names, Trailer: p.typed.Config.StrTruncTrailer}
+	r.decoder = record.Decoder{Resolver: r.names, Trailer: p.typed.Config.StrTruncTrailer, Quad: !p.machine.arch().Extended}
 	if err := r.prepare(); err != nil {
 		return r.exit, err
 	}

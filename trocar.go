@@ -266,7 +266,7 @@ func (p *Program) limit(name string) int {
 func (p *Program) input() check.Input {
 	in := check.Input{
 		Params: p.req.Params, Env: p.env, Unsafe: p.req.Unsafe, ChildPID: p.req.Target.Held, PID: p.req.Target.PID,
-		NCPU: p.machine.CPUs, Arch: p.machine.CPU, Lookup: p.lookup(),
+		NCPU: p.machine.CPUs, Arch: p.machine.arch(), Lookup: p.lookup(),
 	}
 	in.Features.KFunc = p.features.Types().HasKfunc
 	in.Features.TAIClock = p.features.Has(kernel.KtimeTAI)

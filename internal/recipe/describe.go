@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"trocar/internal/binary/abi"
 	"trocar/internal/binary/debuginfo"
 	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/types"
@@ -19,7 +20,7 @@ type candidate struct {
 	known match.Known
 	point *probe.Point // its entry
 	path  string       // as scripts have it
-	arch  *types.Arch  // nil: not one that is known
+	arch  *abi.Arch    // nil: not one that is known
 
 	signature debuginfo.Signature // zero: not known
 }
@@ -54,20 +55,13 @@ func describe(k match.Known, p *probe.Point, path string) *candidate {
 	return fn
 }
 
-// archOf is the CPU of a file, nil if scripts know no registers of it.
-func archOf(f *objfile.File) *types.Arch {
-	switch {
-	case f == nil:
+// archOf is the CPU of a file, nil if it is not known.
+func archOf(f *objfile.File) *abi.Arch {
+	if f == nil {
 		return nil
-	case f.Machine() == objfile.AMD64:
-		return types.AMD64
-	case f.Machine() == objfile.AArch64:
-		return types.ARM64
 	}
-	return nil
+	return f.Arch()
 }
-
-func (fn *candidate) retOnStack() bool { return fn.arch != nil && fn.arch.RetOnStack }
 
 // symbolOf is the name by which an attach point finds a function alone: the one for people, or the symbol where
 // others of the source's function have that too. Those are variants that the compiler made, and the several bodies of
@@ -177,16 +171,20 @@ func (fn *candidate) keys() {
 		}
 		return
 	}
-	reg, off := "sp", int64(a.StackArgs)
+	reg, off := "sp", int64(a.C.StackArgs)
 	if !p.Entry {
 		if k.Info == nil {
 			return
 		}
 		row, err := k.Info.Frames().At(p.Addr)
-		if err != nil || row.CFA.Expr != nil || row.CFA.Reg < 0 || row.CFA.Reg >= len(a.DWARF) {
+		if err != nil || row.CFA.Expr != nil {
 			return
 		}
-		reg, off = registerOf(a, a.DWARF[row.CFA.Reg]), row.CFA.Offset
+		var ok bool
+		if reg, ok = a.ScriptName(row.CFA.Reg); !ok {
+			return
+		}
+		off = row.CFA.Offset
 	}
 	fn.EntryKey, fn.ReturnKey = frameKey(reg, off), frameKey("sp", 0)
 }
@@ -206,16 +204,6 @@ func signed(n int64) string {
 	return fmt.Sprintf("+ %d", n)
 }
 
-// registerOf is the shortest name of the register at an offset of pt_regs.
-func registerOf(a *types.Arch, off int) (best string) {
-	for name, at := range a.Regs {
-		if at == off && (best == "" || len(name) < len(best) || len(name) == len(best) && name < best) {
-			best = name
-		}
-	}
-	return best
-}
-
 // word is the name of the function in attach points, "" if others have it too.
 func (fn *candidate) word() string {
 	if strings.HasSuffix(fn.Point, fmt.Sprintf(":%#x", fn.point.FunctionStart())) {
@@ -227,9 +215,9 @@ func (fn *candidate) word() string {
 
 // returns tells where the return of a function is probed; ret is its return probe, if it can have one.
 func (fn *candidate) returns(ret *probe.Point, noReturn string) {
-	if fn.known.Throws() && !fn.Goroutines && fn.retOnStack() {
+	if fn.known.Throws() && !fn.Goroutines && fn.arch.ReturnOnStack() {
 		if returns, tails, why := fn.exits(); why == "" && len(tails) > 0 {
-			fn.Leaves, fn.ReturnKey = tails, frameKey("sp", 8)
+			fn.Leaves, fn.ReturnKey = tails, frameKey("sp", int64(fn.arch.C.StackArgs))
 			if len(returns) == 0 {
 				return
 			}
@@ -247,7 +235,7 @@ func (fn *candidate) returns(ret *probe.Point, noReturn string) {
 	case !fn.Typed:
 	case s == nil || s.Retval == nil:
 		if len(fn.signature.Results) > 0 {
-			why := "where functions return results is not known for " + fn.known.File.Machine().String()
+			why := "where functions return results is not known for " + fn.known.File.CPU()
 			fn.Result = &Value{Show: Hidden, Why: why}
 		}
 	case !s.Nothing() && s.Retval.Type.Name != "()":
@@ -257,8 +245,8 @@ func (fn *candidate) returns(ret *probe.Point, noReturn string) {
 	at := "uretprobe:" + strings.TrimSuffix(fn.Point, "+0")
 	switch {
 	case ret.AtReturn:
-		if fn.retOnStack() && !fn.Goroutines {
-			fn.ReturnKey = frameKey("sp", 8)
+		if fn.arch.ReturnOnStack() && !fn.Goroutines {
+			fn.ReturnKey = frameKey("sp", int64(fn.arch.C.StackArgs))
 		}
 	case fn.known.Throws():
 		fn.NoReturn = "not all instructions with which it returns are known, " +
@@ -275,8 +263,8 @@ func (fn *candidate) returns(ret *probe.Point, noReturn string) {
 			break
 		}
 		fn.Returns = points
-		if fn.retOnStack() {
-			fn.ReturnKey = frameKey("sp", 8)
+		if fn.arch.ReturnOnStack() {
+			fn.ReturnKey = frameKey("sp", int64(fn.arch.C.StackArgs))
 		}
 		if fn.Result != nil && fn.Result.Show != Hidden {
 			if fn.ResultExpr = resultExpr(fn.arch, result); fn.ResultExpr == "" {

@@ -3,6 +3,7 @@ package recipe
 import (
 	"fmt"
 
+	"trocar/internal/binary/abi"
 	"trocar/internal/binary/code"
 	"trocar/internal/binary/debuginfo"
 	"trocar/internal/binary/types"
@@ -67,14 +68,15 @@ func (fn *candidate) exits() (returns, tails []string, why string) {
 }
 
 // resultExpr is the expression of a result at the instruction that returns it, "" if a script cannot compute it.
-func resultExpr(arch *types.Arch, v *probe.Var) string {
-	if v == nil || arch == nil || v.Place.Kind != types.InRegister || v.Place.Reg != 0 {
+func resultExpr(arch *abi.Arch, v *probe.Var) string {
+	if v == nil || arch == nil || v.Place.Kind != types.InRegister || v.Place.Reg != arch.C.Result {
 		return ""
 	}
-	reg := `reg("ax")`
-	if arch == types.ARM64 {
-		reg = `reg("r0")`
+	name, ok := arch.ScriptName(v.Place.Reg)
+	if !ok {
+		return ""
 	}
+	reg := fmt.Sprintf("reg(%q)", name)
 	t := v.Type.Complete()
 	sized := fmt.Sprintf("(%s)%s", types.IntOf(t.Size, t.Signed), reg)
 	if t.Size == 8 && !t.Signed {

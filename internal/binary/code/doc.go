@@ -5,19 +5,10 @@
 // decoding from a known start. The decoder for x86-64 is our own because it must know the lengths of all instructions,
 // AVX-512 in hand-written string functions included; it knows the meaning of only those few that matter here.
 //
-// The package works on bytes, from a file or from a process's memory, and imports nothing of ours.
+// The package works on bytes, from a file or from a process's memory. Of a CPU that it does not know it decodes nothing.
 package code
 
-// Arch is the CPU that code is for.
-type Arch uint8
-
-// CPUs.
-const (
-	Unknown Arch = iota
-	AMD64
-	I386
-	ARM64
-)
+import "trocar/internal/binary/abi"
 
 // Op says what an instruction does to the flow of control, and names a few others that are looked for.
 type Op uint8
@@ -55,13 +46,13 @@ type Inst struct {
 }
 
 // Decode decodes the instruction at the start of b.
-func Decode(arch Arch, b []byte) (Inst, bool) {
+func Decode(arch *abi.Arch, b []byte) (Inst, bool) {
 	switch arch {
-	case AMD64:
+	case abi.AMD64:
 		return decodeX86(b, true)
-	case I386:
+	case abi.I386:
 		return decodeX86(b, false)
-	case ARM64:
+	case abi.ARM64:
 		return decodeARM64(b)
 	}
 	return Inst{}, false

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"trocar/internal/binary/abi"
 	"trocar/internal/need"
 )
 
@@ -82,7 +83,7 @@ func compareWithObjdump(t *testing.T, file string) {
 			continue
 		}
 		n++
-		in, ok := Decode(AMD64, code[off:])
+		in, ok := Decode(abi.AMD64, code[off:])
 		// Data among the code; and fwait, an instruction of its own that objdump joins to the next.
 		asm = strings.TrimSpace(asm)
 		lone := strings.HasPrefix(asm, "rex") && !strings.Contains(asm, " ")

@@ -1,14 +1,18 @@
 package code
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"trocar/internal/binary/abi"
+)
 
 // maxAfterCall bounds the instructions behind a call that are looked at.
 const maxAfterCall = 24
 
-// CallsTo calls hit with the places behind which the bytes of x86-64 code at addr are those of a direct call of target. It
-// knows nothing of where instructions begin: that is for the caller to find out.
-func CallsTo(text []byte, addr, target uint64, hit func(at uint64)) {
-	for i := 0; i+5 <= len(text); i++ {
+// CallsTo calls hit with the places behind which the bytes of code at addr are those of a direct call of target. It knows
+// nothing of where instructions begin: that is for the caller to find out. It finds none on other CPUs than x86-64.
+func CallsTo(arch *abi.Arch, text []byte, addr, target uint64, hit func(at uint64)) {
+	for i := 0; arch == abi.AMD64 && i+5 <= len(text); i++ {
 		if text[i] == 0xe8 && addr+uint64(i)+5+uint64(int64(int32(binary.LittleEndian.Uint32(text[i+1:])))) == target {
 			hit(addr + uint64(i))
 		}
@@ -24,11 +28,15 @@ const (
 	SecondResult ResultRegister = 2 // rdx
 )
 
-// TakesResult tells whether x86-64 code behind a call uses a register of results before it puts something else in there. A
-// function that returns nothing in it may leave anything there, so such code proves that it does. False says nothing.
-func TakesResult(behind []byte, r ResultRegister) bool {
+// TakesResult tells whether code behind a call uses a register of results before it puts something else in there. A
+// function that returns nothing in it may leave anything there, so such code proves that it does. False says nothing;
+// on other CPUs than x86-64 it always is.
+func TakesResult(arch *abi.Arch, behind []byte, r ResultRegister) bool {
+	if arch != abi.AMD64 {
+		return false
+	}
 	for range maxAfterCall {
-		in, ok := Decode(AMD64, behind)
+		in, ok := Decode(arch, behind)
 		if !ok {
 			return false
 		}

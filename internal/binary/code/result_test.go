@@ -1,6 +1,10 @@
 package code
 
-import "testing"
+import (
+	"testing"
+
+	"trocar/internal/binary/abi"
+)
 
 // TestTakesResult looks at code behind calls.
 func TestTakesResult(t *testing.T) {
@@ -26,7 +30,7 @@ func TestTakesResult(t *testing.T) {
 		{"nothing", nil, false},
 		{"damaged", []byte{0x0f}, false},
 	} {
-		if got := TakesResult(c.code, SecondResult); got != c.want {
+		if got := TakesResult(abi.AMD64, c.code, SecondResult); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
 		}
 	}
@@ -45,7 +49,7 @@ func TestTakesFirst(t *testing.T) {
 		{"mov edi, ecx; mov [rax+8], edi", []byte{0x89, 0xcf, 0x89, 0x78, 0x08}, true},
 		{"mov edi, r8d; lea rax, [rip]; mov rdi, rax", []byte{0x44, 0x89, 0xc7, 0x48, 0x8d, 0x05, 0, 0, 0, 0, 0x48, 0x89, 0xc7}, false},
 	} {
-		if got := TakesResult(c.code, FirstResult); got != c.want {
+		if got := TakesResult(abi.AMD64, c.code, FirstResult); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
 		}
 	}
@@ -55,7 +59,7 @@ func TestTakesFirst(t *testing.T) {
 func TestCallsTo(t *testing.T) {
 	text := []byte{0x90, 0xe8, 0x0a, 0, 0, 0, 0xe8, 0xe8, 0x04, 0, 0, 0, 0xe8}
 	var got []uint64
-	CallsTo(text, 0x1000, 0x1010, func(at uint64) { got = append(got, at) })
+	CallsTo(abi.AMD64, text, 0x1000, 0x1010, func(at uint64) { got = append(got, at) })
 	if len(got) != 2 || got[0] != 0x1001 || got[1] != 0x1007 {
 		t.Errorf("%#x", got)
 	}
@@ -66,7 +70,7 @@ func FuzzTakesResult(f *testing.F) {
 	f.Add([]byte{0x89, 0x55, 0xfc})
 	f.Add([]byte{0x66, 0x4c, 0x0f, 0x44, 0x04, 0x95})
 	f.Fuzz(func(_ *testing.T, b []byte) {
-		TakesResult(b, FirstResult)
-		TakesResult(b, SecondResult)
+		TakesResult(abi.AMD64, b, FirstResult)
+		TakesResult(abi.AMD64, b, SecondResult)
 	})
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+
+	"trocar/internal/binary/abi"
 )
 
 // MaxFunction bounds the code that is decoded for one function. Generated parsers have some hundred kilobytes.
@@ -14,7 +16,7 @@ var ErrUndecodable = errors.New("bytes that are no known instruction")
 
 // Boundary tells whether an instruction begins at offset off of a function's code, by decoding from its start. The error
 // wraps ErrUndecodable if that cannot be told.
-func Boundary(arch Arch, fn []byte, off uint64) (bool, error) {
+func Boundary(arch *abi.Arch, fn []byte, off uint64) (bool, error) {
 	if off == 0 {
 		_, ok := Decode(arch, fn)
 		if !ok {
@@ -22,7 +24,7 @@ func Boundary(arch Arch, fn []byte, off uint64) (bool, error) {
 		}
 		return true, nil
 	}
-	if arch == ARM64 {
+	if arch == abi.ARM64 {
 		return off%4 == 0 && off < uint64(len(fn)), nil
 	}
 	if off > MaxFunction {
@@ -49,8 +51,8 @@ func Boundary(arch Arch, fn []byte, off uint64) (bool, error) {
 }
 
 // Before gives the start of the instruction that offset off of a function lies in.
-func Before(arch Arch, fn []byte, off uint64) (start uint64, ok bool) {
-	if arch == ARM64 {
+func Before(arch *abi.Arch, fn []byte, off uint64) (start uint64, ok bool) {
+	if arch == abi.ARM64 {
 		return off &^ 3, off < uint64(len(fn))
 	}
 	for at := uint64(0); at <= off && at < uint64(len(fn)); {
@@ -78,8 +80,8 @@ const EntryWindow = (entryWindow + 4) * maxX86
 // nothing jumps in between is for the caller to find out (see Targets and FarTargets): other functions may, in assembly.
 //
 // landing is the length of the landing instruction (endbr64) in front; compilers never make a jump behind it.
-func Entry(arch Arch, fn []byte) (site, landing int) {
-	if arch != AMD64 {
+func Entry(arch *abi.Arch, fn []byte) (site, landing int) {
+	if arch != abi.AMD64 {
 		return 0, 0
 	}
 	at, nop5 := 0, 0
@@ -108,7 +110,7 @@ func Entry(arch Arch, fn []byte) (site, landing int) {
 
 // Targets calls hit with the targets of the direct jumps and calls in code at addr, decoding from its start; where that
 // fails it stops.
-func Targets(arch Arch, body []byte, addr uint64, hit func(uint64)) {
+func Targets(arch *abi.Arch, body []byte, addr uint64, hit func(uint64)) {
 	for at := 0; at < len(body); {
 		in, ok := Decode(arch, body[at:])
 		if !ok {
@@ -141,9 +143,9 @@ func FarTargets(text []byte, addr, low, high uint64, hit func(uint64)) {
 // enough. From a failed check the function starts anew after the stack has grown, so its first instruction runs twice;
 // behind the check registers and stack pointer are as at the entry. The instruction there is mostly "push %rbp", which
 // the kernel emulates. A function without a check gives 0.
-func GoEntry(arch Arch, fn []byte) int {
+func GoEntry(arch *abi.Arch, fn []byte) int {
 	switch arch {
-	case AMD64:
+	case abi.AMD64:
 		// cmp 0x10(%r14),%rsp; jbe — with large frames r12 (and r13) take rsp minus the frame's size first.
 		checked := false
 		for at, n := 0, 0; n < entryWindow+4; n++ {
@@ -164,7 +166,7 @@ func GoEntry(arch Arch, fn []byte) int {
 			}
 			at += in.Len
 		}
-	case ARM64:
+	case abi.ARM64:
 		// ldr x16, [x28, #16]; … cmp sp, x16; b.ls
 		if len(fn) < 4 || binary.LittleEndian.Uint32(fn) != 0xf9400b90 {
 			return 0
@@ -206,8 +208,8 @@ func isLoadG(in []byte) bool {
 // LoadsG tells whether a Go function's code loads g before it calls anything. The compiler does that in functions that are called
 // as those in assembly are (ABI0), where no register has it, and are given their arguments on the stack; in others only behind
 // calls of such (getgFromTLS in cmd/compile/internal/amd64/ssa.go).
-func LoadsG(arch Arch, fn []byte) bool {
-	if arch != AMD64 {
+func LoadsG(arch *abi.Arch, fn []byte) bool {
+	if arch != abi.AMD64 {
 		return false
 	}
 	for at := 0; at < len(fn) && at < MaxFunction; {
@@ -249,13 +251,13 @@ func goPrologue(in []byte) bool {
 
 // Returns gives the offsets of a function's return instructions. The error wraps ErrUndecodable if there are bytes that
 // cannot be decoded: then some may be missing.
-func Returns(arch Arch, fn []byte) (offs []uint64, err error) {
+func Returns(arch *abi.Arch, fn []byte) (offs []uint64, err error) {
 	offs, _, err = Exits(arch, fn)
 	return offs, err
 }
 
 // Exits is Returns, and tells whether a jump leads out of the function: then what it jumps to may return in its place.
-func Exits(arch Arch, fn []byte) (returns []uint64, leaves bool, err error) {
+func Exits(arch *abi.Arch, fn []byte) (returns []uint64, leaves bool, err error) {
 	if len(fn) > MaxFunction {
 		return nil, false, fmt.Errorf("the function is too large: %d bytes", len(fn))
 	}
@@ -284,7 +286,7 @@ func IsNop5(b []byte) bool {
 
 // Taken lists the addresses that a function's code at addr takes or loads: what lea and mov make, and, by read, what is in
 // the memory that it loads pointers from. isCode filters them.
-func Taken(arch Arch, fn []byte, addr uint64, read func(uint64) uint64, isCode func(uint64) bool) (addrs []uint64, branches []uint64) {
+func Taken(arch *abi.Arch, fn []byte, addr uint64, read func(uint64) uint64, isCode func(uint64) bool) (addrs []uint64, branches []uint64) {
 	add := func(a uint64) {
 		if a != 0 && isCode(a) {
 			addrs = append(addrs, a)
@@ -300,15 +302,15 @@ func Taken(arch Arch, fn []byte, addr uint64, read func(uint64) uint64, isCode f
 		switch {
 		case in.page:
 			pages[in.reg] = pc&^0xfff + uint64(in.Mem)
-		case arch == ARM64 && in.Op == MoveImm && pages[in.reg] != 0:
+		case arch == abi.ARM64 && in.Op == MoveImm && pages[in.reg] != 0:
 			add(pages[in.reg] + uint64(in.Imm))
-		case arch == ARM64 && in.Op == Load && pages[in.reg] != 0:
+		case arch == abi.ARM64 && in.Op == Load && pages[in.reg] != 0:
 			add(read(pages[in.reg] + uint64(in.Imm)))
 		case in.Op == Lea && in.RIP:
 			add(pc + uint64(in.Mem))
 		case in.Op == Load && in.RIP:
 			add(read(pc + uint64(in.Mem)))
-		case arch == AMD64 && in.Op == MoveImm:
+		case arch == abi.AMD64 && in.Op == MoveImm:
 			add(uint64(in.Imm))
 		case in.Direct && (in.Op == Jump || in.Op == Call):
 			branches = append(branches, pc+uint64(in.Target))

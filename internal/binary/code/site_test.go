@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"trocar/internal/binary/abi"
 )
 
 func unhex(t *testing.T, s string) []byte {
@@ -36,7 +38,7 @@ func TestEntry(t *testing.T) {
 		{"empty", "", 0},
 		{"cut", "f30f1e", 0},
 	} {
-		if got, _ := Entry(AMD64, unhex(t, c.code)); got != c.want {
+		if got, _ := Entry(abi.AMD64, unhex(t, c.code)); got != c.want {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)
 		}
 	}
@@ -56,7 +58,7 @@ func TestGoEntry(t *testing.T) {
 		{"leaf", "4889d8 c3", 0},
 		{"a comparison of its own", "4883f810 7605 55 c3", 0},
 	} {
-		if got := GoEntry(AMD64, unhex(t, c.code)); got != c.want {
+		if got := GoEntry(abi.AMD64, unhex(t, c.code)); got != c.want {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)
 		}
 	}
@@ -66,25 +68,25 @@ func TestBoundary(t *testing.T) {
 	fn := unhex(t, "f30f1efa 55 4889e5 e811223344 0f1f440000 c3")
 	starts := map[uint64]bool{0: true, 4: true, 5: true, 8: true, 13: true, 18: true}
 	for off := uint64(0); off < 25; off++ {
-		ok, err := Boundary(AMD64, fn, off)
+		ok, err := Boundary(abi.AMD64, fn, off)
 		if err != nil || ok != starts[off] {
 			t.Errorf("+%d: %v %v, want %v", off, ok, err, starts[off])
 		}
 	}
-	if start, ok := Before(AMD64, fn, 10); !ok || start != 8 {
+	if start, ok := Before(abi.AMD64, fn, 10); !ok || start != 8 {
 		t.Errorf("before 10: %d %v", start, ok)
 	}
-	if _, err := Boundary(AMD64, unhex(t, "55 06 c3"), 2); err == nil {
+	if _, err := Boundary(abi.AMD64, unhex(t, "55 06 c3"), 2); err == nil {
 		t.Error("an invalid byte was stepped over")
 	}
 }
 
 func TestReturns(t *testing.T) {
-	offs, err := Returns(AMD64, unhex(t, "55 7402 5d c3 5d f3c3 c20800"))
+	offs, err := Returns(abi.AMD64, unhex(t, "55 7402 5d c3 5d f3c3 c20800"))
 	if err != nil || len(offs) != 3 || offs[0] != 4 || offs[1] != 6 || offs[2] != 8 {
 		t.Errorf("%v %v", offs, err)
 	}
-	offs, err = Returns(ARM64, unhex(t, "fd7bbfa9 fd7bc1a8 c0035fd6"))
+	offs, err = Returns(abi.ARM64, unhex(t, "fd7bbfa9 fd7bc1a8 c0035fd6"))
 	if err != nil || len(offs) != 1 || offs[0] != 8 {
 		t.Errorf("arm64: %v %v", offs, err)
 	}
@@ -107,7 +109,7 @@ func TestLoadsG(t *testing.T) {
 		{"55 4889e5 e800000000 450f57ff 644c8b3425f8ffffff 5d c3", false, 0}, // behind a call
 	} {
 		fn := unhex(t, c.code)
-		if got, site := LoadsG(AMD64, fn), GoEntry(AMD64, fn); got != c.loads || site != c.site {
+		if got, site := LoadsG(abi.AMD64, fn), GoEntry(abi.AMD64, fn); got != c.loads || site != c.site {
 			t.Errorf("%s: %v, site %d", c.code, got, site)
 		}
 	}
@@ -115,19 +117,19 @@ func TestLoadsG(t *testing.T) {
 
 func TestExits(t *testing.T) {
 	for _, c := range []struct {
-		arch    Arch
+		arch    *abi.Arch
 		code    string
 		returns int
 		leaves  bool
 	}{
-		{AMD64, "55 7402 5d c3 5d c3", 2, false},
-		{AMD64, "7403 eb01 90 c3", 1, false},
-		{AMD64, "7402 5d c3 e900100000", 1, true}, // a jump to another function
-		{AMD64, "7470 c3", 1, true},               // the same on a condition
-		{AMD64, "ebf0", 0, true},                  // to before its start
-		{AMD64, "ffe0", 0, false},                 // it is not known where
-		{AMD64, "e800100000 c3", 1, false},        // a call comes back
-		{ARM64, "00040014", 0, true},
+		{abi.AMD64, "55 7402 5d c3 5d c3", 2, false},
+		{abi.AMD64, "7403 eb01 90 c3", 1, false},
+		{abi.AMD64, "7402 5d c3 e900100000", 1, true}, // a jump to another function
+		{abi.AMD64, "7470 c3", 1, true},               // the same on a condition
+		{abi.AMD64, "ebf0", 0, true},                  // to before its start
+		{abi.AMD64, "ffe0", 0, false},                 // it is not known where
+		{abi.AMD64, "e800100000 c3", 1, false},        // a call comes back
+		{abi.ARM64, "00040014", 0, true},
 	} {
 		returns, leaves, err := Exits(c.arch, unhex(t, c.code))
 		if err != nil || len(returns) != c.returns || leaves != c.leaves {
@@ -147,7 +149,7 @@ func TestTaken(t *testing.T) {
 		return 0
 	}
 	isCode := func(a uint64) bool { return a >= 0x401000 && a < 0x403000 }
-	addrs, branches := Taken(AMD64, fn, at, read, isCode)
+	addrs, branches := Taken(abi.AMD64, fn, at, read, isCode)
 	want := []uint64{at + 7 + 0x10, 0x402000, 0x401234}
 	if len(addrs) != 3 || addrs[0] != want[0] || addrs[1] != want[1] || addrs[2] != want[2] {
 		t.Errorf("%#x, want %#x", addrs, want)
@@ -161,7 +163,7 @@ func TestTargets(t *testing.T) {
 	// jmp -2; nop; jmp -5; jz +16 (long); ret
 	body := unhex(t, "ebfe 90 e9fbffffff 0f8410000000 c3")
 	var got []uint64
-	Targets(AMD64, body, 0x1000, func(a uint64) { got = append(got, a) })
+	Targets(abi.AMD64, body, 0x1000, func(a uint64) { got = append(got, a) })
 	if want := []uint64{0x1000, 0x1003, 0x101e}; !slices.Equal(got, want) {
 		t.Errorf("%#x, want %#x", got, want)
 	}
@@ -179,7 +181,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte{0xf3, 0x0f, 0x1e, 0xfa, 0x55})
 	f.Add([]byte{0x62, 0xf1, 0x7c, 0x48, 0x10, 0x07})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		for _, arch := range []Arch{AMD64, I386, ARM64} {
+		for _, arch := range []*abi.Arch{abi.AMD64, abi.I386, abi.ARM64} {
 			in, ok := Decode(arch, b)
 			if ok && (in.Len <= 0 || in.Len > len(b) || in.Len > maxX86) {
 				t.Fatalf("length %d of %d", in.Len, len(b))

@@ -1,6 +1,10 @@
 package code
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"trocar/internal/binary/abi"
+)
 
 // Jumps through tables: what compilers make of switch statements, and of computed goto. Their targets are labels of the
 // same function, where a jump through a register or memory may otherwise go anywhere.
@@ -17,8 +21,8 @@ type Table struct {
 //
 // Compilers make tables in three ways on amd64: `jmp *table(,%index,8)` in code that does not move, `jmp *(%base,%index,8)`,
 // and, with distances, `add %base,%target; jmp *%target`. A tail call by pointer loads the target with a mov.
-func Switch(arch Arch, fn []byte, addr uint64, starts []int, at int) (tables []Table, ok bool) {
-	if arch != AMD64 {
+func Switch(arch *abi.Arch, fn []byte, addr uint64, starts []int, at int) (tables []Table, ok bool) {
+	if arch != abi.AMD64 {
 		return nil, false
 	}
 	b := fn[at:]
@@ -76,7 +80,7 @@ func addedTo(fn []byte, starts []int, at int, reg byte) bool {
 }
 
 // taken are the tables whose addresses a function takes.
-func taken(arch Arch, fn []byte, addr uint64, starts []int, relative bool) (tables []Table) {
+func taken(arch *abi.Arch, fn []byte, addr uint64, starts []int, relative bool) (tables []Table) {
 	for _, at := range starts {
 		if in, ok := Decode(arch, fn[at:]); ok && in.Op == Lea && in.RIP {
 			tables = append(tables, Table{At: addr + uint64(at) + uint64(in.Mem), Relative: relative})

@@ -1,6 +1,10 @@
 package code
 
-import "testing"
+import (
+	"testing"
+
+	"trocar/internal/binary/abi"
+)
 
 func TestSwitch(t *testing.T) {
 	const addr = 0x1000
@@ -29,18 +33,18 @@ func TestSwitch(t *testing.T) {
 		var starts []int
 		for at := 0; at < len(c.before); {
 			starts = append(starts, at)
-			in, ok := Decode(AMD64, fn[at:])
+			in, ok := Decode(abi.AMD64, fn[at:])
 			if !ok {
 				t.Fatalf("%s: not decoded", c.name)
 			}
 			at += in.Len
 		}
-		tables, ok := Switch(AMD64, fn, addr, append(starts, len(c.before)), len(c.before))
+		tables, ok := Switch(abi.AMD64, fn, addr, append(starts, len(c.before)), len(c.before))
 		if ok != c.ok || len(tables) != len(c.tables) || ok && tables[0] != c.tables[0] {
 			t.Errorf("%s: %v, %v", c.name, tables, ok)
 		}
 	}
-	if _, ok := Switch(ARM64, []byte{0, 0, 0x1f, 0xd6}, addr, []int{0}, 0); ok {
+	if _, ok := Switch(abi.ARM64, []byte{0, 0, 0x1f, 0xd6}, addr, []int{0}, 0); ok {
 		t.Error("arm64")
 	}
 }
@@ -54,12 +58,12 @@ func FuzzSwitch(f *testing.F) {
 		var starts []int
 		for i := 0; i < at; {
 			starts = append(starts, i)
-			in, ok := Decode(AMD64, fn[i:])
+			in, ok := Decode(abi.AMD64, fn[i:])
 			if !ok {
 				break
 			}
 			i += in.Len
 		}
-		Switch(AMD64, fn, 0x1000, starts, at)
+		Switch(abi.AMD64, fn, 0x1000, starts, at)
 	})
 }

@@ -67,7 +67,7 @@ func (c *exprCompiler) compute(op uint8) {
 	case opRegvalType, opGNURegvalType:
 		reg := int(min(r.uleb(), 1<<16))
 		t := c.baseType(r.uleb())
-		if !readable(c.env.in.src.Machine, reg) {
+		if !c.env.in.src.Arch.HasRegister(reg) {
 			c.why = c.unreadable(reg)
 		}
 		c.push(c.wrap(sym{reg: reg, typ: t}))

@@ -274,7 +274,7 @@ func (c *exprCompiler) finish(empty bool) {
 		c.why = optimizedOut
 	case c.inReg >= 0:
 		c.out = types.Place{Kind: types.InRegister, Reg: c.inReg}
-		if !readable(c.env.in.src.Machine, c.inReg) {
+		if !c.env.in.src.Arch.HasRegister(c.inReg) {
 			c.why = c.unreadable(c.inReg)
 		}
 	case c.out.Kind != types.Unavailable || c.out.Pointee != nil: // an implicit value
@@ -288,7 +288,7 @@ func (c *exprCompiler) finish(empty bool) {
 }
 
 func (c *exprCompiler) unreadable(reg int) string {
-	return fmt.Sprintf("in %s, which BPF cannot read", registerName(c.env.in.src.Machine, reg))
+	return fmt.Sprintf("in %s, which BPF cannot read", c.env.in.src.Arch.RegisterName(reg))
 }
 
 func (c *exprCompiler) memory(s sym) types.Place {
@@ -340,8 +340,8 @@ func (c *exprCompiler) pop() sym {
 
 // pushReg pushes a register plus an offset.
 func (c *exprCompiler) pushReg(reg int, off int64) {
-	if !readable(c.env.in.src.Machine, reg) {
-		c.fail("computed from %s, which BPF cannot read", registerName(c.env.in.src.Machine, reg))
+	if !c.env.in.src.Arch.HasRegister(reg) {
+		c.fail("computed from %s, which BPF cannot read", c.env.in.src.Arch.RegisterName(reg))
 	}
 	c.push(sym{reg: reg, off: off})
 }
@@ -349,7 +349,7 @@ func (c *exprCompiler) pushReg(reg int, off int64) {
 // pushAddr pushes the address of something in the program: relative to the program counter, since the program may be
 // loaded anywhere.
 func (c *exprCompiler) pushAddr(addr uint64, ok bool) {
-	pc := pcRegister(c.env.in.src.Machine)
+	pc := c.env.in.src.Arch.PC()
 	if !ok || pc < 0 {
 		c.fail("its address is not known")
 	}
@@ -474,12 +474,12 @@ func (c *exprCompiler) entryValue(expr []byte) {
 	case !c.env.entry:
 		what := ""
 		if why == "" && s.reg >= 0 && s.ops == nil && len(s.derefs) == 0 {
-			what = " (it was in " + registerName(c.env.in.src.Machine, s.reg) + ")"
+			what = " (it was in " + c.env.in.src.Arch.RegisterName(s.reg) + ")"
 		}
 		c.fail("overwritten since the function's entry%s", what)
 	case why != "":
 		c.fail("%s", why)
-	case s.reg >= 0 && !readable(e.in.src.Machine, s.reg):
+	case s.reg >= 0 && !e.in.src.Arch.HasRegister(s.reg):
 		c.fail("%s", c.unreadable(s.reg))
 	}
 	c.push(s)
@@ -591,13 +591,13 @@ func constantBytes(b []byte) types.Place {
 func (e *exprEnv) cfa() (sym, string) {
 	row, err := e.in.frames.At(e.pc)
 	if err != nil {
-		if reg, off, ok := stackAtEntry(e.in.src.Machine); ok && e.entry {
+		if reg, off, ok := e.in.src.Arch.EntryCFA(); ok && e.entry {
 			return sym{reg: reg, off: off}, ""
 		}
 		return sym{}, "relative to a frame of which nothing is known"
 	}
 	if row.CFA.Expr == nil {
-		if !readable(e.in.src.Machine, row.CFA.Reg) {
+		if !e.in.src.Arch.HasRegister(row.CFA.Reg) {
 			return sym{}, "relative to a frame that BPF cannot find"
 		}
 		return sym{reg: row.CFA.Reg, off: row.CFA.Offset}, ""

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"trocar/internal/binary/objfile"
+	"trocar/internal/binary/abi"
 )
 
 // Instructions of call frame programs (DWARF 5, 6.4.2 and 7.24; GNU and AArch64 additions).
@@ -55,7 +55,7 @@ type frameState struct {
 // frameMachine runs the instructions of one entry.
 type frameMachine struct {
 	c          *cie
-	machine    objfile.Machine
+	arch       *abi.Arch
 	loc        uint64
 	st         frameState
 	initial    frameState
@@ -63,8 +63,8 @@ type frameMachine struct {
 }
 
 // run returns the row at pc, or calls yield with each row if that isn't nil.
-func (e *fde) run(machine objfile.Machine, pc uint64, yield func(Row) bool) (row Row, found bool, err error) {
-	m := frameMachine{c: e.cie, machine: machine, loc: e.Low}
+func (e *fde) run(arch *abi.Arch, pc uint64, yield func(Row) bool) (row Row, found bool, err error) {
+	m := frameMachine{c: e.cie, arch: arch, loc: e.Low}
 	m.st.cfa.Reg = -1
 	m.defaults()
 	if _, err := m.step(e.cie.initial, nil); err != nil {
@@ -235,7 +235,7 @@ func (m *frameMachine) rule(op uint8, r *reader, set func(uint64, RegRule), rest
 	case cfaDefCFAExpression:
 		st.cfa = CFARule{Reg: -1, Expr: r.bytes(r.uleb())}
 	case cfaNegateRAState:
-		if m.machine != objfile.AArch64 {
+		if m.arch == nil || !m.arch.SignedReturns {
 			return errors.New("call frame information with register windows")
 		}
 		st.signed = !st.signed

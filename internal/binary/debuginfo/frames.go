@@ -6,13 +6,14 @@ import (
 	"sort"
 	"sync"
 
+	"trocar/internal/binary/abi"
 	"trocar/internal/binary/objfile"
 )
 
 // Frames is the call frame information of a program: .eh_frame (found through .eh_frame_hdr), or .debug_frame, which is
 // all that Go writes. It may be used by several goroutines.
 type Frames struct {
-	machine objfile.Machine
+	arch    *abi.Arch
 	mu      sync.Mutex
 	eh, dbg frameSection
 	hdr     []byte
@@ -54,8 +55,8 @@ type cie struct {
 const maxCIEs = 1 << 14
 
 // NewFrames makes the call frame information from the sections of a program and of its debug file (nil: none).
-func NewFrames(code, debug Sections, machine objfile.Machine) *Frames {
-	return &Frames{code: code, debug: debug, machine: machine}
+func NewFrames(code, debug Sections, arch *abi.Arch) *Frames {
+	return &Frames{code: code, debug: debug, arch: arch}
 }
 
 func (f *Frames) open() {
@@ -155,7 +156,7 @@ func (f *Frames) At(pc uint64) (row Row, err error) {
 		if !e.Contains(pc) {
 			continue
 		}
-		row, found, err := e.run(f.machine, pc, nil)
+		row, found, err := e.run(f.arch, pc, nil)
 		if err != nil {
 			return Row{}, err
 		}
@@ -185,7 +186,7 @@ func (f *Frames) Each(yield func(Row) bool) (err error) {
 		rows = rows[:0]
 		f.mu.Lock()
 		if e, err := s.fde(span.off); err == nil { // a damaged function doesn't hide the others
-			e.run(f.machine, 0, func(r Row) bool {
+			e.run(f.arch, 0, func(r Row) bool {
 				rows = append(rows, r)
 				return len(rows) < maxRows
 			})

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"trocar/internal/binary/abi"
 	"trocar/internal/binary/objfile"
 	"trocar/internal/need"
 )
@@ -37,7 +38,7 @@ func witnessFrames(t *testing.T, path, section string, atLeast int) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	frames := NewFrames(f, nil, f.Machine())
+	frames := NewFrames(f, nil, f.Arch())
 	cmd := exec.Command("readelf", "-W", "--debug-dump=frames-interp", path)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -121,11 +122,11 @@ func describeRule(row *Row, col string) string {
 		if row.CFA.Expr != nil {
 			return "exp"
 		}
-		return fmt.Sprintf("%s%+d", registerName(objfile.AMD64, row.CFA.Reg), row.CFA.Offset)
+		return fmt.Sprintf("%s%+d", abi.AMD64.RegisterName(row.CFA.Reg), row.CFA.Offset)
 	}
 	reg := row.Return
 	if col != "ra" {
-		for reg = 0; reg < 17 && registerName(objfile.AMD64, reg) != col; reg++ {
+		for reg = 0; reg < 17 && abi.AMD64.RegisterName(reg) != col; reg++ {
 		}
 	}
 	found := false
@@ -149,5 +150,5 @@ func describeRule(row *Row, col string) string {
 	case rule.Kind == ValueExpr:
 		return "vexp"
 	}
-	return registerName(objfile.AMD64, int(rule.Offset))
+	return abi.AMD64.RegisterName(int(rule.Offset))
 }

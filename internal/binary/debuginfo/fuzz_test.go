@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"trocar/internal/binary/abi"
 	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/types"
 )
@@ -70,7 +71,7 @@ func FuzzDWARF(f *testing.F) {
 			".debug_loclists": loc, ".debug_loc": loc, ".debug_rnglists": ranges, ".debug_ranges": ranges, ".debug_aranges": aranges,
 			".debug_types": info, ".debug_addr": ranges, ".debug_str_offsets": ranges, ".eh_frame": frame, ".debug_frame": frame,
 		}
-		in, err := New(Source{Path: "fuzz", Code: s, Machine: objfile.AMD64})
+		in, err := New(Source{Path: "fuzz", Code: s, Arch: abi.AMD64})
 		if err != nil {
 			return
 		}
@@ -200,7 +201,7 @@ func FuzzSplit(f *testing.F) {
 			".note.gnu.build-id": append([]byte{4, 0, 0, 0, byte(len(index)), 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0}, index...),
 		}
 		for _, packaged := range []bool{true, false} {
-			in, err := New(Source{Path: "fuzz", Code: prog, Machine: objfile.AMD64, Open: func(path string) (Sections, error) {
+			in, err := New(Source{Path: "fuzz", Code: prog, Arch: abi.AMD64, Open: func(path string) (Sections, error) {
 				if strings.HasSuffix(path, ".dwp") && !packaged {
 					return nil, os.ErrNotExist
 				}
@@ -248,7 +249,7 @@ func FuzzFrames(f *testing.F) {
 	f.Fuzz(func(t *testing.T, frame, hdr []byte, pc uint64) {
 		start := time.Now()
 		s := fakeSections{".eh_frame": frame, ".eh_frame_hdr": hdr, ".debug_frame": frame}
-		for _, m := range []objfile.Machine{objfile.AMD64, objfile.AArch64} {
+		for _, m := range []*abi.Arch{abi.AMD64, abi.ARM64} {
 			frames := NewFrames(s, s, m)
 			frames.At(pc)
 			n := 0
@@ -283,7 +284,7 @@ func FuzzExpression(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, expr []byte, pc uint64) {
 		s := fakeSections{".debug_info": {8, 0, 0, 0, 4, 0, 0, 0, 0, 0, 8, 0}, ".debug_abbrev": {0}, ".debug_addr": expr}
-		in, err := New(Source{Path: "fuzz", Code: s, Machine: objfile.AMD64})
+		in, err := New(Source{Path: "fuzz", Code: s, Arch: abi.AMD64})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	"trocar/internal/binary/abi"
 	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/types"
 )
@@ -17,11 +18,11 @@ var ErrNotFound = errors.New("not in the debug info")
 
 // Source tells where the parts of a program's debug info are.
 type Source struct {
-	Path    string          // of the program: for messages, and where .dwo and .dwp files are looked for
-	Code    Sections        // the program as it is loaded: .eh_frame
-	Debug   Sections        // the file with the DWARF; nil: Code
-	DebugAt string          // its path
-	Machine objfile.Machine // tells the names and meaning of registers
+	Path    string    // of the program: for messages, and where .dwo and .dwp files are looked for
+	Code    Sections  // the program as it is loaded: .eh_frame
+	Debug   Sections  // the file with the DWARF; nil: Code
+	DebugAt string    // its path
+	Arch    *abi.Arch // tells the names and meaning of registers
 	// Open opens the other files that debug info names: .dwo, .dwp and the common file of dwz. Nil: they are not read.
 	Open func(path string) (Sections, error)
 	// Fetch gets a debug file by its build id and returns its path. Nil: none are fetched.
@@ -71,7 +72,7 @@ func New(src Source) (in *Info, err error) {
 	if !hasDWARF(src.Debug) {
 		return nil, fmt.Errorf("%s: %w", src.Path, ErrNone)
 	}
-	in.frames = NewFrames(src.Code, src.Debug, src.Machine)
+	in.frames = NewFrames(src.Code, src.Debug, src.Arch)
 	if err := in.openAlt(); err != nil {
 		in.main.note(err)
 	}

@@ -27,7 +27,7 @@ func OpenWith(f *objfile.File, servers *Debuginfod) (*Info, error) {
 	if f.Type() != objfile.TypeExec && f.Type() != objfile.TypeDyn {
 		return nil, fmt.Errorf("%s: %w: it is not linked, so nothing in it has an address", f.Path(), ErrNone)
 	}
-	src := Source{Path: f.Path(), Code: f, Machine: f.Machine(), Open: openSections}
+	src := Source{Path: f.Path(), Code: f, Arch: f.Arch(), Open: openSections}
 	if root := f.Root(); root != "" {
 		src.Roots = []string{root, ""}
 	}

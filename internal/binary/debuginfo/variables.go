@@ -268,12 +268,7 @@ func (e *exprEnv) passed(p types.Place) bool {
 		if e.u.load().lang == types.Go {
 			return true
 		}
-		switch e.in.src.Machine {
-		case objfile.AMD64: // rdi rsi rdx rcx r8 r9, and r10 for the frame of the function around a nested one
-			return p.Reg == 1 || p.Reg == 2 || p.Reg == 4 || p.Reg == 5 || p.Reg >= 8 && p.Reg <= 10 || p.Reg >= 17
-		case objfile.AArch64: // x0 to x7, x8 for a result in memory, x18
-			return p.Reg <= 8 || p.Reg == 18 || p.Reg >= 64
-		}
+		return e.in.src.Arch.Passes(p.Reg)
 	case types.InPieces:
 		for _, piece := range p.Pieces {
 			if !e.passed(piece.Place) {

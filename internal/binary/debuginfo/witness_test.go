@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"trocar/internal/binary/abi"
 	"trocar/internal/binary/objfile"
 	"trocar/internal/need"
 )
@@ -276,7 +277,7 @@ func (d *dumpEval) simple(ops []dumpOp) outcome {
 			}
 			r := number(n)
 			if r > 16 {
-				return d.none(registerName(objfile.AMD64, int(r)))
+				return d.none(abi.AMD64.RegisterName(int(r)))
 			}
 			return outcome{kind: "reg", n: r}
 		}

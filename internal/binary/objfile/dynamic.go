@@ -184,8 +184,7 @@ func (f *File) PointerAt(addr uint64) uint64 {
 			for ; len(table) >= 24; table = table[24:] {
 				slot, info, addend := u64(table, 0), u64(table, 8), u64(table, 16)
 				switch {
-				case f.machine == AMD64 && info&0xffffffff == 8, // R_X86_64_RELATIVE
-					f.machine == AArch64 && info&0xffffffff == 1027: // R_AARCH64_RELATIVE
+				case f.arch != nil && info&0xffffffff == uint64(f.arch.ELF.Relative):
 					m[slot] = addend
 				default:
 					// A symbol that this file defines itself.

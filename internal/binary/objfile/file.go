@@ -10,32 +10,12 @@ import (
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"trocar/internal/binary/abi"
 )
 
 // ErrNotELF is what Open returns (wrapped) for a file that is no ELF file.
 var ErrNotELF = errors.New("not an ELF file")
-
-// Machine is the CPU a file is made for (e_machine).
-type Machine uint16
-
-// The CPUs that are known here; files of others can be listed but not probed.
-const (
-	I386    Machine = 3
-	AMD64   Machine = 62
-	AArch64 Machine = 183
-)
-
-func (m Machine) String() string {
-	switch m {
-	case I386:
-		return "i386"
-	case AMD64:
-		return "x86-64"
-	case AArch64:
-		return "arm64"
-	}
-	return fmt.Sprintf("machine %d", uint16(m))
-}
 
 // Values of e_type.
 const (
@@ -77,7 +57,8 @@ type File struct {
 	base    uint64 // offset of the image in the mapped file
 
 	is64        bool
-	machine     Machine
+	machine     uint16 // e_machine
+	arch        *abi.Arch
 	typ         uint16
 	entry       uint64
 	segments    []Segment
@@ -222,8 +203,11 @@ func (f *File) AttachPath() string {
 // Base is the offset of the ELF image in AttachPath: not 0 for a member of an archive.
 func (f *File) Base() uint64 { return f.base }
 
-// Machine is the CPU the file is for.
-func (f *File) Machine() Machine { return f.machine }
+// Arch is the CPU the file is made for, nil if it is not known: files of others can be listed but not probed.
+func (f *File) Arch() *abi.Arch { return f.arch }
+
+// CPU is the name, for people, of the CPU that the file is made for, known or not.
+func (f *File) CPU() string { return abi.MachineName(f.machine) }
 
 // Is64 tells whether the file is of the 64-bit class.
 func (f *File) Is64() bool { return f.is64 }
@@ -267,7 +251,8 @@ func (f *File) parse() (err error) {
 		return fmt.Errorf("%w (cut short)", ErrNotELF)
 	}
 	f.typ = binary.LittleEndian.Uint16(d[16:])
-	f.machine = Machine(binary.LittleEndian.Uint16(d[18:]))
+	f.machine = binary.LittleEndian.Uint16(d[18:])
+	f.arch = abi.ByELF(f.machine, d[4])
 	var phoff, shoff uint64
 	var phent, phnum, shent, shnum, shstr uint64
 	if f.is64 {

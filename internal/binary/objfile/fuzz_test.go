@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"trocar/internal/binary/abi"
 	"trocar/internal/need"
 )
 
@@ -111,7 +112,7 @@ func FuzzGoTable(f *testing.F) {
 		f.Add(append(head, make([]byte, 64)...))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		file := &File{is64: true, machine: AMD64, data: data, segments: []Segment{{FileSize: uint64(len(data)), MemSiz: uint64(len(data)), Exec: true}}}
+		file := &File{is64: true, machine: abi.AMD64.ELF.Machine, arch: abi.AMD64, data: data, segments: []Segment{{FileSize: uint64(len(data)), MemSiz: uint64(len(data)), Exec: true}}}
 		g := file.parseGoTable(data)
 		if g == nil {
 			return

@@ -142,10 +142,10 @@ func (t *goTable) pcValues(off uint64, quantum uint64, yield func(low, high uint
 }
 
 func (f *File) goQuantum() uint64 {
-	if f.machine == AArch64 {
-		return 4
+	if f.arch == nil {
+		return 1
 	}
-	return 1
+	return uint64(f.arch.MinInst)
 }
 
 // goFuncBase is where the data of functions begins (go.func.*).

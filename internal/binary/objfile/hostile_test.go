@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"trocar/internal/binary/abi"
 )
 
 // TestSparse opens a file of a terabyte that takes no room: all of it is said to be symbols.
@@ -16,7 +18,7 @@ func TestSparse(t *testing.T) {
 	le := binary.LittleEndian
 	copy(h, "\x7fELF\x02\x01\x01")
 	le.PutUint16(h[16:], TypeDyn)
-	le.PutUint16(h[18:], uint16(AMD64))
+	le.PutUint16(h[18:], abi.AMD64.ELF.Machine)
 	le.PutUint64(h[32:], 256) // program headers
 	le.PutUint64(h[40:], 64)  // section headers
 	le.PutUint16(h[54:], 56)

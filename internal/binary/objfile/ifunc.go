@@ -7,21 +7,6 @@ import (
 	"trocar/internal/binary/code"
 )
 
-// Arch is the CPU as package code knows it.
-func (f *File) Arch() code.Arch {
-	switch f.machine {
-	case AMD64:
-		if f.is64 {
-			return code.AMD64
-		}
-	case I386:
-		return code.I386
-	case AArch64:
-		return code.ARM64
-	}
-	return code.Unknown
-}
-
 // Code is the code of a function: size bytes at addr or, where the size is not known, up to the next symbol. It is a
 // view (see Guard), nil if addr is not in code.
 func (f *File) Code(addr, size uint64) []byte {

@@ -147,3 +147,57 @@ func (t *Type) Extent() int {
 	}
 	return min(end, t.Size)
 }
+
+// Slice is the part of a value's place that begins at off and has size bytes. A part that is not available does not
+// take the others away.
+func (p Place) Slice(off, size int) Place {
+	switch p.Kind {
+	case InMemory:
+		if len(p.Ops) > 0 {
+			p.Ops = append(append([]PlaceOp(nil), p.Ops...), PlaceOp{Code: PushConst, Arg: int64(off)}, PlaceOp{Code: Add})
+			return p
+		}
+		if n := len(p.Derefs); n > 0 {
+			p.Derefs = append([]int64(nil), p.Derefs...)
+			p.Derefs[n-1] += int64(off)
+			return p
+		}
+		p.Offset += int64(off)
+		return p
+	case InPieces:
+		out := Place{Kind: InPieces}
+		at := 0
+		for _, piece := range p.Pieces {
+			lo, hi := max(off, at), min(off+size, at+piece.Size)
+			if lo < hi {
+				sub := piece.Place
+				if lo != at || hi != at+piece.Size {
+					sub = sub.Slice(lo-at, hi-lo)
+				}
+				if lo == off && hi == off+size {
+					return sub
+				}
+				out.Pieces = append(out.Pieces, Piece{Size: hi - lo, Place: sub})
+			}
+			at += piece.Size
+		}
+		if at < off+size {
+			return Place{Why: "its place is not told in full"}
+		}
+		return out
+	case InRegister:
+		if off == 0 {
+			return p
+		}
+		return Place{Kind: Computed, Ops: []PlaceOp{{Code: PushReg, Reg: p.Reg}, {Code: PushConst, Arg: int64(8 * off)}, {Code: ShrUnsigned}}}
+	case Constant:
+		p.Value >>= 8 * uint(off&7)
+		return p
+	case Computed:
+		if off == 0 {
+			return p
+		}
+		return Place{Kind: Computed, Ops: append(p.Steps(), PlaceOp{Code: PushConst, Arg: int64(8 * off)}, PlaceOp{Code: ShrUnsigned})}
+	}
+	return p
+}

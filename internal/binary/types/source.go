@@ -194,3 +194,36 @@ func (t *Type) Complete() *Type {
 
 // HasScopes tells whether names of the language are qualified by namespaces and types ("::").
 func (l Language) HasScopes() bool { return l != C && l != Go }
+
+// ByAddress tells whether values of a class of C++ are passed and returned by address, as it is not trivial to copy or
+// destroy them (Itanium C++ ABI, 3.1.1).
+func (t *Type) ByAddress() bool {
+	t = t.Complete()
+	return t != nil && t.Source != nil && (t.Source.InMemory || len(t.Source.VBases) > 0)
+}
+
+// IsQuad tells a floating-point number of IEEE 754's 128-bit format from x87's, which takes as many bytes.
+func (t *Type) IsQuad() bool {
+	return t.Name == "__float128" || t.Name == "_Float128" || t.Name == "f128"
+}
+
+// Empty tells whether a structure has no member. Such values are not passed at all.
+func (t *Type) Empty() bool {
+	t = t.Complete()
+	if t == nil || t.Kind != Struct && t.Kind != Union || t.Incomplete || t.Alternatives() != nil {
+		return false
+	}
+	for _, f := range t.Fields {
+		if f.BitSize > 0 || f.Artificial || f.Type == nil || !f.Type.Empty() {
+			return false
+		}
+	}
+	return len(t.sourceVBases()) == 0
+}
+
+func (t *Type) sourceVBases() []*Type {
+	if t.Source == nil {
+		return nil
+	}
+	return t.Source.VBases
+}

@@ -36,10 +36,7 @@ func (m *meanings) meta() {
 		return true
 	}}
 	m[builtin.Arch] = meaning{short: func(l *lowerer, n *node) *node {
-		if l.in.Arch == "arm64" {
-			return &node{op: opStr, span: n.span, str: "aarch64"}
-		}
-		return &node{op: opStr, span: n.span, str: "x86_64"}
+		return &node{op: opStr, span: n.span, str: l.in.Arch.String()}
 	}}
 	m[builtin.SafeMode] = meaning{short: func(l *lowerer, n *node) *node { return boolNode(n.span, !l.in.Unsafe) }}
 }

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"trocar/internal/binary/abi"
 	"trocar/internal/binary/types"
 	"trocar/internal/compile/builtin"
 	"trocar/internal/process/probe"
@@ -45,8 +46,9 @@ func (m *meanings) probeInfo() {
 	}}
 	m[builtin.Ctx] = meaning{place: placeCtx, typed: typedCtx}
 	m[builtin.UserMode] = meaning{short: shortUserMode, place: func(inf *inferrer, n *node) {
-		if inf.in.Arch == "arm64" {
-			inf.errorf(n.span, "'usermode' builtin is only supported on x86_64")
+		if inf.in.Arch.UserMode() == nil {
+			with := abi.Having(", ", func(a *abi.Arch) bool { return a.UserMode() != nil })
+			inf.errorf(n.span, "'usermode' builtin is only supported on %s", with)
 		}
 	}}
 }
@@ -105,9 +107,12 @@ func placeArgN(inf *inferrer, n *node) {
 		inf.errorf(n.span, "The %s builtin can only be used with 'kprobes', 'uprobes' and 'usdt' probes", n.str)
 		return
 	}
-	if i, _ := argNumber(n.str); kind != probe.USDT && !inf.placedArgs() && i >= inf.registerArgs() {
-		inf.errorf(n.span, "%s doesn't support %s", inf.machine(), n.str).
-			Hint("further arguments are on the stack: *(uint64 *)(reg(\"sp\") + 8) is the first of them on amd64")
+	if i, _ := argNumber(n.str); kind != probe.USDT && !inf.placedArgs() && i >= len(inf.in.Arch.IntegerArgs()) {
+		d := inf.errorf(n.span, "%s doesn't support %s", inf.in.Arch, n.str)
+		if first := inf.in.Arch.StackArg(0); first.Kind == types.InMemory {
+			sp, _ := inf.in.Arch.ScriptName(first.Reg)
+			d.Hint("further arguments are on the stack: *(uint64 *)(reg(%q) + %d) is the first of them", sp, first.Offset)
+		}
 	}
 }
 
@@ -138,9 +143,9 @@ func formReg(inf *inferrer, n *node, args []*node) bool {
 	if args[0].op != opStr {
 		return true // told with the types
 	}
-	if !registerExists(inf.in.Arch, args[0].str) {
-		d := inf.errorf(n.span, "'%s' is not a valid register on this architecture (%s)", args[0].str, inf.machine())
-		hintNear(d, args[0].str, registerNames(inf.in.Arch))
+	if _, ok := inf.in.Arch.ScriptRegister(args[0].str); !ok {
+		d := inf.errorf(n.span, "'%s' is not a valid register on this architecture (%s)", args[0].str, inf.in.Arch)
+		hintNear(d, args[0].str, inf.in.Arch.ScriptRegisters())
 		return false
 	}
 	return true
@@ -176,18 +181,4 @@ func typedCtx(inf *inferrer, n *node) {
 func (inf *inferrer) placedArgs() bool {
 	s := inf.act.points[0].Scope
 	return s != nil && s.ArgN != nil
-}
-
-func (inf *inferrer) registerArgs() int {
-	if inf.in.Arch == "arm64" {
-		return 8
-	}
-	return 6
-}
-
-func (inf *inferrer) machine() string {
-	if inf.in.Arch == "arm64" {
-		return "aarch64"
-	}
-	return "x86_64"
 }

@@ -35,9 +35,9 @@ func (m *meanings) text() {
 	})}
 	m[builtin.StrError], m[builtin.SignalName] = meaning{fill: (*builder).nameOf}, meaning{fill: (*builder).nameOf}
 	m[builtin.SyscallName] = meaning{fill: (*builder).nameOf, place: func(inf *inferrer, n *node) {
-		// The table is amd64's: its numbers mean other calls on arm64.
-		if inf.in.Arch == "arm64" {
-			inf.errorf(n.span, "syscall_name is not available on arm64: only the table of amd64 is known").Hint("print the number")
+		if inf.in.Arch.Syscalls() == nil {
+			inf.errorf(n.span, "syscall_name is not available on %s: its system calls are not known", inf.in.Arch).
+				Hint("print the number")
 		}
 	}}
 	m[builtin.NToP] = meaning{fill: (*builder).ntop}

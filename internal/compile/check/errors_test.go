@@ -1,6 +1,10 @@
 package check
 
-import "testing"
+import (
+	"testing"
+
+	"trocar/internal/binary/abi"
+)
 
 func TestErrors(t *testing.T) {
 	for src, want := range map[string]string{
@@ -260,6 +264,15 @@ func TestConfig(t *testing.T) {
 func TestNotAvailable(t *testing.T) {
 	expectError(t, `uprobe:/bin/x:f { print(dw_ustack) }`, "this version walks user stacks by frame pointers only")
 	expectError(t, `uprobe:/bin/x:f { @[dw_ustack(perf, 3)] = count() }`, "this version walks user stacks by frame pointers only")
-	expectErrorIn(t, `begin { print(syscall_name(1)) }`, Input{Arch: "arm64"}, "syscall_name is not available on arm64")
-	expectError(t, `begin { print(syscall_name(1)) }`, "")
+}
+
+// TestNotOnThisCPU: what is not known of a CPU is refused with the reason.
+func TestNotOnThisCPU(t *testing.T) {
+	expectErrorIn(t, `begin { print(syscall_name(1)) }`, Input{Arch: abi.I386}, "syscall_name is not available on i686")
+	expectErrorIn(t, `begin { print(syscall_name(1)) }`, Input{Arch: abi.ARM64}, "")
+	expectErrorIn(t, `uprobe:/bin/x:f { print(usermode) }`, Input{Arch: abi.ARM64}, "'usermode' builtin is only supported on x86_64")
+	expectErrorIn(t, `uprobe:/bin/x:f { print(arg7) }`, Input{Arch: abi.ARM64}, "")
+	expectErrorIn(t, `uprobe:/bin/x:f { print(arg7) }`, Input{Arch: abi.AMD64}, "x86_64 doesn't support arg7")
+	expectErrorIn(t, `uprobe:/bin/x:f { print(reg("r30")) }`, Input{Arch: abi.ARM64}, "")
+	expectErrorIn(t, `uprobe:/bin/x:f { print(reg("ax")) }`, Input{Arch: abi.ARM64}, "'ax' is not a valid register on this architecture (aarch64)")
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"trocar/internal/binary/abi"
 	"trocar/internal/binary/types"
 	"trocar/internal/compile/builtin"
 	"trocar/internal/process/probe"
@@ -26,6 +27,9 @@ func compile(t testing.TB, src string, in Input) (*Program, *diag.List) {
 	}
 	if in.NCPU == 0 {
 		in.NCPU = 2
+	}
+	if in.Arch == nil {
+		in.Arch = abi.AMD64
 	}
 	if in.Lookup.KernelType == nil {
 		in.Lookup.KernelType = fakeKernelType

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"trocar/internal/binary/abi"
 	"trocar/internal/binary/types"
 	"trocar/internal/process/probe"
 )
@@ -13,10 +14,10 @@ type Input struct {
 	Env      func(name string) (string, bool)
 	Config   *Config // see ReadConfig; nil: Check reads it
 	Unsafe   bool
-	ChildPID int    // -c: the held process; 0: none
-	PID      int    // -p
-	NCPU     int    // for ncpus
-	Arch     string // "amd64" or "arm64"; empty: amd64
+	ChildPID int       // -c: the held process; 0: none
+	PID      int       // -p
+	NCPU     int       // for ncpus
+	Arch     *abi.Arch // the CPU; nil: one that is not known, of which scripts cannot read registers
 	Features Features
 	Lookup   Lookup
 }

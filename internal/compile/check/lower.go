@@ -2,6 +2,7 @@ package check
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 
 	"trocar/internal/compile/builtin"
@@ -341,7 +342,7 @@ func (l *lowerer) ternary(x *syntax.Ternary) *node {
 		return n
 	}
 	l.temps++
-	name := "$?" + itoa(l.temps)
+	name := "$?" + strconv.Itoa(l.temps)
 	v := func() *node { return &node{op: opVar, span: x.Span, str: name} }
 	set := &node{op: opSetVar, span: x.Span, str: name, kids: []*node{n.kids[0], v()}}
 	n.kids[0], n.kids[1] = v(), v()

@@ -33,25 +33,20 @@ func (g *gen) argN(n int, span diag.Span) ir.Reg {
 	if !g.hasRegisters() {
 		refuse(span, "arg%d needs a probe on a function", n)
 	}
-	if n < len(arch.Args) {
-		return g.register(arch.Args[n])
+	if n < len(arch.C.Args) {
+		return g.machine(arch.C.Args[n], span)
 	}
-	at := arch.StackArgs + 8*(n-len(arch.Args))
-	return g.load(memory{space: inUser, base: g.register(arch.SP), off: at}, 8, false, span)
+	return g.fromPlace(arch.StackArg(n-len(arch.C.Args)), types.TUint64, span)
 }
 
 // fromPlace makes a register with a scalar at a place, of type t.
 func (g *gen) fromPlace(p types.Place, t *types.Type, span diag.Span) ir.Reg {
 	b := g.b
-	arch := g.c.opts.Arch
 	switch p.Kind {
 	case types.Constant:
 		return b.Imm(int64(p.Value))
 	case types.InRegister:
-		if p.Reg < 0 || p.Reg >= len(arch.DWARF) || arch.DWARF[p.Reg] < 0 {
-			refuse(span, "the value is in register %d, which BPF can't read", p.Reg)
-		}
-		r := b.Copy(g.register(arch.DWARF[p.Reg]))
+		r := b.Copy(g.machine(p.Reg, span))
 		b.Extend(r, t.Size, t.Signed)
 		return r
 	case types.InMemory:
@@ -93,10 +88,11 @@ func (g *gen) memoryAt(p types.Place, span diag.Span) memory {
 // machine is a register by its DWARF number.
 func (g *gen) machine(reg int, span diag.Span) ir.Reg {
 	arch := g.c.opts.Arch
-	if reg < 0 || reg >= len(arch.DWARF) || arch.DWARF[reg] < 0 {
-		refuse(span, "the value's address is in register %d, which BPF can't read", reg)
+	off, ok := arch.Offset(reg)
+	if !ok {
+		refuse(span, "the value, or its address, is in %s, which BPF can't read", arch.RegisterName(reg))
 	}
-	return g.register(arch.DWARF[reg])
+	return g.register(off)
 }
 
 var placeOps = map[types.PlaceCode]ir.Op{

@@ -58,5 +58,5 @@ func (g *gen) uaddr(e *check.Call) ir.Reg {
 			refuse(e.Span, "uaddr needs probes at one place of one file")
 		}
 	}
-	return g.b.OpImm(ir.Add, g.register(g.c.opts.Arch.IP), int64(k.Value)-int64(addr))
+	return g.b.OpImm(ir.Add, g.saved(g.c.opts.Arch.IP), int64(k.Value)-int64(addr))
 }

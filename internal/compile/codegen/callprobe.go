@@ -19,7 +19,7 @@ func (c *codes) probeInfo() {
 		if !g.hasRegisters() {
 			refuse(e.Span, "retval needs a uretprobe")
 		}
-		return g.register(g.c.opts.Arch.Ret)
+		return g.saved(g.c.opts.Arch.C.Result)
 	}
 	c[builtin.Duration].scalar = func(g *gen, _ *check.Call) ir.Reg { return g.b.Load(8, g.frame, g.durationSlot) }
 	c[builtin.Reg].scalar = (*gen).namedRegister
@@ -28,23 +28,27 @@ func (c *codes) probeInfo() {
 }
 
 func (g *gen) namedRegister(e *check.Call) ir.Reg {
-	off, ok := g.c.opts.Arch.Regs[e.Register]
+	off, ok := g.c.opts.Arch.ScriptRegister(e.Register)
 	if !ok || !g.hasRegisters() {
 		refuse(e.Span, "there is no register %q here", e.Register)
 	}
-	if off == g.c.opts.Arch.IP {
+	if ip, _ := g.c.opts.Arch.Offset(g.c.opts.Arch.IP); off == ip {
 		return g.instruction()
 	}
 	return g.register(off)
 }
 
-// userMode tells whether user code was interrupted: the privilege level is in the lowest bits of CS (amd64).
+// userMode tells whether user code was interrupted.
 func (g *gen) userMode(e *check.Call) ir.Reg {
-	cs, ok := g.c.opts.Arch.Regs["cs"]
-	if !ok {
-		refuse(e.Span, "usermode is known on amd64 only")
+	mode := g.c.opts.Arch.UserMode()
+	if mode == nil {
+		refuse(e.Span, "usermode is not known on %s", g.c.opts.Arch)
 	}
-	return g.truth(ir.EQ, g.b.OpImm(ir.And, g.register(cs), 3), 3)
+	off, ok := g.c.opts.Arch.ScriptRegister(mode.Register)
+	if !ok {
+		refuse(e.Span, "there is no register %q here", mode.Register)
+	}
+	return g.truth(ir.EQ, g.b.OpImm(ir.And, g.register(off), mode.Mask), mode.Value)
 }
 
 // pointName copies a text of the point that was hit: its name (0) or its function (pointNameSize).
@@ -115,7 +119,7 @@ func (g *gen) function(dst memory) {
 			b.StoreImm(8, base, off+8, 0)
 			return
 		}
-		g.store(dst, 8, g.register(g.c.opts.Arch.IP))
+		g.store(dst, 8, g.saved(g.c.opts.Arch.IP))
 		g.store(dst.at(8), 8, b.OpImm(ir.Shr, b.Call(asm.FnGetCurrentPidTgid), 32))
 	}
 }

@@ -53,7 +53,7 @@ func (g *gen) captureClosure(dst, src memory, span diag.Span) {
 	g.zero(dst, 16)
 	b.IfImm(ir.EQ, p, 0, end)
 	// The distance from the probed instruction is the same in every process.
-	g.store(dst, 8, b.Op(ir.Sub, g.user(p, 0, 8, span), g.register(g.c.opts.Arch.IP)))
+	g.store(dst, 8, b.Op(ir.Sub, g.user(p, 0, 8, span), g.saved(g.c.opts.Arch.IP)))
 	g.store(dst.at(8), 4, b.OpImm(ir.Add, g.point(), 1))
 	b.Bind(end)
 }

@@ -19,7 +19,7 @@ func (g *gen) captureRust(dst, src memory, s types.RustShape, to *types.Type, sp
 		g.store(dst, 8, g.load(src.at(s.Parts[0].Offset), 8, false, span))
 		table := g.load(src.at(s.Parts[1].Offset), 8, false, span)
 		// The table's address relative to the probed instruction is the same in every process.
-		g.store(dst.at(8), 8, b.Op(ir.Sub, table, g.register(g.c.opts.Arch.IP)))
+		g.store(dst.at(8), 8, b.Op(ir.Sub, table, g.saved(g.c.opts.Arch.IP)))
 		g.store(dst.at(16), 4, b.OpImm(ir.Add, g.point(), 1))
 	case s.Kind == types.RustCounted && to.Kind == types.Pointer:
 		g.fetch(dst, src.at(s.Parts[0].Offset), to.Size, span)

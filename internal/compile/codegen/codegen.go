@@ -15,7 +15,7 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
-	"trocar/internal/binary/types"
+	"trocar/internal/binary/abi"
 	"trocar/internal/compile/check"
 	"trocar/internal/compile/ir"
 	"trocar/internal/compile/record"
@@ -57,7 +57,7 @@ type Namespace struct{ Dev, Ino uint64 }
 // Options of code generation.
 type Options struct {
 	Features     Features
-	Arch         *types.Arch
+	Arch         *abi.Arch
 	PID          int        // only this process; 0: all
 	Follow       bool       // and those that the map record.FollowName has
 	Namespace    *Namespace // ours, if it is not the initial one
@@ -138,6 +138,10 @@ func Compile(prog *check.Program, opts Options, diags *diag.List) (out *Output) 
 			out = nil
 		}
 	}()
+	if opts.Arch == nil {
+		diags.Errorf(diag.Span{}, "the CPU is not known to trocar: no code can be made for it")
+		return nil
+	}
 	c.zeros = 8
 	c.loss(record.Loss{Kind: record.LostRecords})
 	c.loss(record.Loss{Kind: record.LostScratch})

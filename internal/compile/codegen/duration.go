@@ -100,8 +100,8 @@ func (g *gen) openCall() int {
 	} else {
 		_, tid := g.pidTgid()
 		b.Store(8, ir.FP, key+openThread, tid)
-		sp := b.Copy(g.register(g.c.opts.Arch.SP))
-		if g.ret && g.c.opts.Arch.RetOnStack {
+		sp := b.Copy(g.saved(g.c.opts.Arch.SP))
+		if g.ret && g.c.opts.Arch.ReturnOnStack() {
 			b.ApplyImm(ir.Sub, sp, 8) // the return address has been taken off
 		}
 		b.Store(8, ir.FP, key+openFrame, sp)

@@ -94,7 +94,7 @@ func (g *gen) captureIface(dst, src memory, from, to *types.Type, span diag.Span
 	g.zero(state, ifaceSize)
 	g.store(state.at(ifaceCount), 8, b.Imm(1))
 	// The distance from the probed instruction is the same in every process.
-	g.store(dst.at(8), 8, b.Op(ir.Sub, t, g.register(g.c.opts.Arch.IP)))
+	g.store(dst.at(8), 8, b.Op(ir.Sub, t, g.saved(g.c.opts.Arch.IP)))
 	g.store(dst.at(16), 8, data)
 	f := iface{g: g, state: state, first: dst.at(8), nodes: to.Nodes, span: span}
 	g.repeat(ifaceSteps, ifaceInline, f.step)
@@ -141,7 +141,7 @@ func (f *iface) begin(next, stop ir.Label) {
 	f.set(ifacePlace, b.OpImm(ir.Shl, i, 32))
 	f.set(ifaceNode, b.OpImm(ir.Mul, i, int64(f.nodes.Node())))
 	m := f.node()
-	t := b.Op(ir.Add, g.load(m, 8, false, f.span), g.register(g.c.opts.Arch.IP))
+	t := b.Op(ir.Add, g.load(m, 8, false, f.span), g.saved(g.c.opts.Arch.IP))
 	data := b.Copy(g.load(m.at(8), 8, false, f.span))
 	direct, behind, notPointer, notString, notChan, notFunc, text := b.Label(), b.Label(), b.Label(), b.Label(), b.Label(), b.Label(), b.Label()
 	b.IfImm(ir.EQ, data, 0, next)
@@ -161,7 +161,7 @@ func (f *iface) begin(next, stop ir.Label) {
 	b.Bind(notPointer)
 	b.IfImm(ir.NE, kind, goKindFunc, notFunc)
 	g.store(m.at(24), 8, b.Imm(8))
-	g.store(m.at(types.IfaceHeader), 8, b.Op(ir.Sub, g.user(data, 0, 8, f.span), g.register(g.c.opts.Arch.IP)))
+	g.store(m.at(types.IfaceHeader), 8, b.Op(ir.Sub, g.user(data, 0, 8, f.span), g.saved(g.c.opts.Arch.IP)))
 	b.Jump(next)
 	b.Bind(notFunc)
 	// A map's header begins with the number of entries, a channel's with length and capacity.
@@ -304,7 +304,7 @@ func (f *iface) inner(t, addr, off ir.Reg, next ir.Label) {
 	f.set(ifaceCount, b.OpImm(ir.Add, n, 1))
 	base, at := g.ref(f.first)
 	to := b.Op(ir.Add, base, g.atMost(b.OpImm(ir.Mul, n, int64(f.nodes.Node())), (f.nodes.Len-1)*f.nodes.Node()))
-	b.Store(8, to, at, b.Op(ir.Sub, word, g.register(g.c.opts.Arch.IP)))
+	b.Store(8, to, at, b.Op(ir.Sub, word, g.saved(g.c.opts.Arch.IP)))
 	b.Store(8, to, at+8, data)
 	b.Store(8, to, at+16, b.Op(ir.Or, b.OpImm(ir.Add, off, 1), f.get(ifacePlace)))
 }

@@ -32,7 +32,7 @@ func (g *gen) call(c *probe.Call, span diag.Span) (id, frame ir.Reg) {
 		return b.Copy(g.load(memory{space: inUser, base: base, off: off}, 8, false, span))
 	}
 	own := g.machine(c.Register, span)
-	sp := g.register(g.c.opts.Arch.SP)
+	sp := g.machine(g.c.opts.Arch.SP, span)
 	frame = b.Copy(b.Op(ir.Sub, at(own, c.StackEnd), sp))
 	id, end := at(own, c.ID), b.Label()
 	b.IfImm(ir.NE, id, 0, end)

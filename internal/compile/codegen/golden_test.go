@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"trocar/internal/binary/abi"
 	"trocar/internal/binary/types"
 	"trocar/internal/compile/check"
 	"trocar/internal/compile/codegen"
@@ -124,7 +125,7 @@ func TestGolden(t *testing.T) {
 			}
 			prog := tree{}.program(points(c.kind, 1), c.maps, c.vars, body...)
 			prog.Actions[0].Pred = c.pred
-			opts := codegen.Options{Features: codegen.All, Arch: types.AMD64, CPUs: 2}
+			opts := codegen.Options{Features: codegen.All, Arch: abi.AMD64, CPUs: 2}
 			if c.timed {
 				prog.Actions[0].Timed, prog.Actions[0].Entries = true, points(probe.Uprobe, 1)
 			}

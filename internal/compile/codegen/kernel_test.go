@@ -18,7 +18,7 @@ import (
 	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
 
-	"trocar/internal/binary/types"
+	"trocar/internal/binary/abi"
 	"trocar/internal/compile/check"
 	"trocar/internal/compile/codegen"
 	"trocar/internal/compile/record"
@@ -230,7 +230,7 @@ func TestDifferential(t *testing.T) {
 		random := rand.New(rand.NewPCG(s, uint64(i)+1))
 		features := choose(random) & has
 		prog := randomProgram(random, user, features)
-		n, err := differ(prog, user, codegen.Options{Features: features, Arch: types.AMD64, CPUs: cpus})
+		n, err := differ(prog, user, codegen.Options{Features: features, Arch: abi.AMD64, CPUs: cpus})
 		var no *refusedError
 		if errors.As(err, &no) {
 			refused[no.text]++

@@ -18,7 +18,7 @@ const nameSize = 64
 // nameOf looks a number up in a table of texts that is loaded with the program.
 func (g *gen) nameOf(dst memory, e *check.Call, t *types.Type) {
 	b := g.b
-	table, unknown := names(e.Fn.ID)
+	table, unknown := g.c.names(e.Fn.ID)
 	name := "n_" + e.Fn.ID.String()
 	g.c.nameTable(name, table)
 	n := b.Copy(g.scalar(e.Args[0].Expr))
@@ -38,7 +38,7 @@ func (g *gen) nameOf(dst memory, e *check.Call, t *types.Type) {
 }
 
 // names is the table of a builtin, and the text for numbers that are not in it.
-func names(id builtin.ID) (table []string, unknown string) {
+func (c *compiler) names(id builtin.ID) (table []string, unknown string) {
 	switch id {
 	case builtin.StrError:
 		table = make([]string, 134)
@@ -55,7 +55,7 @@ func names(id builtin.ID) (table []string, unknown string) {
 		}
 		return table, "N/A"
 	}
-	return syscallNames, "unknown"
+	return c.opts.Arch.Syscalls(), "unknown"
 }
 
 func capital(s string) string {

@@ -6,7 +6,7 @@ import (
 	"reflect"
 	"testing"
 
-	"trocar/internal/binary/types"
+	"trocar/internal/binary/abi"
 	"trocar/internal/compile/codegen"
 	"trocar/internal/compile/record"
 	"trocar/result"
@@ -31,7 +31,7 @@ func TestScriptIsData(t *testing.T) {
 	for seed := range uint64(200) {
 		random := rand.New(rand.NewPCG(seed, 7))
 		user := &userMemory{addr: 1 << 20, bytes: make([]byte, 4096)}
-		out, err := compile(randomProgram(random, user, codegen.All), codegen.Options{Features: codegen.All, Arch: types.AMD64, CPUs: 2})
+		out, err := compile(randomProgram(random, user, codegen.All), codegen.Options{Features: codegen.All, Arch: abi.AMD64, CPUs: 2})
 		if err != nil {
 			continue // too big
 		}

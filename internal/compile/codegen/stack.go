@@ -74,12 +74,15 @@ func (g *gen) atEntry() bool {
 // caller reads the return address of the function that was just entered.
 func (g *gen) caller(dst memory, span diag.Span) {
 	arch := g.c.opts.Arch
-	if !arch.RetOnStack {
-		g.store(dst, 8, g.register(arch.LR))
+	if !arch.ReturnOnStack() {
+		g.store(dst, 8, g.saved(arch.LR))
 		return
 	}
-	g.readUser(dst, memory{space: inUser, base: g.register(arch.SP)}, fixedLength(8), span)
+	g.readUser(dst, memory{space: inUser, base: g.saved(arch.SP)}, fixedLength(8), span)
 }
+
+// saved loads a register by its DWARF number, of those that all programs have.
+func (g *gen) saved(reg int) ir.Reg { return g.machine(reg, g.act.Span) }
 
 // register loads a saved register of the interrupted program.
 func (g *gen) register(offset int) ir.Reg {
@@ -88,7 +91,7 @@ func (g *gen) register(offset int) ir.Reg {
 
 // instruction is the address of the probed place: the probe may sit on an equivalent instruction a few bytes behind it.
 func (g *gen) instruction() ir.Reg {
-	r := g.b.Copy(g.register(g.c.opts.Arch.IP))
+	r := g.b.Copy(g.saved(g.c.opts.Arch.IP))
 	for _, p := range g.points {
 		if p.Skip != g.points[0].Skip {
 			return r // not known here which

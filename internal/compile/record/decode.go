@@ -36,6 +36,8 @@ type Resolver interface {
 type Decoder struct {
 	Resolver Resolver
 	Trailer  string // put behind strings that were longer in memory
+	// Quad tells that long double is IEEE 754's format of 128 bits, not the 80 bits of x87.
+	Quad bool
 
 	made, depth int // values made so far of the one being decoded; how deep it is nested
 }

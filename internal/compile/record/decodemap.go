@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"net/netip"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -33,7 +32,7 @@ func (d *Decoder) float(v *result.Value, t *types.Type, b []byte) {
 	case 8:
 		v.Num = binary.LittleEndian.Uint64(b)
 	case 10, 12, 16:
-		if t.Size == 16 && (runtime.GOARCH != "amd64" || strings.Contains(t.Name, "128")) {
+		if t.Size == 16 && (d.Quad || strings.Contains(t.Name, "128")) {
 			v.Num = math.Float64bits(quadruple(b))
 			return
 		}

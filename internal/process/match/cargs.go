@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"trocar/internal/binary/code"
 	"trocar/internal/binary/debuginfo"
 	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/types"
@@ -44,7 +43,7 @@ func incomplete(v *debuginfo.Var) bool {
 
 // conventional are the places of arguments by the calling convention; nil if it is not certain that the function follows it.
 func (b *binary) conventional(info *debuginfo.Info, fn *debuginfo.Function, vars []debuginfo.Var) []*types.Place {
-	if fn.Lang != types.C && fn.Lang != types.CPlusPlus || b.obj.Arch() != code.AMD64 || b.reshaped(fn) != "" {
+	if fn.Lang != types.C && fn.Lang != types.CPlusPlus || b.reshaped(fn) != "" {
 		return nil
 	}
 	sig, err := info.Signature(fn)
@@ -72,7 +71,10 @@ func (b *binary) conventional(info *debuginfo.Info, fn *debuginfo.Function, vars
 		}
 		list, at = append(list, v.Type), append(at, i)
 	}
-	found := types.CPlaces(list, result)
+	found := b.obj.Arch().CPlaces(list, result)
+	if found == nil {
+		return nil
+	}
 	places := make([]*types.Place, len(vars))
 	for j, i := range at {
 		if found[j] == nil {

@@ -62,7 +62,7 @@ func (m *matcher) typed(s *spec, b *binary, entry uint64, p *probe.Point) {
 		case fn.Lang == types.Rust:
 			place = m.rustResult(b, info, fn, t)
 		default:
-			place = resultPlace(t, fn.Lang, b.obj.Arch())
+			place = b.obj.Arch().Result(t, fn.Lang)
 		}
 		p.Scope.Retval = &probe.Var{Name: "retval", Type: t, Place: place}
 		return
@@ -73,7 +73,7 @@ func (m *matcher) typed(s *spec, b *binary, entry uint64, p *probe.Point) {
 		return
 	}
 	// Go's calling convention tells where arguments are at the entry, without optimization too.
-	ruled := fn.Lang == types.Go && p.Entry && b.obj.Arch() == code.AMD64 && m.goRuled(b, info, fn)
+	ruled := fn.Lang == types.Go && p.Entry && b.obj.Arch().Go() != nil && m.goRuled(b, info, fn)
 	late := anyLate(vars)
 	if p.Entry && (!late || fn.Optimized) {
 		late = b.byConvention(info, fn, vars)
@@ -87,7 +87,7 @@ func (m *matcher) typed(s *spec, b *binary, entry uint64, p *probe.Point) {
 	}
 	p.Scope = scopeOf(p.Scope)
 	p.Scope.Args = append(argsOf(vars), m.locals(s, info, fn.Own(), p.Addr, 0)...)
-	if fn.Lang == types.Go && p.Entry && b.obj.Arch() == code.AMD64 {
+	if fn.Lang == types.Go && p.Entry && b.obj.Arch().Go() != nil {
 		m.goArgs(b, info, fn, p)
 	}
 	if fn.Lang == types.Go && b.obj.IsGo() {
@@ -233,40 +233,6 @@ func registerArgs(vars []debuginfo.Var) (places []types.Place, typs []*types.Typ
 		places, typs = append(places, p), append(typs, t)
 	}
 	return places, typs
-}
-
-// resultPlace tells where the value that a function returns is (System V ABI, AMD64 supplement, 3.2.3; of AAPCS64, 6.9,
-// only what needs no more than the general registers).
-func resultPlace(t *types.Type, lang types.Language, arch code.Arch) types.Place {
-	inC := lang == types.C || lang == types.CPlusPlus
-	switch {
-	case inC && arch == code.AMD64:
-		return types.CResult(t)
-	case t.IsScalar() && t.Size <= 8:
-		return types.Place{Kind: types.InRegister, Reg: 0}
-	case t.Kind == types.Float:
-		return unavailable("the result is in a floating-point register, which BPF cannot read")
-	case inC && arch == code.ARM64 && (t.Kind == types.Struct || t.Kind == types.Union):
-		return structResult(t)
-	}
-	return unavailable("where a result of type %s is returned is not known", t)
-}
-
-// structResult is a small structure's place on arm64: its one or two words are in x0 and x1. One of up to four equal
-// floating-point numbers is in their registers.
-func structResult(t *types.Type) types.Place {
-	classes := t.Classify()
-	if classes == nil {
-		return unavailable("the result is in memory whose address is no longer known")
-	}
-	p := types.Place{Kind: types.InPieces}
-	for i, c := range classes {
-		if c != types.IntegerClass {
-			return unavailable("the result has floating-point numbers, which BPF cannot read in registers")
-		}
-		p.Pieces = append(p.Pieces, types.Piece{Size: min(8, t.Size-8*i), Place: types.Place{Kind: types.InRegister, Reg: i}})
-	}
-	return p
 }
 
 // sourcePoints makes the points of a source position: one for each function, and each inlined copy, with code of the line.

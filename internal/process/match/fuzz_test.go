@@ -3,7 +3,6 @@ package match
 import (
 	"testing"
 
-	"trocar/internal/binary/objfile"
 	"trocar/internal/script/diag"
 	"trocar/internal/script/syntax"
 )
@@ -40,28 +39,6 @@ func FuzzAttachPoint(f *testing.F) {
 					s.kind.parse(m, s)
 				}
 				m.close()
-			}
-		}
-	})
-}
-
-// FuzzOperand reads anything as the operands of a USDT probe.
-func FuzzOperand(f *testing.F) {
-	f.Add("-4@%esi -2@%dx 8@$-9 4@8(%rdi,%rsi,4) -4@ticks+8(%rip) 8@%xmm0 8@[sp, 16] -1@%ah")
-	f.Fuzz(func(t *testing.T, text string) {
-		if len(text) > 4096 {
-			return
-		}
-		for _, o := range []operands{{}, {bits32: true}, {arm: true}} {
-			o.obj = &objfile.File{}
-			s := o.scope(text)
-			if len(s.ArgN) != len(s.ArgNTypes) || len(s.ArgN) > maxOperands {
-				t.Fatalf("%d places, %d types", len(s.ArgN), len(s.ArgNTypes))
-			}
-			for i, ty := range s.ArgNTypes {
-				if ty == nil || ty.Size == 0 {
-					t.Fatalf("operand %d of %q has no type", i, text)
-				}
 			}
 		}
 	})

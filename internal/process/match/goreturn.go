@@ -112,7 +112,7 @@ func (m *matcher) goResult(b *binary, fn *objfile.Func) *probe.Scope {
 		return b.goResultKnown(fn.Addr)
 	}
 	f, err := info.FunctionAt(fn.Addr)
-	if err != nil || f.Entry != fn.Addr || f.Lang != types.Go || b.obj.Arch() != code.AMD64 {
+	if err != nil || f.Entry != fn.Addr || f.Lang != types.Go || b.obj.Arch().Go() == nil {
 		return nil
 	}
 	sig, err := info.Signature(f)
@@ -128,7 +128,7 @@ func (m *matcher) goResult(b *binary, fn *objfile.Func) *probe.Scope {
 		return &probe.Scope{Retval: goResults(nil, nil, nil)}
 	}
 	args := goArgTypes(f, withoutDictionary(sig.Params))
-	_, places := types.GoPlaces(args, goTypes(sig.Results), b.abi0(info, f, args))
+	_, places := b.obj.Arch().Go().Places(args, goTypes(sig.Results), b.abi0(info, f, args))
 	if !b.allParams(fn.Addr, sig.Params) {
 		for i := range places {
 			if places[i] != nil && places[i].Kind == types.InMemory {
@@ -192,7 +192,7 @@ func (m *matcher) goArgs(b *binary, info *debuginfo.Info, fn *debuginfo.Function
 	}
 	params := withoutDictionary(sig.Params)
 	list := goArgTypes(fn, params)
-	places, _ := types.GoPlaces(list, nil, b.abi0(info, fn, list))
+	places, _ := b.obj.Arch().Go().Places(list, nil, b.abi0(info, fn, list))
 	if n := len(places) - len(params); n > 0 {
 		at := dictionaryAt(fn.Name, len(params)) // not an argument for people
 		places = append(places[:at:at], places[at+n:]...)
@@ -306,7 +306,7 @@ func (b *binary) abi0(info *debuginfo.Info, fn *debuginfo.Function, args []*type
 		return false
 	}
 	vars = slices.DeleteFunc(vars, func(v debuginfo.Var) bool { return v.Result })
-	places, _ := types.GoPlaces(args, nil, false)
+	places, _ := b.obj.Arch().Go().Places(args, nil, false)
 	if n := len(args) - len(vars); n > 0 { // the dictionary is none of debug info's
 		at := dictionaryAt(fn.Name, len(vars))
 		places = append(places[:at:at], places[at+n:]...)

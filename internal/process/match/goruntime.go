@@ -5,15 +5,10 @@ import (
 	"strconv"
 	"strings"
 
-	"trocar/internal/binary/code"
 	"trocar/internal/binary/debuginfo"
 	"trocar/internal/binary/types"
 	"trocar/internal/process/probe"
 )
-
-// goRegister is the register that points to the running goroutine's g in Go code (ABIInternal on amd64: R14), by its DWARF
-// number.
-const goRegister = 14
 
 // goCalls tells how calls in a file's Go code are told apart, nil if it has none. exact asks for the layout that the debug
 // information has, for which it is opened.
@@ -33,7 +28,7 @@ func (b *binary) goCalls(exact bool) *probe.Call {
 	return b.call
 }
 
-// goCode is goCalls for Go code at an address, nil for other code: in assembly R14 may be anything.
+// goCode is goCalls for Go code at an address, nil for other code: in assembly that register may be anything.
 func (m *matcher) goCode(b *binary, addr uint64) *probe.Call {
 	if !b.obj.IsGo() {
 		return nil
@@ -47,17 +42,18 @@ func (m *matcher) goCode(b *binary, addr uint64) *probe.Call {
 // goCall takes the offsets in the runtime's structures g and m from the program's debug information, else from what is known
 // of its Go version.
 func (b *binary) goCall(exact bool) *probe.Call {
-	if b.obj.Arch() != code.AMD64 {
-		return &probe.Call{Unknown: "it can only be told on amd64"}
+	goes := b.obj.Arch().Go()
+	if goes == nil {
+		return &probe.Call{Unknown: "where Go keeps it on " + b.obj.CPU() + " is not known"}
 	}
 	if exact {
 		if info, err := b.debug(); err == nil {
-			if found := callFrom(info); found != nil {
+			if found := callFrom(info, goes.G); found != nil {
 				return found
 			}
 		}
 	}
-	c := &probe.Call{Register: goRegister, StackEnd: 8, Thread: 48}
+	c := &probe.Call{Register: goes.G, StackEnd: 8, Thread: 48}
 	version := b.obj.GoVersion()
 	switch goMinor(version) {
 	case 21, 22:
@@ -77,8 +73,9 @@ func (b *binary) goCall(exact bool) *probe.Call {
 	return c
 }
 
-func callFrom(info *debuginfo.Info) *probe.Call {
-	g, err := info.TypeNamed("runtime.g", nil)
+// callFrom takes the offsets from debug information; g is the register that points to the goroutine's record.
+func callFrom(info *debuginfo.Info, g int) *probe.Call {
+	record, err := info.TypeNamed("runtime.g", nil)
 	if err != nil {
 		return nil
 	}
@@ -99,8 +96,8 @@ func callFrom(info *debuginfo.Info) *probe.Call {
 		*to = off
 		return true
 	}
-	c := &probe.Call{Register: goRegister}
-	if at(g, &c.StackEnd, "stack", "hi") && at(g, &c.ID, "goid") && at(g, &c.Thread, "m") && at(m, &c.Current, "curg") {
+	c := &probe.Call{Register: g}
+	if at(record, &c.StackEnd, "stack", "hi") && at(record, &c.ID, "goid") && at(record, &c.Thread, "m") && at(m, &c.Current, "curg") {
 		return c
 	}
 	return nil

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"trocar/internal/binary/code"
 	"trocar/internal/binary/debuginfo"
 	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/types"
@@ -17,7 +16,7 @@ import (
 
 // goProgram is what a Go program tells of itself, nil for other files.
 func (b *binary) goProgram() *golang.Program {
-	if b.program == nil && b.obj.IsGo() && b.obj.Arch() == code.AMD64 {
+	if b.program == nil && b.obj.IsGo() && b.obj.Arch().Go() != nil {
 		b.program = golang.Open(b.obj)
 	}
 	return b.program

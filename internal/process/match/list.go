@@ -442,8 +442,7 @@ func listUSDT(m *matcher, s *spec) (out []listing) {
 			}
 			seen[n] = true
 			names = append(names, listing{name: n, params: func() []string {
-				o := operands{obj: b.obj, site: u.Addr, bits32: !b.obj.Is64(), arm: b.obj.Machine() == objfile.AArch64}
-				return usdtParams(o.scope(u.Args))
+				return usdtParams(operandScope(b.obj, u.Addr, u.Args))
 			}})
 		}
 		slices.SortFunc(names, func(a, b listing) int { return strings.Compare(a.name, b.name) })

@@ -1,18 +1,19 @@
 package match
 
 import (
-	"trocar/internal/binary/objfile"
+	"trocar/internal/binary/abi"
 	"trocar/internal/process/probe"
 )
 
-// Machine is the CPU that the file of a point is made for; 0: it is in none.
-func (r *Result) Machine(p *probe.Point) objfile.Machine {
+// Arch is the CPU that the file of a point is made for, nil if it is not known or the point is in no file; cpu is its name
+// for people, "" if there is no file.
+func (r *Result) Arch(p *probe.Point) (arch *abi.Arch, cpu string) {
 	if r.files == nil || p.Path == "" {
-		return 0
+		return nil, ""
 	}
 	b := r.files.byPath(p.Path)
 	if b == nil {
-		return 0
+		return nil, ""
 	}
-	return b.obj.Machine()
+	return b.obj.Arch(), b.obj.CPU()
 }

@@ -60,14 +60,15 @@ func pieced(obj *objfile.File, addr uint64) bool {
 	return false
 }
 
-// cdeclScope is the scope of 32-bit x86 code, whose arguments are on the stack; nil for other code.
+// cdeclScope is the scope of code of 32 bits whose arguments are all on the stack; nil for other code.
 func cdeclScope(obj *objfile.File) *probe.Scope {
-	if obj.Machine() != objfile.I386 {
+	arch := obj.Arch()
+	if arch == nil || len(arch.C.Args) > 0 {
 		return nil
 	}
 	s := &probe.Scope{}
 	for i := range 10 {
-		s.ArgN = append(s.ArgN, types.Place{Kind: types.InMemory, Reg: regSP, Offset: int64(4 + 4*i)})
+		s.ArgN = append(s.ArgN, arch.StackArg(i))
 		s.ArgNTypes = append(s.ArgNTypes, types.TUint32)
 	}
 	return s

@@ -1,6 +1,7 @@
 package match
 
 import (
+	"trocar/internal/binary/abi"
 	"trocar/internal/binary/code"
 	"trocar/internal/binary/debuginfo"
 	"trocar/internal/binary/objfile"
@@ -10,14 +11,12 @@ import (
 // rustResult is the place of a Rust function's result of type t. What the calling convention is not known to say is proven by
 // code that calls the function, or refused.
 func (m *matcher) rustResult(b *binary, info *debuginfo.Info, fn *debuginfo.Function, t *types.Type) types.Place {
-	if b.obj.Arch() != code.AMD64 {
-		return resultPlace(t, fn.Lang, b.obj.Arch())
-	}
+	arch := b.obj.Arch()
 	if t.IsScalar() && t.Size <= 8 {
-		return types.Place{Kind: types.InRegister, Reg: 0} // as all conventions have it
+		return arch.Result(t, types.Rust) // as all conventions have it
 	}
-	pair := types.TwoScalars(t) && m.takes(b, info, fn.Entry, code.SecondResult)
-	place := types.RustResult(t, pair)
+	pair := abi.TwoScalars(t) && m.takes(b, info, fn.Entry, code.SecondResult)
+	place := arch.RustResult(t, pair)
 	if place.Kind != types.Unavailable {
 		return place
 	}
@@ -27,7 +26,7 @@ func (m *matcher) rustResult(b *binary, info *debuginfo.Info, fn *debuginfo.Func
 	}
 	for i := range params {
 		if p := &params[i]; p.Type == nil || p.Type.Complete().Size > 0 {
-			if proven := types.RustHidden(t, p.Place); proven.Kind != types.Unavailable {
+			if proven := arch.RustHidden(t, p.Place); proven.Kind != types.Unavailable {
 				return proven
 			}
 			break
@@ -42,14 +41,12 @@ const maxCallers = 64
 // takes tells whether code that calls a function takes a result of it from a register.
 func (m *matcher) takes(b *binary, info *debuginfo.Info, entry uint64, where code.ResultRegister) (yes bool) {
 	var err error
-	if b.obj.Arch() != code.AMD64 {
-		return false
-	}
+	arch := b.obj.Arch()
 	defer objfile.Guard(&err)()
 	var calls []uint64
 	for _, s := range b.obj.Segments() {
 		if s.Exec {
-			code.CallsTo(b.obj.Bytes(s.Addr, int(s.FileSize)), s.Addr, entry, func(at uint64) {
+			code.CallsTo(arch, b.obj.Bytes(s.Addr, int(s.FileSize)), s.Addr, entry, func(at uint64) {
 				if len(calls) < maxCallers {
 					calls = append(calls, at)
 				}
@@ -69,7 +66,7 @@ func (m *matcher) takes(b *binary, info *debuginfo.Info, entry uint64, where cod
 				break
 			}
 			behind := at + 5
-			if behind < r.High && code.TakesResult(b.obj.Bytes(behind, int(min(r.High-behind, 512))), where) {
+			if behind < r.High && code.TakesResult(arch, b.obj.Bytes(behind, int(min(r.High-behind, 512))), where) {
 				return true
 			}
 		}

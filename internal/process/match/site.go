@@ -25,7 +25,7 @@ func entrySites(obj *objfile.File, funcs []objfile.Func) (sites []int, err error
 	sites = make([]int, len(funcs))
 	defer objfile.Guard(&err)()
 	arch := obj.Arch()
-	if arch == code.Unknown {
+	if arch == nil {
 		return sites, nil
 	}
 	isGo := obj.IsGo()

@@ -290,7 +290,7 @@ func (m *matcher) functions(s *spec, b *binary, q *objfile.Query) ([]*probe.Poin
 			if p.Scope = scope; b.goAssembly(fn.Addr) {
 				p.Scope = goAssemblyScope()
 			}
-			needed := m.needs.Typed() || p.Call != nil && b.obj.Arch() == code.AMD64 && m.needs.ArgN
+			needed := m.needs.Typed() || p.Call != nil && b.obj.Arch().Go() != nil && m.needs.ArgN
 			if needed && (p.Entry || p.Kind == probe.Uretprobe) {
 				m.typed(s, b, fn.Addr, p)
 			}

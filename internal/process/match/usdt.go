@@ -125,8 +125,7 @@ func (m *matcher) usdtPoint(s *spec, b *binary, u *objfile.USDT, scopes map[stri
 		p.Scope = sc
 		return p
 	}
-	o := operands{obj: b.obj, site: p.Addr, bits32: !b.obj.Is64(), arm: b.obj.Machine() == objfile.AArch64}
-	p.Scope = o.scope(u.Args)
+	p.Scope = operandScope(b.obj, p.Addr, u.Args)
 	scopes[key] = p.Scope
 	return p
 }

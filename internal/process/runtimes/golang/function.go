@@ -80,7 +80,7 @@ func (p *Program) signed(fn *Function, g *objfile.GoFunc) bool {
 	for _, a := range sig.out {
 		out = append(out, p.typ(a, true, 0))
 	}
-	ins, outs := types.GoPlaces(in, out, p.oldConvention(g))
+	ins, outs := p.f.Arch().Go().Places(in, out, p.oldConvention(g))
 	fn.Signed, fn.Receiver = true, true
 	var complete bool
 	if fn.Params, complete = params(in, ins); !complete {

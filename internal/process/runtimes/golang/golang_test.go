@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"trocar/internal/binary/abi"
 	"trocar/internal/binary/debuginfo"
 	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/types"
@@ -179,7 +180,7 @@ func TestWitness(t *testing.T) {
 		if dictionary {
 			in = append(in[:at:at], append([]*types.Type{types.TUint64}, in[at:]...)...)
 		}
-		ins, outs := types.GoPlaces(in, out, strings.HasSuffix(name, ".abi0"))
+		ins, outs := abi.AMD64.Go().Places(in, out, strings.HasSuffix(name, ".abi0"))
 		if dictionary {
 			in, ins = append(in[:at:at], in[at+1:]...), append(ins[:at:at], ins[at+1:]...)
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"trocar/internal/binary/abi"
 	"trocar/internal/binary/code"
 	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/types"
@@ -38,7 +39,8 @@ type shapes struct {
 	unknown string // the reason why they are not known
 	args    []shape
 	more    bool
-	old     bool // the function is called as assembly is: all is on the stack
+	old     bool              // the function is called as assembly is: all is on the stack
+	conv    *abi.GoConvention // nil: not known
 	// saved has for each offset of an argument, or a part of one, the register that it is passed in; nil: not known, see saves.
 	saved map[int]saved
 }
@@ -50,7 +52,7 @@ const (
 
 // shape reads the shapes of a function's arguments.
 func (p *Program) shape(g *objfile.GoFunc) *shapes {
-	s := &shapes{}
+	s := &shapes{conv: p.f.Arch().Go()}
 	if g.ArgInfo == nil {
 		s.unknown = unknownShape
 		return s
@@ -61,7 +63,7 @@ func (p *Program) shape(g *objfile.GoFunc) *shapes {
 		s.unknown = unknownShape
 		return s
 	}
-	if s.old = p.oldConvention(g); !s.old && p.f.Arch() == code.AMD64 {
+	if s.old = p.oldConvention(g); !s.old {
 		s.saved = saves(p.f, g.Entry, g.End)
 	}
 	if strings.Contains(g.Name, "[") {
@@ -158,18 +160,19 @@ type saved struct {
 // has left for it. A function has that if it checks its stack; it names all registers that arguments come in. Nil: there is
 // none.
 func saves(f *objfile.File, entry, end uint64) map[int]saved {
-	if end <= entry || end-entry > code.MaxFunction {
+	if end <= entry || end-entry > code.MaxFunction || f.Arch().Go() == nil {
 		return nil
 	}
 	body := f.Bytes(entry, int(end-entry))
-	site := code.GoEntry(code.AMD64, body)
+	arch := f.Arch()
+	site := code.GoEntry(arch, body)
 	if site == 0 {
 		return nil
 	}
 	// The jump in front of the site leads there.
 	at := -1
 	for i := 0; i < site; {
-		in, ok := code.Decode(code.AMD64, body[i:])
+		in, ok := code.Decode(arch, body[i:])
 		if !ok {
 			return nil
 		}
@@ -186,7 +189,7 @@ func saves(f *objfile.File, entry, end uint64) map[int]saved {
 		if at >= len(body) {
 			return nil
 		}
-		in, ok := code.Decode(code.AMD64, body[at:])
+		in, ok := code.Decode(arch, body[at:])
 		if !ok {
 			return nil
 		}
@@ -194,82 +197,20 @@ func saves(f *objfile.File, entry, end uint64) map[int]saved {
 			return found
 		}
 		if in.Op != code.Nop {
-			s, off, ok := store(body[at : at+in.Len])
-			if !ok || off < 8 {
+			s, ok := code.StackStore(arch, body[at:at+in.Len])
+			off := s.Off - arch.Go().Frame
+			if !ok || off < 0 {
 				return nil
 			}
-			if _, twice := found[off-8]; twice {
+			if _, twice := found[off]; twice {
 				return nil
 			}
-			found[off-8] = s
+			found[off] = saved{reg: s.Reg, float: s.Float, size: s.Size}
 		}
 		at += in.Len
 	}
 	return nil
 }
-
-// store takes a move of a register to N(%rsp) apart.
-func store(in []byte) (s saved, off int, ok bool) {
-	rex, prefix := byte(0), byte(0)
-	i := 0
-	for ; i < len(in); i++ {
-		switch c := in[i]; {
-		case c == 0x66, c == 0xf2, c == 0xf3:
-			prefix = c
-			continue
-		case c&0xf0 == 0x40:
-			rex = c
-			continue
-		}
-		break
-	}
-	if i >= len(in) {
-		return s, 0, false
-	}
-	switch {
-	case in[i] == 0x88 && prefix == 0:
-		s.size = 1
-	case in[i] == 0x89 && prefix == 0x66:
-		s.size = 2
-	case in[i] == 0x89 && prefix == 0:
-		s.size = 4
-		if rex&8 != 0 {
-			s.size = 8
-		}
-	case in[i] == 0x0f && i+1 < len(in) && in[i+1] == 0x11 && (prefix == 0xf2 || prefix == 0xf3): // movsd, movss
-		s.float, s.size = true, 8
-		if prefix == 0xf3 {
-			s.size = 4
-		}
-		i++
-	default:
-		return s, 0, false
-	}
-	i++
-	if i+2 > len(in) || in[i]&7 != 4 || in[i+1] != 0x24 || rex&3 != 0 {
-		return s, 0, false // not relative to the stack pointer
-	}
-	n := int(in[i]>>3&7) | int(rex&4)<<1
-	switch mod, rest := in[i]>>6, in[i+2:]; {
-	case mod == 1 && len(rest) == 1:
-		off = int(int8(rest[0]))
-	case mod == 2 && len(rest) == 4:
-		off = int(int32(uint32(rest[0]) | uint32(rest[1])<<8 | uint32(rest[2])<<16 | uint32(rest[3])<<24))
-	default:
-		return s, 0, false
-	}
-	s.reg = n
-	if !s.float {
-		s.reg = dwarfNumbers[n]
-	}
-	return s, off, true
-}
-
-// dwarfNumbers are DWARF's numbers of rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8 …
-var dwarfNumbers = [16]int{0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15}
-
-// goOrder are the registers of integers in the order in which they are given to arguments, by DWARF's numbers.
-var goOrder = [...]int{0, 3, 2, 5, 4, 8, 9, 10, 11}
 
 const (
 	whyFloat = "whether it, or an argument before it, is a floating-point number is not in the stripped program; that decides in which register it is"
@@ -282,8 +223,6 @@ const (
 func (p *Program) oldConvention(g *objfile.GoFunc) bool {
 	return g.Assembly || code.LoadsG(p.f.Arch(), p.f.Bytes(g.Entry, int(min(g.End-g.Entry, code.MaxFunction))))
 }
-
-const stackPointer = 7 // DWARF's number
 
 // leaves are the words of arguments in order.
 func leaves(args []shape, list []*shape) []*shape {
@@ -304,14 +243,14 @@ func (s *shapes) placeAll(receiver bool) {
 	if s.old {
 		for _, w := range words {
 			w.place = types.Place{Kind: types.Unavailable, Why: whyFar}
-			if w.off >= 0 {
-				w.place, w.placed = types.Place{Kind: types.InMemory, Reg: stackPointer, Offset: int64(8 + w.off)}, true
+			if w.off >= 0 && s.conv != nil {
+				w.place, w.placed = types.Place{Kind: types.InMemory, Reg: s.conv.SP, Offset: int64(s.conv.Frame + w.off)}, true
 			}
 		}
 		return
 	}
 	if receiver {
-		words[0].set(0)
+		s.set(words[0], 0)
 	}
 	if s.saved != nil {
 		s.bySaves(words)
@@ -323,10 +262,10 @@ func (s *shapes) placeAll(receiver bool) {
 	for i := range s.args {
 		w := &s.args[i]
 		sure := !w.group && (w.size == 1 || w.size == 2 || w.hidden || i == 0 && receiver)
-		if !sure || next == len(goOrder) {
+		if !sure || s.conv == nil || next == len(s.conv.Integers) {
 			break
 		}
-		w.set(next)
+		s.set(w, next)
 		next++
 	}
 	for _, w := range words {
@@ -336,15 +275,20 @@ func (s *shapes) placeAll(receiver bool) {
 	}
 }
 
-func (w *shape) set(n int) {
-	w.place, w.placed = types.Place{Kind: types.InRegister, Reg: goOrder[n]}, true
+// set places a word in the n-th integer register.
+func (s *shapes) set(w *shape, n int) {
+	if s.conv == nil {
+		w.place = types.Place{Why: "the calling convention of this CPU is not known"}
+		return
+	}
+	w.place, w.placed = types.Place{Kind: types.InRegister, Reg: s.conv.Integers[n]}, true
 }
 
 // bySaves places the words that the function saves. It leaves out those that it doesn't use: these have the registers between, if
 // there are as many of these as of them.
 func (s *shapes) bySaves(words []*shape) {
 	var run []*shape // not saved, since
-	last := -1       // the register of the last saved one, as a number in goOrder
+	last := -1       // the register of the last saved one, by its place in the convention
 	for _, w := range words {
 		r, ok := s.saved[w.off]
 		switch {
@@ -366,18 +310,18 @@ func (s *shapes) bySaves(words []*shape) {
 		}
 		n := 0
 		if ok {
-			n = slices.Index(goOrder[:], r.reg)
+			n = slices.Index(s.conv.Integers, r.reg)
 		}
 		if n-last-1 == len(run) {
 			for i, u := range run {
-				u.set(last + 1 + i)
+				s.set(u, last+1+i)
 			}
 		}
 		if n < 0 || n <= last {
 			w.place = types.Place{Kind: types.Unavailable, Why: whyOdd}
 			return
 		}
-		w.set(n)
+		s.set(w, n)
 		run, last = run[:0], n
 	}
 }
@@ -418,7 +362,7 @@ func (p *Program) shaped(fn *Function, g *objfile.GoFunc, s *shapes) {
 		}
 		a := Param{Type: w.typ(), Place: w.placeOf()}
 		if i == 0 && recv != nil && fits(recv, w) {
-			if in, _ := types.GoPlaces([]*types.Type{recv}, nil, s.old); in[0] != nil {
+			if in, _ := p.f.Arch().Go().Places([]*types.Type{recv}, nil, s.old); in[0] != nil {
 				a = Param{Type: recv, Place: *in[0], Known: true}
 				fn.Receiver = true
 			}

@@ -3,6 +3,8 @@ package golang
 import (
 	"testing"
 
+	"trocar/internal/binary/abi"
+	"trocar/internal/binary/code"
 	"trocar/internal/binary/objfile"
 )
 
@@ -42,35 +44,6 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// TestStore takes the moves apart that save arguments.
-func TestStore(t *testing.T) {
-	for _, c := range []struct {
-		code string
-		want saved
-		off  int
-		ok   bool
-	}{
-		{"\x48\x89\x44\x24\x08", saved{0, false, 8}, 8, true},
-		{"\x48\x89\x5c\x24\x10", saved{3, false, 8}, 16, true},
-		{"\x4c\x89\x9c\x24\x80\x00\x00\x00", saved{11, false, 8}, 128, true},
-		{"\x44\x89\x44\x24\x18", saved{8, false, 4}, 24, true},
-		{"\x66\x89\x4c\x24\x0a", saved{2, false, 2}, 10, true},
-		{"\x40\x88\x7c\x24\x09", saved{5, false, 1}, 9, true},
-		{"\xf2\x0f\x11\x44\x24\x10", saved{0, true, 8}, 16, true},
-		{"\xf3\x44\x0f\x11\x54\x24\x10", saved{10, true, 4}, 16, true},
-		{"\x48\x89\x44\x25\x08", saved{}, 0, false}, // another base
-		{"\x48\x89\x04\x24", saved{}, 0, false},
-		{"\x48\x8b\x44\x24\x08", saved{}, 0, false}, // a load
-		{"\x48", saved{}, 0, false},
-		{"", saved{}, 0, false},
-	} {
-		got, off, ok := store([]byte(c.code))
-		if ok != c.ok || ok && (got != c.want || off != c.off) {
-			t.Errorf("%x: %+v %d %v", c.code, got, off, ok)
-		}
-	}
-}
-
 // FuzzShape reads anything as a description of arguments.
 func FuzzShape(f *testing.F) {
 	for _, s := range []string{"\xff", "\x00\x08\xff", "\xfe\x00\x08\xfc\xfd\xfc\xff", "\xfe\xfe\xfe\xfb\xfd\xfd\xfd\x01\x01\xff"} {
@@ -79,11 +52,11 @@ func FuzzShape(f *testing.F) {
 	p := &Program{f: mustOpen(f)}
 	f.Fuzz(func(t *testing.T, data, saves []byte, name string) {
 		s := p.shape(&objfile.GoFunc{Name: name, ArgInfo: data})
-		store(saves)
+		code.StackStore(abi.AMD64, saves)
 		if len(saves) > 0 {
 			s.saved = map[int]saved{}
 			for ; len(saves) >= 2; saves = saves[2:] {
-				s.saved[int(saves[0])] = saved{reg: dwarfNumbers[saves[1]&15], float: saves[1]&16 != 0, size: 1 << (saves[1] >> 5 & 3)}
+				s.saved[int(saves[0])] = saved{reg: abi.AMD64.Encoded(int(saves[1] & 15)), float: saves[1]&16 != 0, size: 1 << (saves[1] >> 5 & 3)}
 			}
 		}
 		fn := Function{Name: name}

@@ -1,6 +1,10 @@
-package types
+package abi
 
-import "strings"
+import (
+	"strings"
+
+	"trocar/internal/binary/types"
+)
 
 // Where rustc's own calling convention returns values, on amd64. It is no promise of the language; these rules are those of
 // rustc_abi (layout.rs: which values are one or two scalars) and rustc_target (callconv: adjust_for_rust_abi) that have not
@@ -10,10 +14,10 @@ import "strings"
 // Debug info does not say that a function is extern "C". So a place is only told where the C convention has the same, or
 // where code that calls the function proves that its result is two scalars.
 
-// RustResult is the place of a result of a type. pair tells that callers were seen to take two registers.
-func RustResult(t *Type, pair bool) Place {
+// rustResult is the place of a result of a type. pair tells that callers were seen to take two registers.
+func rustResult(t *types.Type, pair bool) types.Place {
 	t = t.Complete()
-	no := func(why string) Place { return Place{Why: why} }
+	no := func(why string) types.Place { return types.Place{Why: why} }
 	if t == nil || t.Incomplete {
 		return no("the result's type is not complete")
 	}
@@ -21,16 +25,16 @@ func RustResult(t *Type, pair bool) Place {
 	whole := r.of(t, 0, 0)
 	switch {
 	case t.Size == 0:
-		return Place{Kind: InPieces}
+		return types.Place{Kind: types.InPieces}
 	case whole.unknown:
 		return no("how Rust returns a value of type " + t.String() + " is not known")
 	case t.Size > 16:
 		// In memory of which the caller passes the address, in rdi. Optimized code does not return it.
-		return Place{Kind: InMemory, Reg: 5, Kept: true}
+		return types.Place{Kind: types.InMemory, Reg: 5, Kept: true}
 	case r.float:
 		return no("a part of the result is in xmm0, which BPF cannot read")
 	case len(whole.scalars) == 1 && t.Size <= 8:
-		return Place{Kind: InRegister, Reg: 0}
+		return types.Place{Kind: types.InRegister, Reg: 0}
 	case len(whole.scalars) == 1: // 128 bits
 		return words(t.Size)
 	case len(whole.scalars) == 2:
@@ -41,46 +45,46 @@ func RustResult(t *Type, pair bool) Place {
 		if !pair {
 			return no("whether its two parts are returned in one register or in two is not known")
 		}
-		p := Place{Kind: InPieces, Pieces: []Piece{{first.size, Place{Kind: InRegister, Reg: 0}}}}
+		p := types.Place{Kind: types.InPieces, Pieces: []types.Piece{{Size: first.size, Place: types.Place{Kind: types.InRegister, Reg: 0}}}}
 		if gap := second.at - first.size; gap > 0 {
-			p.Pieces = append(p.Pieces, Piece{gap, Place{Kind: Constant}})
+			p.Pieces = append(p.Pieces, types.Piece{Size: gap, Place: types.Place{Kind: types.Constant}})
 		}
-		p.Pieces = append(p.Pieces, Piece{second.size, Place{Kind: InRegister, Reg: 1}})
+		p.Pieces = append(p.Pieces, types.Piece{Size: second.size, Place: types.Place{Kind: types.InRegister, Reg: 1}})
 		if rest := t.Size - second.at - second.size; rest > 0 {
-			p.Pieces = append(p.Pieces, Piece{rest, Place{Kind: Constant}})
+			p.Pieces = append(p.Pieces, types.Piece{Size: rest, Place: types.Place{Kind: types.Constant}})
 		}
 		return p
 	case t.Size <= 8:
-		return Place{Kind: InRegister, Reg: 0}
+		return types.Place{Kind: types.InRegister, Reg: 0}
 	}
 	return no("whether it is returned in memory or in two registers is not known")
 }
 
-// RustHidden is the place of a result for which RustResult cannot tell whether it is in memory, from where the function's
+// rustHidden is the place of a result for which rustResult cannot tell whether it is in memory, from where the function's
 // first parameter is at the entry: behind the hidden address of the result, or in its place.
-func RustHidden(t *Type, first Place) Place {
+func rustHidden(t *types.Type, first types.Place) types.Place {
 	r := rustLayout{}
 	whole := r.of(t, 0, 0)
 	if t.Size <= 8 || t.Size > 16 || whole.unknown || len(whole.scalars) > 0 || r.float {
-		return Place{}
+		return types.Place{}
 	}
-	if first.Kind == InPieces && len(first.Pieces) > 0 {
+	if first.Kind == types.InPieces && len(first.Pieces) > 0 {
 		first = first.Pieces[0].Place
 	}
-	if first.Kind != InRegister && first.Kind != InMemory || len(first.Ops) > 0 {
-		return Place{}
+	if first.Kind != types.InRegister && first.Kind != types.InMemory || len(first.Ops) > 0 {
+		return types.Place{}
 	}
 	switch first.Reg {
 	case 4: // rsi
-		return Place{Kind: InMemory, Reg: 5, Kept: true}
+		return types.Place{Kind: types.InMemory, Reg: 5, Kept: true}
 	case 5:
 		return words(t.Size)
 	}
-	return Place{}
+	return types.Place{}
 }
 
-// TwoScalars tells of a result type that RustResult needs proof of: that callers take two registers.
-func TwoScalars(t *Type) bool {
+// TwoScalars tells of a result type that RustResult of AMD64 needs proof of: that callers take two registers.
+func TwoScalars(t *types.Type) bool {
 	t = t.Complete()
 	if t == nil || t.Size == 0 || t.Size > 8 || t.Incomplete {
 		return false
@@ -91,8 +95,8 @@ func TwoScalars(t *Type) bool {
 }
 
 // words is a value in rax and rdx.
-func words(size int) Place {
-	return Place{Kind: InPieces, Pieces: []Piece{{8, Place{Kind: InRegister, Reg: 0}}, {size - 8, Place{Kind: InRegister, Reg: 1}}}}
+func words(size int) types.Place {
+	return types.Place{Kind: types.InPieces, Pieces: []types.Piece{{Size: 8, Place: types.Place{Kind: types.InRegister, Reg: 0}}, {Size: size - 8, Place: types.Place{Kind: types.InRegister, Reg: 1}}}}
 }
 
 // rustScalar is a number or pointer in a value.
@@ -114,7 +118,7 @@ type rustLayout struct {
 
 var unknownRepr = rustRepr{unknown: true}
 
-func (r *rustLayout) of(t *Type, at, depth int) rustRepr {
+func (r *rustLayout) of(t *types.Type, at, depth int) rustRepr {
 	t = t.Complete()
 	if depth > 16 || t.Incomplete || strings.Contains(t.Name, "core_arch") || strings.Contains(t.Name, "simd") {
 		return unknownRepr
@@ -126,25 +130,25 @@ func (r *rustLayout) of(t *Type, at, depth int) rustRepr {
 		return rustRepr{scalars: []rustScalar{{at, t.Size, kind}}}
 	}
 	switch t.Kind {
-	case Int, Bool:
+	case types.Int, types.Bool:
 		if t.Signed {
 			return one('s')
 		}
 		return one('u')
-	case Enum:
+	case types.Enum:
 		return one('i')
-	case Float:
+	case types.Float:
 		r.float = true
 		return one('f')
-	case Pointer:
+	case types.Pointer:
 		return one('p')
-	case Array:
+	case types.Array:
 		if e := r.of(t.Elem, at, depth+1); e.unknown {
 			return e
 		}
 		return rustRepr{}
-	case Struct:
-		if vs := t.Source.variants(); vs != nil {
+	case types.Struct:
+		if vs := variantsOf(t.Source); vs != nil {
 			return r.variants(t, vs, at, depth)
 		}
 		return r.fields(t, at, depth)
@@ -152,7 +156,7 @@ func (r *rustLayout) of(t *Type, at, depth int) rustRepr {
 	return unknownRepr
 }
 
-func (s *Source) variants() *Variants {
+func variantsOf(s *types.Source) *types.Variants {
 	if s == nil {
 		return nil
 	}
@@ -161,9 +165,9 @@ func (s *Source) variants() *Variants {
 
 // fields is the representation of a struct or variant (LayoutCalculator::univariant): that of the only member, or a pair if
 // there are two scalars at their natural places.
-func (r *rustLayout) fields(t *Type, at, depth int) rustRepr {
+func (r *rustLayout) fields(t *types.Type, at, depth int) rustRepr {
 	var reprs []rustRepr
-	var sizes []Field
+	var sizes []types.Field
 	for _, f := range t.Fields {
 		if f.BitSize > 0 || f.Type.Incomplete {
 			return unknownRepr
@@ -187,7 +191,7 @@ func (r *rustLayout) fields(t *Type, at, depth int) rustRepr {
 }
 
 // pairOf is two scalars, if they fill t the way that a pair of them does.
-func pairOf(a, b rustScalar, t *Type, at int) rustRepr {
+func pairOf(a, b rustScalar, t *types.Type, at int) rustRepr {
 	if a.at > b.at {
 		a, b = b, a
 	}
@@ -200,7 +204,7 @@ func pairOf(a, b rustScalar, t *Type, at int) rustRepr {
 }
 
 // variants is the representation of an enum (LayoutCalculator::layout_of_enum).
-func (r *rustLayout) variants(t *Type, vs *Variants, at, depth int) rustRepr {
+func (r *rustLayout) variants(t *types.Type, vs *types.Variants, at, depth int) rustRepr {
 	if strings.Contains(t.Name, "async_") || strings.Contains(t.Name, "coroutine") {
 		for _, one := range vs.List {
 			if n := r.of(one.Type, at+one.Offset, depth+1); n.unknown {
@@ -233,14 +237,14 @@ func (r *rustLayout) variants(t *Type, vs *Variants, at, depth int) rustRepr {
 }
 
 // niche: values of one variant that it never has stand for the others. If these hold nothing it is represented as that one.
-func (r *rustLayout) niche(t *Type, vs *Variants, at, depth int) rustRepr {
+func (r *rustLayout) niche(t *types.Type, vs *types.Variants, at, depth int) rustRepr {
 	var main rustRepr
 	others := false
 	for _, one := range vs.List {
 		v := one.Type.Complete()
 		if one.Default {
 			main = r.fields(v, at+one.Offset, depth+1)
-			if v.Source.variants() != nil || one.Offset != 0 {
+			if variantsOf(v.Source) != nil || one.Offset != 0 {
 				return unknownRepr
 			}
 			continue
@@ -261,7 +265,7 @@ func (r *rustLayout) niche(t *Type, vs *Variants, at, depth int) rustRepr {
 
 // tagged: a number in front tells the variant. If every variant holds nothing, or one scalar that is alike and at the same
 // place in all, it is a pair.
-func (r *rustLayout) tagged(t *Type, vs *Variants, tag rustScalar, at, depth int) rustRepr {
+func (r *rustLayout) tagged(t *types.Type, vs *types.Variants, tag rustScalar, at, depth int) rustRepr {
 	var common *rustScalar
 	memory := false
 	for _, one := range vs.List {
@@ -271,7 +275,7 @@ func (r *rustLayout) tagged(t *Type, vs *Variants, tag rustScalar, at, depth int
 			if f.Type.Size == 0 {
 				continue
 			}
-			if f.Type.Kind == Enum && tag.at == at+one.Offset+f.Offset {
+			if f.Type.Kind == types.Enum && tag.at == at+one.Offset+f.Offset {
 				continue // rustc's old form: the tag among the members
 			}
 			n++

@@ -1,32 +1,38 @@
-package types
+package abi
 
-// Go's calling convention (ABIInternal, src/cmd/compile/abi-internal.md of the Go source; amd64): a value is passed in
+import "trocar/internal/binary/types"
+
+// Go's calling convention (ABIInternal, src/cmd/compile/abi-internal.md of the Go source): a value is passed in
 // registers, each part of it in the next free one of its class, or on the stack if not all of its parts get one. The
 // registers begin anew for the results.
 
-// goIntegers are the integer registers by DWARF number: RAX RBX RCX RDI RSI R8 R9 R10 R11.
-var goIntegers = [...]int{0, 3, 2, 5, 4, 8, 9, 10, 11}
-
-const (
-	goFloats = 15 // X0 to X14
-	// goFrame is the distance from the stack pointer, where it points at the return address, to the arguments.
-	goFrame  = 8
-	amd64RSP = 7
-)
+// GoConvention is Go's calling convention on a CPU. Of a nil one nothing is known.
+type GoConvention struct {
+	Integers []int // the integer registers in order, by DWARF numbers
+	Floats   int   // how many floating-point registers there are
+	// Frame is the distance from the stack pointer, where it points at the return address, to the arguments.
+	Frame int
+	SP    int // the stack pointer, by its DWARF number
+	G     int // what points to the running goroutine's g, by its DWARF number
+}
 
 // goSequence assigns places to values in order.
 type goSequence struct {
+	*GoConvention
 	ints, floats int
 	stack        int
 	abi0         bool // everything is on the stack
 }
 
-// GoPlaces gives the places of a Go function's arguments (the receiver first) at its entry, and of its results where it
+// Places gives the places of a Go function's arguments (the receiver first) at its entry, and of its results where it
 // returns; the stack pointer points at the return address in both. With abi0 the function follows the older convention
 // of assembly, which passes all on the stack. A place is nil for a value of a type that is not known in full; then those
 // behind it are as well.
-func GoPlaces(args, results []*Type, abi0 bool) (in, out []*Place) {
-	s := goSequence{abi0: abi0}
+func (g *GoConvention) Places(args, results []*types.Type, abi0 bool) (in, out []*types.Place) {
+	if g == nil {
+		return make([]*types.Place, len(args)), make([]*types.Place, len(results))
+	}
+	s := goSequence{GoConvention: g, abi0: abi0}
 	known := true
 	in, known = s.assign(args, known)
 	s.stack = (s.stack + 7) &^ 7
@@ -35,8 +41,8 @@ func GoPlaces(args, results []*Type, abi0 bool) (in, out []*Place) {
 	return in, out
 }
 
-func (s *goSequence) assign(list []*Type, known bool) ([]*Place, bool) {
-	places := make([]*Place, len(list))
+func (s *goSequence) assign(list []*types.Type, known bool) ([]*types.Place, bool) {
+	places := make([]*types.Place, len(list))
 	for i, t := range list {
 		t = t.Complete()
 		if !known || t == nil || t.Incomplete || t.Align <= 0 && t.Size > 0 {
@@ -49,9 +55,9 @@ func (s *goSequence) assign(list []*Type, known bool) ([]*Place, bool) {
 }
 
 // place assigns one value.
-func (s *goSequence) place(t *Type) *Place {
+func (s *goSequence) place(t *types.Type) *types.Place {
 	before := *s
-	p := Place{Kind: InPieces}
+	p := types.Place{Kind: types.InPieces}
 	if !s.abi0 && t.Size > 0 {
 		if ok := s.parts(t, 0, &p, 0); ok {
 			if len(p.Pieces) == 1 && p.Pieces[0].Size == t.Size {
@@ -69,20 +75,20 @@ func (s *goSequence) place(t *Type) *Place {
 	}
 	at := s.stack
 	s.stack += t.Size
-	return &Place{Kind: InMemory, Reg: amd64RSP, Offset: int64(goFrame + at)}
+	return &types.Place{Kind: types.InMemory, Reg: s.SP, Offset: int64(s.Frame + at)}
 }
 
 // alignment is a type's, also where that of its elements was not known when it was made.
-func alignment(t *Type, depth int) int {
+func alignment(t *types.Type, depth int) int {
 	t = t.Complete()
-	if t.Kind == Array && t.Elem != nil && depth < 64 {
+	if t.Kind == types.Array && t.Elem != nil && depth < 64 {
 		return alignment(t.Elem, depth+1)
 	}
 	return t.Align
 }
 
 // parts assigns the parts of a value that begins at an offset of the whole; false if not all get a register.
-func (s *goSequence) parts(t *Type, at int, p *Place, depth int) bool {
+func (s *goSequence) parts(t *types.Type, at int, p *types.Place, depth int) bool {
 	t = t.Complete()
 	if depth > 64 || t == nil || t.Incomplete {
 		return false
@@ -91,14 +97,14 @@ func (s *goSequence) parts(t *Type, at int, p *Place, depth int) bool {
 		return true
 	}
 	switch t.Kind {
-	case Struct:
+	case types.Struct:
 		for _, f := range t.Fields {
 			if !s.parts(f.Type, at+f.Offset, p, depth+1) {
 				return false
 			}
 		}
 		return true
-	case Array:
+	case types.Array:
 		switch t.Len {
 		case 0:
 			return true
@@ -106,18 +112,18 @@ func (s *goSequence) parts(t *Type, at int, p *Place, depth int) bool {
 			return s.parts(t.Elem, at, p, depth+1)
 		}
 		return false
-	case Float:
-		if s.floats == goFloats {
+	case types.Float:
+		if s.floats == s.Floats {
 			return false
 		}
-		p.put(at, t.Size, Place{Kind: Unavailable, Why: "it is in a floating-point register, which BPF cannot read"})
+		put(p, at, t.Size, types.Place{Kind: types.Unavailable, Why: "it is in a floating-point register, which BPF cannot read"})
 		s.floats++
 		return true
-	case Bool, Int, Enum, Pointer, Func:
-		if t.Size > 8 || s.ints == len(goIntegers) {
+	case types.Bool, types.Int, types.Enum, types.Pointer, types.Func:
+		if t.Size > 8 || s.ints == len(s.Integers) {
 			return false
 		}
-		p.put(at, t.Size, Place{Kind: InRegister, Reg: goIntegers[s.ints]})
+		put(p, at, t.Size, types.Place{Kind: types.InRegister, Reg: s.Integers[s.ints]})
 		s.ints++
 		return true
 	}
@@ -125,17 +131,19 @@ func (s *goSequence) parts(t *Type, at int, p *Place, depth int) bool {
 }
 
 // put appends a piece at an offset.
-func (p *Place) put(at, size int, place Place) {
+func put(p *types.Place, at, size int, place types.Place) {
 	if gap := at - pieceBytes(p.Pieces); gap > 0 {
 		p.Pieces = append(p.Pieces, padding(gap))
 	}
-	p.Pieces = append(p.Pieces, Piece{Size: size, Place: place})
+	p.Pieces = append(p.Pieces, types.Piece{Size: size, Place: place})
 }
 
 // padding stands for bytes without a value.
-func padding(n int) Piece { return Piece{Size: n, Place: Place{Kind: Constant}} }
+func padding(n int) types.Piece {
+	return types.Piece{Size: n, Place: types.Place{Kind: types.Constant}}
+}
 
-func pieceBytes(pieces []Piece) (n int) {
+func pieceBytes(pieces []types.Piece) (n int) {
 	for i := range pieces {
 		n += pieces[i].Size
 	}

@@ -1,0 +1,344 @@
+package abi
+
+import (
+	"fmt"
+
+	"trocar/internal/binary/types"
+)
+
+// regClass is the class of an eightbyte by the System V ABI for amd64 (3.2.3).
+type regClass uint8
+
+// Classes. Values of x87Class are passed in memory, and returned in a register of the floating-point unit.
+const (
+	noClass regClass = iota
+	integerClass
+	sseClass
+	sseUpClass // the upper half of a vector register
+	x87Class
+	x87UpClass
+)
+
+// classesOf gives the classes of the one or two eightbytes of a value that is passed or returned by the System V ABI;
+// nil: in memory.
+func classesOf(t *types.Type) []regClass {
+	t = t.Complete()
+	if t == nil || t.Size == 0 || t.Incomplete || t.ByAddress() {
+		return nil
+	}
+	if t.Form() == types.VectorForm {
+		// One register, of 128, 256 or 512 bits.
+		classes := []regClass{sseClass}
+		for len(classes) < t.Size/8 {
+			classes = append(classes, sseUpClass)
+		}
+		return classes
+	}
+	if t.Size > 16 {
+		return nil
+	}
+	classes := make([]regClass, (t.Size+7)/8)
+	if !classify(t, 0, classes, 0) {
+		return nil
+	}
+	for i, c := range classes {
+		switch c {
+		case x87UpClass:
+			if i == 0 || classes[i-1] != x87Class {
+				return nil
+			}
+		case sseUpClass:
+			if i == 0 || classes[i-1] != sseClass {
+				classes[i] = sseClass
+			}
+		}
+	}
+	return classes
+}
+
+// classify merges the classes of t at an offset; false: in memory.
+func classify(t *types.Type, off int, classes []regClass, depth int) bool {
+	t = t.Complete()
+	if depth > 16 || t.Incomplete {
+		return false
+	}
+	put := func(at int, c regClass) bool {
+		i := at / 8
+		if i >= len(classes) {
+			return false
+		}
+		switch old := classes[i]; {
+		case old == c, c == noClass:
+		case old == noClass:
+			classes[i] = c
+		case old == integerClass || c == integerClass:
+			classes[i] = integerClass
+		case old == x87Class || old == x87UpClass || c == x87Class || c == x87UpClass:
+			return false
+		default:
+			classes[i] = sseClass
+		}
+		return true
+	}
+	set := func(list ...regClass) bool {
+		if t.Align > 1 && off%t.Align != 0 {
+			return false // unaligned members go to memory
+		}
+		for at := off; at < off+t.Size; at += 8 {
+			c := list[min((at-off)/8, len(list)-1)]
+			if !put(at, c) {
+				return false
+			}
+		}
+		return true
+	}
+	switch t.Kind {
+	case types.Bool, types.Int, types.Enum, types.Pointer:
+		return set(integerClass)
+	case types.Float:
+		switch {
+		case t.Size <= 8:
+			return set(sseClass)
+		case t.Size == 16 && t.IsQuad():
+			return set(sseClass, sseUpClass)
+		}
+		return set(x87Class, x87UpClass)
+	case types.Array:
+		if t.Form() == types.VectorForm {
+			return set(sseClass, sseUpClass)
+		}
+		for i := range max(t.Len, 0) {
+			if !classify(t.Elem, off+i*t.Elem.Size, classes, depth+1) {
+				return false
+			}
+		}
+		return true
+	case types.Struct, types.Union:
+		if t.Source != nil && (len(t.Source.VBases) > 0 || t.Source.Variants != nil || t.Source.InMemory) {
+			return false
+		}
+		for _, f := range t.Fields {
+			if f.Artificial {
+				return false // a virtual table: not trivially copyable
+			}
+			if f.BitSize > 0 {
+				if !put(off+f.Offset+f.BitOffset/8, integerClass) || !put(off+f.Offset+(f.BitOffset+f.BitSize-1)/8, integerClass) {
+					return false
+				}
+				continue
+			}
+			if f.Type == nil {
+				return false
+			}
+			if f.Type.Size == 0 || f.Base && f.Type.Empty() {
+				continue // an empty base
+			}
+			if !classify(f.Type, off+f.Offset, classes, depth+1) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// cSequence assigns places to the arguments of a C or C++ function in order.
+type cSequence struct {
+	ints, floats, stack int
+}
+
+const (
+	rsp     = 7 // DWARF's numbers
+	rip     = 16
+	cFloats = 8 // xmm0 to xmm7
+	cFrame  = 8 // from the stack pointer at the entry, which points at the return address, to the arguments
+)
+
+// cIntegers are the argument registers by DWARF number: RDI RSI RDX RCX R8 R9.
+var cIntegers = [...]int{5, 4, 1, 2, 8, 9}
+
+// cPlaces gives the places of the arguments of a C or C++ function at its entry on amd64 (System V ABI, 3.2.3; Itanium C++
+// ABI, 3.1): of the hidden pointer to the result first, then of `this` and the others. A place is nil for a value of a type
+// that is not known in full; then those behind it are as well.
+func cPlaces(args []*types.Type, result *types.Type) []*types.Place {
+	var s cSequence
+	places := make([]*types.Place, len(args))
+	if result = result.Complete(); result != nil && result.Kind != types.Void {
+		known, memory := returned(result)
+		if !known {
+			return places
+		}
+		if memory {
+			s.ints++
+		}
+	}
+	for i, t := range args {
+		if places[i] = s.place(t.Complete()); places[i] == nil {
+			break
+		}
+	}
+	return places
+}
+
+// wideVector tells a vector of more than 128 bits, or a structure of one: it is in a register only where the compiler was
+// told that the CPU has such.
+func wideVector(t *types.Type) bool {
+	for range 16 {
+		t = t.Complete()
+		switch {
+		case t == nil || t.Size <= 16:
+			return false
+		case t.Form() == types.VectorForm:
+			return true
+		case t.Kind == types.Struct && len(t.Fields) == 1:
+			t = t.Fields[0].Type
+		case t.Kind == types.Array && t.Len == 1:
+			t = t.Elem
+		default:
+			return false
+		}
+	}
+	return false
+}
+
+// returned tells whether a value is returned in memory.
+func returned(t *types.Type) (known, memory bool) {
+	switch {
+	case t.Incomplete || t.Size == 0 && t.Kind != types.Struct:
+		return false, false
+	case t.ByAddress():
+		return true, true
+	case t.Form() == types.ComplexForm:
+		return true, false
+	case t.Empty():
+		return true, false
+	case wideVector(t):
+		return false, false
+	case t.Form() == types.VectorForm:
+		return true, false
+	}
+	return true, classesOf(t) == nil
+}
+
+// cResult is the place of a function's result where it returns.
+func cResult(t *types.Type) types.Place {
+	xmm := func(n int) string { return fmt.Sprintf("in xmm%d, which BPF cannot read", n) }
+	known, memory := returned(t)
+	switch {
+	case !known:
+		return types.Place{Why: fmt.Sprintf("where a result of type %s is returned is not known", t)}
+	case memory:
+		return types.Place{Kind: types.InMemory, Reg: 0} // the caller's; its address is returned
+	case t.Empty():
+		return types.Place{Kind: types.InPieces, Pieces: []types.Piece{padding(t.Size)}}
+	}
+	classes := classesOf(t)
+	switch {
+	case t.Form() == types.ComplexForm && t.Size > 16, classes != nil && classes[0] == x87Class:
+		return types.Place{Why: "in a register of the floating-point unit (st0), which BPF cannot read"}
+	case t.Form() == types.VectorForm, t.Kind == types.Float:
+		return types.Place{Why: xmm(0)}
+	case t.Form() == types.ComplexForm && t.Size == 8:
+		return types.Place{Why: xmm(0)}
+	case t.IsScalar():
+		return types.Place{Kind: types.InRegister, Reg: 0}
+	}
+	integer := [...]int{0, 1} // rax, rdx
+	ints, floats := 0, 0
+	p := types.Place{Kind: types.InPieces}
+	for i, c := range classes {
+		piece := types.Piece{Size: min(8, t.Size-8*i)}
+		switch c {
+		case integerClass:
+			piece.Place = types.Place{Kind: types.InRegister, Reg: integer[ints]}
+			ints++
+		case noClass:
+			piece.Place = types.Place{Kind: types.Constant}
+		default:
+			piece.Place = types.Place{Why: xmm(floats)}
+			floats++
+		}
+		p.Pieces = append(p.Pieces, piece)
+	}
+	return p
+}
+
+// place assigns one argument.
+func (s *cSequence) place(t *types.Type) *types.Place {
+	if t == nil || t.Incomplete {
+		return nil
+	}
+	switch {
+	case t.ByAddress():
+		if s.ints < len(cIntegers) {
+			s.ints++
+			return &types.Place{Kind: types.InMemory, Reg: cIntegers[s.ints-1]}
+		}
+		p := s.onStack(8, 8)
+		p.Derefs = []int64{0}
+		return p
+	case t.Empty():
+		return &types.Place{Kind: types.InPieces, Pieces: []types.Piece{padding(t.Size)}}
+	case t.Size == 0, wideVector(t):
+		return nil
+	}
+	var classes []regClass
+	if t.Form() == types.ComplexForm {
+		switch t.Size {
+		case 8:
+			classes = []regClass{sseClass}
+		case 16:
+			classes = []regClass{sseClass, sseClass}
+		}
+	} else {
+		classes = classesOf(t)
+	}
+	ints, floats := 0, 0
+	for _, c := range classes {
+		switch c {
+		case integerClass:
+			ints++
+		case sseClass:
+			floats++
+		case x87Class:
+			return s.onStack(t.Size, t.Align)
+		}
+	}
+	if classes == nil || s.ints+ints > len(cIntegers) || s.floats+floats > cFloats {
+		return s.onStack(t.Size, t.Align)
+	}
+	p := types.Place{Kind: types.InPieces}
+	for i, c := range classes {
+		piece := types.Piece{Size: min(8, t.Size-8*i)}
+		switch c {
+		case integerClass:
+			piece.Place = types.Place{Kind: types.InRegister, Reg: cIntegers[s.ints]}
+			s.ints++
+		case sseClass:
+			piece.Place = types.Place{Why: fmt.Sprintf("in xmm%d, which BPF cannot read", s.floats)}
+			s.floats++
+		case noClass:
+			piece.Place = types.Place{Kind: types.Constant}
+		default:
+			piece.Place = types.Place{Why: fmt.Sprintf("in xmm%d, which BPF cannot read", s.floats-1)}
+		}
+		p.Pieces = append(p.Pieces, piece)
+	}
+	if len(p.Pieces) == 1 {
+		return &p.Pieces[0].Place
+	}
+	if ints == 0 && t.Kind != types.Struct && t.Kind != types.Union {
+		return &p.Pieces[0].Place
+	}
+	return &p
+}
+
+// onStack assigns memory on the stack, in eightbytes.
+func (s *cSequence) onStack(size, align int) *types.Place {
+	if align > 8 {
+		s.stack = (s.stack + align - 1) / align * align
+	}
+	at := s.stack
+	s.stack += (size + 7) &^ 7
+	return &types.Place{Kind: types.InMemory, Reg: rsp, Offset: int64(cFrame + at)}
+}
