@@ -181,13 +181,6 @@ func (l *Loaded) keep(fds ...int) {
 	l.links = append(l.links, &attachment{fds: fds})
 }
 
-// Links is how many links are live.
-func (l *Loaded) Links() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.links)
-}
-
 // Detach ends all attachments, and returns when no program can run any more. What is in the ring buffer stays readable.
 func (l *Loaded) Detach() {
 	l.mu.Lock()

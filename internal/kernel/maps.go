@@ -95,15 +95,6 @@ func (m *Map) Get(key, value []byte) error { return m.elem(cmdMapLookup, key, va
 // Put writes an entry.
 func (m *Map) Put(key, value []byte) error { return m.elem(cmdMapUpdate, key, value, 0) }
 
-// Delete removes an entry; one that is not there is no error.
-func (m *Map) Delete(key []byte) error {
-	err := m.elem(cmdMapDelete, key, nil, 0)
-	if errors.Is(err, ErrNoEntry) {
-		return nil
-	}
-	return err
-}
-
 // Sum adds the 64-bit counters at offset of an array entry over all CPUs.
 func (m *Map) Sum(index uint32, offset int) (uint64, error) {
 	value := make([]byte, m.entrySize())

@@ -140,8 +140,8 @@ func TestManyLinks(t *testing.T) {
 	if hits, err := l.Map("count").Sum(0, 0); err != nil || hits != 3*n {
 		t.Errorf("%d hits, %v", hits, err)
 	}
-	if l.Links() != n {
-		t.Errorf("%d links", l.Links())
+	if len(l.links) != n {
+		t.Errorf("%d links", len(l.links))
 	}
 	begin = time.Now()
 	l.Detach()
@@ -199,8 +199,8 @@ func TestSiftMany(t *testing.T) {
 			t.Errorf("%v", f.Error())
 		}
 	}
-	if len(failed) != len(bad) || l.Links() != 1 {
-		t.Errorf("%d failed, %d links", len(failed), l.Links())
+	if len(failed) != len(bad) || len(l.links) != 1 {
+		t.Errorf("%d failed, %d links", len(failed), len(l.links))
 	}
 	c := start(t, path)
 	c.ask("call 1")

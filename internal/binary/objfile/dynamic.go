@@ -7,7 +7,6 @@ import (
 // dynamic is what PT_DYNAMIC says.
 type dynamic struct {
 	needed  []string
-	soname  string
 	runpath []string
 	table   symTable // by DT_SYMTAB, for files without section headers
 	rela    []byte   // DT_RELA and DT_JMPREL
@@ -23,7 +22,6 @@ const (
 	dtRela     = 7
 	dtRelaSz   = 8
 	dtStrSz    = 10
-	dtSoname   = 14
 	dtRpath    = 15
 	dtPltRel   = 20
 	dtJmpRel   = 23
@@ -63,7 +61,7 @@ func (f *File) dynamicInfo() *dynamic {
 				if len(rpaths) < 2 {
 					rpaths = append(rpaths, v)
 				}
-			case dtPltRelSz, dtHash, dtStrTab, dtSymTab, dtRela, dtRelaSz, dtStrSz, dtSoname, dtPltRel, dtJmpRel, dtGNUHash, dtVerSym:
+			case dtPltRelSz, dtHash, dtStrTab, dtSymTab, dtRela, dtRelaSz, dtStrSz, dtPltRel, dtJmpRel, dtGNUHash, dtVerSym:
 				val[tag] = v
 			}
 		}
@@ -81,9 +79,6 @@ func (f *File) dynamicInfo() *dynamic {
 			if s := cString(strs, n); s != "" {
 				d.runpath = append(d.runpath, strings.Split(strings.Clone(s), ":")...)
 			}
-		}
-		if n, ok := val[dtSoname]; ok {
-			d.soname = strings.Clone(cString(strs, n))
 		}
 		d.rela = at(val[dtRela], val[dtRelaSz])
 		if val[dtPltRel] == dtRela {
@@ -140,13 +135,6 @@ func (f *File) Needed() (names []string) {
 	var err error
 	defer Guard(&err)()
 	return f.dynamicInfo().needed
-}
-
-// Soname is the library's own name (DT_SONAME), or "".
-func (f *File) Soname() (name string) {
-	var err error
-	defer Guard(&err)()
-	return f.dynamicInfo().soname
 }
 
 // Runpath are the directories in which the file asks its libraries to be searched, "$ORIGIN" not replaced.

@@ -94,7 +94,7 @@ func nm(t testing.TB, path string, args ...string) map[string][]uint64 {
 
 func names(funcs []Func) (out []string) {
 	for i := range funcs {
-		out = append(out, funcs[i].Readable())
+		out = append(out, Demangle(funcs[i].Name))
 	}
 	return out
 }

@@ -20,9 +20,6 @@ type Func struct {
 	Variants []string
 }
 
-// Readable is the name for people: demangled.
-func (fn *Func) Readable() string { return Demangle(fn.Name) }
-
 // Match finds the functions that fit: those of the file's own symbol tables, or else those of its debug file, mini debug
 // info and Go's table. There is one Func for an address, whatever number of names it has; functions of the same name at
 // several addresses (static functions, versions) are all found. An indirect function comes with IFunc set.

@@ -209,8 +209,8 @@ fn main() { let mut a: Shelf<u8> = Shelf { items: vec![] }; let mut b: Shelf<u64
 			t.Errorf("%s: %d functions put: %v", style, n, names(match(t, f, "*put*", "")))
 		}
 		for _, fn := range match(t, f, "depot_app::*", "rust") {
-			if strings.Contains(fn.Readable(), "17h") || IsMangled(fn.Readable()) {
-				t.Errorf("%s: shown as %s", style, fn.Readable())
+			if strings.Contains(Demangle(fn.Name), "17h") || IsMangled(Demangle(fn.Name)) {
+				t.Errorf("%s: shown as %s", style, Demangle(fn.Name))
 			}
 		}
 	}

@@ -325,10 +325,6 @@ func TestDynamic(t *testing.T) {
 	if !slices.Equal(f.Runpath(), []string{"/opt/inner", "/opt/other"}) {
 		t.Errorf("run path: %v", f.Runpath())
 	}
-	lib := build(t, "libso.c", "int f(void) { return 1; }", "-shared", "-fPIC", "-Wl,-soname,libso.so.3")
-	if s := open(t, lib).Soname(); s != "libso.so.3" {
-		t.Errorf("soname %q", s)
-	}
 }
 
 // TestNoSections opens a file whose section headers are gone: the dynamic symbols are found by PT_DYNAMIC.

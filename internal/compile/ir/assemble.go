@@ -322,9 +322,6 @@ func (e *emitter) emit(i *inst) error {
 		x.Constant = int64(op >> 8) // cilium/ebpf 0.22 encodes the constant before it computes it, so fetching atomics become plain adds
 		e.add(x)
 		e.done(i.dst)
-	case kMapPtr:
-		e.add(asm.LoadMapPtr(e.target(i.dst), 0).WithReference(i.name))
-		e.done(i.dst)
 	case kMapValue:
 		e.add(asm.LoadMapValue(e.target(i.dst), 0, uint32(i.imm)).WithReference(i.name))
 		e.done(i.dst)

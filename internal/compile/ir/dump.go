@@ -68,8 +68,6 @@ func (i *inst) String() string {
 		return fmt.Sprintf("%v = xchg u%d[%v%+d]", i.dst, 8*i.size, i.a, i.off)
 	case kFetchAdd:
 		return fmt.Sprintf("%v = fetch u%d[%v%+d] += %[1]v", i.dst, 8*i.size, i.a, i.off)
-	case kMapPtr:
-		return fmt.Sprintf("%v = map %s", i.dst, i.name)
 	case kMapValue:
 		return fmt.Sprintf("%v = map %s[0]+%d", i.dst, i.name, i.imm)
 	case kCall:

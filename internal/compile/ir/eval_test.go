@@ -78,8 +78,6 @@ func (e *evaluator) run(f *Builder, args ...uint64) (uint64, error) {
 				err = e.store(addr, int(i.size), regs[i.dst])
 			}
 			regs[i.dst] = old
-		case kMapPtr:
-			regs[i.dst] = mapAddr
 		case kMapValue:
 			regs[i.dst] = mapAddr + uint64(i.imm)
 		case kCall:

@@ -84,7 +84,6 @@ const (
 	kAtomicAdd
 	kXchg     // dst = xchg(*(base+off), dst)
 	kFetchAdd // dst = *(base+off), which dst is added to
-	kMapPtr
 	kMapValue
 	kCall
 	kLabel
@@ -339,13 +338,6 @@ func (b *Builder) Xchg(base Reg, off int, src Reg) Reg {
 func (b *Builder) FetchAdd(base Reg, off int, src Reg) Reg {
 	r := b.Copy(src)
 	b.add(inst{kind: kFetchAdd, size: 8, dst: r, a: base, off: int32(off)})
-	return r
-}
-
-// MapPtr makes a pointer to a map.
-func (b *Builder) MapPtr(name string) Reg {
-	r := b.Reg()
-	b.add(inst{kind: kMapPtr, dst: r, name: name})
 	return r
 }
 

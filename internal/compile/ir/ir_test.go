@@ -469,7 +469,7 @@ func TestDump(t *testing.T) {
 	b.Call(asm.FnMapLookupElem, M("m"), A(FP, slot))
 	b.Do(asm.FnLoop, I(3), F(f), R(x), MV("m", 4))
 	b.Kfunc(77, R(x))
-	b.LoadTo(x, 1, b.MapPtr("m"), 3)
+	b.LoadTo(x, 1, b.MapValue("m", 0), 3)
 	b.Jump(l)
 	b.Bind(l)
 	b.ExitReg(x)
@@ -498,7 +498,7 @@ func TestDump(t *testing.T) {
     v7 = FnMapLookupElem(map m, fp-16)
     _ = FnLoop(3, func cb1, v1, map m[0]+4)
     v8 = kfunc#77(v1)
-    v9 = map m
+    v9 = map m[0]+0
     v1 = u8[v9+3]
     goto L0
   L0:

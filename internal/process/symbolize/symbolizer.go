@@ -245,33 +245,3 @@ func (h *Hit) inFile(addr uint64) (uint64, bool) {
 	in := addr - bias
 	return in, h.File.elf.Executable(in)
 }
-
-// Bias is what is added to an address in a file (a symbol's value) to get the address in a running process. ok is false if
-// the process has no code of the file mapped.
-func (s *Symbolizer) Bias(pid int, f *File) (bias uint64, ok bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if f.elf == nil {
-		return 0, false
-	}
-	p := s.process(target.PID(pid))
-	for range 2 {
-		if len(p.spaces) > 0 {
-			for i := range p.spaces[0].maps {
-				m := &p.spaces[0].maps[i]
-				if m.kind != ofFile {
-					continue
-				}
-				s.files.settle(m, p.pid)
-				if m.file.elf == nil || !m.file.same(f) {
-					continue
-				}
-				if in, ok := m.file.elf.Addr(m.offset); ok {
-					return m.start - in, true
-				}
-			}
-		}
-		s.renew(p, false)
-	}
-	return 0, false
-}

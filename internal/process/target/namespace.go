@@ -36,16 +36,3 @@ func OwnPIDNamespace() (PIDNamespace, error) {
 		Initial: st.Ino == initialPIDNamespace,
 	}, nil
 }
-
-// SamePIDNamespace tells whether the process sees the same ids as we do.
-func (p PID) SamePIDNamespace() (bool, error) {
-	own, err := os.Readlink("/proc/self/ns/pid")
-	if err != nil {
-		return false, fmt.Errorf("looking up our PID namespace: %w", err)
-	}
-	its, err := os.Readlink(p.path("ns/pid"))
-	if err != nil {
-		return false, procError(p, "PID namespace", err)
-	}
-	return own == its, nil
-}

@@ -51,15 +51,6 @@ func (p PID) Comm() (string, error) {
 	return strings.TrimSuffix(string(b), "\n"), err
 }
 
-// Cmdline is the command line, as the process shows it. It is empty for kernel threads.
-func (p PID) Cmdline() ([]string, error) {
-	b, err := p.read("cmdline", 1<<21)
-	if err != nil || len(b) == 0 {
-		return nil, err
-	}
-	return strings.Split(strings.TrimSuffix(string(b), "\x00"), "\x00"), nil
-}
-
 // Env is the value of a variable in the environment that the process was started with.
 func (p PID) Env(name string) (string, bool, error) {
 	b, err := p.read("environ", 1<<22)

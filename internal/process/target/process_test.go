@@ -33,9 +33,6 @@ func TestOwnProcess(t *testing.T) {
 	if err != nil || !strings.HasPrefix(os.Args[0][strings.LastIndex(os.Args[0], "/")+1:], comm) {
 		t.Errorf("comm %q, %v", comm, err)
 	}
-	if args, err := pid.Cmdline(); err != nil || !slices.Equal(args, os.Args) {
-		t.Errorf("command line %q, %v", args, err)
-	}
 	if ids, err := pid.NSPIDs(); err != nil || ids[0] != int(pid) {
 		t.Errorf("ids %v, %v", ids, err)
 	}
@@ -84,9 +81,6 @@ func TestPIDNamespace(t *testing.T) {
 	if want := (PIDNamespace{major<<20 | minor, inode, inode == 0xEFFFFFFC}); ns != want {
 		t.Errorf("%+v, want %+v", ns, want)
 	}
-	if same, err := PID(os.Getpid()).SamePIDNamespace(); !same || err != nil {
-		t.Errorf("ours is not ours: %v", err)
-	}
 }
 
 // A process in a PID namespace of its own.
@@ -101,9 +95,6 @@ func TestInnerPIDNamespace(t *testing.T) {
 	pid := PID(cmd.Process.Pid)
 	if ids, err := pid.NSPIDs(); err != nil || !slices.Equal(ids, []int{int(pid), 1}) {
 		t.Errorf("ids %v, %v", ids, err)
-	}
-	if same, err := pid.SamePIDNamespace(); same || err != nil {
-		t.Errorf("%v, %v", same, err)
 	}
 	r, err := pid.Root()
 	if want := "/proc/" + strconv.Itoa(int(pid)) + "/root"; err != nil || r.String() != want || r.Own() {

@@ -5,9 +5,6 @@ import "trocar/internal/script/diag"
 // Clone copies an expression with all below it.
 func Clone(x Expr) Expr { return (&copier{}).expr(x) }
 
-// CloneBlock copies a block with all below it.
-func CloneBlock(b *Block) *Block { return (&copier{}).block(b) }
-
 // copier copies trees; its hooks, which may be nil, decide about some nodes.
 type copier struct {
 	span    func(diag.Span) diag.Span
