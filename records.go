@@ -100,6 +100,11 @@ func (r *run) other(l *record.Layout, id int) error {
 			return nil
 		}
 		return r.system(l, string(r.formats[id].Append(nil, r.values)))
+	case record.Unwatch:
+		if addr := r.values[0].Num; r.loaded.Unwatch(addr) == 0 {
+			return r.notice(result.Warning, "unwatch(%#x): there is no watchpoint at this address", addr)
+		}
+		return nil
 	case record.Exit:
 		if len(r.values) > 0 {
 			r.exit.Code = int(uint8(r.values[0].Num))

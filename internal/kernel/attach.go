@@ -16,7 +16,10 @@ import (
 )
 
 // attachment is a live link: descriptors which keep a program attached, closed in this order.
-type attachment struct{ fds []int }
+type attachment struct {
+	fds   []int
+	watch *probe.Point // the watchpoint that it is of, nil: another point
+}
 
 func (a *attachment) close() {
 	for _, fd := range a.fds {
@@ -179,6 +182,38 @@ func (l *Loaded) keep(fds ...int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.links = append(l.links, &attachment{fds: fds})
+}
+
+// watches notes which of the links made since there were so many are of a watchpoint.
+func (l *Loaded) watches(point *probe.Point, since int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, link := range l.links[since:] {
+		link.watch = point
+	}
+}
+
+// Unwatch ends the watchpoints at an address and returns how many links that were: one for each CPU or thread.
+func (l *Loaded) Unwatch(addr uint64) int {
+	l.mu.Lock()
+	var gone []*attachment
+	l.links = slices.DeleteFunc(l.links, func(link *attachment) bool {
+		if link.watch == nil || link.watch.Addr != addr {
+			return false
+		}
+		gone = append(gone, link)
+		return true
+	})
+	l.mu.Unlock()
+	closeAll(gone)
+	return len(gone)
+}
+
+// linked is how many links are live.
+func (l *Loaded) linked() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.links)
 }
 
 // Detach ends all attachments, and returns when no program can run any more. What is in the ring buffer stays readable.

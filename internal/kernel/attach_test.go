@@ -12,6 +12,8 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
+	"golang.org/x/sys/unix"
+
 	"trocar/internal/need"
 	"trocar/internal/process/probe"
 )
@@ -673,4 +675,41 @@ func TestScratchIsShared(t *testing.T) {
 	}) {
 		t.Error("the memory never changed: is it safe now?")
 	}
+}
+
+// TestUnwatch: the links of watchpoints at an address are closed, and no others.
+func TestUnwatch(t *testing.T) {
+	l := &Loaded{}
+	open := func() int {
+		fd, err := unix.Dup(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fd
+	}
+	at := func(addr uint64) *probe.Point { return &probe.Point{Kind: probe.Watchpoint, Addr: addr} }
+	l.keep(open())
+	watched := []int{open(), open(), open()}
+	before := l.linked()
+	l.keep(watched[0])
+	l.keep(watched[1])
+	l.watches(at(0x10), before)
+	before = l.linked()
+	l.keep(watched[2])
+	l.watches(at(0x20), before)
+	for i, want := range []int{2, 0} {
+		if n := l.Unwatch(0x10); n != want {
+			t.Errorf("call %d: %d links were ended, want %d", i, n, want)
+		}
+	}
+	if _, err := unix.FcntlInt(uintptr(watched[0]), unix.F_GETFD, 0); err == nil {
+		t.Error("the link of a watchpoint that was removed is open")
+	}
+	if _, err := unix.FcntlInt(uintptr(watched[2]), unix.F_GETFD, 0); err != nil {
+		t.Error("the link of another watchpoint was closed")
+	}
+	if n := l.linked(); n != 2 {
+		t.Errorf("%d links are left, want 2", n)
+	}
+	l.Detach()
 }

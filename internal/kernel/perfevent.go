@@ -30,7 +30,12 @@ func (a *attacher) perfEvent(p *loadedProgram, i int) error {
 			}
 		}
 	}
-	return explainPerf(point, a.openEverywhere(p, point, attr))
+	before := a.linked()
+	err = a.openEverywhere(p, point, attr)
+	if point.Kind == probe.Watchpoint {
+		a.watches(point, before) // the programs are attached one after another
+	}
+	return explainPerf(point, err)
 }
 
 // perfAttr describes the event of a point.

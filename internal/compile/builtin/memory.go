@@ -18,7 +18,8 @@ uretprobe and usdt probes.`,
 	{
 		ID: PerCPUKAddr, Names: []string{"percpu_kaddr"}, Min: 1, Max: 2, Group: GroupMemory,
 		Variants: []string{"uint64 * percpu_kaddr(const string symbol [, int cpu])"},
-		Doc:      `The address of a per-CPU variable of the kernel, on the current or the given CPU. Compare it with 0 before use.`,
+		Doc: `The address of a per-CPU variable of the kernel, on the current or the given CPU. It is not available in this
+version.`,
 	},
 	{
 		ID: KPtr, Names: []string{"kptr"}, Min: 1, Max: 1, Group: GroupMemory,
@@ -53,12 +54,12 @@ uretprobe and usdt probes.`,
 	{
 		ID: Path, Names: []string{"path"}, Min: 1, Max: 2, Group: GroupMemory,
 		Variants: []string{"string path(struct path *p [, const int size])"},
-		Doc:      `The name of a file by its struct path. Only in fentry, fexit and iter probes, and there only in functions that the kernel allows.`,
+		Doc:      `The name of a file by its struct path. It is not available in this version.`,
 	},
 	{
 		ID: SkbOutput, Names: []string{"skboutput"}, Min: 4, Max: 4, Group: GroupMemory, Result: types.TUint32,
 		Variants: []string{"uint32 skboutput(const string path, struct sk_buff *skb, uint64 length, const uint64 offset)"},
-		Doc:      `Appends a packet to a pcap file. Only in probes of the tracing kind (fentry, fexit, rawtracepoint with types).`,
+		Doc:      `Appends a packet to a pcap file. It is not available in this version.`,
 	},
 	{
 		ID: SocketCookie, Names: []string{"socket_cookie"}, Min: 1, Max: 1, Group: GroupMemory, Result: types.TUint64,
@@ -68,7 +69,7 @@ uretprobe and usdt probes.`,
 	{
 		ID: Unwatch, Names: []string{"unwatch"}, Min: 1, Max: 1, Group: GroupMemory, Result: types.TNone, Async: true,
 		Variants: []string{"void unwatch(void *address)"},
-		Doc:      `Removes a watchpoint.`,
+		Doc:      `Removes the watchpoints at an address. What they see until the record arrives is still reported.`,
 	},
 	{
 		ID: ContainerOf, Names: []string{"container_of"}, Min: 3, Max: 3, Group: GroupMemory,

@@ -49,8 +49,7 @@ name is printed as a number.`,
 		ID: Comm, Names: []string{"comm"}, Variable: true, Min: 0, Max: 1, Group: GroupProcess, Result: types.StringOf(16),
 		Variants: []string{"string comm", "string comm(uint32 pid)"},
 		Doc: `The name of the current thread: at most 15 bytes, set by exec to the name of the program and changed by prctl or
-pthread_setname_np. With an argument, the name of the process with this number; this needs a kernel function that is not
-available in every probe type (see the error message).`,
+pthread_setname_np. With an argument, that of the process with this number, which is not available in this version.`,
 	},
 	{
 		ID: CPID, Names: []string{"cpid"}, Variable: true, Group: GroupProcess, Result: types.TUint64, CompileTime: true,

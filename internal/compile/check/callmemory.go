@@ -18,7 +18,7 @@ func (m *meanings) memory() {
 		return true
 	}}
 	m[builtin.KAddr] = meaning{value: (*builder).compileTime}
-	m[builtin.PerCPUKAddr] = meaning{fill: (*builder).perCPU, typed: func(inf *inferrer, n *node) {
+	m[builtin.PerCPUKAddr] = meaning{fill: (*builder).perCPU, place: placePerCPU, typed: func(inf *inferrer, n *node) {
 		inf.made(n, types.PointerTo(types.TUint64, types.Kernel))
 	}}
 	m[builtin.KPtr] = meaning{typed: typedIn(types.Kernel), value: (*builder).inSpace}
@@ -42,6 +42,12 @@ const byMacro = "it is a macro"
 func placeUser(inf *inferrer, n *node) {
 	if spaceOf(inf.act.kind) != types.User {
 		inf.wrongPlace(n)
+	}
+}
+
+func placePerCPU(inf *inferrer, n *node) {
+	if inf.in.Lookup.PerCPUSymbol == nil {
+		inf.errorf(n.span, "percpu_kaddr is not available: this version does not look up the kernel's per-CPU variables")
 	}
 }
 
@@ -81,8 +87,9 @@ func placePath(inf *inferrer, n *node) {
 	switch kind := inf.act.kind; {
 	case kind != probe.Fentry && kind != probe.Fexit && kind != probe.Iter:
 		inf.errorf(n.span, "The path function can only be used with 'fentry', 'fexit', 'iter' probes")
-	case !inf.in.Features.DPath:
-		inf.errorf(n.span, "BPF_FUNC_d_path not available for your kernel version")
+	default:
+		inf.errorf(n.span, "path is not available: this version does not ask the kernel for names of files (bpf_d_path)").
+			Hint("the last part of the name can be read: str(file.f_path.dentry.d_name.name)")
 	}
 }
 

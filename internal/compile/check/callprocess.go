@@ -65,8 +65,9 @@ func placeGoroutine(inf *inferrer, n *node) {
 }
 
 func placeComm(inf *inferrer, n *node) {
-	if len(n.kids) == 1 && !inf.in.Features.TaskComm {
-		inf.errorf(n.span, "Syntax comm(PID) is not supported in this probe type yet. Type: %s", probeTypeName(inf.act.kind))
+	if len(n.kids) == 1 {
+		inf.errorf(n.span, "comm(PID) is not available: this version reads the names of the current task and its relatives only").
+			Hint("comm is the current thread's, leader_comm that of its process, pcomm the parent's")
 	}
 }
 

@@ -276,3 +276,11 @@ func TestNotOnThisCPU(t *testing.T) {
 	expectErrorIn(t, `uprobe:/bin/x:f { print(reg("r30")) }`, Input{Arch: abi.ARM64}, "")
 	expectErrorIn(t, `uprobe:/bin/x:f { print(reg("ax")) }`, Input{Arch: abi.ARM64}, "'ax' is not a valid register on this architecture (aarch64)")
 }
+
+// TestRefusedWithReason: what the language has and this version has not is refused with the reason.
+func TestRefusedWithReason(t *testing.T) {
+	expectError(t, `begin { print(comm(1)) }`, "comm(PID) is not available: this version reads")
+	expectError(t, `begin { print(comm) }`, "")
+	expectError(t, `fentry:f { print(path((uint8 *)0)) }`, "path is not available: this version does not ask")
+	expectError(t, `begin { print(percpu_kaddr("runqueues")) }`, "this version does not look up the kernel's per-CPU variables")
+}

@@ -31,8 +31,6 @@ type Option struct {
 // Features are abilities of the kernel that decide whether a script can mean what it says.
 type Features struct {
 	TAIClock bool                   // bpf_ktime_get_tai_ns, Linux 6.1
-	DPath    bool                   // bpf_d_path
-	TaskComm bool                   // the kfunc bpf_task_from_pid, Linux 6.2, for comm(pid)
 	KFunc    func(name string) bool // nil: none
 	KFuncIn  func(name string, kind probe.Kind) bool
 }
