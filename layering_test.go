@@ -62,9 +62,10 @@ var layers = map[string][]string{
 
 	"internal/compile/ir":      {"github.com/cilium/ebpf"},
 	"internal/compile/builtin": {"internal/binary/types"},
+	"internal/compile/feature": {},
 	"internal/compile/check": {
 		"internal/script/...", "internal/binary/types", "internal/binary/abi", "internal/process/probe",
-		"internal/compile/builtin",
+		"internal/compile/builtin", "internal/compile/feature",
 	},
 	"internal/compile/record": {"internal/binary/types", "internal/script/diag", "result"},
 	"internal/compile/codegen": {
@@ -74,7 +75,8 @@ var layers = map[string][]string{
 	},
 
 	"internal/kernel": {
-		"internal/binary/btf", "internal/process/probe", "internal/process/tracefs", "github.com/cilium/ebpf", "golang.org/x/sys",
+		"internal/binary/btf", "internal/process/probe", "internal/process/tracefs", "internal/compile/feature",
+		"github.com/cilium/ebpf", "golang.org/x/sys",
 	},
 
 	"internal/recipe": {

@@ -12,6 +12,7 @@ func (p *Program) lookup() check.Lookup {
 	l := check.Lookup{
 		UserSymbol: p.userSymbol, UserType: p.matched.Type, UserEnumerator: p.matched.Enumerator,
 		KernelType: p.features.Types().Type, KernelEnumerator: p.features.Types().Enumerator,
+		KernelFunc: p.features.Types().HasKfunc,
 	}
 	if p.machine.running {
 		l.CgroupID, l.KernelSymbol = target.CgroupID, symbolize.KernelAddress

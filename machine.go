@@ -10,6 +10,7 @@ import (
 
 	"trocar/internal/binary/abi"
 	"trocar/internal/binary/btf"
+	"trocar/internal/compile/feature"
 	"trocar/internal/kernel"
 	"trocar/internal/process/target"
 )
@@ -98,12 +99,12 @@ func (m *Machine) offers() *kernel.Features {
 			m.features = kernel.NewFeaturesWith(types)
 			return
 		}
-		version, _ := versionOf(m.Release)
-		hasTypes := btf.New(types).Available()
-		m.features = kernel.AssumedFeatures(types, func(x kernel.Feature) bool {
-			since, ok := versionOf(x.Info().Since)
-			return ok && since <= version && (x != kernel.KernelBTF || hasTypes)
-		})
+		// The release was looked at by check.
+		set, _ := feature.Of(m.Release)
+		if !btf.New(types).Available() {
+			set = set.Without(feature.KernelBTF)
+		}
+		m.features = kernel.AssumedFeatures(types, set)
 	})
 	return m.features
 }
@@ -125,14 +126,9 @@ func (m *Machine) featuresWithout(names []string) (*kernel.Features, error) {
 	if len(names) == 0 {
 		return m.offers(), nil
 	}
-	var without []kernel.Feature
+	var without []feature.Feature
 	for _, name := range names {
-		features, found := bpftraceFeatures()[name]
-		for _, x := range kernel.AllFeatures() {
-			if x.Info().Name == name {
-				features, found = append(features, x), true
-			}
-		}
+		features, found := feature.Named(name)
 		if !found {
 			return nil, fmt.Errorf("no kernel feature is called %q (see trocar doctor)", name)
 		}

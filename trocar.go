@@ -266,10 +266,8 @@ func (p *Program) limit(name string) int {
 func (p *Program) input() check.Input {
 	in := check.Input{
 		Params: p.req.Params, Env: p.env, Unsafe: p.req.Unsafe, ChildPID: p.req.Target.Held, PID: p.req.Target.PID,
-		NCPU: p.machine.CPUs, Arch: p.machine.arch(), Lookup: p.lookup(),
+		NCPU: p.machine.CPUs, Arch: p.machine.arch(), Features: p.features, Lookup: p.lookup(),
 	}
-	in.Features.KFunc = p.features.Types().HasKfunc
-	in.Features.TAIClock = p.features.Has(kernel.KtimeTAI)
 	for _, n := range p.req.Options {
 		name, value, has := strings.Cut(n, "=")
 		in.Options = append(in.Options, check.Option{Name: name, Value: value, HasValue: has})
@@ -283,7 +281,7 @@ func (p *Program) codegenOptions() codegen.Options {
 		pid = p.req.Target.Held
 	}
 	return codegen.Options{
-		Features: kernelFeatures{p.features}, TimeMap: p.timeMap(), Arch: p.machine.arch(), PID: pid,
+		Features: p.features, TimeMap: p.timeMap(), Arch: p.machine.arch(), PID: pid,
 		Follow: p.req.Target.Follow && pid != 0, Namespace: p.ns, CPUs: p.machine.CPUs, HelperErrors: p.req.Failures,
 		Session: p.session,
 	}

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"trocar/internal/compile/feature"
 	"trocar/internal/need"
 	"trocar/internal/process/probe"
 )
@@ -21,11 +22,11 @@ import (
 // ways are the ways to attach uprobes: as this kernel does it best, and as older ones do.
 var ways = []struct {
 	name    string
-	without []Feature
+	without []feature.Feature
 }{
 	{"multi", nil},
-	{"perf", []Feature{UprobeMulti}},
-	{"perf without cookies", []Feature{UprobeMulti, AttachCookie}},
+	{"perf", []feature.Feature{feature.UprobeMulti}},
+	{"perf without cookies", []feature.Feature{feature.UprobeMulti, feature.AttachCookie}},
 }
 
 func TestUprobeCalls(t *testing.T) {
@@ -37,10 +38,10 @@ func TestUprobeCalls(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/sleepable=%v", way.name, sleepable), func(t *testing.T) {
 				f := NewFeatures()
 				f.Disable(way.without...)
-				if sleepable && !f.Has(SleepableUprobe) {
-					t.Skip(f.Need(SleepableUprobe, ""))
+				if sleepable && !f.Has(feature.SleepableUprobe) {
+					t.Skip(f.Need(feature.SleepableUprobe, ""))
 				}
-				cookies := f.Has(AttachCookie)
+				cookies := f.Has(feature.AttachCookie)
 				entry := &Program{
 					Name: "entry", Type: probe.UprobeProgram, Sleepable: sleepable, Insns: sender(1, regDI, cookies),
 					Points: []*probe.Point{point(path, syms["work"], 0), point(path, syms["other"], 0)},
@@ -241,8 +242,8 @@ func TestBadPoints(t *testing.T) {
 func TestSession(t *testing.T) {
 	need.Root(t)
 	f := NewFeatures()
-	if !f.Has(UprobeSession) {
-		t.Skip(f.Need(UprobeSession, ""))
+	if !f.Has(feature.UprobeSession) {
+		t.Skip(f.Need(feature.UprobeSession, ""))
 	}
 	path := build(t, "target", targetSource)
 	syms := symbols(t, path)
@@ -623,7 +624,7 @@ func TestKernelFunctions(t *testing.T) {
 // the midst of a uprobe's.
 func TestScratchIsShared(t *testing.T) {
 	need.Root(t)
-	if !NewFeatures().Has(UprobeMulti) {
+	if !NewFeatures().Has(feature.UprobeMulti) {
 		t.Skip("in old kernels a program that runs makes that of a timer be skipped")
 	}
 	path := build(t, "target", targetSource)

@@ -12,58 +12,14 @@ import (
 	"golang.org/x/sys/unix"
 
 	"trocar/internal/binary/btf"
+	"trocar/internal/compile/feature"
 )
-
-// Feature is something that some of the kernels we run on lack (the oldest is 5.10).
-type Feature uint8
-
-// Features. A script needs few of them; each is probed for when first asked.
-const (
-	RingBuf Feature = iota
-	UprobeMulti
-	UprobeMultiPID
-	UprobeSession
-	AttachCookie
-	SleepableUprobe
-	CopyFromUserStr
-	Loop
-	ForEachMapElem
-	AtomicFetch
-	NSPidTgid
-	KtimeBoot
-	KtimeTAI
-	Jiffies64
-	GetFuncIP
-	GetStack
-	GetTaskStack
-	CurrentTaskBTF
-	TaskPtRegs
-	FindVMA
-	TaskVMA
-	Snprintf
-	Strncmp
-	StrKfuncs
-	SendSignal
-	SendSignalThread
-	RingbufDynptr
-	MapLookupPercpu
-	CopyFromUserTask
-	ProbeWriteUser
-	KernelBTF
-	numFeatures
-)
-
-// FeatureInfo describes a feature.
-type FeatureInfo struct {
-	Name  string
-	Since string // first kernel that has it
-	probe func(*Features) bool
-}
 
 // Features answers what this kernel has, and remembers the answers. The zero value is not usable.
 type Features struct {
 	mu    sync.Mutex
-	known [numFeatures]int8 // 1 yes, -1 no
+	tries *tries
+	known [feature.Count]int8 // 1 yes, -1 no
 	types *btf.Types
 }
 
@@ -71,14 +27,16 @@ type Features struct {
 func NewFeatures() *Features { return NewFeaturesWith(btf.Kernel()) }
 
 // NewFeaturesWith is NewFeatures with the kernel's types from elsewhere.
-func NewFeaturesWith(types btf.Source) *Features { return &Features{types: btf.New(types)} }
+func NewFeaturesWith(types btf.Source) *Features {
+	return &Features{tries: newTries(), types: btf.New(types)}
+}
 
 // AssumedFeatures are those of a kernel that is not the running one.
-func AssumedFeatures(types btf.Source, has func(Feature) bool) *Features {
+func AssumedFeatures(types btf.Source, set feature.Set) *Features {
 	f := NewFeaturesWith(types)
-	for _, x := range AllFeatures() {
+	for _, x := range feature.List() {
 		f.known[x] = -1
-		if has(x) {
+		if set.Has(x) {
 			f.known[x] = 1
 		}
 	}
@@ -86,7 +44,7 @@ func AssumedFeatures(types btf.Source, has func(Feature) bool) *Features {
 }
 
 // Disable makes features look absent: that is how what we do on old kernels is tested on new ones.
-func (f *Features) Disable(which ...Feature) {
+func (f *Features) Disable(which ...feature.Feature) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, x := range which {
@@ -95,22 +53,22 @@ func (f *Features) Disable(which ...Feature) {
 }
 
 // Without is a copy in which some features look absent.
-func (f *Features) Without(which ...Feature) *Features {
+func (f *Features) Without(which ...feature.Feature) *Features {
 	f.mu.Lock()
-	c := &Features{known: f.known, types: f.types}
+	c := &Features{tries: f.tries, known: f.known, types: f.types}
 	f.mu.Unlock()
 	c.Disable(which...)
 	return c
 }
 
 // Has tells whether the kernel has x.
-func (f *Features) Has(x Feature) bool {
+func (f *Features) Has(x feature.Feature) bool {
 	f.mu.Lock()
 	state := f.known[x]
 	f.mu.Unlock()
 	if state == 0 {
 		state = -1
-		if x.Info().probe(f) {
+		if try := f.tries[x]; try != nil && try(f) {
 			state = 1
 		}
 		f.mu.Lock()
@@ -121,14 +79,14 @@ func (f *Features) Has(x Feature) bool {
 }
 
 // Need is the error for a missing feature, nil if it is there. way may tell a way out.
-func (f *Features) Need(x Feature, way string) error {
+func (f *Features) Need(x feature.Feature, way string) error {
 	if f.Has(x) {
 		return nil
 	}
 	return lacks(x, way)
 }
 
-func lacks(x Feature, way string) error {
+func lacks(x feature.Feature, way string) error {
 	info := x.Info()
 	return &LacksError{Feature: info.Name, Since: info.Since, Way: way}
 }
@@ -149,107 +107,33 @@ func (f *Features) Nop5Corrupts() bool {
 	return errno == unix.ENXIO
 }
 
-// Info is the description of x.
-func (x Feature) Info() FeatureInfo {
-	switch x {
-	case RingBuf:
-		return FeatureInfo{"ring buffers", "5.8", func(*Features) bool { return haveRingBuf() }}
-	case UprobeMulti:
-		return FeatureInfo{"links of many uprobes", "6.6", func(*Features) bool { return haveMultiLink(attachUprobeMulti) }}
-	case UprobeMultiPID:
-		// 46ba0e49b642 ("bpf: fix multi-uprobe PID filtering logic"): before it only the thread with that id ran the
-		// program.
-		return FeatureInfo{"links of many uprobes in one process", "6.10", func(f *Features) bool {
-			return f.Has(UprobeMulti) && haveMultiPID()
-		}}
-	case UprobeSession:
-		return FeatureInfo{"uprobe sessions (one link for entry and return)", "6.13", haveSession}
-	case AttachCookie:
-		return helper("cookies of probes", "5.15", asm.FnGetAttachCookie)
-	case SleepableUprobe:
-		return FeatureInfo{"sleepable uprobe programs", "6.0", func(*Features) bool { return loads(progKprobe, progSleepable, returnZero()) }}
-	case CopyFromUserStr:
-		return FeatureInfo{"bpf_copy_from_user_str", "6.12", haveCopyFromUserStr}
-	case Loop:
-		return helper("bpf_loop", "5.17", asm.FnLoop)
-	case ForEachMapElem:
-		return helper("bpf_for_each_map_elem", "5.13", asm.FnForEachMapElem)
-	case AtomicFetch:
-		return FeatureInfo{"atomic operations with a result", "5.12", func(*Features) bool { return loads(progKprobe, 0, fetchAdd()) }}
-	case NSPidTgid:
-		return helper("bpf_get_ns_current_pid_tgid", "5.7", asm.FnGetNsCurrentPidTgid)
-	case KtimeBoot:
-		return helper("bpf_ktime_get_boot_ns", "5.8", asm.FnKtimeGetBootNs)
-	case KtimeTAI:
-		return helper("bpf_ktime_get_tai_ns", "6.1", asm.FnKtimeGetTaiNs)
-	case Jiffies64:
-		return helper("bpf_jiffies64", "5.5", asm.FnJiffies64)
-	case GetFuncIP:
-		return helper("bpf_get_func_ip", "5.15", asm.FnGetFuncIp)
-	case GetStack:
-		return helper("bpf_get_stack", "4.18", asm.FnGetStack)
-	case GetTaskStack:
-		return helper("bpf_get_task_stack", "5.9", asm.FnGetTaskStack)
-	case CurrentTaskBTF:
-		return helper("bpf_get_current_task_btf", "5.11", asm.FnGetCurrentTaskBtf)
-	case TaskPtRegs:
-		return helper("bpf_task_pt_regs", "5.15", asm.FnTaskPtRegs)
-	case FindVMA:
-		return helper("bpf_find_vma", "5.17", asm.FnFindVma)
-	case TaskVMA:
-		return kfunc("bpf_iter_task_vma_new", "6.7")
-	case Snprintf:
-		return helper("bpf_snprintf", "5.13", asm.FnSnprintf)
-	case Strncmp:
-		return helper("bpf_strncmp", "5.17", asm.FnStrncmp)
-	case StrKfuncs:
-		return kfunc("bpf_strnlen", "6.17")
-	case SendSignal:
-		return helper("bpf_send_signal", "5.3", asm.FnSendSignal)
-	case SendSignalThread:
-		return helper("bpf_send_signal_thread", "5.5", asm.FnSendSignalThread)
-	case RingbufDynptr:
-		return helper("ring buffer records of variable size", "5.19", asm.FnRingbufReserveDynptr)
-	case MapLookupPercpu:
-		return helper("bpf_map_lookup_percpu_elem", "5.19", asm.FnMapLookupPercpuElem)
-	case CopyFromUserTask:
-		return FeatureInfo{"bpf_copy_from_user_task", "5.18", func(*Features) bool {
-			return knowsHelper(progKprobe, progSleepable, asm.FnCopyFromUserTask)
-		}}
-	case ProbeWriteUser:
-		return helper("writing to user memory (bpf_probe_write_user)", "4.8", asm.FnProbeWriteUser)
-	case KernelBTF:
-		return FeatureInfo{"its own type information (BTF)", "4.18", func(f *Features) bool { return f.types.Available() }}
-	}
-	return FeatureInfo{Name: "unknown", probe: func(*Features) bool { return false }}
-}
+// tries are how each feature is found.
+type tries [feature.Count]func(*Features) bool
 
-func (x Feature) String() string { return x.Info().Name }
-
-// AllFeatures lists the features, for a report.
-func AllFeatures() []Feature {
-	all := make([]Feature, numFeatures)
-	for i := range all {
-		all[i] = Feature(i)
+func newTries() *tries {
+	return &tries{
+		feature.RingBuf:         func(*Features) bool { return haveRingBuf() },
+		feature.UprobeMulti:     func(*Features) bool { return haveMultiLink(attachUprobeMulti) },
+		feature.UprobeMultiPID:  func(f *Features) bool { return f.Has(feature.UprobeMulti) && haveMultiPID() },
+		feature.UprobeSession:   haveSession,
+		feature.AttachCookie:    helper(asm.FnGetAttachCookie),
+		feature.SleepableUprobe: func(*Features) bool { return loads(progKprobe, progSleepable, returnZero()) },
+		feature.Loop:            helper(asm.FnLoop),
+		feature.ForEachMapElem:  helper(asm.FnForEachMapElem),
+		feature.AtomicFetch:     func(*Features) bool { return loads(progKprobe, 0, fetchAdd()) },
+		feature.MapLookupPercpu: helper(asm.FnMapLookupPercpuElem),
+		feature.KtimeTAI:        helper(asm.FnKtimeGetTaiNs),
+		feature.ProbeWriteUser:  helper(asm.FnProbeWriteUser),
+		feature.KernelBTF:       func(f *Features) bool { return f.types.Available() },
 	}
-	return all
 }
 
 // progKprobe is the type of uprobe programs (enum bpf_prog_type).
 const progKprobe = 2
 
-// helper is a feature that is a helper function, asked for in a kprobe program (uprobes are that type).
-func helper(name, since string, fn asm.BuiltinFunc) FeatureInfo {
-	return FeatureInfo{name, since, func(*Features) bool { return knowsHelper(progKprobe, 0, fn) }}
-}
-
-// kfunc is a feature that is a kernel function in the kernel's type information. Being there does not mean that every
-// program type may call it: those that matter have a probe of their own.
-func kfunc(name, since string) FeatureInfo {
-	return FeatureInfo{name, since, func(f *Features) bool {
-		_, ok := f.types.FuncID(name)
-		return ok
-	}}
+// helper asks for a helper function, in a kprobe program (uprobes are that type).
+func helper(fn asm.BuiltinFunc) func(*Features) bool {
+	return func(*Features) bool { return knowsHelper(progKprobe, 0, fn) }
 }
 
 func returnZero() asm.Instructions {
@@ -370,26 +254,6 @@ func haveSession(f *Features) bool {
 		asm.Mov.Imm(asm.R0, 0),
 		asm.Return(),
 	}) == nil
-}
-
-func haveCopyFromUserStr(f *Features) bool {
-	if !f.Has(SleepableUprobe) {
-		return false
-	}
-	id, ok := f.types.FuncID("bpf_copy_from_user_str")
-	if !ok {
-		return false
-	}
-	return loads(progKprobe, progSleepable, asm.Instructions{
-		asm.Mov.Reg(asm.R1, asm.RFP),
-		asm.Add.Imm(asm.R1, -8),
-		asm.Mov.Imm(asm.R2, 8),
-		asm.Mov.Imm(asm.R3, 0),
-		asm.Mov.Imm(asm.R4, 0),
-		KfuncCall(id),
-		asm.Mov.Imm(asm.R0, 0),
-		asm.Return(),
-	})
 }
 
 // KfuncCall is a call of the kernel's function with this type id (btf.Types.FuncID).

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"trocar/internal/compile/feature"
 	"trocar/internal/need"
 	"trocar/internal/process/probe"
 )
@@ -23,7 +24,7 @@ func TestFeatures(t *testing.T) {
 	var major, minor int
 	fmt.Sscanf(Release(), "%d.%d", &major, &minor)
 	f := NewFeatures()
-	for _, x := range AllFeatures() {
+	for _, x := range feature.List() {
 		info := x.Info()
 		var a, b int
 		if _, err := fmt.Sscanf(info.Since, "%d.%d", &a, &b); err != nil {
@@ -34,21 +35,21 @@ func TestFeatures(t *testing.T) {
 		t.Logf("%-50s %-5s %v", info.Name, info.Since, has)
 		switch {
 		case has || old:
-		case x == ProbeWriteUser, x == KernelBTF: // may be locked down or not built in
+		case x == feature.ProbeWriteUser, x == feature.KernelBTF: // may be locked down or not built in
 		default:
 			t.Errorf("%s is from %s, but was not found on %s", info.Name, info.Since, Release())
 		}
 	}
-	f.Disable(Loop)
-	if f.Has(Loop) {
+	f.Disable(feature.Loop)
+	if f.Has(feature.Loop) {
 		t.Error("a disabled feature is there")
 	}
-	err := f.Need(Loop, "use fewer loops")
+	err := f.Need(feature.Loop, "use fewer loops")
 	var lacks *LacksError
 	if !errors.As(err, &lacks) || !Unavailable(err) || !strings.Contains(err.Error(), "5.17") || !strings.Contains(err.Error(), "use fewer loops") {
 		t.Errorf("%v", err)
 	}
-	if f.Need(AttachCookie, "") != nil && f.Has(AttachCookie) {
+	if f.Need(feature.AttachCookie, "") != nil && f.Has(feature.AttachCookie) {
 		t.Error("what is there is said to be missing")
 	}
 }
@@ -127,7 +128,7 @@ func TestReport(t *testing.T) {
 	if r.Release != Release() || r.OnlineCPUs < 1 || r.PossibleCPUs < r.OnlineCPUs || r.RingSize == 0 || len(r.Sources) == 0 {
 		t.Errorf("%+v", r)
 	}
-	if len(r.Features) != len(AllFeatures()) || r.Features[UprobeMulti].Name != "links of many uprobes" {
+	if len(r.Features) != len(feature.List()) || r.Features[feature.UprobeMulti].Name != "links of many uprobes" {
 		t.Errorf("%+v", r.Features)
 	}
 }

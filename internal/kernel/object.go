@@ -12,6 +12,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 	"golang.org/x/sys/unix"
 
+	"trocar/internal/compile/feature"
 	"trocar/internal/process/probe"
 )
 
@@ -130,7 +131,7 @@ func (l *Loaded) explainMap(spec *ebpf.MapSpec, err error) error {
 	case errors.Is(err, unix.E2BIG):
 		return fmt.Errorf("map %s is too large for the kernel (%d entries, keys of %d bytes, values of %d bytes)", spec.Name, spec.MaxEntries, spec.KeySize, spec.ValueSize)
 	case spec.Type == ebpf.RingBuf && errors.Is(err, unix.EINVAL):
-		if err := l.features.Need(RingBuf, ""); err != nil {
+		if err := l.features.Need(feature.RingBuf, ""); err != nil {
 			return err
 		}
 	}
@@ -216,18 +217,18 @@ func (l *Loaded) loadProgram(p *loadedProgram, opts Options) error {
 // uprobeSpec chooses how a program is attached to functions of programs.
 func (l *Loaded) uprobeSpec(p *loadedProgram, spec *ebpf.ProgramSpec) error {
 	if p.Sleepable {
-		if err := l.features.Need(SleepableUprobe, ""); err != nil {
+		if err := l.features.Need(feature.SleepableUprobe, ""); err != nil {
 			return err
 		}
 	}
 	switch {
 	case p.Session:
-		if err := l.features.Need(UprobeSession, ""); err != nil {
+		if err := l.features.Need(feature.UprobeSession, ""); err != nil {
 			return err
 		}
 		p.multi = true
 		spec.AttachType = attachUprobeSession
-	case l.features.Has(UprobeMulti):
+	case l.features.Has(feature.UprobeMulti):
 		p.multi = true
 		spec.AttachType = attachUprobeMulti
 	default:
@@ -254,7 +255,7 @@ func (p *loadedProgram) loadEach(spec *ebpf.ProgramSpec, opts Options) error {
 func (l *Loaded) needCookies(p *loadedProgram) error {
 	for _, c := range p.Cookies {
 		if c != 0 {
-			return l.features.Need(AttachCookie, "")
+			return l.features.Need(feature.AttachCookie, "")
 		}
 	}
 	return nil

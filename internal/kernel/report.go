@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"trocar/internal/compile/feature"
 	"trocar/internal/process/tracefs"
 )
 
@@ -47,8 +48,8 @@ type Source struct {
 
 // FeatureState is a feature and whether it is there.
 type FeatureState struct {
-	Feature Feature
-	FeatureInfo
+	Feature feature.Feature
+	feature.Info
 	OK bool
 }
 
@@ -94,7 +95,7 @@ func Inspect(f *Features) *Report {
 		}
 		r.Sources = append(r.Sources, s)
 	}
-	for _, x := range AllFeatures() {
+	for _, x := range feature.List() {
 		r.Features = append(r.Features, FeatureState{x, x.Info(), f.Has(x)})
 	}
 	return r

@@ -15,6 +15,7 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
+	"trocar/internal/compile/feature"
 	"trocar/internal/need"
 	"trocar/internal/process/probe"
 	"trocar/internal/process/tracefs"
@@ -276,7 +277,7 @@ func TestTracerToKill(t *testing.T) {
 	}
 	f := NewFeatures()
 	if os.Getenv("TROCAR_TEST_WAY") == "perf" {
-		f.Disable(UprobeMulti)
+		f.Disable(feature.UprobeMulti)
 	}
 	offset := symbols(t, path)["work"]
 	l := load(t, Options{Features: f}, &Program{Name: "p", Type: probe.UprobeProgram, Insns: sender(1, -1, false), Points: []*probe.Point{point(path, offset, 0)}})

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"trocar/internal/compile/feature"
 	"trocar/internal/process/probe"
 )
 
@@ -52,7 +53,7 @@ func (a *attacher) uprobes(p *loadedProgram) error {
 			return err
 		}
 		g := groups[i]
-		if g.pid != 0 && !a.features.Has(UprobeMultiPID) {
+		if g.pid != 0 && !a.features.Has(feature.UprobeMultiPID) {
 			// Here the link's filter takes a thread for a process and would miss the other threads. Without it the
 			// breakpoints are in all processes, and the program sorts out.
 			g.pid = 0

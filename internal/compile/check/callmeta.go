@@ -26,12 +26,12 @@ func (m *meanings) meta() {
 	m[builtin.Fail] = meaning{fill: (*builder).fail}
 	m[builtin.StaticAssert] = meaning{elsewhere: byMacro}
 	m[builtin.KFuncExist] = meaning{form: formKFunc, literal: func(inf *inferrer, n *node) bool {
-		f := inf.in.Features.KFunc
+		f := inf.in.Lookup.KernelFunc
 		n.toBool(f != nil && f(n.kids[0].str))
 		return true
 	}}
 	m[builtin.KFuncAllowed] = meaning{form: formKFunc, literal: func(inf *inferrer, n *node) bool {
-		f := inf.in.Features.KFuncIn
+		f := inf.in.Lookup.KernelFuncIn
 		n.toBool(f != nil && f(n.kids[0].str, inf.act.kind))
 		return true
 	}}

@@ -5,6 +5,7 @@ import (
 
 	"trocar/internal/binary/types"
 	"trocar/internal/compile/builtin"
+	"trocar/internal/compile/feature"
 )
 
 func (m *meanings) clocks() {
@@ -66,7 +67,7 @@ func fillNSecs(b *builder, c *Call, n *node) bool {
 		return true
 	}
 	c.Clock, _ = clockNamed(n.kids[0].str)
-	if c.Clock == types.ClockTAI && !b.in.Features.TAIClock {
+	if c.Clock == types.ClockTAI && !b.in.has(feature.KtimeTAI) {
 		b.errorf(n.span, "Kernel does not support tai timestamp, please try sw_tai")
 	}
 	return true

@@ -3,6 +3,7 @@ package check
 import (
 	"trocar/internal/binary/abi"
 	"trocar/internal/binary/types"
+	"trocar/internal/compile/feature"
 	"trocar/internal/process/probe"
 )
 
@@ -14,11 +15,11 @@ type Input struct {
 	Env      func(name string) (string, bool)
 	Config   *Config // see ReadConfig; nil: Check reads it
 	Unsafe   bool
-	ChildPID int       // -c: the held process; 0: none
-	PID      int       // -p
-	NCPU     int       // for ncpus
-	Arch     *abi.Arch // the CPU; nil: one that is not known, of which scripts cannot read registers
-	Features Features
+	ChildPID int         // -c: the held process; 0: none
+	PID      int         // -p
+	NCPU     int         // for ncpus
+	Arch     *abi.Arch   // the CPU; nil: one that is not known, of which scripts cannot read registers
+	Features feature.Set // of the kernel; nil: all
 	Lookup   Lookup
 }
 
@@ -26,13 +27,6 @@ type Input struct {
 type Option struct {
 	Name, Value string
 	HasValue    bool
-}
-
-// Features are abilities of the kernel that decide whether a script can mean what it says.
-type Features struct {
-	TAIClock bool                   // bpf_ktime_get_tai_ns, Linux 6.1
-	KFunc    func(name string) bool // nil: none
-	KFuncIn  func(name string, kind probe.Kind) bool
 }
 
 // Lookup finds what a script names outside itself. Each function may be nil: then nothing is found.
@@ -43,6 +37,10 @@ type Lookup struct {
 	KernelSymbol func(name string) (uint64, error)
 	// PerCPUSymbol is the offset of a per-CPU variable of the kernel.
 	PerCPUSymbol func(name string) (uint64, error)
+	// KernelFunc tells whether the kernel has a function that programs may call (a kfunc), KernelFuncIn whether programs of a
+	// kind of probe may call it.
+	KernelFunc   func(name string) bool
+	KernelFuncIn func(name string, kind probe.Kind) bool
 	// CgroupID is the id of a cgroup directory.
 	CgroupID func(path string) (uint64, error)
 	// UserType finds a type by name ("struct foo", "enum e", "size_t") in the debug information of the file that a point lies in.
@@ -62,6 +60,9 @@ type Symbol struct {
 	Size     uint64
 	Absolute bool // the file is loaded where it says (not position independent)
 }
+
+// has tells whether the kernel has a feature.
+func (in *Input) has(f feature.Feature) bool { return in.Features == nil || in.Features.Has(f) }
 
 func (l *Lookup) kernelType(name string) *types.Type {
 	if l.KernelType == nil {

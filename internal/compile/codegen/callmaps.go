@@ -6,6 +6,7 @@ import (
 	"trocar/internal/binary/types"
 	"trocar/internal/compile/builtin"
 	"trocar/internal/compile/check"
+	"trocar/internal/compile/feature"
 	"trocar/internal/compile/ir"
 	"trocar/internal/compile/record"
 )
@@ -115,7 +116,7 @@ func (g *gen) length(e *check.Call) ir.Reg {
 	if s.Scalar {
 		refuse(e.Span, "%s has no keys to count", m.Name)
 	}
-	if !g.c.opts.Features.Has(ForEach) {
+	if !g.c.opts.Features.Has(feature.ForEachMapElem) {
 		refuse(e.Span, "counting a map's entries in a program needs bpf_for_each_map_elem (Linux 5.13)")
 	}
 	// The helper returns the number of entries it went through.

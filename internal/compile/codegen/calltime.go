@@ -6,6 +6,7 @@ import (
 	"trocar/internal/binary/types"
 	"trocar/internal/compile/builtin"
 	"trocar/internal/compile/check"
+	"trocar/internal/compile/feature"
 	"trocar/internal/compile/ir"
 	"trocar/internal/compile/record"
 )
@@ -38,7 +39,7 @@ func (g *gen) nsecs(e *check.Call) ir.Reg {
 	case types.ClockMonotonic:
 		return b.Call(asm.FnKtimeGetNs)
 	case types.ClockTAI:
-		if !g.c.opts.Features.Has(KtimeTAI) {
+		if !g.c.opts.Features.Has(feature.KtimeTAI) {
 			refuse(e.Span, "nsecs(tai) needs bpf_ktime_get_tai_ns (Linux 6.1)")
 		}
 		return b.Call(asm.FnKtimeGetTaiNs)

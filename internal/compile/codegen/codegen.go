@@ -17,46 +17,19 @@ import (
 
 	"trocar/internal/binary/abi"
 	"trocar/internal/compile/check"
+	"trocar/internal/compile/feature"
 	"trocar/internal/compile/ir"
 	"trocar/internal/compile/record"
 	"trocar/internal/process/probe"
 	"trocar/internal/script/diag"
 )
 
-// Feature is something that kernels newer than 5.10 offer.
-type Feature uint8
-
-// Features that code generation makes use of.
-const (
-	Cookie       Feature = iota // bpf_get_attach_cookie, 5.15
-	Sleepable                   // sleepable uprobes with bpf_copy_from_user, 6.0
-	AtomicFetch                 // atomic exchange, 5.12
-	Loop                        // bpf_loop, 5.17
-	ForEach                     // bpf_for_each_map_elem, 5.13
-	PerCPULookup                // bpf_map_lookup_percpu_elem, 5.19
-	KtimeTAI                    // bpf_ktime_get_tai_ns, 6.1
-)
-
-// Features answers what a kernel offers. It is asked only for what a script needs, since each answer may cost a system
-// call.
-type Features interface{ Has(Feature) bool }
-
-// All is a kernel that offers everything, None one that is as old as can be.
-const (
-	All    = fixed(true)
-	Oldest = fixed(false)
-)
-
-type fixed bool
-
-func (f fixed) Has(Feature) bool { return bool(f) }
-
 // Namespace identifies a PID namespace (bpf_get_ns_current_pid_tgid).
 type Namespace struct{ Dev, Ino uint64 }
 
 // Options of code generation.
 type Options struct {
-	Features     Features
+	Features     feature.Set
 	Arch         *abi.Arch
 	PID          int        // only this process; 0: all
 	Follow       bool       // and those that the map record.FollowName has
@@ -254,7 +227,7 @@ func (c *compiler) compileGroup(a *check.Action, g *group) {
 
 // cookies tells whether a program can ask which of its points was hit.
 func (c *compiler) cookies(t probe.ProgramType) bool {
-	return t.HasCookie() && c.opts.Features.Has(Cookie)
+	return t.HasCookie() && c.opts.Features.Has(feature.AttachCookie)
 }
 
 // functionShift parts a cookie: below is the number of the point, above that of the first point of the same function.
@@ -298,7 +271,7 @@ func (c *compiler) program(a *check.Action, of *group, firstCookie uint64) (prog
 			c: c, act: a, typ: of.typ, ret: of.ret, session: of.session, points: of.points, open: of.open, firstCookie: firstCookie,
 			room: stackUses[n], vars: map[*check.Var]*variable{}, reads: -1,
 		}
-		g.sleepable = of.typ == probe.UprobeProgram && c.opts.Features.Has(Sleepable)
+		g.sleepable = of.typ == probe.UprobeProgram && c.opts.Features.Has(feature.SleepableUprobe)
 		g.p, g.main = ir.New(name)
 		g.b = g.main
 		if of.enters {

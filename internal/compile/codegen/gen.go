@@ -3,6 +3,7 @@ package codegen
 import (
 	"github.com/cilium/ebpf/asm"
 	"trocar/internal/compile/check"
+	"trocar/internal/compile/feature"
 	"trocar/internal/compile/ir"
 	"trocar/internal/compile/record"
 	"trocar/internal/process/probe"
@@ -75,7 +76,7 @@ func (g *gen) body() {
 	g.buf = b.Reg()
 	g.exit = b.Label()
 	g.shared, g.framed = g.c.needs(g.act)
-	g.framed = g.framed || g.typ == probe.UprobeProgram && g.c.opts.Features.Has(Loop) && showsGo(g.act)
+	g.framed = g.framed || g.typ == probe.UprobeProgram && g.c.opts.Features.Has(feature.Loop) && showsGo(g.act)
 	if g.framed {
 		g.ctxSlot, g.bufSlot = b.Slot(8), b.Slot(8)
 		g.leaveSlot, g.retSlot = b.Slot(8), b.Slot(8)
@@ -148,7 +149,7 @@ func (g *gen) acquire(quit ir.Label) {
 	p := b.Call(asm.FnMapLookupElem, ir.M(record.ScratchName), ir.A(ir.FP, key))
 	b.IfImm(ir.EQ, p, 0, next)
 	var old ir.Reg
-	if g.c.opts.Features.Has(AtomicFetch) {
+	if g.c.opts.Features.Has(feature.AtomicFetch) {
 		old = b.Xchg(p, 0, b.Imm(1))
 	} else {
 		// Before 5.12 there are no sleepable uprobes, and perf's run with preemption off.

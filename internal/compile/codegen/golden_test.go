@@ -11,6 +11,7 @@ import (
 	"trocar/internal/binary/types"
 	"trocar/internal/compile/check"
 	"trocar/internal/compile/codegen"
+	"trocar/internal/compile/feature"
 	"trocar/internal/process/probe"
 )
 
@@ -125,7 +126,7 @@ func TestGolden(t *testing.T) {
 			}
 			prog := tree{}.program(points(c.kind, 1), c.maps, c.vars, body...)
 			prog.Actions[0].Pred = c.pred
-			opts := codegen.Options{Features: codegen.All, Arch: abi.AMD64, CPUs: 2}
+			opts := codegen.Options{Features: feature.All, Arch: abi.AMD64, CPUs: 2}
 			if c.timed {
 				prog.Actions[0].Timed, prog.Actions[0].Entries = true, points(probe.Uprobe, 1)
 			}

@@ -21,6 +21,7 @@ import (
 	"trocar/internal/binary/abi"
 	"trocar/internal/compile/check"
 	"trocar/internal/compile/codegen"
+	"trocar/internal/compile/feature"
 	"trocar/internal/compile/record"
 	"trocar/internal/kernel"
 	"trocar/internal/need"
@@ -196,20 +197,15 @@ func (l *loaded) losses() (map[record.LossKind]int, error) {
 	return n, nil
 }
 
-// featureSet is an arbitrary choice of features.
-type featureSet uint
-
-func (f featureSet) Has(x codegen.Feature) bool { return f>>x&1 != 0 }
-
 // choose makes kernels of every age.
-func choose(random *rand.Rand) featureSet {
+func choose(random *rand.Rand) feature.Fixed {
 	switch random.IntN(4) {
 	case 0:
-		return 0
+		return feature.None
 	case 1:
-		return featureSet(random.Uint32())
+		return feature.Fixed(random.Uint32())
 	}
-	return ^featureSet(0)
+	return feature.All
 }
 
 // TestDifferential compares what random programs do in the kernel with what they mean.

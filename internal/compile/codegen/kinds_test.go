@@ -8,12 +8,13 @@ import (
 	"trocar/internal/binary/types"
 	"trocar/internal/compile/check"
 	"trocar/internal/compile/codegen"
+	"trocar/internal/compile/feature"
 	"trocar/internal/process/probe"
 )
 
 // TestKinds compiles an action for points of each kind, which gives programs of the kind's type, and refuses what is none.
 func TestKinds(t *testing.T) {
-	opts := codegen.Options{Features: codegen.All, Arch: abi.AMD64, CPUs: 2}
+	opts := codegen.Options{Features: feature.All, Arch: abi.AMD64, CPUs: 2}
 	count := &check.Map{Name: "@", Value: types.AggOf(types.Count, false), Max: 1}
 	body := &check.Aggregate{Map: count}
 	for _, k := range probe.Kinds() {
@@ -36,7 +37,7 @@ func TestKinds(t *testing.T) {
 
 // TestPointTold: a program that asks which of its points was hit is made once for each of them, unless the kernel tells it.
 func TestPointTold(t *testing.T) {
-	opts := codegen.Options{Features: codegen.All, Arch: abi.AMD64, CPUs: 2}
+	opts := codegen.Options{Features: feature.All, Arch: abi.AMD64, CPUs: 2}
 	for _, k := range probe.Kinds() {
 		name := tree{}.call("probe", types.StringOf(64))
 		out, err := compile(tree{}.program(points(k, 3), nil, nil, tree{}.print(name)), opts)

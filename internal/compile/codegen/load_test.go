@@ -14,6 +14,7 @@ import (
 	"trocar/internal/compile/builtin"
 	"trocar/internal/compile/check"
 	"trocar/internal/compile/codegen"
+	"trocar/internal/compile/feature"
 	"trocar/internal/kernel"
 	"trocar/internal/need"
 	"trocar/internal/process/probe"
@@ -97,7 +98,7 @@ type sample struct {
 	maps  []*check.Map
 	vars  []*check.Var
 	body  []check.Stmt
-	need  codegen.Feature // and one that it needs
+	need  feature.Feature // and one that it needs
 	needs bool
 }
 
@@ -232,14 +233,14 @@ func samples() []sample {
 					return c
 				}()),
 			)},
-		}, need: codegen.PerCPULookup, needs: true},
-		{name: "nested loops that return", kinds: entry, vars: []*check.Var{i, j, k}, body: loops.Stmts, need: codegen.Loop, needs: true},
+		}, need: feature.MapLookupPercpu, needs: true},
+		{name: "nested loops that return", kinds: entry, vars: []*check.Var{i, j, k}, body: loops.Stmts, need: feature.Loop, needs: true},
 		{name: "search in a loop", kinds: entry, vars: []*check.Var{i, s}, body: []check.Stmt{
 			&check.ForRange{Var: i, Start: t.num(0, i64), End: t.cast(argN(0), i64), Body: t.block(
 				t.set(s, t.call("str", small, user(1, types.TInt8))),
 				t.print(t.call("strstr", types.TInt32, t.ref(s), t.str("needle")), t.call("strcontains", types.TBool, t.ref(s), t.call("comm", types.StringOf(16)))),
 			)},
-		}, need: codegen.Loop, needs: true},
+		}, need: feature.Loop, needs: true},
 		{name: "while", kinds: entry, vars: []*check.Var{i}, body: []check.Stmt{
 			t.set(i, t.cast(argN(0), i64)),
 			&check.While{Cond: t.binary(t.ref(i), ">", t.num(0, i64)), Body: t.block(t.set(i, t.binary(t.ref(i), "-", t.num(1, i64))), t.print(t.ref(i)))},
@@ -276,7 +277,7 @@ func TestSamplesLoad(t *testing.T) {
 				if kind == probe.Begin && n > 1 {
 					continue
 				}
-				for _, features := range []featureSet{has, has &^ (1 << codegen.Sleepable), 0} {
+				for _, features := range []feature.Fixed{has, has.Without(feature.SleepableUprobe), feature.None} {
 					if s.needs && !features.Has(s.need) {
 						continue
 					}
@@ -323,16 +324,11 @@ func aggregateAll(maps []*check.Map) (body []check.Stmt) {
 }
 
 // available is what the running kernel offers.
-func available() featureSet {
+func available() (set feature.Fixed) {
 	f := kernel.NewFeatures()
-	var set featureSet
-	for x, name := range map[codegen.Feature]kernel.Feature{
-		codegen.Cookie: kernel.AttachCookie, codegen.Sleepable: kernel.SleepableUprobe, codegen.AtomicFetch: kernel.AtomicFetch,
-		codegen.Loop: kernel.Loop, codegen.ForEach: kernel.ForEachMapElem, codegen.PerCPULookup: kernel.MapLookupPercpu,
-		codegen.KtimeTAI: kernel.KtimeTAI,
-	} {
-		if f.Has(name) {
-			set |= 1 << x
+	for _, x := range feature.List() {
+		if f.Has(x) {
+			set = set.With(x)
 		}
 	}
 	return set

@@ -9,6 +9,7 @@ import (
 
 	"trocar/internal/binary/types"
 	"trocar/internal/compile/check"
+	"trocar/internal/compile/feature"
 	"trocar/internal/compile/ir"
 	"trocar/internal/compile/record"
 )
@@ -240,7 +241,7 @@ func (g *gen) incDec(e *check.IncDec, used bool) ir.Reg {
 	vt := m.Map.Value
 	old := b.Reg()
 	add := func(p ir.Reg) {
-		if used && vt.Size == 8 && g.c.opts.Features.Has(AtomicFetch) {
+		if used && vt.Size == 8 && g.c.opts.Features.Has(feature.AtomicFetch) {
 			b.Set(old, b.FetchAdd(p, 0, b.Imm(e.Step)))
 			return
 		}
@@ -366,7 +367,7 @@ func (g *gen) extreme(p, n ir.Reg, t *types.Type) {
 	b := g.b
 	r := g.rank(n, t)
 	done := b.Label()
-	if !g.c.opts.Features.Has(AtomicFetch) {
+	if !g.c.opts.Features.Has(feature.AtomicFetch) {
 		// On kernels before 5.12 programs are not interrupted by others.
 		b.If(ir.LE, r, b.Load(8, p, 0), done)
 		b.Store(8, p, 0, r)
@@ -500,7 +501,7 @@ func (g *gen) series(p, n ir.Reg, t *types.Type) {
 // eachCPU makes a loop over the CPUs' copies of an entry; body gets a pointer that is not 0.
 func (g *gen) eachCPU(m *check.Map, key memory, body func(p ir.Reg)) {
 	b := g.b
-	if !g.c.opts.Features.Has(PerCPULookup) {
+	if !g.c.opts.Features.Has(feature.MapLookupPercpu) {
 		refuse(m.Span, "%s is kept per CPU, and reading all CPUs' values in a program needs bpf_map_lookup_percpu_elem (Linux 5.19)", m.Name)
 	}
 	s := g.storage(m)

@@ -8,7 +8,7 @@ import (
 	"trocar/internal/binary/types"
 	"trocar/internal/compile/builtin"
 	"trocar/internal/compile/check"
-	"trocar/internal/compile/codegen"
+	"trocar/internal/compile/feature"
 	"trocar/internal/process/probe"
 )
 
@@ -18,7 +18,7 @@ type writer struct {
 	prog     *check.Program
 	act      *check.Action
 	user     *userMemory
-	features codegen.Features
+	features feature.Set
 
 	vars    []*check.Var // in scope
 	formats int
@@ -537,7 +537,7 @@ func (w *writer) textNumber(t *types.Type, depth int) check.Expr {
 	case 1:
 		c = w.call("strncmp", types.TUint64, w.text(depth), w.text(depth), w.constant(types.TUint64, uint64(w.IntN(40))))
 	case 2:
-		if !w.features.Has(codegen.Loop) || w.loops > 0 {
+		if !w.features.Has(feature.Loop) || w.loops > 0 {
 			return w.constant(t, w.number())
 		}
 		c = w.call("strstr", types.TInt32, w.text(depth), w.text(depth))
@@ -554,7 +554,7 @@ func (w *writer) textNumber(t *types.Type, depth int) check.Expr {
 
 // aggregateNumber reads an aggregation.
 func (w *writer) aggregateNumber(t *types.Type, depth int) check.Expr {
-	if !w.features.Has(codegen.PerCPULookup) {
+	if !w.features.Has(feature.MapLookupPercpu) {
 		return w.constant(t, w.number())
 	}
 	for _, m := range w.prog.Maps {
@@ -758,7 +758,7 @@ func (w *writer) stmt() check.Stmt {
 
 // loop makes a loop that ends soon.
 func (w *writer) loop() check.Stmt {
-	if w.loops > 1 || !w.features.Has(codegen.Loop) && w.loops > 0 {
+	if w.loops > 1 || !w.features.Has(feature.Loop) && w.loops > 0 {
 		return w.print(2)
 	}
 	mark := len(w.vars)
@@ -770,10 +770,10 @@ func (w *writer) loop() check.Stmt {
 	w.act.Vars = append(w.act.Vars, v)
 	n := int64(w.IntN(5))
 	switch {
-	case w.one(3) && w.features.Has(codegen.ForEach):
+	case w.one(3) && w.features.Has(feature.ForEachMapElem):
 		// The order of entries is not known: what is done with them must not depend on it.
 		for _, m := range w.prog.Maps {
-			castable := m.Value.IsCastableAgg() && w.features.Has(codegen.PerCPULookup)
+			castable := m.Value.IsCastableAgg() && w.features.Has(feature.MapLookupPercpu)
 			if m.Key == nil || m.Value.IsAgg() && !castable {
 				continue
 			}
@@ -825,7 +825,7 @@ func (w *writer) summand(entry *check.Var) check.Expr {
 }
 
 // program makes a random program with one action.
-func randomProgram(random *rand.Rand, user *userMemory, features codegen.Features) *check.Program {
+func randomProgram(random *rand.Rand, user *userMemory, features feature.Set) *check.Program {
 	w := &writer{Rand: random, prog: &check.Program{}, user: user, features: features, budget: *size}
 	w.prog.Config.MaxStrlen = 1024
 	w.act = &check.Action{Points: []*probe.Point{{Kind: probe.Begin, Name: "begin"}}}

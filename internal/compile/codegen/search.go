@@ -5,6 +5,7 @@ import (
 
 	"trocar/internal/binary/types"
 	"trocar/internal/compile/check"
+	"trocar/internal/compile/feature"
 	"trocar/internal/compile/ir"
 )
 
@@ -134,7 +135,7 @@ func (g *gen) memcmp(e *check.Call) ir.Reg {
 // strstr makes the position of needle in haystack, or -1: a loop over the positions, in it one over the needle's bytes.
 func (g *gen) strstr(hay, needle check.Expr) ir.Reg {
 	b := g.b
-	if !g.c.opts.Features.Has(Loop) {
+	if !g.c.opts.Features.Has(feature.Loop) {
 		refuse(hay.Pos(), "searching in a string needs bpf_loop (Linux 5.17)")
 	}
 	mh, sh := g.text(hay)

@@ -7,6 +7,7 @@ import (
 
 	"trocar/internal/binary/types"
 	"trocar/internal/compile/check"
+	"trocar/internal/compile/feature"
 	"trocar/internal/compile/ir"
 	"trocar/internal/compile/record"
 )
@@ -179,7 +180,7 @@ func (g *gen) callback(params, frame int, body func(b *ir.Builder)) *ir.Builder 
 // bpf_loop it is at most inline times, since the verifier follows each.
 func (g *gen) repeat(n, inline int, step func(next, stop ir.Label)) {
 	b := g.b
-	if g.c.opts.Features.Has(Loop) && g.framed {
+	if g.c.opts.Features.Has(feature.Loop) && g.framed {
 		f := g.callback(2, 1, func(f *ir.Builder) {
 			next, stop := f.Label(), f.Label()
 			step(next, stop)
@@ -279,7 +280,7 @@ func (g *gen) limit(at check.Stmt) {
 
 func (g *gen) while(s *check.While) {
 	b := g.b
-	if !g.c.opts.Features.Has(Loop) {
+	if !g.c.opts.Features.Has(feature.Loop) {
 		g.inlineLoop(s, func(end ir.Label) { g.cond(s.Cond, end, false) }, s.Body)
 		return
 	}
@@ -312,7 +313,7 @@ func (g *gen) forRange(s *check.ForRange) {
 	if s.Var.Type.Signed {
 		over = ir.SGE
 	}
-	if !g.c.opts.Features.Has(Loop) {
+	if !g.c.opts.Features.Has(feature.Loop) {
 		g.inlineLoop(s, func(stop ir.Label) {
 			b.If(over, start, n, stop)
 			if v.mem == nil {
@@ -365,7 +366,7 @@ func (g *gen) inlineLoop(at check.Stmt, head func(end ir.Label), body *check.Blo
 // forMap runs the body for each entry with the variable as (key, value).
 func (g *gen) forMap(s *check.ForMap) {
 	b := g.b
-	if !g.c.opts.Features.Has(ForEach) {
+	if !g.c.opts.Features.Has(feature.ForEachMapElem) {
 		refuse(s.Span, "going through a map in a program needs bpf_for_each_map_elem (Linux 5.13)")
 	}
 	st := g.storage(s.Map)

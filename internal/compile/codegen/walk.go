@@ -4,6 +4,7 @@ import (
 	"trocar/internal/binary/types"
 	"trocar/internal/compile/builtin"
 	"trocar/internal/compile/check"
+	"trocar/internal/compile/feature"
 )
 
 // visitor sees the statements and expressions of a block, also in nested blocks and block expressions.
@@ -140,7 +141,7 @@ func exits(b *check.Block) bool {
 // stay where they are.
 func (c *compiler) needs(a *check.Action) (shared map[*check.Var]bool, callbacks bool) {
 	shared = map[*check.Var]bool{}
-	bpfLoop := c.opts.Features.Has(Loop)
+	bpfLoop := c.opts.Features.Has(feature.Loop)
 	inner := visitor{
 		stmt: func(s check.Stmt) {
 			switch s := s.(type) {
