@@ -31,7 +31,7 @@ func (m *Machine) foreign(r *match.Result) {
 					f.arch, f.cpu = r.Arch(p)
 					known[p.Path] = f
 				}
-				if f.arch != nil && f.arch.Kernel == own {
+				if f.cpu == "" || f.arch != nil && f.arch.Kernel == own { // "": match did not open it
 					return false
 				}
 				path = p.Path

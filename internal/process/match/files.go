@@ -47,13 +47,14 @@ type files struct {
 	root    target.Root
 	rootErr error
 	open    map[string]*binary // by path
+	cpus    map[string]fileCPU // of all that were opened, by the path of their points
 	maps    []target.Mapping
 	gotMaps bool
 	mapsErr error
 }
 
 func newFiles(opts Options) *files {
-	fs := &files{opts: opts, open: map[string]*binary{}}
+	fs := &files{opts: opts, open: map[string]*binary{}, cpus: map[string]fileCPU{}}
 	if pid := fs.pid(); pid != 0 {
 		fs.root, fs.rootErr = pid.Root()
 	}
@@ -179,7 +180,7 @@ func (fs *files) openName(file, name string) (*binary, error) {
 			b.path = p
 		}
 	}
-	fs.open[file] = b
+	fs.open[file], fs.cpus[b.path] = b, fileCPU{obj.Arch(), obj.CPU()}
 	return b, nil
 }
 
@@ -455,7 +456,7 @@ func (fs *files) runningAnywhere() ([]*binary, error) {
 				continue
 			}
 			seen[k] = true
-			of := &files{opts: Options{PID: int(pid), DebugDirs: fs.opts.DebugDirs}, root: root, open: fs.open}
+			of := &files{opts: Options{PID: int(pid), DebugDirs: fs.opts.DebugDirs}, root: root, open: fs.open, cpus: fs.cpus}
 			if b, err := of.openMapping(m); err == nil && b.obj.IsExecutable() && !hasFile(out, b) {
 				out = append(out, b)
 			}
