@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/spf13/pflag"
+
+	"trocar/internal/ui/output"
 )
 
 func parse(t *testing.T, args ...string) (*settings, []string) {
@@ -178,5 +180,29 @@ func TestSplitPatterns(t *testing.T) {
 		if got := splitPatterns(text); !slices.Equal(got, want) {
 			t.Errorf("%s: %q", text, got)
 		}
+	}
+}
+
+// TestFormats: each format of the table is in the help, in completion, and accepted.
+func TestFormats(t *testing.T) {
+	var usage strings.Builder
+	(&app{name: "trocar"}).usage(&usage)
+	list := strings.Join(output.Names(), ", ")
+	if !strings.Contains(usage.String(), "form of results: "+list+"\n") {
+		t.Errorf("the help does not list %s", list)
+	}
+	words := formatNames()
+	for i, f := range output.Formats() {
+		s := &settings{format: f.Name}
+		if err := s.check(); err != nil || s.machine() != f.Machine {
+			t.Errorf("%s: %v, for programs: %v", f.Name, err, s.machine())
+		}
+		if words[i] != f.Name+"\t"+f.Help {
+			t.Errorf("%s is completed as %q", f.Name, words[i])
+		}
+	}
+	err := (&settings{format: "jsonx"}).check()
+	if err == nil || err.Error() != "Invalid output format \"jsonx\"\nValid formats: 'text', 'json'" {
+		t.Errorf("got %v", err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"trocar"
+	"trocar/internal/ui/output"
 )
 
 // Completion must answer while one types: what is not found in completeTime is left out.
@@ -54,8 +55,8 @@ func (r *recipeFlags) completions(cmd *cobra.Command) {
 		"pid":       processNames,
 		"comm":      threadNames,
 		"container": containerNames,
-		"format":    func(string) []string { return []string{"text", "json"} },
-		"buffering": func(string) []string { return []string{"line", "full", "none"} },
+		"format":    func(string) []string { return formatNames() },
+		"buffering": func(string) []string { return output.Bufferings() },
 	} {
 		_ = cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
 			return find(prefix), cobra.ShellCompDirectiveNoFileComp
@@ -109,6 +110,14 @@ func functionOf(point string) string {
 		return ""
 	}
 	return strings.Trim(parts[2], `"`)
+}
+
+// formatNames are the formats with what each is for.
+func formatNames() (words []string) {
+	for _, f := range output.Formats() {
+		words = append(words, f.Name+"\t"+f.Help)
+	}
+	return words
 }
 
 func processNames(prefix string) []string {

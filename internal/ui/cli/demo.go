@@ -78,7 +78,7 @@ func (a *app) demo(ctx context.Context) error {
 	text := strings.TrimPrefix(fmt.Sprintf(demoScript, path, args[0], args[1], args[2]), "\n")
 	fmt.Fprintf(a.out, "A program that runs a kitchen (%s demo --workload) is traced for three seconds with this script:\n\n", path)
 	fmt.Fprintf(a.out, "    %s\n\n", strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n    "))
-	s := &settings{format: "text", buffering: "line", noWarnings: true}
+	s := &settings{noWarnings: true}
 	err = a.traceWith(ctx, s, trocar.Request{
 		Script: text, Name: "demo", Files: s.files(),
 		Target: trocar.Target{Command: []string{path, "demo", "--workload"}},

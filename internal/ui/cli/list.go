@@ -14,7 +14,7 @@ import (
 
 // newList is -l for those who think in commands.
 func newList(a *app) *cobra.Command {
-	s := &settings{format: "text", buffering: "line"}
+	s := &settings{}
 	cmd := &cobra.Command{
 		Use:   "list [PATTERN…]",
 		Short: "List probe points; -v: with declarations of functions and where they are in the source",

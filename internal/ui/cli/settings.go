@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"trocar"
+	"trocar/internal/ui/output"
 )
 
 // settings are the flags of a run, as given.
@@ -71,9 +72,7 @@ func (s *settings) register(f *pflag.FlagSet) {
 	f.BoolVar(&s.follow, "follow", false, "trace what the process or command starts, too")
 	f.StringArrayVar(&s.dwarfPIDs, "dwarf-pid", nil, "not available: stacks are walked by frame pointers only")
 	f.BoolVar(&s.usdtFile, "usdt-file-activation", false, "activate USDT semaphores by file, which is always done here")
-	f.StringVarP(&s.output, "output", "o", "", "write results to this file")
-	f.StringVarP(&s.format, "format", "f", "text", "form of results: text, json")
-	f.StringVarP(&s.buffering, "buffering", "B", "line", "buffering of results: line, full, none")
+	s.registerOutput(f)
 	f.BoolVarP(&s.quiet, "quiet", "q", false, "no word of attaching")
 	f.CountVarP(&s.warnings, "warnings", "k", "tell of reads and map look-ups that fail")
 	f.BoolVar(&s.noWarnings, "no-warnings", false, "no warnings")
@@ -100,6 +99,20 @@ func (s *settings) register(f *pflag.FlagSet) {
 	for _, name := range []string{"btf", "verify-llvm-ir"} {
 		f.Lookup(name).Hidden = true
 	}
+}
+
+// registerOutput adds the flags that say how results are written.
+func (s *settings) registerOutput(f *pflag.FlagSet) {
+	formats, bufferings := output.Names(), output.Bufferings()
+	f.StringVarP(&s.format, "format", "f", formats[0], "form of results: "+strings.Join(formats, ", "))
+	f.StringVarP(&s.output, "output", "o", "", "write results to this file")
+	f.StringVarP(&s.buffering, "buffering", "B", bufferings[0], "buffering of results: "+strings.Join(bufferings, ", "))
+}
+
+// machine tells whether results are written for programs, so that messages are records among them.
+func (s *settings) machine() bool {
+	f, err := output.Lookup(s.format)
+	return err == nil && f.Machine
 }
 
 // stages are what -d shows, in the order of the pipeline.
@@ -144,11 +157,12 @@ func (s *settings) check() error {
 	if s.warnings > 0 && s.noWarnings {
 		return usageErrorf("USAGE: -k, --warnings conflicts with --no-warnings")
 	}
-	if !slices.Contains([]string{"line", "full", "none"}, s.buffering) {
-		return usageErrorf("USAGE: -B must be either 'line', 'full', or 'none'.")
+	if _, err := output.ParseBuffering(s.buffering); err != nil {
+		return usageErrorf("USAGE: -B must be either 'line', 'full', or 'none'.") // bpftrace's words
 	}
-	if !slices.Contains([]string{"text", "json"}, s.format) {
-		return usageErrorf("Invalid output format \"%s\"\nValid formats: 'text', 'json'", s.format)
+	if _, err := output.Lookup(s.format); err != nil {
+		// bpftrace's words
+		return usageErrorf("Invalid output format \"%s\"\nValid formats: '%s'", s.format, strings.Join(output.Names(), "', '"))
 	}
 	if err := s.checkMode(); err != nil {
 		return err

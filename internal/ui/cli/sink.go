@@ -43,30 +43,23 @@ func (a *app) sink(s *settings) (*sink, error) {
 		}
 		out = k.file
 	}
-	k.Sink, err = output.New(s.format, output.Options{
-		Out: out, Err: a.err, Quiet: s.quiet, NoWarnings: s.noWarnings, Color: a.color(), Buffer: buffering,
-	})
+	format, err := output.Lookup(s.format)
 	if err != nil {
 		return nil, &statusError{exitUsage, err}
 	}
+	k.Sink = format.New(output.Options{
+		Out: out, Err: a.err, Quiet: s.quiet, NoWarnings: s.noWarnings, Color: a.color(), Buffer: buffering, Bare: s.bare,
+	})
 	return k, nil
 }
 
 // plain shows messages as text, whatever the format: for what has no results.
 func (a *app) plain(s *settings) *sink {
-	return &sink{app: a, s: &settings{format: "text", noWarnings: s.noWarnings}}
+	return &sink{app: a, s: &settings{noWarnings: s.noWarnings}}
 }
 
 // Event passes events on, and keeps the promise of notify.
 func (k *sink) Event(e result.Event) error {
-	if k.s.bare {
-		switch e := e.(type) {
-		case *result.End:
-			return nil
-		case *result.PrintMap:
-			k.escapeKeys(e.Map)
-		}
-	}
 	err := k.Sink.Event(e)
 	if _, attached := e.(*result.Attached); attached && k.notify && err == nil {
 		if err = k.Flush(); err == nil {
@@ -76,24 +69,12 @@ func (k *sink) Event(e result.Event) error {
 	return err
 }
 
-// escapeKeys makes each key a single line, whatever a program has in its texts.
-func (k *sink) escapeKeys(m *result.Map) {
-	if k.s.format != "text" {
-		return
-	}
-	for i := range m.Entries {
-		if key := m.Entries[i].Key; key != nil {
-			key.Escape()
-		}
-	}
-}
-
 // diagnostic shows one message about the script: as text, or as a record among the results.
 func (k *sink) diagnostic(d trocar.Diagnostic) {
 	if d.Severity != result.Error && k.s.noWarnings {
 		return
 	}
-	if k.s.format != "json" {
+	if !k.s.machine() {
 		_, _ = k.app.err.Write(d.AppendText(nil, k.app.color()))
 		return
 	}
@@ -136,7 +117,7 @@ func (k *sink) failure(err error) error {
 		if !errors.Is(err, trocar.ErrNoProbes) {
 			return &statusError{status: status}
 		}
-		if k.s.format != "json" && !k.s.quiet {
+		if !k.s.machine() && !k.s.quiet {
 			fmt.Fprintln(k.app.err, "No probes to attach") // bpftrace's line, to the letter
 			return &statusError{status: status}
 		}
@@ -168,7 +149,7 @@ func (k *sink) compileError(e *trocar.CompileError) {
 
 // fail shows why there is no run: as a record where results would be records, else as text.
 func (a *app) fail(s *settings, err error) error {
-	if s.format != "json" {
+	if !s.machine() {
 		return a.plain(s).failure(err)
 	}
 	k, err2 := a.sink(s)

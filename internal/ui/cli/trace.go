@@ -55,9 +55,7 @@ func (q questionCommand) make(a *app) *cobra.Command {
 	f.StringVar(&r.q.If, "if", "", "only calls for which this holds, as in 'size > 4096'")
 	q.flags(r, cmd)
 	f.DurationVar(&r.q.For, "for", 0, "end after this time, as in 10s")
-	f.StringVarP(&r.format, "format", "f", "text", "form of results: text, json")
-	f.StringVarP(&r.output, "output", "o", "", "write results to this file")
-	f.StringVarP(&r.buffering, "buffering", "B", "line", "buffering of results: line, full, none")
+	r.registerOutput(f)
 	f.BoolVarP(&r.quiet, "quiet", "q", false, "do not report attached probes")
 	f.BoolVar(&r.noWarnings, "no-warnings", false, "no warnings and notices")
 	f.StringArrayVar(&r.debugInfo, "debuginfo", nil, "directories of debug files")
@@ -210,7 +208,7 @@ func (r *recipeFlags) question(a *app, cmd *cobra.Command, words []string) (argv
 		return nil, usageErrorf("which functions? Their names, or a pattern like 'http_*' (%s list shows what there is)",
 			a.name)
 	}
-	r.q.Functions, r.q.Values = words, r.format == "json"
+	r.q.Functions, r.q.Values = words, r.machine()
 	switch {
 	case r.depth == 0 && cmd.Flags().Changed("depth"):
 		r.q.Depth = -1
@@ -248,7 +246,7 @@ func (a *app) ask(cmd *cobra.Command, r *recipeFlags, words []string) error {
 	request.Question, request.Script, request.Totals = nil, script.Text, script.Totals
 	r.made = true
 	err = a.traceWith(cmd.Context(), &r.settings, request, script.Notices...)
-	if s := (*statusError)(nil); errors.As(err, &s) && s.status == exitUsage && s.err == nil && r.format != "json" {
+	if s := (*statusError)(nil); errors.As(err, &s) && s.status == exitUsage && s.err == nil && !r.machine() {
 		for i := range script.Functions[:min(len(script.Functions), 3)] {
 			fmt.Fprintf(a.err, "HINT: %s\n", argumentsOf(&script.Functions[i]))
 		}

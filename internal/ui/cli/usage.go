@@ -3,11 +3,14 @@ package cli
 import (
 	"fmt"
 	"io"
+	"strings"
+
+	"trocar/internal/ui/output"
 )
 
 // usage is the help of the default command. It is written by hand, grouped by what one wants to do.
 func (a *app) usage(w io.Writer) {
-	fmt.Fprintf(w, usageText, a.name)
+	fmt.Fprintf(w, usageText, a.name, strings.Join(output.Names(), ", "), strings.Join(output.Bufferings(), ", "))
 	if a.name == "bpftrace" {
 		return
 	}
@@ -45,8 +48,8 @@ FLAGS:
         --dwarf-pid PID    not available: stacks are walked by frame pointers only
 
     -o, --output FILE      write results to this file
-    -f FORMAT              form of results: text, json
-    -B MODE                buffering of results: line, full, none
+    -f FORMAT              form of results: %[2]s
+    -B MODE                buffering of results: %[3]s
     -q, --quiet            no word of attaching
     -k, --warnings         tell of reads and map look-ups that fail
         --no-warnings      no warnings

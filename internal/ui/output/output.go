@@ -1,4 +1,4 @@
-// Package output writes what a run yields: one file per format, each a result.Sink.
+// Package output writes what a run yields: one file per format, each a result.Sink, and a table of them (Formats).
 //
 // Results go to the output as a stream; everything that is about the run (attached probes, losses, warnings) goes to the
 // error stream in text form, and into the stream as records in the formats for machines. Sinks batch: they write when a
@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -26,6 +27,9 @@ type Options struct {
 	NoWarnings bool // no warnings, those of warnf() included
 	Color      bool // messages in colour
 	Buffer     Buffering
+	// Bare, of the text form: no empty lines before the maps at the end, and each key of a map is on one line, whatever
+	// a program has in its texts.
+	Bare bool
 }
 
 // Buffering says when output is written.
@@ -39,48 +43,60 @@ const (
 	None
 )
 
-// ParseBuffering reads the argument of -B.
+// Bufferings are the names of the kinds of buffering, as -B takes them.
+func Bufferings() []string { return []string{Line: "line", Full: "full", None: "none"} }
+
+// ParseBuffering reads the argument of -B; "" is the default.
 func ParseBuffering(s string) (Buffering, error) {
-	switch s {
-	case "line":
+	if s == "" {
 		return Line, nil
-	case "full":
-		return Full, nil
-	case "none":
-		return None, nil
 	}
-	return Line, fmt.Errorf("invalid buffer mode %q: valid modes are line, full and none", s)
+	i := slices.Index(Bufferings(), s)
+	if i < 0 {
+		return Line, fmt.Errorf("invalid buffer mode %q: valid modes are %s", s, strings.Join(Bufferings(), ", "))
+	}
+	return Buffering(i), nil
 }
 
-// formats are all there are, by name.
-var formats = [...]struct {
-	name string
+// Format is one way to write results.
+type Format struct {
+	Name string // as -f names it
+	Help string // what it is for, in a few words
+	// Machine says that the output is read by programs: messages about the run are records among the results. Without it
+	// they go to the error stream as text.
+	Machine bool
+
 	make func(Options) result.Sink
-}{
-	{"text", func(o Options) result.Sink { return NewText(o) }},
-	{"json", func(o Options) result.Sink { return NewJSON(o) }},
 }
 
-// Formats lists the names of the formats.
-func Formats() []string {
-	var names []string
-	for _, f := range formats {
-		names = append(names, f.name)
+// New makes a sink that writes the format.
+func (f *Format) New(o Options) result.Sink { return f.make(o) }
+
+// Formats are all that there are; the first is the default. A new one is a file of its own and a row here.
+func Formats() []Format {
+	return []Format{
+		{Name: "text", Help: "for people, as bpftrace shows it", make: func(o Options) result.Sink { return NewText(o) }},
+		{Name: "json", Help: "a JSON record on each line", Machine: true, make: func(o Options) result.Sink { return NewJSON(o) }},
+	}
+}
+
+// Names are the names of the formats.
+func Names() (names []string) {
+	for _, f := range Formats() {
+		names = append(names, f.Name)
 	}
 	return names
 }
 
-// New makes the sink of a format; "" is text.
-func New(format string, o Options) (result.Sink, error) {
-	if format == "" {
-		format = formats[0].name
-	}
-	for _, f := range formats {
-		if f.name == format {
-			return f.make(o), nil
+// Lookup finds a format by its name; "" is the default.
+func Lookup(name string) (*Format, error) {
+	all := Formats()
+	for i := range all {
+		if all[i].Name == name || name == "" {
+			return &all[i], nil
 		}
 	}
-	return nil, fmt.Errorf("invalid output format %q: valid formats are %s", format, strings.Join(Formats(), ", "))
+	return nil, fmt.Errorf("invalid output format %q: valid formats are %s", name, strings.Join(Names(), ", "))
 }
 
 // unknownSeverity is the error for a message whose severity a format does not know.

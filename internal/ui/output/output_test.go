@@ -147,14 +147,29 @@ func events() []result.Event {
 	}
 }
 
-func run(t *testing.T, format string, o Options, evs []result.Event) (out, err []byte) {
+// formats are all there are.
+func formats() (all []*Format) {
+	rows := Formats()
+	for i := range rows {
+		all = append(all, &rows[i])
+	}
+	return all
+}
+
+func format(t *testing.T, name string) *Format {
+	t.Helper()
+	f, err := Lookup(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func run(t *testing.T, format *Format, o Options, evs []result.Event) (out, err []byte) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	o.Out, o.Err = &stdout, &stderr
-	sink, e := New(format, o)
-	if e != nil {
-		t.Fatal(e)
-	}
+	sink := format.New(o)
 	for _, ev := range evs {
 		if e := sink.Event(ev); e != nil {
 			t.Fatal(e)
@@ -167,9 +182,9 @@ func run(t *testing.T, format string, o Options, evs []result.Event) (out, err [
 }
 
 func TestGoldenEvents(t *testing.T) {
-	for _, format := range Formats() {
+	for _, format := range formats() {
 		out, err := run(t, format, Options{Color: true}, events())
-		golden(t, "events."+format, append(append(out, "--- messages ---\n"...), err...))
+		golden(t, "events."+format.Name, append(append(out, "--- messages ---\n"...), err...))
 	}
 }
 
@@ -190,13 +205,13 @@ func TestGoldenValues(t *testing.T) {
 			}}})
 		}
 	}
-	for _, format := range Formats() {
+	for _, format := range formats() {
 		out, err := run(t, format, Options{}, evs)
 		if len(err) > 0 {
-			t.Errorf("%s: messages %q", format, err)
+			t.Errorf("%s: messages %q", format.Name, err)
 		}
-		golden(t, "values."+format, out)
-		if format != "json" {
+		golden(t, "values."+format.Name, out)
+		if format.Name != "json" {
 			continue
 		}
 		for _, line := range bytes.Split(bytes.TrimSuffix(out, []byte("\n")), []byte("\n")) {
@@ -209,19 +224,19 @@ func TestGoldenValues(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	evs := events()
-	out, err := run(t, "text", Options{Quiet: true, NoWarnings: true}, evs)
+	out, err := run(t, format(t, "text"), Options{Quiet: true, NoWarnings: true}, evs)
 	for _, word := range []string{"Attached", "WARNING"} {
 		if bytes.Contains(append(out, err...), []byte(word)) {
 			t.Errorf("text shows %s", word)
 		}
 	}
-	out, _ = run(t, "json", Options{Quiet: true, NoWarnings: true}, evs)
+	out, _ = run(t, format(t, "json"), Options{Quiet: true, NoWarnings: true}, evs)
 	for _, word := range []string{"attached_probes", "warnf", `"warning"`} {
 		if bytes.Contains(out, []byte(word)) {
 			t.Errorf("json shows %s", word)
 		}
 	}
-	if _, err := New("jsonx", Options{}); err == nil || !strings.Contains(err.Error(), "text, json") {
+	if _, err := Lookup("jsonx"); err == nil || !strings.Contains(err.Error(), "text, json") {
 		t.Errorf("unknown format: got %v", err)
 	}
 	if _, err := ParseBuffering("lines"); err == nil {
@@ -286,41 +301,46 @@ func TestOrderOfStreams(t *testing.T) {
 
 // TestEveryEvent gives each type of event to each format: none is dropped or unknown.
 func TestEveryEvent(t *testing.T) {
-	for _, format := range Formats() {
-		for _, e := range result.EventTypes() {
-			switch e := e.(type) {
-			case *result.Printf:
-				e.Text = "x"
-			case *result.Time:
-				e.Text = "x"
-			case *result.Cat:
-				e.Text = "x"
-			case *result.Print:
-				e.Value = &result.Value{}
-			case *result.PrintMap:
-				e.Map = &result.Map{Name: "@", Entries: []result.Entry{{}}}
-			}
-			out, err := run(t, format, Options{}, []result.Event{e})
-			_, end := e.(*result.End)
-			if len(out)+len(err) == 0 && !(end && format == "json") {
-				t.Errorf("%s: %T leaves no trace", format, e)
-			}
+	for _, format := range formats() {
+		everyEvent(t, format)
+	}
+}
+
+func everyEvent(t *testing.T, format *Format) {
+	t.Helper()
+	for _, e := range result.EventTypes() {
+		switch e := e.(type) {
+		case *result.Printf:
+			e.Text = "x"
+		case *result.Time:
+			e.Text = "x"
+		case *result.Cat:
+			e.Text = "x"
+		case *result.Print:
+			e.Value = &result.Value{}
+		case *result.PrintMap:
+			e.Map = &result.Map{Name: "@", Entries: []result.Entry{{}}}
+		}
+		out, err := run(t, format, Options{}, []result.Event{e})
+		_, end := e.(*result.End)
+		if len(out)+len(err) == 0 && !(end && format.Machine) {
+			t.Errorf("%s: %T leaves no trace", format.Name, e)
 		}
 	}
 }
 
 // TestUnknownVocabulary looks that what no format knows is an error, not something else.
 func TestUnknownVocabulary(t *testing.T) {
-	for _, format := range Formats() {
+	for _, format := range formats() {
 		for _, e := range []result.Event{
 			nil,
 			&result.Message{Severity: result.Info},
 			&result.Message{Severity: 99},
 			&result.Notice{Diagnostic: result.Diagnostic{Severity: 99}},
 		} {
-			s, _ := New(format, Options{Out: io.Discard, Err: io.Discard})
+			s := format.New(Options{Out: io.Discard, Err: io.Discard})
 			if err := s.Event(e); err == nil {
-				t.Errorf("%s: %T %+v was accepted", format, e, e)
+				t.Errorf("%s: %T %+v was accepted", format.Name, e, e)
 			}
 		}
 	}
@@ -335,16 +355,16 @@ func (f failing) Write([]byte) (int, error) { return 0, f.err }
 
 func TestClosedReader(t *testing.T) {
 	pipe := &os.PathError{Op: "write", Path: "/dev/stdout", Err: syscall.EPIPE}
-	for _, format := range Formats() {
-		s, _ := New(format, Options{Out: failing{pipe}, Err: io.Discard})
+	for _, format := range formats() {
+		s := format.New(Options{Out: failing{pipe}, Err: io.Discard})
 		if err := s.Event(&result.Printf{Text: "x"}); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.Flush(); !Closed(err) {
-			t.Errorf("%s: got %v, want a closed pipe", format, err)
+			t.Errorf("%s: got %v, want a closed pipe", format.Name, err)
 		}
 		if err := s.Event(&result.Printf{Text: "x"}); !Closed(err) {
-			t.Errorf("%s: got %v from the next event", format, err)
+			t.Errorf("%s: got %v from the next event", format.Name, err)
 		}
 	}
 	if Closed(syscall.ENOSPC) || Closed(nil) || !Closed(errors.Join(io.ErrClosedPipe)) {
@@ -370,8 +390,8 @@ func FuzzString(f *testing.F) {
 
 // TestPrintfAllocates: an event of printf costs no memory, and a borrowed event is used again.
 func TestPrintfAllocates(t *testing.T) {
-	for _, format := range Formats() {
-		s, _ := New(format, Options{Out: io.Discard})
+	for _, format := range formats() {
+		s := format.New(Options{Out: io.Discard})
 		var e result.Printf
 		n := testing.AllocsPerRun(1000, func() {
 			e = result.Printf{Head: result.Head{Action: 1}, Text: "12345 bash 3\n"}
@@ -380,16 +400,16 @@ func TestPrintfAllocates(t *testing.T) {
 			}
 		})
 		if n != 0 {
-			t.Errorf("%s: %v allocations for an event", format, n)
+			t.Errorf("%s: %v allocations for an event", format.Name, n)
 		}
 	}
 }
 
 func BenchmarkEvents(b *testing.B) {
 	evs := []result.Event{&result.Printf{Text: "12345 bash 3 /usr/lib/x86_64-linux-gnu/libc.so.6\n"}}
-	for _, format := range Formats() {
-		b.Run(format, func(b *testing.B) {
-			s, _ := New(format, Options{Out: io.Discard})
+	for _, format := range formats() {
+		b.Run(format.Name, func(b *testing.B) {
+			s := format.New(Options{Out: io.Discard})
 			b.ReportAllocs()
 			for b.Loop() {
 				s.Event(evs[0])

@@ -2,6 +2,7 @@ package output
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -41,9 +42,15 @@ func (t *Text) Event(e result.Event) error {
 	case *result.Print:
 		t.out.buf = append(e.Value.AppendText(t.out.buf), '\n')
 	case *result.PrintMap:
-		t.out.buf = e.Map.AppendText(t.out.buf)
+		m := e.Map
+		if t.o.Bare {
+			m = lineKeys(m)
+		}
+		t.out.buf = m.AppendText(t.out.buf)
 	case *result.End:
-		t.out.buf = append(t.out.buf, "\n\n"...)
+		if !t.o.Bare {
+			t.out.buf = append(t.out.buf, "\n\n"...)
+		}
 	case *result.Attached:
 		return t.attached(e)
 	case *result.Lost:
@@ -65,6 +72,20 @@ func (t *Text) Event(e result.Event) error {
 		return result.UnknownEvent("the text format", e)
 	}
 	return t.out.end()
+}
+
+// lineKeys is a map whose keys are escaped.
+func lineKeys(m *result.Map) *result.Map {
+	c := *m
+	c.Entries = slices.Clone(m.Entries)
+	for i := range c.Entries {
+		if key := c.Entries[i].Key; key != nil {
+			own := key.Clone()
+			own.Escape()
+			c.Entries[i].Key = &own
+		}
+	}
+	return &c
 }
 
 func (t *Text) line(s string) { t.out.buf = append(append(t.out.buf, s...), '\n') }
