@@ -70,7 +70,7 @@ var layers = map[string][]string{
 	"internal/compile/record": {"internal/binary/types", "internal/script/diag", "result"},
 	"internal/compile/codegen": {
 		"internal/compile/...", "internal/process/probe", "internal/binary/types", "internal/binary/abi",
-		"internal/script/diag",
+		"internal/script/diag", "result",
 		"github.com/cilium/ebpf",
 	},
 
@@ -105,9 +105,9 @@ var banned = []string{"util", "utils", "common", "misc", "helper", "helpers", "b
 var tests = map[string][]string{
 	"docs":                             {"internal/compile/builtin", "internal/ui/cli"},
 	"e2e":                              {"internal/process/tracefs", "github.com/rogpeppe/go-internal"},
-	"internal/binary/btf":              {"github.com/cilium/ebpf"},                        // its btf: a second reader to compare with
-	"internal/process/runtimes/golang": {"internal/binary/debuginfo"},                     // what DWARF tells of the same program
-	"internal/compile/codegen":         {"internal/kernel", "result", "golang.org/x/sys"}, // which load what was made
+	"internal/binary/btf":              {"github.com/cilium/ebpf"},              // its btf: a second reader to compare with
+	"internal/process/runtimes/golang": {"internal/binary/debuginfo"},           // what DWARF tells of the same program
+	"internal/compile/codegen":         {"internal/kernel", "golang.org/x/sys"}, // which load what was made
 }
 
 // everyTest is what all tests may import.

@@ -149,12 +149,15 @@ func (r *run) series(m *result.Map, s *record.Storage, rows []row) {
 			last = max(last, cells[i][n-1].Interval)
 		}
 	}
+	span := result.SeriesSpan{
+		Interval: duration(t.Series.IntervalNS), Count: t.Series.Count, Last: last, Unsigned: !t.Series.Signed, At: r.seriesTime,
+	}
 	for i, row := range rows {
 		if len(cells[i]) == 0 && s.Scalar {
 			continue
 		}
-		m.Entries = append(m.Entries, result.Entry{Key: row.key, Value: result.Value{Kind: result.Series, Series: result.NewSeries(
-			cells[i], duration(t.Series.IntervalNS), t.Series.Count, last, !t.Series.Signed, r.seriesTime)}})
+		v := result.Value{Kind: result.Series, Series: span.Series(cells[i])}
+		m.Entries = append(m.Entries, result.Entry{Key: row.key, Value: v})
 	}
 }
 

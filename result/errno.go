@@ -2,8 +2,11 @@ package result
 
 import "strconv"
 
-// Strerror is the message for an error number as glibc words it, which is what scripts print. A negative number means the
-// same as its absolute value: helpers return -errno.
+// LastErrno is the greatest error number that has a message.
+const LastErrno = len(errorTexts) - 1
+
+// Strerror is the message for an error number as glibc words it, which is what scripts print. A negative number means
+// the same as its absolute value: helpers return -errno.
 func Strerror(n int64) string {
 	u := n
 	if u < 0 {

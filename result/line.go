@@ -3,8 +3,8 @@ package result
 import "unicode/utf8"
 
 // AppendLine appends the value as AppendText does, but on one line and safe to be shown: control characters, line ends,
-// characters that turn the direction of text, and bytes that are no UTF-8 are escaped as in C, and so are backslashes and, in a
-// string, quotes, so that it can be read back.
+// characters that turn the direction of text, and bytes that are no UTF-8 are escaped as in C, and so are backslashes
+// and, in a string, quotes, so that it can be read back.
 func (v *Value) AppendLine(dst []byte) []byte {
 	if v.Kind != String {
 		return v.appendText(dst, oneLine)
@@ -13,11 +13,15 @@ func (v *Value) AppendLine(dst []byte) []byte {
 	return escapeFrom(v.AppendText(dst), start, true)
 }
 
-// Escape escapes the texts in a value, as AppendLine does; its parts are changed, too.
+// Escape escapes the texts and names in a value, as AppendLine does; its parts are changed, too. Buffers and stacks stay
+// as they are.
 func (v *Value) Escape() {
-	switch v.Kind {
-	case String, Enum, Symbol:
+	if v.Kind != Buffer {
 		v.Text = string(escapeFrom([]byte(v.Text), 0, false))
+	}
+	v.Type = string(escapeFrom([]byte(v.Type), 0, false))
+	for i := range v.Names {
+		v.Names[i] = string(escapeFrom([]byte(v.Names[i]), 0, false))
 	}
 	for i := range v.Elems {
 		v.Elems[i].Escape()
@@ -45,26 +49,40 @@ func escapeFrom(dst []byte, start int, quotes bool) []byte {
 			i += n
 			continue
 		}
-		switch c := rest[i]; c {
-		case '\\', '"':
-			dst = append(dst, '\\', c)
-		case '\n':
-			dst = append(dst, `\n`...)
-		case '\r':
-			dst = append(dst, `\r`...)
-		case '\t':
-			dst = append(dst, `\t`...)
-		default:
-			dst = append(dst, '\\', 'x', hexDigits[c>>4], hexDigits[c&15]) // each byte of a character
-			_, n := utf8.DecodeRuneInString(rest[i:])
-			for _, c := range []byte(rest[i+1 : i+n]) {
-				dst = append(dst, '\\', 'x', hexDigits[c>>4], hexDigits[c&15])
-			}
-			i += n - 1
+		if short := shortEscape(rest[i]); short != 0 {
+			dst = append(dst, '\\', short)
+			i++
+			continue
 		}
-		i++
+		_, n := utf8.DecodeRuneInString(rest[i:])
+		for _, c := range []byte(rest[i : i+n]) {
+			dst = append(dst, '\\', 'x', hexDigits[c>>4], hexDigits[c&15])
+		}
+		i += n
 	}
 	return dst
+}
+
+// shortEscape is the letter by which C and JSON (RFC 8259 section 7) write a character behind a backslash; 0 if this has
+// none here.
+func shortEscape(c byte) byte {
+	switch c {
+	case '\\', '"':
+		return c
+	case '\n':
+		return 'n'
+	case '\r':
+		return 'r'
+	case '\t':
+		return 't'
+	}
+	return 0
+}
+
+// decodeRune is utf8.DecodeRune for strings and bytes.
+func decodeRune[T string | []byte](s T) (rune, int) {
+	var b [utf8.UTFMax]byte
+	return utf8.DecodeRune(b[:copy(b[:], s)])
 }
 
 // keeps is the length of the character that s begins with, 0 if it is escaped.
@@ -76,8 +94,7 @@ func keeps[T string | []byte](s T, quotes bool) int {
 		}
 		return 1
 	}
-	var b [utf8.UTFMax]byte
-	r, n := utf8.DecodeRune(b[:copy(b[:], s)])
+	r, n := decodeRune(s)
 	switch {
 	case r == utf8.RuneError && n <= 1,
 		r < 0xa0,                   // C1 controls, the next line among them

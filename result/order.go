@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Sort puts the entries in the order in which bpftrace shows them: numbers and averages ascending by value, histograms by
-// their total, everything else (and equals) by key.
+// Sort puts the entries in the order in which bpftrace shows them: numbers and averages ascending by value, histograms
+// by their total, everything else (and equals) by key.
 func (m *Map) Sort() {
 	// Entries are large, so their places are sorted first.
 	order := make([]*Entry, len(m.Entries))
@@ -36,8 +36,8 @@ func (m *Map) Top(n int) {
 	}
 }
 
-// Divide divides what is shown by n, as print(@map, top, n) does: integers, averages and the counts of log2 histograms. It changes
-// values in place; 0 is taken as 1.
+// Divide divides what is shown by n, as print(@map, top, n) does: integers, averages and the counts of log2 histograms.
+// It changes values in place; 0 is taken as 1.
 func (m *Map) Divide(n uint64) {
 	if n <= 1 || m.Kind == LHistMap || m.Kind == SeriesMap {
 		return
@@ -114,14 +114,23 @@ func (v *Value) Compare(w *Value) int {
 		return cmp.Or(strings.Compare(v.Text, w.Text), cmp.Compare(v.Num, w.Num))
 	case Stack:
 		return slices.CompareFunc(v.Frames, w.Frames, func(a, b Frame) int { return cmp.Compare(a.Addr, b.Addr) })
-	case Array, Struct, Tuple, Record, Stats:
-		n := min(len(v.Elems), len(w.Elems))
-		for i := range n {
-			if c := v.Elems[i].Compare(&w.Elems[i]); c != 0 {
-				return c
-			}
-		}
-		return cmp.Compare(len(v.Elems), len(w.Elems))
+	case Array, Struct, Tuple, Record, Stats, Mapping:
+		return compareElems(v.Elems, w.Elems)
+	case Dynamic:
+		return cmp.Or(strings.Compare(v.Type, w.Type), compareElems(v.Elems, w.Elems))
+	case Histogram, Series:
+		return 0 // they are no keys, and compareValues looks at totals
+	case None, String, Buffer, Address, Timestamp, Unavailable:
+		return strings.Compare(v.Text, w.Text)
 	}
-	return strings.Compare(v.Text, w.Text)
+	return 0 // of a kind that there is not, see unknown
+}
+
+func compareElems(a, b []Value) int {
+	for i := range min(len(a), len(b)) {
+		if c := a[i].Compare(&b[i]); c != 0 {
+			return c
+		}
+	}
+	return cmp.Compare(len(a), len(b))
 }

@@ -70,14 +70,21 @@ func MergeSeries(cells []SeriesCell, agg SeriesAgg, unsigned bool) []SeriesCell 
 	return out
 }
 
-// NewSeries makes the series that is shown from merged cells: from the first interval with a value up to last, the newest
-// interval of the whole map, so that all keys end at the same time; at most count intervals. at turns nanoseconds of the
-// cells' clock into time of day.
-func NewSeries(cells []SeriesCell, interval time.Duration, count int, last uint64, unsigned bool, at func(ns uint64) time.Time) *SeriesData {
-	s := &SeriesData{Interval: interval, Unsigned: unsigned}
+// SeriesSpan says which intervals of a map's cells a series shows.
+type SeriesSpan struct {
+	Interval time.Duration             // length of each
+	Count    int                       // how many at most
+	Last     uint64                    // number of the newest of the whole map, so that all keys end at the same time
+	Unsigned bool                      // the values are uint64 bits
+	At       func(ns uint64) time.Time // turns nanoseconds of the cells' clock into time of day
+}
+
+// Series makes the series that is shown from merged cells: from the first interval with a value up to the last.
+func (o *SeriesSpan) Series(cells []SeriesCell) *SeriesData {
+	s := &SeriesData{Interval: o.Interval, Unsigned: o.Unsigned}
 	first := uint64(0)
-	if last >= uint64(count) {
-		first = last - uint64(count) + 1
+	if o.Last >= uint64(o.Count) {
+		first = o.Last - uint64(o.Count) + 1
 	}
 	for len(cells) > 0 && cells[0].Interval < first {
 		cells = cells[1:]
@@ -85,8 +92,8 @@ func NewSeries(cells []SeriesCell, interval time.Duration, count int, last uint6
 	if len(cells) == 0 {
 		return s
 	}
-	for n := cells[0].Interval; n <= last && len(s.Points) < count; n++ {
-		p := SeriesPoint{Start: at(n * uint64(interval))}
+	for n := cells[0].Interval; n <= o.Last && len(s.Points) < o.Count; n++ {
+		p := SeriesPoint{Start: o.At(n * uint64(o.Interval))}
 		if len(cells) > 0 && cells[0].Interval == n {
 			p.Value, p.Set = cells[0].Value, true
 			cells = cells[1:]

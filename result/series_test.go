@@ -34,7 +34,7 @@ func TestMergeSeries(t *testing.T) {
 	}
 }
 
-func TestNewSeries(t *testing.T) {
+func TestSeriesSpan(t *testing.T) {
 	at := func(ns uint64) time.Time { return time.Unix(0, int64(ns)) }
 	tests := []struct {
 		cells []SeriesCell
@@ -50,7 +50,8 @@ func TestNewSeries(t *testing.T) {
 	}
 	for _, tt := range tests {
 		var got []string
-		for _, p := range NewSeries(tt.cells, time.Second, tt.count, tt.last, false, at).Points {
+		span := SeriesSpan{Interval: time.Second, Count: tt.count, Last: tt.last, At: at}
+		for _, p := range span.Series(tt.cells).Points {
 			if p.Set {
 				got = append(got, fmt.Sprintf("%d=%d", p.Start.Unix(), p.Value))
 			} else {

@@ -24,9 +24,11 @@ func (v *Value) appendStack(dst []byte, compact bool) []byte {
 			dst = strconv.AppendUint(dst, f.Addr, 16)
 		case ModeBuildID:
 			dst = f.appendBuildID(dst)
-		default:
+		case ModeBpftrace:
 			dst = append(dst, indent...)
 			dst = f.appendName(dst)
+		default:
+			dst = append(strconv.AppendUint(append(dst, "<a stack of unknown mode "...), uint64(v.Mode), 10), '>')
 		}
 		dst = append(dst, '\n')
 	}

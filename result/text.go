@@ -165,7 +165,13 @@ func (v *Value) appendText(dst []byte, st style) []byte {
 		}
 		return dst
 	}
-	return dst
+	u := v.unknown()
+	return u.appendText(dst, st)
+}
+
+// unknown is shown for a value of a kind that there is not.
+func (v *Value) unknown() Value {
+	return Value{Kind: Unavailable, Text: "a value of unknown kind " + strconv.Itoa(int(v.Kind))}
 }
 
 // AppendMore appends the words that stand for the elements or entries that a value has beyond those it shows.

@@ -10,6 +10,7 @@ import (
 	"trocar/internal/compile/builtin"
 	"trocar/internal/compile/check"
 	"trocar/internal/compile/ir"
+	"trocar/result"
 )
 
 // nameSize is the room for an error's, signal's or system call's name.
@@ -41,11 +42,10 @@ func (g *gen) nameOf(dst memory, e *check.Call, t *types.Type) {
 func (c *compiler) names(id builtin.ID) (table []string, unknown string) {
 	switch id {
 	case builtin.StrError:
-		table = make([]string, 134)
+		table = make([]string, result.LastErrno+1)
 		for i := range table {
-			table[i] = capital(syscall.Errno(i).Error())
+			table[i] = result.Strerror(int64(i))
 		}
-		table[0] = "Success"
 		return table, "Unknown error"
 	case builtin.SignalName:
 		table = make([]string, 32)

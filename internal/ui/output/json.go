@@ -2,8 +2,6 @@ package output
 
 import (
 	"fmt"
-	"math"
-	"math/bits"
 	"strconv"
 
 	"trocar/result"
@@ -11,10 +9,8 @@ import (
 
 // JSON is bpftrace's NDJSON form: a record per line, {"type": …, "data": …}.
 //
-// Numbers that a double can't hold exactly are strings. Text that isn't UTF-8 has U+FFFD in place of each bad byte (bpftrace
-// 0.27 writes invalid JSON there); buffers are arrays of signed bytes. Enums and pointers are numbers. Keys of maps are
-// their text, the parts of a tuple joined by commas; spaces in strings stay, other than in bpftrace, where "a b" and
-// "ab" become one key.
+// Values are written as result.Value.AppendJSON has them. Keys of maps are their text, the parts of a tuple joined by
+// commas; spaces in strings stay, other than in bpftrace, where "a b" and "ab" become one key.
 type JSON struct {
 	out stream
 	key []byte
@@ -47,7 +43,7 @@ func (j *JSON) Event(e result.Event) error {
 		j.text("syscall", e.Text)
 	case *result.Print:
 		j.open("value")
-		j.out.buf = append(appendValue(j.out.buf, e.Value), "}\n"...)
+		j.out.buf = append(e.Value.AppendJSON(j.out.buf), "}\n"...)
 	case *result.PrintMap:
 		return j.printMap(e.Map)
 	case *result.Attached:
@@ -59,7 +55,7 @@ func (j *JSON) Event(e result.Event) error {
 		j.counted("lost_events", e.What, e.Count)
 		if e.Detail != "" {
 			j.raw(`, "msg": `)
-			j.out.buf = appendString(j.out.buf, e.Detail)
+			j.out.buf = result.AppendJSONString(j.out.buf, e.Detail)
 		}
 		j.raw("}\n")
 	case *result.Notice:
@@ -84,7 +80,7 @@ func (j *JSON) Event(e result.Event) error {
 func (j *JSON) named(kind, name, value string) {
 	j.open(kind)
 	j.raw("{")
-	j.out.buf = appendString(j.out.buf, name)
+	j.out.buf = result.AppendJSONString(j.out.buf, name)
 	j.raw(": " + value + "}}\n")
 }
 
@@ -128,7 +124,7 @@ func (j *JSON) notice(d *result.Diagnostic) error {
 		} else {
 			j.raw(`,`)
 		}
-		j.out.buf = appendString(j.out.buf, text)
+		j.out.buf = result.AppendJSONString(j.out.buf, text)
 	}
 	for i := range d.Notes {
 		hint(d.Notes[i].Text)
@@ -154,7 +150,7 @@ func (j *JSON) open(kind string) {
 
 func (j *JSON) text(kind, s string) {
 	j.open(kind)
-	j.out.buf = append(appendString(j.out.buf, s), "}\n"...)
+	j.out.buf = append(result.AppendJSONString(j.out.buf, s), "}\n"...)
 }
 
 // counted begins a record that has its number twice, for readers of bpftrace's old form as well.
@@ -164,7 +160,7 @@ func (j *JSON) counted(kind, what string, n uint64) {
 	j.raw(`", "count": `)
 	j.out.buf = strconv.AppendUint(j.out.buf, n, 10)
 	j.raw(`, "data": {`)
-	j.out.buf = appendString(j.out.buf, what)
+	j.out.buf = result.AppendJSONString(j.out.buf, what)
 	j.raw(`: `)
 	j.out.buf = strconv.AppendUint(j.out.buf, n, 10)
 	j.raw(`}`)
@@ -175,7 +171,7 @@ func (j *JSON) message(kind, text string) {
 	j.raw(`{"type": "`)
 	j.raw(kind)
 	j.raw(`", "msg": `)
-	j.out.buf = appendString(j.out.buf, text)
+	j.out.buf = result.AppendJSONString(j.out.buf, text)
 }
 
 // position adds where in the script it is.
@@ -184,7 +180,7 @@ func (j *JSON) position(at *result.Position) {
 		return
 	}
 	j.raw(`, "filename": `)
-	j.out.buf = appendString(j.out.buf, at.File)
+	j.out.buf = result.AppendJSONString(j.out.buf, at.File)
 	j.raw(`, "line": `)
 	j.out.buf = strconv.AppendInt(j.out.buf, int64(at.Line), 10)
 	j.raw(`, "col": `)
@@ -200,7 +196,7 @@ func (j *JSON) close(at *result.Position) {
 func (j *JSON) helperError(e *result.HelperError) {
 	j.message("helper_error", result.Strerror(-e.Code))
 	j.raw(`, "helper": `)
-	j.out.buf = appendString(j.out.buf, e.Helper)
+	j.out.buf = result.AppendJSONString(j.out.buf, e.Helper)
 	j.raw(`, "retcode": `)
 	j.out.buf = strconv.AppendInt(j.out.buf, e.Code, 10)
 	j.close(&e.At)
@@ -232,10 +228,10 @@ func (j *JSON) printMap(m *result.Map) error {
 	}
 	j.open(kind)
 	j.raw(`{`)
-	j.out.buf = appendString(j.out.buf, m.Name)
+	j.out.buf = result.AppendJSONString(j.out.buf, m.Name)
 	j.raw(`: `)
 	if m.Entries[0].Key == nil {
-		j.out.buf = appendValue(j.out.buf, &m.Entries[0].Value)
+		j.out.buf = m.Entries[0].Value.AppendJSON(j.out.buf)
 	} else {
 		j.raw(`{`)
 		for i := range m.Entries {
@@ -244,220 +240,16 @@ func (j *JSON) printMap(m *result.Map) error {
 				j.raw(`, `)
 			}
 			if e.Key.Kind == result.String {
-				j.out.buf = appendString(j.out.buf, e.Key.Text)
+				j.out.buf = result.AppendJSONString(j.out.buf, e.Key.Text)
 			} else {
 				j.key = e.Key.AppendCompactKey(j.key[:0])
-				j.out.buf = appendString(j.out.buf, j.key)
+				j.out.buf = result.AppendJSONString(j.out.buf, j.key)
 			}
 			j.raw(`: `)
-			j.out.buf = appendValue(j.out.buf, &e.Value)
+			j.out.buf = e.Value.AppendJSON(j.out.buf)
 		}
 		j.raw(`}`)
 	}
 	j.raw("}}\n")
 	return j.out.end()
 }
-
-// appendValue appends a value as JSON.
-func appendValue(dst []byte, v *result.Value) []byte {
-	switch v.Kind {
-	case result.None:
-		return append(dst, "null"...)
-	case result.Int:
-		return appendInt(dst, int64(v.Num))
-	case result.Enum:
-		if v.Signed {
-			return appendInt(dst, int64(v.Num))
-		}
-		return appendUint(dst, v.Num)
-	case result.Pointer:
-		if len(v.Elems) > 0 {
-			dst = appendUint(append(dst, `{"address": `...), v.Num)
-			return append(appendValue(append(dst, `, "value": `...), &v.Elems[0]), '}')
-		}
-		return appendUint(dst, v.Num)
-	case result.Uint:
-		return appendUint(dst, v.Num)
-	case result.Bool:
-		return strconv.AppendBool(dst, v.Num != 0)
-	case result.Float:
-		if f := math.Float64frombits(v.Num); math.IsNaN(f) || math.IsInf(f, 0) {
-			return appendString(dst, v.String())
-		}
-		return v.AppendText(dst)
-	case result.Buffer:
-		dst = append(dst, '[')
-		for i := range len(v.Text) {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			if v.Type != "" {
-				dst = strconv.AppendUint(dst, uint64(v.Text[i]), 10)
-				continue
-			}
-			dst = strconv.AppendInt(dst, int64(int8(v.Text[i])), 10)
-		}
-		if v.Cut {
-			dst = appendString(append(dst, ','), string(v.AppendMore(nil)))
-		}
-		return append(dst, ']')
-	case result.Array, result.Tuple:
-		dst = append(dst, '[')
-		for i := range v.Elems {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			dst = appendValue(dst, &v.Elems[i])
-		}
-		if v.Cut && v.Kind == result.Array {
-			if len(v.Elems) > 0 {
-				dst = append(dst, ',')
-			}
-			dst = appendString(dst, string(v.AppendMore(nil)))
-		}
-		return append(dst, ']')
-	case result.Mapping:
-		return appendMapping(dst, v)
-	case result.Dynamic:
-		dst = appendString(append(dst, `{"type": `...), v.Type)
-		dst = append(dst, `, "value": `...)
-		if len(v.Elems) == 0 {
-			return append(dst, "null}"...)
-		}
-		return append(appendValue(dst, &v.Elems[0]), '}')
-	case result.Struct, result.Record, result.Stats:
-		return appendFields(dst, v)
-	case result.Unavailable:
-		dst = append(dst, `{"unavailable": `...)
-		return append(appendString(dst, v.Text), '}')
-	case result.Histogram:
-		return appendHist(dst, v.Hist)
-	case result.Series:
-		return appendSeries(dst, v.Series)
-	case result.String, result.Address, result.Timestamp:
-		return appendString(dst, v.Text)
-	}
-	return appendString(dst, v.String())
-}
-
-// appendMapping writes the entries of a map of the traced program by the text of their keys.
-func appendMapping(dst []byte, v *result.Value) []byte {
-	dst = append(dst, '{')
-	for i := 0; i+1 < len(v.Elems); i += 2 {
-		if i > 0 {
-			dst = append(dst, ", "...)
-		}
-		key := v.Elems[i].Text
-		if v.Elems[i].Kind != result.String {
-			key = string(v.Elems[i].AppendCompactKey(nil))
-		}
-		dst = append(appendString(dst, key), ": "...)
-		dst = appendValue(dst, &v.Elems[i+1])
-	}
-	if v.Cut {
-		if len(v.Elems) > 1 {
-			dst = append(dst, ", "...)
-		}
-		dst = append(appendString(dst, "…"), ": "...)
-		dst = appendString(dst, string(v.AppendMore(nil)))
-	}
-	return append(dst, '}')
-}
-
-func appendFields(dst []byte, v *result.Value) []byte {
-	names := v.FieldNames()
-	dst = append(dst, '{')
-	for i := range v.Elems {
-		if i > 0 {
-			dst = append(dst, ", "...)
-		}
-		name := ""
-		if i < len(names) {
-			name = names[i]
-		}
-		dst = append(appendString(dst, name), ": "...)
-		dst = appendValue(dst, &v.Elems[i])
-	}
-	if v.Cut {
-		if len(v.Elems) > 0 {
-			dst = append(dst, ", "...)
-		}
-		dst = append(dst, `"…": null`...)
-	}
-	return append(dst, '}')
-}
-
-// appendHist appends the buckets with their least and largest value; the infinite ends have none.
-func appendHist(dst []byte, h *result.Hist) []byte {
-	dst = append(dst, '[')
-	if h != nil {
-		for i := range h.Buckets {
-			b := &h.Buckets[i]
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			dst = append(dst, '{')
-			if !b.LoInf {
-				dst = append(appendInt(append(dst, `"min": `...), b.Lo), ", "...)
-			}
-			if !b.HiInf {
-				dst = append(appendInt(append(dst, `"max": `...), b.Hi-1), ", "...)
-			}
-			dst = strconv.AppendUint(append(dst, `"count": `...), b.Count, 10)
-			dst = append(dst, '}')
-		}
-	}
-	return append(dst, ']')
-}
-
-// appendSeries appends the intervals that have a value, with the time of day in UTC.
-func appendSeries(dst []byte, s *result.SeriesData) []byte {
-	dst = append(dst, '[')
-	if s != nil {
-		first := true
-		for i := range s.Points {
-			p := &s.Points[i]
-			if !p.Set {
-				continue
-			}
-			if !first {
-				dst = append(dst, ',')
-			}
-			first = false
-			dst = append(dst, `{"interval_start":"`...)
-			dst = p.Start.UTC().AppendFormat(dst, "2006-01-02 15:04:05.000000000")
-			dst = append(dst, `","value":`...)
-			if s.Unsigned {
-				dst = appendUint(dst, uint64(p.Value))
-			} else {
-				dst = appendInt(dst, p.Value)
-			}
-			dst = append(dst, '}')
-		}
-	}
-	return append(dst, ']')
-}
-
-// appendInt and appendUint quote numbers that a double can't hold: readers would change them in silence.
-func appendInt(dst []byte, n int64) []byte {
-	u := uint64(n)
-	if n < 0 {
-		u = -u
-	}
-	if exact(u) {
-		return strconv.AppendInt(dst, n, 10)
-	}
-	dst = append(dst, '"')
-	return append(strconv.AppendInt(dst, n, 10), '"')
-}
-
-func appendUint(dst []byte, u uint64) []byte {
-	if exact(u) {
-		return strconv.AppendUint(dst, u, 10)
-	}
-	dst = append(dst, '"')
-	return append(strconv.AppendUint(dst, u, 10), '"')
-}
-
-// exact tells whether a double has enough bits for the number.
-func exact(u uint64) bool { return bits.Len64(u)-bits.TrailingZeros64(u) <= 53 || u == 0 }

@@ -372,22 +372,6 @@ func TestClosedReader(t *testing.T) {
 	}
 }
 
-func FuzzString(f *testing.F) {
-	for _, s := range []string{"", "abc", "\"\\\n\r\t\x00\x1f\x7f", "\xff\xc3\x28", "\u2028\U0001F600", "\xed\xa0\x80", "\xf4\x90\x80\x80"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		out := appendString(nil, s)
-		var back string
-		if err := json.Unmarshal(out, &back); err != nil {
-			t.Fatalf("%q: %q: %v", s, out, err)
-		}
-		if want := string([]rune(s)); back != want {
-			t.Errorf("%q: reads back as %q, want %q", s, back, want)
-		}
-	})
-}
-
 // TestPrintfAllocates: an event of printf costs no memory, and a borrowed event is used again.
 func TestPrintfAllocates(t *testing.T) {
 	for _, format := range formats() {

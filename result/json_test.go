@@ -1,0 +1,37 @@
+package result
+
+import (
+	"encoding/json"
+	"testing"
+)
+
+func FuzzJSONString(f *testing.F) {
+	for _, s := range []string{"", "abc", "\"\\\n\r\t\x00\x1f\x7f", "\xff\xc3\x28", "\u2028\U0001F600", "\xed\xa0\x80", "\xf4\x90\x80\x80"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		out := AppendJSONString(nil, s)
+		var back string
+		if err := json.Unmarshal(out, &back); err != nil {
+			t.Fatalf("%q: %q: %v", s, out, err)
+		}
+		if want := string([]rune(s)); back != want {
+			t.Errorf("%q: reads back as %q, want %q", s, back, want)
+		}
+	})
+}
+
+// TestEveryKind: each kind of value has its text and its JSON, and one that there is not is said to be unknown.
+func TestEveryKind(t *testing.T) {
+	for k := None; k <= Dynamic+1; k++ {
+		v := Value{Kind: k, Hist: &Hist{}, Series: &SeriesData{}}
+		text, js := v.String(), v.AppendJSON(nil)
+		unknown := "a value of unknown kind 23"
+		if (text == "<"+unknown+">") != (k > Dynamic) || (string(js) == `{"unavailable": "`+unknown+`"}`) != (k > Dynamic) {
+			t.Errorf("kind %d: %s, %s", k, text, js)
+		}
+		if !json.Valid(js) {
+			t.Errorf("kind %d: %s is no JSON", k, js)
+		}
+	}
+}
