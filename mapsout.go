@@ -14,16 +14,17 @@ import (
 // printMaps shows all maps that have something in them, by name.
 func (r *run) printMaps() error {
 	for _, s := range byName(r.code.Storage) {
-		if err := r.printMap(s, 0, 0, false); err != nil {
+		if err := r.showMap(&pendingMap{storage: s}, false, false); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// pendingMap is a map that is to be shown. It waits for what comes next: if that clears the map, what is shown is what is taken
-// out of it, so that nothing that is counted in between is lost.
+// pendingMap is a map that is to be shown. It waits for what comes next: if that clears the map, what is shown is what
+// is taken out of it, so that nothing that is counted in between is lost.
 type pendingMap struct {
+	head    result.Head
 	storage record.Storage
 	top     int
 	div     uint64
@@ -37,15 +38,12 @@ func (r *run) flushPending(take bool) error {
 		return nil
 	}
 	r.pending = nil
-	return r.showMap(p.storage, p.top, p.div, true, take)
+	return r.showMap(p, true, take)
 }
 
-// printMap shows a map. One that is empty is shown only when asked for.
-func (r *run) printMap(s record.Storage, top int, div uint64, asked bool) error {
-	return r.showMap(s, top, div, asked, false)
-}
-
-func (r *run) showMap(s record.Storage, top int, div uint64, asked, take bool) error {
+// showMap shows a map. One that is empty is shown only when asked for.
+func (r *run) showMap(p *pendingMap, asked, take bool) error {
+	s := p.storage
 	m, err := r.content(&s, take)
 	if err != nil {
 		return err
@@ -59,9 +57,9 @@ func (r *run) showMap(s record.Storage, top int, div uint64, asked, take bool) e
 			m.Entries = append(m.Entries, r.zeroEntry(&s))
 		}
 	}
-	m.Top(top)
-	m.Divide(div)
-	return r.emit(&result.PrintMap{Map: m})
+	m.Top(p.top)
+	m.Divide(p.div)
+	return r.emit(&result.PrintMap{Head: p.head, Map: m})
 }
 
 // row is an entry as it is read: the values of all CPUs, and of all entries that are shown as one.

@@ -74,7 +74,7 @@ func (r *run) other(l *record.Layout, id int) error {
 		if len(r.values) > 1 {
 			div = r.values[1].Num
 		}
-		r.pending = &pendingMap{storage: r.code.Storage[l.Map], top: int(min(top, 1<<31)), div: div}
+		r.pending = &pendingMap{head: head(l), storage: r.code.Storage[l.Map], top: int(min(top, 1<<31)), div: div}
 		return nil
 	case record.Clear:
 		return r.loaded.Map(r.code.Storage[l.Map].Name).Clear()
@@ -126,16 +126,22 @@ func (r *run) message(l *record.Layout, s result.Severity, text string) error {
 	return r.emit(&result.Message{Head: head(l), Severity: s, Text: text, At: l.Span.Position()})
 }
 
+// failed tells that what an action asked for was not done.
+func (r *run) failed(l *record.Layout, format string, args ...any) error {
+	d := result.Diagnostic{Severity: result.Error, Text: fmt.Sprintf(format, args...)}
+	return r.emit(&result.Notice{Head: head(l), Diagnostic: d})
+}
+
 // cat shows the beginning of a file.
 func (r *run) cat(l *record.Layout, name string) error {
 	f, err := os.Open(name)
 	if err != nil {
-		return r.notice(result.Error, "failed to open file '%s' (%s)", name, cause(err))
+		return r.failed(l, "failed to open file '%s' (%s)", name, cause(err))
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, int64(r.typed.Config.MaxCatBytes)))
 	if err != nil {
-		return r.notice(result.Error, "failed to read file '%s' (%s)", name, cause(err))
+		return r.failed(l, "failed to read file '%s' (%s)", name, cause(err))
 	}
 	return r.emit(&result.Cat{Head: head(l), Text: string(text)})
 }
@@ -156,7 +162,7 @@ func (r *run) system(l *record.Layout, command string) error {
 	cmd.Stdout, cmd.Stderr = &out, os.Stderr
 	if err := cmd.Run(); err != nil {
 		if _, ended := err.(*exec.ExitError); !ended {
-			return r.notice(result.Error, "system(): %v", err)
+			return r.failed(l, "system(): %v", err)
 		}
 	}
 	return r.emit(&result.System{Head: head(l), Text: out.String()})
