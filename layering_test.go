@@ -95,7 +95,7 @@ var layers = map[string][]string{
 	"docs":    {},
 	"e2e":     {},
 	"e2e/...": {},
-	"bench":   {},
+	"bench":   {"golang.org/x/sys"},
 }
 
 // banned are names that tell nothing about what a package owns.

@@ -12,6 +12,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -116,7 +117,9 @@ func (s *stage) each(row string, measure func(*tracer) error) {
 
 func main() {
 	if err := run(); err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
+		if !errors.Is(err, errReported) {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+		}
 		os.Exit(1)
 	}
 }
@@ -132,6 +135,9 @@ func run() error {
 
 	if os.Geteuid() != 0 {
 		return fmt.Errorf("tracing needs root")
+	}
+	if done, err := withTracefs(); done || err != nil {
+		return err
 	}
 	dir, err := os.MkdirTemp("", "trocar-bench")
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 
 // patience bounds every wait for a tracer that does something small: to attach a probe, to see an event, to end. One
 // that takes longer has failed.
-const patience = 15 * time.Second
+const patience = 30 * time.Second
 
 // callPatience bounds how long the traced program may take for one row's calls: a million at some microseconds each.
 const callPatience = 60 * time.Second
