@@ -28,7 +28,7 @@ const module = "trocar"
 var layers = map[string][]string{
 	".": {
 		"result", "internal/script/...", "internal/binary/...", "internal/process/...", "internal/compile/...",
-		"internal/kernel", "internal/recipe", "golang.org/x/sys", "github.com/cilium/ebpf",
+		"internal/kernel", "internal/session", "internal/recipe", "github.com/cilium/ebpf",
 	},
 	"result":     {},
 	"cmd/trocar": {"internal/ui/cli"},
@@ -67,7 +67,7 @@ var layers = map[string][]string{
 		"internal/script/...", "internal/binary/types", "internal/binary/abi", "internal/process/probe",
 		"internal/compile/builtin", "internal/compile/feature",
 	},
-	"internal/compile/record": {"internal/binary/types", "internal/script/diag", "result"},
+	"internal/compile/record": {"internal/binary/types", "result"},
 	"internal/compile/codegen": {
 		"internal/compile/...", "internal/process/probe", "internal/binary/types", "internal/binary/abi",
 		"internal/script/diag", "result",
@@ -77,6 +77,12 @@ var layers = map[string][]string{
 	"internal/kernel": {
 		"internal/binary/btf", "internal/process/probe", "internal/process/tracefs", "internal/compile/feature",
 		"github.com/cilium/ebpf", "golang.org/x/sys",
+	},
+
+	"internal/session": {
+		"result", "internal/binary/...", "internal/process/probe", "internal/process/symbolize", "internal/process/target",
+		"internal/process/runtimes/...",
+		"internal/compile/record", "internal/kernel", "golang.org/x/sys",
 	},
 
 	"internal/recipe": {

@@ -3,11 +3,13 @@ package trocar
 import (
 	"context"
 	"fmt"
+	"io"
 
 	"trocar/result"
 )
 
-// Hooks are called while a request is compiled and run, from the goroutine that runs it. Each may be nil.
+// Hooks are called while a request is compiled and run, from the goroutine that runs it, Errors from others. Each may be
+// nil.
 type Hooks struct {
 	// Warning is given what is to be said of the script before it runs. Only Run calls it: after Compile there is
 	// Program.Warnings.
@@ -16,20 +18,14 @@ type Hooks struct {
 	Progress func(done, total int)
 	// VerifierLog is given what the kernel's verifier says of each BPF program.
 	VerifierLog func(program, text string)
+	// Errors is where commands of a script's system() write their errors.
+	Errors io.Writer
 }
 
 // Exit is how a run ended.
 type Exit struct {
 	Code    int         // of the script's exit(); 1 if a test probe failed, else 0
 	Command *ExitStatus // of the command; nil: there is none, or it was still running
-}
-
-// runSettings are what a run needs of a request.
-type runSettings struct {
-	PID       int
-	Follow    bool
-	Mode      string
-	DebugDirs []string
 }
 
 // Run loads, attaches and reads until the script exits, the process or command ends, or ctx is done, which is no
@@ -48,16 +44,11 @@ func (p *Program) Run(ctx context.Context, c *Command, sink result.Sink, h Hooks
 	case p.req.Target.Held != 0 && (c == nil || c.PID() != p.req.Target.Held), c != nil && p.req.Target.Held == 0:
 		return Exit{}, fmt.Errorf("%w: the program was compiled for another command", ErrRequest)
 	}
-	if c != nil {
-		p.child = c.child
-	}
-	return p.run(ctx, sink, runOptions{
-		DryRun: p.req.DryRun, Progress: h.Progress, VerifierLog: h.VerifierLog, Tally: p.tally,
-	})
+	return p.run(ctx, c, sink, h)
 }
 
-// tally gives the totals' lines.
-func (p *Program) tally(value func(name string) int64) (texts []string) {
+// totals gives the totals' lines.
+func (p *Program) totals(value func(name string) int64) (texts []string) {
 	for i := range p.req.Totals {
 		if text := p.req.Totals[i].text(value(p.req.Totals[i].Map)); text != "" {
 			texts = append(texts, text)

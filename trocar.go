@@ -21,7 +21,6 @@ import (
 
 // Program is a compiled script, not yet in the kernel.
 type Program struct {
-	opts     runSettings
 	req      Request
 	machine  *Machine
 	filter   func(string) bool
@@ -30,7 +29,6 @@ type Program struct {
 	typed    *check.Program
 	code     *codegen.Output
 	features *kernel.Features
-	child    *target.Child
 	ns       *codegen.Namespace
 	probes   int
 	matched  *match.Result
@@ -162,7 +160,6 @@ func (p *Program) resolve(ctx context.Context, r Request) (err error) {
 		r.Name = "script"
 	}
 	p.req = r
-	p.opts = runSettings{PID: t.PID, Follow: t.Follow, Mode: string(r.Mode), DebugDirs: r.Files.Debug}
 	return nil
 }
 
@@ -206,7 +203,7 @@ func (p *Program) match(ctx context.Context, diags *diag.List) error {
 	p.machine.foreign(p.matched)
 	p.probes = p.matched.Count()
 	if p.req.Target.Follow {
-		everywhere(p.matched)
+		clearPIDs(p.matched)
 	}
 	noMatch := diags.Errors() == 0 && p.matched.Diags.Errors() > 0
 	diags.Append(&p.matched.Diags)

@@ -91,6 +91,8 @@ type compiler struct {
 	pointSize  int
 	functions  map[functionKey]uint64 // number of a function's first point
 
+	layoutSpans, lossSpans []diag.Span // beside those of out: the text around them is looked up once all is known
+
 	sessions     *Session // once askedSession
 	askedSession bool
 }
@@ -116,8 +118,8 @@ func Compile(prog *check.Program, opts Options, diags *diag.List) (out *Output) 
 		return nil
 	}
 	c.zeros = 8
-	c.loss(record.Loss{Kind: record.LostRecords})
-	c.loss(record.Loss{Kind: record.LostScratch})
+	c.loss(record.Loss{Kind: record.LostRecords}, diag.Span{})
+	c.loss(record.Loss{Kind: record.LostScratch}, diag.Span{})
 	for _, m := range prog.Maps {
 		c.storage(m)
 	}
@@ -138,6 +140,14 @@ func Compile(prog *check.Program, opts Options, diags *diag.List) (out *Output) 
 		}
 	}
 	c.ownMaps()
+	for i, l := range c.out.Layouts {
+		if l.Kind.Placed() {
+			l.At = c.layoutSpans[i].Position()
+		}
+	}
+	for i := range c.out.Losses {
+		c.out.Losses[i].At = c.lossSpans[i].Position()
+	}
 	c.out.Freeze()
 	return c.out
 }
@@ -161,11 +171,12 @@ func (c *compiler) reset(m compilerMark) {
 	o := c.out
 	o.Programs, o.Maps, o.Layouts, o.Points = o.Programs[:m.programs], o.Maps[:m.maps], o.Layouts[:m.layouts], o.Points[:m.points]
 	o.Losses, o.Formats = o.Losses[:m.losses], o.Formats[:m.formats]
+	c.layoutSpans, c.lossSpans = c.layoutSpans[:m.layouts], c.lossSpans[:m.losses]
 }
 
 // loss registers a counter and returns its index.
-func (c *compiler) loss(l record.Loss) int {
-	c.out.Losses = append(c.out.Losses, l)
+func (c *compiler) loss(l record.Loss, at diag.Span) int {
+	c.out.Losses, c.lossSpans = append(c.out.Losses, l), append(c.lossSpans, at)
 	return len(c.out.Losses) - 1
 }
 

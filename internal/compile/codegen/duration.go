@@ -80,7 +80,7 @@ func (g *gen) enter() {
 	}
 	res := b.Call(asm.FnMapUpdateElem, ir.M(g.open), ir.A(ir.FP, key), ir.A(ir.FP, now), ir.I(0))
 	b.IfImm(ir.EQ, res, 0, quit)
-	g.count(g.c.loss(record.Loss{Kind: record.LostCalls, Span: g.act.Span, Action: g.act.Index}))
+	g.count(g.c.loss(record.Loss{Kind: record.LostCalls, Action: g.act.Index}, g.act.Span))
 	b.Bind(quit)
 	b.Exit(0)
 }
@@ -134,7 +134,7 @@ func (g *gen) timed(quit ir.Label) {
 		if g.act.Kept {
 			seen := b.Label()
 			b.IfImm(ir.NE, p, 0, seen)
-			g.count(g.c.loss(record.Loss{Kind: record.LostBegins, Span: g.act.Span, Action: g.act.Index}))
+			g.count(g.c.loss(record.Loss{Kind: record.LostBegins, Action: g.act.Index}, g.act.Span))
 			b.Jump(quit)
 			b.Bind(seen)
 			g.keptSlot = b.Slot(8)

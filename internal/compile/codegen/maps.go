@@ -56,11 +56,11 @@ func (g *gen) storage(m *check.Map) *record.Storage { return &g.c.out.Storage[m.
 // full is the counter of updates that a map refused.
 func (g *gen) full(m *check.Map, at check.Stmt, helper string) int {
 	for i, l := range g.c.out.Losses {
-		if l.Kind == record.LostUpdates && l.Map == m.ID && l.Span == at.Pos() {
+		if l.Kind == record.LostUpdates && l.Map == m.ID && g.c.lossSpans[i] == at.Pos() {
 			return i
 		}
 	}
-	return g.c.loss(record.Loss{Kind: record.LostUpdates, Map: m.ID, Span: at.Pos(), Action: g.act.Index, Helper: helper})
+	return g.c.loss(record.Loss{Kind: record.LostUpdates, Map: m.ID, Action: g.act.Index, Helper: helper}, at.Pos())
 }
 
 // key evaluates a key to memory.

@@ -254,12 +254,12 @@ func (g *gen) readUser(dst, src memory, n length, span diag.Span) {
 // failed counts a read that did not work and reports it if asked.
 func (g *gen) failed(helper string, res ir.Reg, span diag.Span) {
 	if g.c.opts.HelperErrors {
-		g.count(g.c.loss(record.Loss{Kind: record.LostReads, Span: span, Action: g.act.Index, Helper: helper}))
+		g.count(g.c.loss(record.Loss{Kind: record.LostReads, Action: g.act.Index, Helper: helper}, span))
 		g.helperError(helper, res, span)
 		return
 	}
 	if g.reads < 0 {
-		g.reads = g.c.loss(record.Loss{Kind: record.LostReads, Span: g.act.Span, Action: g.act.Index, Helper: helper})
+		g.reads = g.c.loss(record.Loss{Kind: record.LostReads, Action: g.act.Index, Helper: helper}, g.act.Span)
 	}
 	g.count(g.reads)
 }

@@ -11,9 +11,9 @@ import (
 
 // layout registers a record for arguments of these types.
 func (g *gen) layout(kind record.Kind, span diag.Span, args ...*types.Type) *record.Layout {
-	l := &record.Layout{ID: len(g.c.out.Layouts), Kind: kind, Span: span, Action: g.act.Index}
+	l := &record.Layout{ID: len(g.c.out.Layouts), Kind: kind, Action: g.act.Index}
 	l.Arrange(args...)
-	g.c.out.Layouts = append(g.c.out.Layouts, l)
+	g.c.out.Layouts, g.c.layoutSpans = append(g.c.out.Layouts, l), append(g.c.layoutSpans, span)
 	return l
 }
 

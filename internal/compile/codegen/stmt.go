@@ -275,7 +275,7 @@ const inlineLoops = 1024
 
 // limit counts a loop that ran into the limit.
 func (g *gen) limit(at check.Stmt) {
-	g.count(g.c.loss(record.Loss{Kind: record.LostLoops, Span: at.Pos(), Action: g.act.Index}))
+	g.count(g.c.loss(record.Loss{Kind: record.LostLoops, Action: g.act.Index}, at.Pos()))
 }
 
 func (g *gen) while(s *check.While) {

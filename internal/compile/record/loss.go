@@ -1,11 +1,11 @@
 package record
 
-import "trocar/internal/script/diag"
+import "trocar/result"
 
 // Loss is something that a program counts when it goes wrong.
 type Loss struct {
 	Kind   LossKind
-	Span   diag.Span
+	At     result.Position // of what is counted
 	Action int
 	Map    int // LostUpdates: index of its Storage
 	Helper string

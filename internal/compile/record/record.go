@@ -9,7 +9,7 @@ import (
 	"encoding/binary"
 
 	"trocar/internal/binary/types"
-	"trocar/internal/script/diag"
+	"trocar/result"
 )
 
 // Kind is what user space does with a record.
@@ -43,6 +43,18 @@ type Script struct {
 	Formats []string  // of times, and filters of cgroup paths, by the number in their values
 }
 
+// Formatted tells whether records of the kind have a format for their arguments.
+func (k Kind) Formatted() bool {
+	switch k {
+	case Printf, Errorf, Warnf, Cat, System:
+		return true
+	}
+	return false
+}
+
+// Placed tells whether user space says where in the script records of the kind come from.
+func (k Kind) Placed() bool { return k == Errorf || k == Warnf || k == HelperError }
+
 // Layout describes the records of one place in the script. A record is: u32 id, u32 0, the fixed parts of the arguments at
 // their offsets, then the texts of the dynamic ones, one after another. The fixed part of a dynamic string is u32: its
 // length in bytes; one that reaches the type's size was longer in memory.
@@ -51,9 +63,9 @@ type Layout struct {
 	Kind   Kind
 	Format string
 	Args   []Slot
-	Size   int // of the fixed part
-	Map    int // PrintMap, Clear, Zero: index of its Storage
-	Span   diag.Span
+	Size   int             // of the fixed part
+	Map    int             // PrintMap, Clear, Zero: index of its Storage
+	At     result.Position // Errorf, Warnf, HelperError: of the call
 	Action int
 	Helper string
 	Sep    string // join

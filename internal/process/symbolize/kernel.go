@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -52,14 +53,15 @@ func (s *Symbolizer) KernelSymbol(addr uint64) result.Frame {
 }
 
 // LoadKernel reads the kernel's symbols if that has not been done, which takes 0.2 s: to be called on the side when a script
-// is going to need them. The error tells why kernel addresses will have no names; it wraps ErrHidden if the kernel hides them.
-func (s *Symbolizer) LoadKernel() error {
-	s.kernel.once.Do(s.kernel.load)
+// is going to need them. The error tells why kernel addresses will have no names; it wraps ErrHidden if the kernel hides them,
+// and ctx's error if that was done before the symbols were read.
+func (s *Symbolizer) LoadKernel(ctx context.Context) error {
+	s.kernel.once.Do(func() { s.kernel.load(ctx) })
 	return s.kernel.err
 }
 
 func (k *kernel) frame(addr uint64, exact bool) result.Frame {
-	k.once.Do(k.load)
+	k.once.Do(func() { k.load(context.Background()) })
 	f := result.Frame{Addr: addr}
 	at := addr
 	if !exact && at != 0 {
@@ -76,11 +78,24 @@ func (k *kernel) frame(addr uint64, exact bool) result.Frame {
 	return f
 }
 
-func (k *kernel) load() {
+// untilDone reads until ctx is done.
+type untilDone struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (u untilDone) Read(b []byte) (int, error) {
+	if err := u.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return u.r.Read(b)
+}
+
+func (k *kernel) load(ctx context.Context) {
 	f, err := os.Open(kallsyms)
 	if err == nil {
 		defer f.Close()
-		if err = k.parse(f); err == nil && len(k.addrs) == 0 {
+		if err = k.parse(untilDone{ctx, f}); err == nil && len(k.addrs) == 0 {
 			err = ErrHidden
 		}
 	}

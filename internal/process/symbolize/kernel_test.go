@@ -61,7 +61,7 @@ ffffffff81000300 T last`)
 func TestThisKernel(t *testing.T) {
 	s := New(Options{})
 	defer s.Close()
-	if err := s.LoadKernel(); err != nil {
+	if err := s.LoadKernel(t.Context()); err != nil {
 		need.Root(t) // for addresses
 		t.Fatal(err)
 	}

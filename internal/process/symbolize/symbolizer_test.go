@@ -524,7 +524,7 @@ func BenchmarkKernelLoad(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		var k kernel
-		k.load()
+		k.load(b.Context())
 	}
 }
 

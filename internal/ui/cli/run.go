@@ -163,6 +163,7 @@ func (a *app) traceWith(ctx context.Context, s *settings, r trocar.Request, noti
 }
 
 func (a *app) hooks(s *settings) (h trocar.Hooks) {
+	h.Errors = a.err
 	if slices.Contains(s.stages, "verifier") {
 		h.VerifierLog = func(program, text string) { fmt.Fprintf(a.out, "%s:\n%s\n", program, text) }
 	}

@@ -1,12 +1,12 @@
-package trocar
+package session
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -22,39 +22,49 @@ import (
 	"trocar/result"
 )
 
-func duration(ns uint64) time.Duration { return time.Duration(ns) }
+// resolver gives names to the numbers in records (record.Resolver).
+type resolver struct {
+	points  []*probe.Point
+	formats []string // of times, and filters of cgroup paths
+	mode    types.StackMode
+	debug   []string // folders of debug files
+	user    bool     // records or maps hold addresses of user space, or of the kernel
+	kernel  bool
+	pid     int // the only process, 0: any
+	command int // the command's process
+	wall    result.Wall
+	clocks  record.Control
 
-func byName(all []record.Storage) []record.Storage {
-	sorted := slices.Clone(all)
-	slices.SortStableFunc(sorted, func(a, b record.Storage) int { return cmp.Compare(a.Map.Name, b.Map.Name) })
-	return sorted
-}
-
-// names gives names to the numbers in records (record.Resolver).
-type names struct {
-	r        *run
 	symbols  *symbolize.Symbolizer
+	watching bool // what processes map
 	users    target.Users
 	cgroups  target.Cgroups
-	files    map[string]*symbolize.File        // probed ones
-	programs map[*objfile.File]*golang.Program // of goFiles
-	goFiles  map[string]*objfile.File          // probed ones whose types were asked for; nil: cannot be read
-	debug    map[string]*debuginfo.Info        // of probed files whose virtual tables were asked for; nil: there is none
-	opened   []*objfile.File                   // that debug is of
-	dynamic  map[dynamicKey]*types.Type        // nil: it is not known
-	watching bool
-	start    uint64 // boot clock when the run began
-	tai      uint64 // TAI minus the boot clock
+	files    map[string]*symbolize.File // probed ones
+	elf      map[string]*objfile.File   // probed ones whose types were asked for; nil: cannot be read
+	infos    map[string]*debuginfo.Info // of probed files whose virtual tables were asked for; nil: there is none
+	opened   []*objfile.File            // that infos are of
+	programs map[*objfile.File]*golang.Program
+	dynamic  map[dynamicKey]*types.Type // nil: it is not known
+
+	// background are goroutines that look at what will be asked for; stop ends them.
+	background sync.WaitGroup
+	stop       func()
 }
 
-func newNames(r *run) *names {
-	n := &names{
-		r: r, files: map[string]*symbolize.File{}, goFiles: map[string]*objfile.File{}, programs: map[*objfile.File]*golang.Program{}, debug: map[string]*debuginfo.Info{},
-		dynamic: map[dynamicKey]*types.Type{},
+func newResolver(in *Input, wall result.Wall) *resolver {
+	n := &resolver{
+		points: in.Points, formats: in.Script.Formats, mode: in.Config.StackMode, debug: in.DebugDirs, pid: in.PID, wall: wall,
+		symbols: symbolize.New(symbolize.Options{Mangled: in.Config.Mangled}), stop: func() {},
+		files: map[string]*symbolize.File{}, elf: map[string]*objfile.File{}, infos: map[string]*debuginfo.Info{},
+		programs: map[*objfile.File]*golang.Program{},
+		dynamic:  map[dynamicKey]*types.Type{},
 	}
-	n.symbols = symbolize.New(symbolize.Options{Mangled: !r.typed.Config.CPPDemangle})
+	n.user, n.kernel = in.Script.Names()
+	if in.Command != nil {
+		n.command = int(in.Command.PID())
+	}
 	boot, tai := clock(unix.CLOCK_BOOTTIME), clock(unix.CLOCK_TAI)
-	n.start, n.tai = uint64(boot), uint64(tai-boot)
+	n.clocks = record.Control{Start: uint64(boot), TAI: uint64(tai - boot)}
 	return n
 }
 
@@ -66,9 +76,11 @@ func clock(id int32) int64 {
 	return ts.Nano()
 }
 
-func (n *names) close() {
+func (n *resolver) close() {
+	n.stop()
+	n.background.Wait()
 	n.symbols.Close()
-	for _, info := range n.debug {
+	for _, info := range n.infos {
 		if info != nil {
 			info.Close()
 		}
@@ -76,7 +88,7 @@ func (n *names) close() {
 	for _, f := range n.opened {
 		f.Close()
 	}
-	for _, f := range n.goFiles {
+	for _, f := range n.elf {
 		if f != nil {
 			f.Close()
 		}
@@ -84,12 +96,12 @@ func (n *names) close() {
 }
 
 // hit says where a point was hit, so that the file is found also in a process that has ended.
-func (n *names) hit(tgid uint32, point int, ip uint64) symbolize.Hit {
+func (n *resolver) hit(tgid uint32, point int, ip uint64) symbolize.Hit {
 	h := symbolize.Hit{PID: int(tgid)}
-	if point < 0 || point >= len(n.r.code.Points) {
+	if point < 0 || point >= len(n.points) {
 		return h
 	}
-	p := n.r.code.Points[point]
+	p := n.points[point]
 	if p.Kind != probe.Uprobe && p.Kind != probe.USDT && !p.AtReturn {
 		return h
 	}
@@ -99,7 +111,7 @@ func (n *names) hit(tgid uint32, point int, ip uint64) symbolize.Hit {
 }
 
 // file is the probed file of a point.
-func (n *names) file(p *probe.Point) *symbolize.File {
+func (n *resolver) file(p *probe.Point) *symbolize.File {
 	f := n.files[p.Path]
 	if f == nil {
 		f = n.symbols.Probed(p.Path)
@@ -110,25 +122,28 @@ func (n *names) file(p *probe.Point) *symbolize.File {
 
 // prepare looks at what names will be needed of, while it is there: probed files may be gone at the end, and so may the
 // processes. An error is one of the watch: then processes that end soon have poorer names.
-func (n *names) prepare(ctx context.Context) error {
-	user, kern := n.r.code.Names()
-	if kern {
-		go n.symbols.LoadKernel()
+func (n *resolver) prepare(ctx context.Context) error {
+	// The kernel's names are still wanted when ctx is done.
+	var load context.Context
+	load, n.stop = context.WithCancel(context.WithoutCancel(ctx))
+	if n.kernel {
+		// What goes wrong is found again where a name is asked for.
+		n.background.Go(func() { _ = n.symbols.LoadKernel(load) })
 	}
-	if !user {
+	if !n.user {
 		return nil
 	}
 	var files []*symbolize.File
-	for _, p := range n.r.code.Points {
+	for _, p := range n.points {
 		if p.Kind == probe.Uprobe || p.Kind == probe.Uretprobe || p.Kind == probe.USDT {
 			if n.files[p.Path] == nil {
 				files = append(files, n.file(p))
 			}
 		}
 	}
-	if pid := n.r.Program.opts.PID; pid != 0 {
+	if n.pid != 0 {
 		// Without mappings there are no names; who asked for a process that is gone was told already.
-		_ = n.symbols.Snapshot(pid)
+		_ = n.symbols.Snapshot(n.pid)
 		return nil
 	}
 	n.watching = true
@@ -136,24 +151,26 @@ func (n *names) prepare(ctx context.Context) error {
 		n.watching = false
 		return err
 	}
-	if n.r.child == nil {
-		go n.symbols.SnapshotRunning(ctx, files...)
+	if n.command == 0 {
+		running, stop := context.WithCancel(ctx)
+		context.AfterFunc(load, stop)
+		n.background.Go(func() { n.symbols.SnapshotRunning(running, files...) })
 		return nil
 	}
 	// Its program was mapped before the watch began.
-	_ = n.symbols.Snapshot(int(n.r.child.PID()))
+	_ = n.symbols.Snapshot(n.command)
 	return nil
 }
 
 // poll takes note of what processes have mapped since the last time.
-func (n *names) poll() {
+func (n *resolver) poll() {
 	if n.watching {
 		n.symbols.Poll()
 	}
 }
 
 // UserStack names a stack, with the caller put in where the walk by frame pointers missed it.
-func (n *names) UserStack(tgid uint32, point int, caller uint64, addrs []uint64, mode types.StackMode) []result.Frame {
+func (n *resolver) UserStack(tgid uint32, point int, caller uint64, addrs []uint64, mode types.StackMode) []result.Frame {
 	if len(addrs) == 0 {
 		return nil
 	}
@@ -161,10 +178,10 @@ func (n *names) UserStack(tgid uint32, point int, caller uint64, addrs []uint64,
 	if caller != 0 && (len(addrs) < 2 || addrs[1] != caller) {
 		addrs = slices.Insert(addrs, 1, caller)
 	}
-	if point >= 0 && point < len(n.r.code.Points) {
+	if point >= 0 && point < len(n.points) {
 		// The instruction that is probed may lie a few bytes behind the function's first.
-		addrs[0] -= uint64(n.r.code.Points[point].Skip)
-		h.IP = addrs[0] + uint64(n.r.code.Points[point].Skip)
+		addrs[0] -= uint64(n.points[point].Skip)
+		h.IP = addrs[0] + uint64(n.points[point].Skip)
 	}
 	return n.symbols.Stack(nil, h, plausible(addrs))
 }
@@ -181,12 +198,14 @@ func plausible(addrs []uint64) []uint64 {
 }
 
 // KernelStack names kernel frames.
-func (n *names) KernelStack(addrs []uint64) []result.Frame { return n.symbols.KernelStack(nil, addrs) }
+func (n *resolver) KernelStack(addrs []uint64) []result.Frame {
+	return n.symbols.KernelStack(nil, addrs)
+}
 
 // UserSymbol names a function by its address, or by the point that was hit.
-func (n *names) UserSymbol(tgid uint32, addr uint64, point int) string {
-	if point >= 0 && point < len(n.r.code.Points) {
-		if f := n.r.code.Points[point].Func; f != "" {
+func (n *resolver) UserSymbol(tgid uint32, addr uint64, point int) string {
+	if point >= 0 && point < len(n.points) {
+		if f := n.points[point].Func; f != "" {
 			return f
 		}
 	}
@@ -202,7 +221,7 @@ func (n *names) UserSymbol(tgid uint32, addr uint64, point int) string {
 }
 
 // KernelSymbol names a kernel address.
-func (n *names) KernelSymbol(addr uint64) string {
+func (n *resolver) KernelSymbol(addr uint64) string {
 	f := n.symbols.KernelSymbol(addr)
 	if f.Symbol == "" {
 		return "0x" + strconv.FormatUint(addr, 16)
@@ -211,33 +230,33 @@ func (n *names) KernelSymbol(addr uint64) string {
 }
 
 // Username is a user's name, or the number.
-func (n *names) Username(uid uint64) string {
+func (n *resolver) Username(uid uint64) string {
 	if name, ok := n.users.Name(uint32(uid)); ok {
 		return name
 	}
 	return strconv.FormatUint(uid, 10)
 }
 
-// goFile is the file of a point and the point's address, if the file can be read.
-func (n *names) goFile(point int) (f *objfile.File, addr uint64) {
-	if point < 0 || point >= len(n.r.code.Points) {
+// binary is the file of a point and the point's address, if the file can be read.
+func (n *resolver) binary(point int) (f *objfile.File, addr uint64) {
+	if point < 0 || point >= len(n.points) {
 		return nil, 0
 	}
-	p := n.r.code.Points[point]
-	f, ok := n.goFiles[p.Path]
+	p := n.points[point]
+	f, ok := n.elf[p.Path]
 	if !ok {
 		if opened, err := objfile.Open(p.Path); err == nil {
 			f = opened
 		}
-		n.goFiles[p.Path] = f
+		n.elf[p.Path] = f
 	}
 	return f, p.Addr
 }
 
 // DynamicType is the type that a value has at run time, which a Go program tells by the address of its description and one in
 // Rust by that of a virtual table.
-func (n *names) DynamicType(point int, delta uint64) (*types.Type, bool) {
-	f, addr := n.goFile(point)
+func (n *resolver) DynamicType(point int, delta uint64) (*types.Type, bool) {
+	f, addr := n.binary(point)
 	if f == nil {
 		return nil, false
 	}
@@ -252,7 +271,7 @@ func (n *names) DynamicType(point int, delta uint64) (*types.Type, bool) {
 				n.programs[f] = golang.Open(f)
 			}
 			t, _ = n.programs[f].Dynamic(key.addr)
-		} else if name, ok := n.traitObject(n.r.code.Points[point].Path, key.addr); ok {
+		} else if name, ok := n.traitObject(n.points[point].Path, key.addr); ok {
 			t = &types.Type{Name: name}
 		}
 		n.dynamic[key] = t
@@ -266,8 +285,8 @@ type dynamicKey struct {
 }
 
 // Function names the function of a Go program whose code is at a distance from a probe point.
-func (n *names) Function(point int, delta uint64) string {
-	f, addr := n.goFile(point)
+func (n *resolver) Function(point int, delta uint64) string {
+	f, addr := n.binary(point)
 	if f != nil {
 		if s, ok := f.Lookup(addr + delta); ok && s.Addr == addr+delta {
 			return s.Name
@@ -277,17 +296,17 @@ func (n *names) Function(point int, delta uint64) string {
 }
 
 // traitObject names the type of a Rust program that has a virtual table at an address.
-func (n *names) traitObject(path string, addr uint64) (string, bool) {
-	info, ok := n.debug[path]
+func (n *resolver) traitObject(path string, addr uint64) (string, bool) {
+	info, ok := n.infos[path]
 	if !ok {
 		if f, err := objfile.Open(path); err == nil {
-			f.SearchDebug(n.r.Program.opts.DebugDirs...)
+			f.SearchDebug(n.debug...)
 			if info, err = debuginfo.Open(f); err != nil {
 				info = nil
 			}
 			n.opened = append(n.opened, f)
 		}
-		n.debug[path] = info
+		n.infos[path] = info
 	}
 	if info == nil {
 		return "", false
@@ -300,10 +319,10 @@ func (n *names) traitObject(path string, addr uint64) (string, bool) {
 }
 
 // CgroupPath is the path of a cgroup; filter numbers a glob on the hierarchy's name, -1: none.
-func (n *names) CgroupPath(id uint64, filter int) string {
+func (n *resolver) CgroupPath(id uint64, filter int) string {
 	glob := ""
-	if filter >= 0 && filter < len(n.r.code.Formats) {
-		glob = n.r.code.Formats[filter]
+	if filter >= 0 && filter < len(n.formats) {
+		glob = n.formats[filter]
 	}
 	text, err := n.cgroups.Text(id, glob)
 	if err != nil {
@@ -313,10 +332,10 @@ func (n *names) CgroupPath(id uint64, filter int) string {
 }
 
 // Time formats a kernel time.
-func (n *names) Time(ns uint64, of types.Clock, format int) string {
+func (n *resolver) Time(ns uint64, of types.Clock, format int) string {
 	f := ""
-	if format >= 0 && format < len(n.r.code.Formats) {
-		f = n.r.code.Formats[format]
+	if format >= 0 && format < len(n.formats) {
+		f = n.formats[format]
 	}
 	var t time.Time
 	switch of {
@@ -324,9 +343,9 @@ func (n *names) Time(ns uint64, of types.Clock, format int) string {
 		// TAI runs ahead of UTC by the leap seconds.
 		t = time.Unix(0, int64(ns)).Add(-leapSeconds())
 	case types.ClockMonotonic:
-		t = n.r.wall.Time(ns + uint64(clock(unix.CLOCK_BOOTTIME)-clock(unix.CLOCK_MONOTONIC)))
+		t = n.wall.Time(ns + uint64(clock(unix.CLOCK_BOOTTIME)-clock(unix.CLOCK_MONOTONIC)))
 	default:
-		t = n.r.wall.Time(ns)
+		t = n.wall.Time(ns)
 	}
 	return string(result.AppendStrftime(nil, f, t))
 }
@@ -336,9 +355,9 @@ func leapSeconds() time.Duration {
 }
 
 // StackMode is how a stack is shown: as said at the place, else as configured.
-func (n *names) StackMode(m types.StackMode) result.StackMode {
+func (n *resolver) StackMode(m types.StackMode) result.StackMode {
 	if m == types.StackDefault {
-		m = n.r.typed.Config.StackMode
+		m = n.mode
 	}
 	switch m {
 	case types.StackPerf:

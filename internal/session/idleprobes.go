@@ -1,4 +1,4 @@
-package trocar
+package session
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 
 	"trocar/internal/process/probe"
@@ -17,22 +18,22 @@ import (
 // Probes that are attached and can never be hit look like a program that does nothing. Two mistakes make them: a program
 // was upgraded, and processes still run the former file; or the traced process has not loaded the library.
 
-// unseen finds them and sends what is to be said. Reading all processes' mappings takes too long for the way of the first
+// findIdle finds them and sends what is to be said. Reading all processes' mappings takes too long for the way of the first
 // event, so it runs beside.
-func unseen(ctx context.Context, points []*probe.Point, pid int) <-chan *result.Notice {
+func findIdle(ctx context.Context, background *sync.WaitGroup, points []*probe.Point, pid int) <-chan *result.Notice {
 	files := probedFiles(points)
 	if len(files) == 0 {
 		return nil
 	}
 	found := make(chan *result.Notice, len(files)) // one event for a file: nobody need wait
-	go func() {
+	background.Go(func() {
 		defer close(found)
 		if pid != 0 {
 			unmapped(files, target.PID(pid), found)
 			return
 		}
 		replaced(ctx, files, found)
-	}()
+	})
 	return found
 }
 
@@ -147,16 +148,16 @@ func (f *probedFile) add(pid target.PID) {
 	f.pids = append(f.pids, who)
 }
 
-// tellUnseen passes on what has been found of probes that cannot be hit.
-func (r *run) tellUnseen() error {
+// tellIdle passes on what has been found of probes that cannot be hit.
+func (s *Session) tellIdle() error {
 	for {
 		select {
-		case e, ok := <-r.unseen:
+		case e, ok := <-s.idleProbes:
 			if !ok {
-				r.unseen = nil
+				s.idleProbes = nil
 				return nil
 			}
-			if err := r.emit(e); err != nil {
+			if err := s.emit(e); err != nil {
 				return err
 			}
 		default:

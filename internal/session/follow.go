@@ -1,0 +1,181 @@
+package session
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"trocar/internal/compile/record"
+	"trocar/internal/kernel"
+	"trocar/internal/process/target"
+	"trocar/result"
+)
+
+// follow begins to follow the process or command and what it starts. It comes before the probes, so that all are known that
+// may hit one.
+func (s *Session) follow() error {
+	pid := s.in.PID
+	if s.command != nil {
+		pid = int(s.command.PID())
+	}
+	if s.command == nil && pid != 0 {
+		s.before, _ = target.PID(pid).Stat()
+	}
+	if !s.in.Follow || pid == 0 {
+		return nil
+	}
+	var first *kernel.Namespaced
+	if ns := s.in.Namespace; ns != nil {
+		first = &kernel.Namespaced{Dev: ns.Dev, Ino: ns.Ino, PID: pid}
+	}
+	var err error
+	if s.descendants, err = s.kernel.Programs.Follow(record.FollowName, first); err != nil {
+		return err
+	}
+	if first != nil {
+		if s.command == nil {
+			return s.notice(result.Info,
+				"in a PID namespace of our own, of what process %d had started before nothing is followed", pid)
+		}
+		return nil
+	}
+	s.descendants.Add(pid)
+	if s.command == nil {
+		s.seed()
+	}
+	return nil
+}
+
+// seed adds what the process had started before. What is started meanwhile is added by the kernel if its parent has been,
+// so the list is read again until it brings nothing new.
+func (s *Session) seed() {
+	for found := true; found; {
+		found = false
+		all, err := target.All()
+		if err != nil {
+			return
+		}
+		for _, pid := range all {
+			if s.descendants.Has(int(pid)) {
+				continue
+			}
+			before, err := pid.Stat()
+			if err != nil || before.Dead() || !s.descendants.Has(before.PPID) {
+				continue
+			}
+			s.descendants.Add(int(pid))
+			found = true
+			if after, err := pid.Stat(); err != nil || after.Start != before.Start {
+				s.descendants.Remove(int(pid)) // the id became another's meanwhile
+			}
+		}
+	}
+}
+
+// waitDescendants returns when no process that is followed is left, or ctx is done.
+func (s *Session) waitDescendants(ctx context.Context) {
+	if s.descendants == nil || s.in.Namespace != nil {
+		return // the ids of the others are not known here
+	}
+	for ctx.Err() == nil {
+		all, err := target.All()
+		if err != nil {
+			return
+		}
+		alive := target.PID(0)
+		for _, pid := range all {
+			if !s.descendants.Has(int(pid)) {
+				continue
+			}
+			if now, err := pid.Stat(); err == nil && !now.Dead() {
+				alive = pid
+				break
+			}
+		}
+		if alive == 0 {
+			return
+		}
+		waitProcess(ctx, int(alive))
+	}
+}
+
+// unfollowed tells of processes that were started and are not traced. It comes while the process's id is its own.
+func (s *Session) unfollowed() error {
+	pid, forked := s.in.PID, false
+	switch {
+	case s.in.Follow:
+		return nil
+	case s.command != nil:
+		pid = int(s.command.PID())
+		select {
+		case <-s.command.Done():
+			forked = s.command.Exit().Forked
+		default:
+			forked = s.command.PID().Started(target.Stat{})
+		}
+	case pid != 0:
+		forked = target.PID(pid).Started(s.before)
+	}
+	if !forked {
+		return nil
+	}
+	return s.notice(result.Info,
+		"only process %d was traced, not those that it started: --follow traces them too", pid)
+}
+
+// endWithTarget ends the run with the command or the process, and with what they started if that is followed.
+func (s *Session) endWithTarget(ctx context.Context, cancel func()) {
+	if s.command != nil {
+		done := s.command.Done()
+		s.background.Go(func() {
+			select {
+			case <-done:
+				s.waitDescendants(ctx)
+				cancel()
+			case <-ctx.Done():
+			}
+		})
+	}
+	if pid := s.in.PID; pid != 0 {
+		s.background.Go(func() {
+			waitProcess(ctx, pid)
+			s.waitDescendants(ctx)
+			cancel()
+		})
+	}
+}
+
+// pollProcess is how often it is looked whether a process has ended where the kernel does not tell (before Linux 5.3).
+const pollProcess = 500 * time.Millisecond
+
+// waitProcess returns when a process has ended or ctx is done.
+func waitProcess(ctx context.Context, pid int) {
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		for target.PID(pid).Exists() {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(pollProcess):
+			}
+		}
+		return
+	}
+	defer unix.Close(fd)
+	wake, end, err := os.Pipe() // reading ends when ctx is done
+	if err != nil {
+		return
+	}
+	defer wake.Close()
+	stop := context.AfterFunc(ctx, func() { end.Close() })
+	defer end.Close()
+	defer stop()
+	poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}, {Fd: int32(wake.Fd()), Events: unix.POLLIN}}
+	for {
+		if n, err := unix.Poll(poll, -1); n > 0 || err != nil && err != unix.EINTR {
+			return
+		}
+	}
+}

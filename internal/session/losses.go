@@ -1,0 +1,71 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+
+	"trocar/internal/compile/record"
+	"trocar/internal/kernel"
+	"trocar/result"
+)
+
+// losses reports what the programs counted, once.
+func (s *Session) losses() error {
+	value := make([]byte, s.in.Script.CountersSize())
+	if err := s.kernel.Maps.Get(record.CountersName, record.Key(), value); err != nil {
+		if errors.Is(err, kernel.ErrNoEntry) {
+			return nil
+		}
+		return err
+	}
+	if s.reported == nil {
+		s.reported = make([]uint64, len(s.in.Script.Losses))
+	}
+	for i, total := range s.in.Script.Counters(value) {
+		l := s.in.Script.Losses[i]
+		n := total - s.reported[i]
+		if n == 0 {
+			continue
+		}
+		s.reported[i] = total
+		e, err := s.loss(&l, n)
+		if err != nil {
+			return err
+		}
+		if err := s.emit(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// loss is the event for a counter.
+func (s *Session) loss(l *record.Loss, n uint64) (result.Event, error) {
+	d := result.Diagnostic{Severity: result.Warning, At: l.At}
+	switch l.Kind {
+	case record.LostRecords:
+		return &result.Lost{What: "events", Count: n}, nil
+	case record.LostScratch:
+		return &result.Lost{What: "events", Count: n, Detail: "no scratch memory was free"}, nil
+	case record.LostUpdates:
+		m := &s.storage(l.Map).Map
+		d.Text = fmt.Sprintf("Map full; can't update element of %s (%d times)", m.Name, n)
+		d.Hints = []string{fmt.Sprintf("Try increasing max_map_keys config (now %d) or manually setting the max entries in "+
+			"a map declaration e.g. `let %s = hash(%d)`", m.Max, m.Name, 4*m.Max)}
+	case record.LostReads:
+		d.Text = fmt.Sprintf("%d reads of memory failed; their values were taken as 0 or empty", n)
+		d.Hints = []string{"-k shows each with its place"}
+	case record.LostStacks:
+		d.Text = fmt.Sprintf("%d stacks could not be taken", n)
+	case record.LostBegins:
+		d.Text = fmt.Sprintf("%d returns were left out: their calls had begun before, "+
+			"and where the result is is only known at the begin", n)
+	case record.LostCalls:
+		d.Text = fmt.Sprintf("%d calls were not timed: too many were open at once", n)
+	case record.LostLoops:
+		d.Text = fmt.Sprintf("a loop was ended %d times at the kernel's limit of iterations", n)
+	default:
+		return nil, fmt.Errorf("the programs counted %d losses of unknown kind %d", n, l.Kind)
+	}
+	return &result.Notice{Head: result.Head{Action: l.Action + 1}, Diagnostic: d}, nil
+}

@@ -1,0 +1,211 @@
+package session
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"trocar/internal/binary/types"
+	"trocar/internal/compile/record"
+	"trocar/result"
+)
+
+// printMaps shows all maps that have something in them, by name.
+func (s *Session) printMaps() error {
+	order := make([]*record.Storage, len(s.in.Script.Storage))
+	for i := range order {
+		order[i] = s.storage(i)
+	}
+	slices.SortStableFunc(order, func(a, b *record.Storage) int { return cmp.Compare(a.Map.Name, b.Map.Name) })
+	for _, st := range order {
+		m, err := s.content(st, false)
+		if err != nil {
+			return err
+		}
+		if len(m.Entries) == 0 {
+			continue
+		}
+		if err := s.emit(&result.PrintMap{Map: m}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pendingMap is a map that is to be shown. It waits for what comes next: if that clears the map, what is shown is what is
+// taken out of it, so that nothing that is counted in between is lost.
+type pendingMap struct {
+	head  result.Head
+	index int // of its storage
+	top   int
+	div   uint64
+	looks int // at the ring since
+}
+
+// showPending shows the map that waits, and takes what is shown out of it.
+func (s *Session) showPending(take bool) error {
+	p := s.pending
+	if p == nil {
+		return nil
+	}
+	s.pending = nil
+	st := s.storage(p.index)
+	m, err := s.content(st, take)
+	if err != nil {
+		return err
+	}
+	if t := st.Map.Value; len(m.Entries) == 0 && st.Scalar && t.Kind != types.Hist && t.Kind != types.LHist && t.Kind != types.TSeries {
+		// Asked for before it was set: it reads as zero.
+		var e result.Entry
+		s.decoder.MapValue(&e.Value, st, [][]byte{st.Unset()})
+		m.Entries = append(m.Entries, e)
+	}
+	m.Top(p.top)
+	m.Divide(p.div)
+	return s.emit(&result.PrintMap{Head: p.head, Map: m})
+}
+
+// row is an entry as it is read: the values of all CPUs, and of all entries that are shown as one.
+type row struct {
+	key  *result.Value
+	cpus [][]byte
+}
+
+// content reads a map, and takes what it reads out of it.
+func (s *Session) content(st *record.Storage, take bool) (*result.Map, error) {
+	t := st.Map.Value
+	m := &result.Map{Name: st.Map.Name, Keyed: !st.Scalar, Kind: mapKind(t)}
+	rows, err := s.rows(st, take)
+	if err != nil {
+		return nil, fmt.Errorf("reading the map %s: %w", st.Map.Name, err)
+	}
+	if t.Kind == types.TSeries {
+		s.series(m, st, rows)
+		return m, nil
+	}
+	for _, row := range rows {
+		e := result.Entry{Key: row.key}
+		if s.decoder.MapValue(&e.Value, st, row.cpus) {
+			m.Entries = append(m.Entries, e)
+		}
+	}
+	return m, nil
+}
+
+// rows reads the entries. Stacks of several processes that run the same code are one key to the reader, so aggregations
+// under such keys are put together.
+func (s *Session) rows(st *record.Storage, take bool) ([]row, error) {
+	read := s.kernel.Maps.Each
+	if take {
+		read = s.kernel.Maps.Take
+	}
+	merge := st.Map.Value.IsAgg() && !st.Scalar && hasStack(st.Map.Key)
+	var rows []row
+	seen := map[string]int{}
+	var text []byte
+	err := read(st.Name, func(key, value []byte) error {
+		cpus := st.CPUs(append([]byte(nil), value...))
+		if st.Scalar {
+			rows = append(rows, row{nil, cpus})
+			return nil
+		}
+		k := &result.Value{}
+		s.decoder.Value(k, st.Map.Key, append([]byte(nil), key...))
+		if merge {
+			text = k.AppendKey(text[:0])
+			if i, ok := seen[string(text)]; ok {
+				rows[i].cpus = append(rows[i].cpus, cpus...)
+				return nil
+			}
+			seen[string(text)] = len(rows)
+		}
+		rows = append(rows, row{k, cpus})
+		return nil
+	})
+	return rows, err
+}
+
+// hasStack tells whether a key is or holds a user stack.
+func hasStack(t *types.Type) bool {
+	if t.Kind == types.UStack {
+		return true
+	}
+	for _, f := range t.Fields {
+		if (t.Kind == types.Tuple || t.Kind == types.Record) && hasStack(f.Type) {
+			return true
+		}
+	}
+	return false
+}
+
+// series fills in time series: all keys end at the same interval, the newest of the map.
+func (s *Session) series(m *result.Map, st *record.Storage, rows []row) {
+	t := st.Map.Value
+	var last uint64
+	cells := make([][]result.SeriesCell, len(rows))
+	for i, row := range rows {
+		cells[i] = record.SeriesCells(t, row.cpus, st.Scalar)
+		if n := len(cells[i]); n > 0 {
+			last = max(last, cells[i][n-1].Interval)
+		}
+	}
+	span := result.SeriesSpan{
+		Interval: time.Duration(t.Series.IntervalNS), Count: t.Series.Count, Last: last, Unsigned: !t.Series.Signed, At: s.seriesTime,
+	}
+	for i, row := range rows {
+		if len(cells[i]) == 0 && st.Scalar {
+			continue
+		}
+		v := result.Value{Kind: result.Series, Series: span.Series(cells[i])}
+		m.Entries = append(m.Entries, result.Entry{Key: row.key, Value: v})
+	}
+}
+
+// seriesTime is the time of day of a series' clock.
+func (s *Session) seriesTime(ns uint64) time.Time {
+	if s.in.Config.SeriesTime {
+		return time.Unix(0, int64(ns))
+	}
+	return s.wall.Time(ns)
+}
+
+func mapKind(t *types.Type) result.MapKind {
+	switch t.Kind {
+	case types.Hist:
+		return result.HistMap
+	case types.LHist:
+		return result.LHistMap
+	case types.Stats, types.Avg:
+		return result.StatsMap
+	case types.TSeries:
+		return result.SeriesMap
+	}
+	return result.PlainMap
+}
+
+// zero sets all values to zero; a scalar map stays set if it was.
+func (s *Session) zero(st *record.Storage) error {
+	if !st.Scalar {
+		return s.kernel.Maps.Zero(st.Name)
+	}
+	return s.kernel.Maps.Each(st.Name, func(key, value []byte) error {
+		st.Reset(value)
+		return s.kernel.Maps.Put(st.Name, key, value)
+	})
+}
+
+// scalar is the value of a map of one integer; 0 if there is none.
+func (s *Session) scalar(name string) int64 {
+	for i := range s.in.Script.Storage {
+		st := s.storage(i)
+		if st.Map.Name != name || !st.Scalar || !st.Map.Value.IsInteger() {
+			continue
+		}
+		m, err := s.content(st, false)
+		if err == nil && len(m.Entries) == 1 {
+			return int64(m.Entries[0].Value.Num)
+		}
+	}
+	return 0
+}

@@ -1,0 +1,406 @@
+// Package session is one run of a compiled script: it attaches the programs, turns their records and maps into events for
+// a sink, and ends when the script, the traced process, the command or the caller does.
+//
+// It sees the kernel through three small interfaces (see Kernel) that tests fake, and knows nothing of how the script was
+// compiled: what is to be known of records and maps is data (record.Script).
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"trocar/internal/binary/types"
+	"trocar/internal/compile/record"
+	"trocar/internal/kernel"
+	"trocar/internal/process/probe"
+	"trocar/internal/process/target"
+	"trocar/result"
+)
+
+// Input is what a run is of.
+type Input struct {
+	Script   *record.Script
+	Points   []*probe.Point // by the numbers in records
+	Programs []Program      // in the order of the script
+	Probes   int            // as users count them
+	Config   Config
+
+	PID       int                // only this process; the run ends with it. 0: none in particular
+	Command   Command            // is released when all is attached; the run ends with it. Nil: none
+	Follow    bool               // the processes that PID or the command starts are traced as well
+	Namespace *kernel.Namespaced // of PIDs, if it is not the initial one; its PID is not used
+	Mode      Mode
+	DryRun    bool     // attach, then end
+	DebugDirs []string // where debug files are looked for first
+
+	// Errors is where commands of system() write their errors; nil: nowhere.
+	Errors io.Writer
+	// Progress is told how many points of all are attached; nil: nobody is.
+	Progress func(done, total int)
+	// Totals is called at the end, behind the end probes; it may read the script's maps of one integer, of which those that
+	// are not there or have no value are 0. What it gives is said as notices. Nil: nothing is.
+	Totals func(value func(name string) int64) []string
+}
+
+// Program is a BPF program with its first point.
+type Program struct {
+	Name  string
+	Type  probe.ProgramType
+	Point *probe.Point
+}
+
+// Mode says which probes are run.
+type Mode uint8
+
+// Modes.
+const (
+	Trace Mode = iota // all but test and bench probes
+	Test              // the test probes only: nothing is attached
+	Bench             // the bench probes only: nothing is attached
+)
+
+// Config is what the script's settings say of its run.
+type Config struct {
+	Trailer         string // put behind strings that were longer in memory
+	Quad            bool   // a long double is IEEE's of 128 bits, not x87's
+	StackMode       types.StackMode
+	Mangled         bool   // symbols are shown as the symbol table has them
+	MaxCatBytes     int    // of a file that cat() shows
+	PrintMapsOnExit bool   // also those that the script does not print
+	MissingProbes   string // "error", "warn" or "ignore": what is done about points that could not be attached
+	// SeriesTime: time series count nanoseconds since 1970, of a clock that the script itself keeps, not of the boot clock.
+	SeriesTime bool
+}
+
+// Exit is how a run ended.
+type Exit struct {
+	Code    int          // of exit(), or 1 if a test probe failed
+	Command *target.Exit // nil: there is none, or it was still running
+}
+
+// Session is a run.
+type Session struct {
+	in      Input
+	sink    result.Sink
+	kernel  Kernel
+	names   *resolver
+	decoder record.Decoder
+	wall    result.Wall
+
+	// background are the goroutines of Run.
+	background  sync.WaitGroup
+	ctx, caller context.Context // the run's, which ends with what is traced, and the caller's
+	command     Command         // nil once it has ended
+	descendants Descendants     // nil: nothing is followed
+	before      target.Stat     // of the process, when it began to be traced
+	idleProbes  <-chan *result.Notice
+
+	// Of the records.
+	formats []*result.Format // by layout
+	values  []result.Value   // used again for each, as are text and printf
+	text    []byte
+	printf  result.Printf
+	pending *pendingMap
+
+	exit    Exit
+	exiting bool // exit() was called
+	ending  bool // the end probes run
+	// iterating: programs run over objects of the kernel, which is one step that exit() does not end.
+	iterating    bool
+	lateCommands uint64   // of system(), which came too late
+	emptyLooks   int      // at the ring, in a row
+	newRecords   int      // since the last look
+	reported     []uint64 // losses, by counter
+}
+
+// errExit ends reading when a script has called exit().
+var errExit = errors.New("exit")
+
+// New makes a run, which begins now as far as clocks tell. Nothing else is done before Run.
+func New(in Input, sink result.Sink) (*Session, error) {
+	s := &Session{in: in, sink: sink, command: in.Command, formats: make([]*result.Format, len(in.Script.Layouts))}
+	var err error
+	if s.wall, err = result.NewWall(); err != nil {
+		return nil, err
+	}
+	for i, l := range in.Script.Layouts {
+		if !l.Kind.Formatted() {
+			continue
+		}
+		if s.formats[i], err = result.ParseFormat(l.Format); err != nil {
+			return nil, fmt.Errorf("the format %q: %w", l.Format, err)
+		}
+	}
+	s.names = newResolver(&s.in, s.wall)
+	s.decoder = record.Decoder{Resolver: s.names, Trailer: in.Config.Trailer, Quad: in.Config.Quad}
+	return s, nil
+}
+
+// Close closes the files that were opened for names.
+func (s *Session) Close() { s.names.close() }
+
+// Run attaches and reads until the script exits, the process or command ends, or ctx is done, which is no error; then it
+// detaches, runs the end probes, and gives the maps to the sink. It may be called once. When it returns nothing of it runs
+// any more. Errors are the sink's and the kernel's.
+func (s *Session) Run(ctx context.Context, k Kernel) (Exit, error) {
+	s.kernel, s.caller = k, ctx
+	ctx, cancel := context.WithCancel(ctx)
+	s.ctx = ctx
+	defer func() {
+		cancel()
+		s.background.Wait()
+		if s.descendants != nil {
+			s.descendants.Close()
+		}
+	}()
+	err := errors.Join(s.control(), s.sleep())
+	if err == nil {
+		err = s.trace(ctx, cancel)
+	}
+	return s.exit, err
+}
+
+// control writes the clocks that programs compute with.
+func (s *Session) control() error {
+	return s.kernel.Maps.Put(record.ControlName, record.Key(), s.names.clocks.Bytes())
+}
+
+// sleep tells the programs that nobody looks at the ring for a while: the next record wakes us.
+func (s *Session) sleep() error {
+	return s.kernel.Maps.Put(record.IdleName, record.Key(), record.Idle())
+}
+
+// trace is the life of a loaded script.
+func (s *Session) trace(ctx context.Context, cancel func()) error {
+	if err := s.names.prepare(ctx); err != nil {
+		if err := s.notice(result.Warning, "stacks of processes that end soon may lack names: %v", err); err != nil {
+			return err
+		}
+	}
+	if err := s.runProbes(probe.Begin); err != nil {
+		return err
+	}
+	if s.in.Mode != Trace {
+		return s.measure()
+	}
+	if err := s.attach(ctx); err != nil {
+		return err
+	}
+	if s.command == nil && s.waits() {
+		s.idleProbes = findIdle(ctx, &s.background, s.in.Points, s.in.PID)
+	}
+	if err := s.read(); err != nil {
+		return err
+	}
+	if s.command != nil && !s.in.DryRun {
+		if err := s.command.Release(); err != nil {
+			return err
+		}
+	}
+	switch iterators := s.iterators(); {
+	case s.in.DryRun || s.exiting:
+	case len(iterators) > 0:
+		if err := s.iterate(ctx, cancel, iterators); err != nil {
+			return err
+		}
+	case s.waits():
+		s.endWithTarget(ctx, cancel)
+		err := s.kernel.Records.Run(ctx, s.take, s.idle)
+		if err != nil && !errors.Is(err, errExit) {
+			return err
+		}
+	}
+	return s.finish()
+}
+
+// attach attaches the probes and says so.
+func (s *Session) attach(ctx context.Context) error {
+	if err := s.follow(); err != nil {
+		return err
+	}
+	failed, err := s.kernel.Programs.Attach(ctx, s.in.Progress)
+	if err != nil {
+		return err
+	}
+	if err := s.unattached(failed); err != nil {
+		return err
+	}
+	return s.emit(&result.Attached{Probes: s.in.Probes - len(failed)})
+}
+
+// finish takes the probes away, runs the end probes and shows the maps.
+func (s *Session) finish() error {
+	s.kernel.Programs.Detach()
+	for _, step := range []func() error{s.drain, s.tellIdle, s.unfollowed} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	s.endCommand()
+	s.ending = true
+	if err := s.runProbes(probe.End); err != nil {
+		return err
+	}
+	if err := s.drain(); err != nil {
+		return err
+	}
+	if err := s.emit(&result.End{}); err != nil {
+		return err
+	}
+	if s.in.Config.PrintMapsOnExit && !s.in.DryRun {
+		if err := s.printMaps(); err != nil {
+			return err
+		}
+	}
+	if s.in.Totals != nil {
+		for _, text := range s.in.Totals(s.scalar) {
+			if err := s.notice(result.Info, "%s", text); err != nil {
+				return err
+			}
+		}
+	}
+	if s.lateCommands > 0 {
+		late := &result.Lost{What: "commands of system()", Count: s.lateCommands, Detail: "the run ended before they were started"}
+		if err := s.emit(late); err != nil {
+			return err
+		}
+	}
+	if err := s.losses(); err != nil {
+		return err
+	}
+	return s.sink.Flush()
+}
+
+// endCommand ends the command if it still runs.
+func (s *Session) endCommand() {
+	if s.command == nil {
+		return
+	}
+	select {
+	case <-s.command.Done():
+		e := s.command.Exit()
+		s.exit.Command = &e
+	default:
+		s.command.Kill(time.Second)
+	}
+	s.command = nil
+}
+
+// drain reads what is left in the ring; exit() in it changes nothing any more.
+func (s *Session) drain() error {
+	for {
+		_, err := s.kernel.Records.Read(s.take)
+		if err == nil {
+			return s.showPending(false)
+		}
+		if !errors.Is(err, errExit) {
+			return err
+		}
+	}
+}
+
+// read handles the records at hand.
+func (s *Session) read() error {
+	_, err := s.kernel.Records.Read(s.take)
+	if err != nil && !errors.Is(err, errExit) {
+		return err
+	}
+	if err := s.showPending(false); err != nil {
+		return err
+	}
+	return s.sink.Flush()
+}
+
+// runProbes runs the begin or end probes, in the order of the script.
+func (s *Session) runProbes(kind probe.Kind) error {
+	if s.in.DryRun {
+		return nil
+	}
+	for _, p := range s.in.Programs {
+		if !p.Type.RunByUs() || p.Point.Kind != kind {
+			continue
+		}
+		if _, err := s.kernel.Programs.Run(p.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// waits tells whether anything can still happen: a script with nothing but begin and end ends by itself.
+func (s *Session) waits() bool {
+	for _, p := range s.in.Points {
+		if p.Kind != probe.Begin && p.Kind != probe.End {
+			return true
+		}
+	}
+	return false
+}
+
+// maxEmptyLooks is how many empty looks at the ring in a row make the reader idle: the next record then wakes it.
+const maxEmptyLooks = 5
+
+// idle is called after each look at the ring.
+func (s *Session) idle() error {
+	s.names.poll()
+	if err := s.tellIdle(); err != nil {
+		return err
+	}
+	if s.pending != nil {
+		if s.pending.looks++; s.pending.looks > 1 {
+			if err := s.showPending(false); err != nil {
+				return err
+			}
+		}
+	}
+	if s.newRecords == 0 {
+		s.emptyLooks++
+		if s.emptyLooks == maxEmptyLooks {
+			return s.sleep()
+		}
+		return nil
+	}
+	s.emptyLooks, s.newRecords = 0, 0
+	return s.sink.Flush()
+}
+
+// maxUnattached is how many points that could not be attached are named.
+const maxUnattached = 10
+
+// unattached reports points that could not be attached, as the script's setting says.
+func (s *Session) unattached(failed []kernel.AttachError) error {
+	if len(failed) == 0 || s.in.Config.MissingProbes == "ignore" {
+		return nil
+	}
+	if len(failed) == len(s.in.Points) {
+		return &failed[0]
+	}
+	if s.in.Config.MissingProbes == "error" {
+		// What a pattern found may be missing: it was not asked for by its name.
+		for i := range failed {
+			if !failed[i].Point.Pattern {
+				return &failed[i]
+			}
+		}
+	}
+	for i := range min(len(failed), maxUnattached) {
+		if err := s.notice(result.Warning, "%s", failed[i].Error()); err != nil {
+			return err
+		}
+	}
+	if more := len(failed) - maxUnattached; more > 0 {
+		return s.notice(result.Warning, "%d more points could not be attached", more)
+	}
+	return nil
+}
+
+func (s *Session) emit(e result.Event) error { return s.sink.Event(e) }
+
+// notice says something about the run.
+func (s *Session) notice(severity result.Severity, format string, args ...any) error {
+	return s.emit(&result.Notice{Diagnostic: result.Diagnostic{Severity: severity, Text: fmt.Sprintf(format, args...)}})
+}
