@@ -111,6 +111,7 @@ var banned = []string{"util", "utils", "common", "misc", "helper", "helpers", "b
 var tests = map[string][]string{
 	"docs":                             {"internal/compile/builtin", "internal/ui/cli"},
 	"e2e":                              {"internal/process/tracefs", "github.com/rogpeppe/go-internal"},
+	"e2e/kernels":                      {"golang.org/x/sys"},
 	"internal/binary/btf":              {"github.com/cilium/ebpf"},              // its btf: a second reader to compare with
 	"internal/process/runtimes/golang": {"internal/binary/debuginfo"},           // what DWARF tells of the same program
 	"internal/compile/codegen":         {"internal/kernel", "golang.org/x/sys"}, // which load what was made

@@ -60,8 +60,11 @@ trap 'rm -rf "$work"' EXIT
 mkdir -p "$work/root/tests" "$work/root/fixtures" "$work/root/bin"
 CGO_ENABLED=0 go build -o "$work/root/init" ./e2e/kernels/init
 CGO_ENABLED=0 go test -c -o "$work/root/tests/codegen" ./internal/compile/codegen
+CGO_ENABLED=0 go build -o "$work/root/bin/trocar" ./cmd/trocar
+CGO_ENABLED=0 go test -c -o "$work/root/tests/functions" ./e2e/kernels
 cp -r internal/compile/codegen/testdata "$work/root/testdata" # init's folder is /
 echo "-test.v=true -test.timeout=20m -test.run=$tests -programs=${PROGRAMS:-60}" >"$work/root/tests/codegen.args"
+echo "-test.v=true -test.timeout=5m -test.run=$tests" >"$work/root/tests/functions.args"
 (cd "$work/root" && find . | cpio -o -H newc --quiet | gzip -1) >"$work/initrd"
 
 status=0

@@ -67,7 +67,13 @@ type loadedProgram struct {
 	prog  *ebpf.Program
 	multi bool // loaded for uprobe_multi links
 	// fentry and fexit: one program for each point.
-	each []*ebpf.Program
+	each []eachLoaded
+}
+
+// eachLoaded is a program that was loaded for one point, or why it was not.
+type eachLoaded struct {
+	prog *ebpf.Program
+	err  error
 }
 
 // Load creates the maps and loads the programs. Nothing runs yet.
@@ -238,15 +244,18 @@ func (l *Loaded) uprobeSpec(p *loadedProgram, spec *ebpf.ProgramSpec) error {
 }
 
 // loadEach loads a program of type fentry or fexit once for each point: the kernel checks it against what the function takes.
+// Functions that it lets nobody attach to are told when they are attached.
 func (p *loadedProgram) loadEach(spec *ebpf.ProgramSpec, opts Options) error {
 	for _, point := range p.Points {
 		one := *spec
 		one.AttachTo = target(point)
 		prog, err := loadSpec(&one, p.Name, opts)
 		if err != nil {
-			return err
+			if err = explainFentry(one.AttachTo, err); Unavailable(err) {
+				return err
+			}
 		}
-		p.each = append(p.each, prog)
+		p.each = append(p.each, eachLoaded{prog, err})
 	}
 	return nil
 }
@@ -285,7 +294,7 @@ func loadSpec(spec *ebpf.ProgramSpec, name string, opts Options) (*ebpf.Program,
 		// The answer of recent verifiers to more than 8192 branches that are still to be followed (push_stack, 6.18). The
 		// library takes it for a bug of the verifier and drops the log.
 		return nil, fmt.Errorf("the program of %s has too many branches for the kernel to check: put fewer conditions into its loops, or make it several probes: %w", name, unix.EFAULT)
-	case spec.Type == ebpf.Tracing && errors.Is(err, ebpf.ErrNotSupported):
+	case spec.AttachType == ebpf.AttachTraceIter && errors.Is(err, ebpf.ErrNotSupported):
 		return nil, &LacksError{Feature: fmt.Sprintf("%s %q", spec.AttachType, spec.AttachTo), Way: "see trocar doctor"}
 	}
 	return nil, explain("load the program of "+name, err)
@@ -308,8 +317,8 @@ func (l *Loaded) Close() {
 			continue
 		}
 		p.prog.Close()
-		for _, prog := range p.each {
-			prog.Close()
+		for _, e := range p.each {
+			e.prog.Close() // does nothing for nil
 		}
 	}
 	l.programs = nil

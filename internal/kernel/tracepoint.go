@@ -118,15 +118,3 @@ func (a *attacher) kprobe(p *loadedProgram, i int) error {
 	}
 	return nil
 }
-
-// fentry attaches a program that was loaded for one kernel function.
-func (a *attacher) fentry(p *loadedProgram, i int) error {
-	prog := p.each[i]
-	link, err := bpf(cmdRawTracepointOpen, &attrRawTracepoint{progFD: uint32(prog.FD())})
-	runtime.KeepAlive(prog)
-	if err != nil {
-		return err
-	}
-	a.keep(link)
-	return nil
-}

@@ -36,7 +36,7 @@ func main() {
 		// A process of its own: the first one is special to the kernel (signals, namespaces).
 		c := exec.Command(test, strings.Fields(string(args))...)
 		c.Dir = "/" // where testdata is
-		c.Env = []string{"PATH=/bin", "HOME=/tmp", "TROCAR_REQUIRE_ROOT=1", "TROCAR_FIXTURES=/fixtures"}
+		c.Env = []string{"PATH=/bin", "HOME=/tmp", "TROCAR_REQUIRE_ROOT=1", "TROCAR_FIXTURES=/fixtures", "TROCAR_E2E_TRACER=/bin/trocar"}
 		c.Stdout, c.Stderr = os.Stdout, os.Stdout
 		start := time.Now()
 		err := c.Run()

@@ -5,7 +5,7 @@ package types
 type Place struct {
 	Kind   PlaceKind
 	Reg    int     // DWARF register number of the CPU (amd64: 0 rax, 1 rdx, 2 rcx, 3 rbx, 4 rsi, 5 rdi, 6 rbp, 7 rsp, 8-15 r8-r15, 16 rip)
-	Offset int64   // InMemory: added to the register
+	Offset int64   // InMemory: added to the register; InContext: where in the context
 	Derefs []int64 // InMemory: for each, read a pointer at the address so far, then add this
 	Value  uint64  // Constant
 	Pieces []Piece // Pieces: one after the other
@@ -86,6 +86,8 @@ const (
 	InPieces
 	// Computed is a value that is nowhere as such: what InMemory would take as its address is the value.
 	Computed
+	// InContext is a value in what the kernel gives a program, Offset bytes behind its beginning.
+	InContext
 )
 
 // Piece is a part of a value.

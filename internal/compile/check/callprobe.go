@@ -19,10 +19,10 @@ func (m *meanings) probeInfo() {
 		return &node{op: opStr, span: n.span, str: probeTypeName(l.act.kind)}
 	})}
 	m[builtin.FuncName] = meaning{place: placeFunc, typed: func(inf *inferrer, n *node) {
-		if spaceOf(inf.act.kind) == types.User {
-			inf.made(n, types.TUSym)
+		if inf.act.kind == probe.Kprobe {
+			inf.made(n, types.TKSym) // the address that was probed, which may lie in a function
 		} else {
-			inf.made(n, types.TKSym)
+			inf.made(n, types.TUSym) // with the point's number
 		}
 	}}
 	m[builtin.Args] = meaning{short: unlessArgs(func(_ *lowerer, n *node) *node {

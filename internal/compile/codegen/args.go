@@ -55,6 +55,8 @@ func (g *gen) fromPlace(p types.Place, t *types.Type, span diag.Span) ir.Reg {
 		r := b.Copy(g.memoryAt(p, span).base)
 		b.Extend(r, t.Size, t.Signed)
 		return r
+	case types.InContext:
+		return g.load(g.inContext(int(p.Offset), t), t.Size, t.Signed, span)
 	case types.Unavailable:
 		refuse(span, "the value is not available: %s", p.Why)
 	}
@@ -291,8 +293,11 @@ func (g *gen) retvalScalar(e *check.RetvalRef) ir.Reg {
 
 func (g *gen) retvalPlace(e *check.RetvalRef) memory {
 	v := g.retvalVar(e.Span)
-	if v.Place.Kind == types.InMemory {
+	switch v.Place.Kind {
+	case types.InMemory:
 		return g.memoryAt(v.Place, e.Span)
+	case types.InContext:
+		return g.inContext(int(v.Place.Offset), v.Type)
 	}
 	dst := g.temp(roundUp(v.Type.Size))
 	g.assemble(dst, v.Place, v.Type.Size, e.Span)
@@ -324,18 +329,26 @@ func (g *gen) argsPlace(e *check.ArgsRef) memory {
 	return dst
 }
 
+// inContext is the memory of a value in the context. What a program of type fentry or fexit loads there as a pointer the
+// verifier takes for one to a kernel object (PTR_TO_BTF_ID), with which it allows little arithmetic: read by a helper it
+// is a number.
+func (g *gen) inContext(off int, t *types.Type) memory {
+	traced := g.typ == probe.FentryProgram || g.typ == probe.FexitProgram
+	if t.IsScalar() && !(traced && t.Kind == types.Pointer) {
+		return memory{space: inCtx, off: off}
+	}
+	dst := g.temp(roundUp(t.Size))
+	g.b.Do(asm.FnProbeReadKernel, g.addr(dst), ir.I(int64(t.Size)), ir.A(g.context(), off))
+	return dst
+}
+
 // argsMember is a field of `args` in memory.
 func (g *gen) argsMember(r *check.ArgsRef, e *check.Member) memory {
 	if g.argsInMemory() {
 		if e.Field.DataLoc {
 			refuse(e.Span, "internal: the place of %q is computed", e.Field.Name)
 		}
-		if e.T.IsScalar() {
-			return memory{space: inCtx, off: e.Field.Offset}
-		}
-		dst := g.temp(roundUp(e.T.Size))
-		g.b.Do(asm.FnProbeReadKernel, g.addr(dst), ir.I(int64(e.T.Size)), ir.A(g.context(), e.Field.Offset))
-		return dst
+		return g.inContext(e.Field.Offset, e.T)
 	}
 	return g.argPlace(&check.ArgRef{E: e.E, Arg: e.Index})
 }

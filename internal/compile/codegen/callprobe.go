@@ -17,7 +17,7 @@ func (c *codes) probeInfo() {
 	c[builtin.ArgN].scalar = func(g *gen, e *check.Call) ir.Reg { return g.argN(e.Arg, e.Span) }
 	c[builtin.RetVal].scalar = func(g *gen, e *check.Call) ir.Reg {
 		if !g.hasRegisters() {
-			refuse(e.Span, "retval needs a uretprobe")
+			refuse(e.Span, "retval needs a probe where a function returns: uretprobe, kretprobe or fexit")
 		}
 		return g.saved(g.c.opts.Arch.C.Result)
 	}
@@ -103,23 +103,16 @@ func (g *gen) functionPoint() ir.Reg {
 	return g.b.Imm(int64(g.c.functionOf(g.points[0], g.firstCookie)))
 }
 
-// function is the value of func: the number of the point says which function is meant.
+// function is the value of func: the number of the point says which function is meant, at a kprobe the address.
 func (g *gen) function(dst memory) {
 	b := g.b
 	base, off := g.ref(dst)
-	switch {
-	case g.typ == probe.UprobeProgram:
-		b.StoreImm(8, base, off, 0)
-		b.StoreImm(4, base, off+8, 0)
-		n := b.OpImm(ir.Add, g.functionPoint(), 1)
-		g.store(dst.at(12), 4, n)
-	default:
-		if !g.hasRegisters() {
-			b.StoreImm(8, base, off, 0)
-			b.StoreImm(8, base, off+8, 0)
-			return
-		}
+	if g.points[0].Kind == probe.Kprobe {
 		g.store(dst, 8, g.saved(g.c.opts.Arch.IP))
-		g.store(dst.at(8), 8, b.OpImm(ir.Shr, b.Call(asm.FnGetCurrentPidTgid), 32))
+		return
 	}
+	b.StoreImm(8, base, off, 0)
+	b.StoreImm(4, base, off+8, 0)
+	n := b.OpImm(ir.Add, g.functionPoint(), 1)
+	g.store(dst.at(12), 4, n)
 }

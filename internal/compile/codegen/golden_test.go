@@ -27,6 +27,22 @@ type construct struct {
 	body []check.Stmt
 	// timed: the body asks for durations; session: of a kernel that runs programs at both ends of a call.
 	timed, session bool
+	scope          *probe.Scope // of the point
+}
+
+// readScope is what a program at the return of the kernel's vfs_read(file, buf, count, pos) sees.
+func readScope() *probe.Scope {
+	file := &types.Type{Kind: types.Struct, Name: "struct file", Size: 64, Align: 8, Fields: []types.Field{
+		{Name: "f_flags", Type: types.TUint32, Offset: 16},
+	}}
+	args := &types.Type{Kind: types.Struct, Name: "struct vfs_read_args", Size: 32, Align: 8, Fields: []types.Field{
+		{Name: "file", Type: types.PointerTo(file, types.Kernel)},
+		{Name: "buf", Type: types.PointerTo(types.TChar, types.Kernel), Offset: 8},
+		{Name: "count", Type: types.TUint64, Offset: 16},
+		{Name: "pos", Type: types.PointerTo(types.TInt64, types.Kernel), Offset: 24},
+	}}
+	result := types.Place{Kind: types.InContext, Offset: 32}
+	return &probe.Scope{ArgsType: args, Retval: &probe.Var{Name: "retval", Type: types.TInt32, Place: result}}
 }
 
 func constructs() []construct {
@@ -53,7 +69,17 @@ func constructs() []construct {
 	entry := &check.Var{Name: "$kv", Type: types.TupleOf(types.TInt32, i64)}
 	one := func(s check.Stmt) []check.Stmt { return []check.Stmt{s} }
 	count := agg(types.AggOf(types.Count, false))
+	read := readScope()
+	argOf := func(i int) check.Expr {
+		f := read.ArgsType.Fields[i]
+		return &check.Member{E: check.E{T: f.Type}, X: &check.ArgsRef{E: check.E{T: read.ArgsType}}, Field: f, Index: i}
+	}
+	flags := read.ArgsType.Fields[0].Type.Elem.Fields[0]
 	return []construct{
+		{name: "fentry-args", kind: probe.Fentry, scope: read, body: one(t.print(argOf(2), &check.Member{
+			E: check.E{T: flags.Type}, X: &check.Deref{E: check.E{T: read.ArgsType.Fields[0].Type.Elem}, X: argOf(0)}, Field: flags,
+		}))},
+		{name: "fexit-result", kind: probe.Fexit, scope: read, body: one(t.print(&check.RetvalRef{E: check.E{T: types.TInt32}}, argOf(2)))},
 		{name: "empty"},
 		{name: "predicate", pred: t.binary(t.call("cpu", types.TUint32), "==", t.num(1, types.TUint32)), maps: []*check.Map{scalar}, body: one(&check.SetMap{Map: scalar, Value: t.num(1, i64)})},
 		{name: "variables", vars: vars, maps: []*check.Map{scalar}, body: []check.Stmt{
@@ -124,7 +150,9 @@ func TestGolden(t *testing.T) {
 			case body == nil && len(c.maps) > 0:
 				body = []check.Stmt{&check.Aggregate{Map: c.maps[0], Args: []check.Expr{tree{}.cast(tree{}.call("cpu", types.TUint32), types.TInt64)}}}
 			}
-			prog := tree{}.program(points(c.kind, 1), c.maps, c.vars, body...)
+			at := points(c.kind, 1)
+			at[0].Scope = c.scope
+			prog := tree{}.program(at, c.maps, c.vars, body...)
 			prog.Actions[0].Pred = c.pred
 			opts := codegen.Options{Features: feature.All, Arch: abi.AMD64, CPUs: 2}
 			if c.timed {

@@ -68,8 +68,8 @@ func waysOut(m *trocar.Report) []string {
 	return ways
 }
 
-// info is --info: the same report, with the lines of bpftrace's that tools look for. Kernel functions are not traced by
-// trocar, so what is said of them is no.
+// info is --info: the same report, with the lines of bpftrace's that tools look for. Kprobes are attached one by one, so
+// what is said of the other ways is no.
 func (a *app) info(ctx context.Context, w io.Writer) error {
 	report, err := report(ctx)
 	if err != nil {
