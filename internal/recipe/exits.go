@@ -49,9 +49,9 @@ func (fn *candidate) exits() (returns, tails []string, why string) {
 	if k.Func != nil && len(k.Func.Ranges) > 0 {
 		start, ranges = k.Func.Entry, k.Func.Ranges
 	}
-	x, why := match.ExitsOf(k.File, start, ranges)
-	if why != "" {
-		return nil, nil, why
+	found, refusal := match.ReturnsOf(k.File, start, ranges)
+	if refusal != nil {
+		return nil, nil, refusal.Reason
 	}
 	own := ranges[0]
 	points := func(addrs []uint64) (list []string) {
@@ -64,7 +64,7 @@ func (fn *candidate) exits() (returns, tails []string, why string) {
 		}
 		return list
 	}
-	return points(x.Returns), points(x.Tails), ""
+	return points(found.At), points(found.Tails), ""
 }
 
 // resultExpr is the expression of a result at the instruction that returns it, "" if a script cannot compute it.

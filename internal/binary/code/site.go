@@ -249,35 +249,6 @@ func goPrologue(in []byte) bool {
 	return false
 }
 
-// Returns gives the offsets of a function's return instructions. The error wraps ErrUndecodable if there are bytes that
-// cannot be decoded: then some may be missing.
-func Returns(arch *abi.Arch, fn []byte) (offs []uint64, err error) {
-	offs, _, err = Exits(arch, fn)
-	return offs, err
-}
-
-// Exits is Returns, and tells whether a jump leads out of the function: then what it jumps to may return in its place.
-func Exits(arch *abi.Arch, fn []byte) (returns []uint64, leaves bool, err error) {
-	if len(fn) > MaxFunction {
-		return nil, false, fmt.Errorf("the function is too large: %d bytes", len(fn))
-	}
-	for at := 0; at < len(fn); {
-		in, ok := Decode(arch, fn[at:])
-		if !ok {
-			return returns, leaves, fmt.Errorf("%w at +%d", ErrUndecodable, at)
-		}
-		switch {
-		case in.Op == Ret:
-			returns = append(returns, uint64(at))
-		case in.Op == Jump && in.Direct, in.Op == CondJump:
-			to := int64(at) + in.Target
-			leaves = leaves || to < 0 || to >= int64(len(fn))
-		}
-		at += in.Len
-	}
-	return returns, leaves, nil
-}
-
 // IsNop5 tells whether the five-byte nop stands at the start of b. Under a uprobe, kernels from 6.18 replace it by a call,
 // which writes below the stack pointer: in the middle of a function that may be in use.
 func IsNop5(b []byte) bool {

@@ -81,17 +81,6 @@ func TestBoundary(t *testing.T) {
 	}
 }
 
-func TestReturns(t *testing.T) {
-	offs, err := Returns(abi.AMD64, unhex(t, "55 7402 5d c3 5d f3c3 c20800"))
-	if err != nil || len(offs) != 3 || offs[0] != 4 || offs[1] != 6 || offs[2] != 8 {
-		t.Errorf("%v %v", offs, err)
-	}
-	offs, err = Returns(abi.ARM64, unhex(t, "fd7bbfa9 fd7bc1a8 c0035fd6"))
-	if err != nil || len(offs) != 1 || offs[0] != 8 {
-		t.Errorf("arm64: %v %v", offs, err)
-	}
-}
-
 // TestLoadsG has the starts of functions of the older convention in a program, a position-independent one and a library.
 func TestLoadsG(t *testing.T) {
 	for _, c := range []struct {
@@ -111,29 +100,6 @@ func TestLoadsG(t *testing.T) {
 		fn := unhex(t, c.code)
 		if got, site := LoadsG(abi.AMD64, fn), GoEntry(abi.AMD64, fn); got != c.loads || site != c.site {
 			t.Errorf("%s: %v, site %d", c.code, got, site)
-		}
-	}
-}
-
-func TestExits(t *testing.T) {
-	for _, c := range []struct {
-		arch    *abi.Arch
-		code    string
-		returns int
-		leaves  bool
-	}{
-		{abi.AMD64, "55 7402 5d c3 5d c3", 2, false},
-		{abi.AMD64, "7403 eb01 90 c3", 1, false},
-		{abi.AMD64, "7402 5d c3 e900100000", 1, true}, // a jump to another function
-		{abi.AMD64, "7470 c3", 1, true},               // the same on a condition
-		{abi.AMD64, "ebf0", 0, true},                  // to before its start
-		{abi.AMD64, "ffe0", 0, false},                 // it is not known where
-		{abi.AMD64, "e800100000 c3", 1, false},        // a call comes back
-		{abi.ARM64, "00040014", 0, true},
-	} {
-		returns, leaves, err := Exits(c.arch, unhex(t, c.code))
-		if err != nil || len(returns) != c.returns || leaves != c.leaves {
-			t.Errorf("%s: %v %v %v", c.code, returns, leaves, err)
 		}
 	}
 }
@@ -192,7 +158,6 @@ func FuzzDecode(f *testing.F) {
 			if e := GoEntry(arch, b); e < 0 || e > len(b) {
 				t.Fatalf("Go entry %d of %d", e, len(b))
 			}
-			Returns(arch, b)
 			Boundary(arch, b, uint64(len(b)))
 			Taken(arch, b, 0x1000, func(uint64) uint64 { return 0 }, func(uint64) bool { return true })
 		}

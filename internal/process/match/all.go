@@ -42,7 +42,7 @@ type matcher struct {
 	filtered bool // the probe has points that are filtered out
 
 	// noReturns has the names of functions of the attach point whose return cannot be probed, by reason.
-	noReturns map[string][]string
+	noReturns leftOut
 
 	kernelFuncs *kernelFunctions
 	tracefs     *tracefs.FS // nil until something needs it
@@ -51,7 +51,7 @@ type matcher struct {
 func newMatcher(ctx context.Context, opts Options, diags *diag.List) *matcher {
 	return &matcher{
 		ctx: ctx, opts: opts, diags: diags, kinds: kinds(), named: map[string]diag.Span{}, files: newFiles(opts),
-		noReturns: map[string][]string{},
+		noReturns: leftOut{},
 		needs:     probe.Needs{Args: true, Retval: true, ArgN: true, Name: true},
 	}
 }

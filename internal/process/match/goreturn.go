@@ -2,7 +2,6 @@ package match
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -14,58 +13,35 @@ import (
 	"trocar/internal/process/runtimes/golang"
 )
 
-// Returns of Go functions. Go's runtime walks, copies and grows stacks, so no return address may be replaced there: the
-// program would crash ("unexpected return pc"). Instead each instruction with which the function returns is probed. The
-// compiler makes no tail calls except in wrappers of methods, and ends a function that recovers from a panic with a
-// return of its own, so these are all returns. There the stack pointer points at the return address as at the entry, and
-// g.stack.hi minus the stack pointer is the same, even if the stack was moved in between.
-
-// maxGoReturns bounds the returns of one function.
-const maxGoReturns = 4096
-
-// Reasons for which the return of a Go function cannot be probed, as they are counted for functions that a pattern found.
-const (
-	whyNoReturn  = "no instruction of it returns: it ends in a jump to another function, or never"
-	whyLeaves    = "it may also end in a jump to another function, which returns in its place"
-	whyUndecoded = "not all of its instructions can be told"
-)
+// Returns of Go functions. Go's runtime walks, copies and grows stacks, so no return address may be replaced there:
+// the program would crash ("unexpected return pc"). Instead each instruction with which the function returns is
+// probed. The compiler makes no tail calls except in wrappers of methods, and ends a function that recovers from a
+// panic with a return of its own, so these are all returns. There the stack pointer points at the return address as
+// at the entry, and g.stack.hi minus the stack pointer is the same, even if the stack was moved in between.
 
 // goReturns makes the points of a Go function's returns.
-func (m *matcher) goReturns(s *spec, b *binary, q *objfile.Query, fn *objfile.Func, name, shown string) []*probe.Point {
-	fail := func(why, format string, args ...any) []*probe.Point {
-		if q.Wildcard() {
-			m.noReturns[why] = append(m.noReturns[why], fn.Name)
-			return nil
-		}
-		m.failAttach(s, "uretprobe on %s is not possible: %s", shown, fmt.Sprintf(format, args...)).Hint("probe the entry with uprobe")
-		return nil
-	}
-	if why := noGoReturn(b.obj, fn); why != "" {
-		return fail(why, "%s", why)
-	}
+func (m *matcher) goReturns(c *candidate) []*probe.Point {
+	fn := c.fn
 	size := fn.Size
 	if size == 0 {
-		size = b.obj.CodeSize(fn.Addr)
+		size = c.b.obj.CodeSize(fn.Addr)
 	}
-	offs, leaves, err := returnsOf(b.obj, fn.Addr, size)
-	switch {
-	case err != nil:
-		return fail(whyUndecoded, "its returns cannot be found: it has %s", err)
-	case len(offs) == 0:
-		return fail(whyNoReturn, whyNoReturn)
-	case leaves:
-		return fail(whyLeaves, whyLeaves)
-	case len(offs) > maxGoReturns:
-		return fail("it returns in too many places", "it returns in %d places", len(offs))
+	found, refusal := ReturnsOf(c.b.obj, fn.Addr, []debuginfo.Range{{Low: fn.Addr, High: fn.Addr + size}})
+	if refusal != nil {
+		m.noReturn(c, &probe.Refusal{Reason: refusal.Reason, Way: entryInstead})
+		return nil
 	}
 	var scope *probe.Scope
 	if m.needs.Typed() {
-		scope = m.goResult(b, fn)
+		scope = m.goResult(c.b, fn)
 	}
-	points := make([]*probe.Point, 0, len(offs))
-	for _, off := range offs {
-		p := &probe.Point{Kind: probe.Uretprobe, Path: b.path, PID: m.pid(), Name: name, Func: shown, AtReturn: true, Start: fn.Addr, Call: m.goCode(b, fn.Addr), Scope: scope}
-		if p = m.place(p, b, fn.Addr+off); p != nil {
+	points := make([]*probe.Point, 0, len(found.At))
+	for _, addr := range found.At {
+		p := &probe.Point{
+			Kind: probe.Uretprobe, Path: c.b.path, PID: m.pid(), Name: c.name, Func: c.shown, AtReturn: true, Start: fn.Addr,
+			Call: m.goCode(c.b, fn.Addr), Scope: scope,
+		}
+		if p = m.place(p, c.b, addr); p != nil {
 			points = append(points, p)
 		}
 	}
@@ -74,35 +50,27 @@ func (m *matcher) goReturns(s *spec, b *binary, q *objfile.Query, fn *objfile.Fu
 
 // tellNoReturns says which functions that a pattern found have no return that can be probed.
 func (m *matcher) tellNoReturns(s *spec) {
-	reasons := slices.Sorted(maps.Keys(m.noReturns))
-	for _, why := range reasons {
-		names := m.noReturns[why]
-		m.diags.Warnf(s.ap.Span, "the returns of %d of the functions are left out, like that of %s: %s", len(names), names[0], why)
+	for why, names := range m.noReturns.each() {
+		m.diags.Warnf(s.ap.Span, "the returns of %d of the functions are left out, like that of %s: %s",
+			len(names), names[0], why)
 	}
 	clear(m.noReturns)
 }
 
-// returnsOf gives the offsets of a function's return instructions, and whether it may end in a jump instead. The compiler
-// fills up functions with int3.
-func returnsOf(obj *objfile.File, addr, size uint64) (offs []uint64, leaves bool, err error) {
-	defer objfile.Guard(&err)()
-	if size > code.MaxFunction {
-		return nil, false, fmt.Errorf("%d bytes of code", size)
-	}
-	return code.Exits(obj.Arch(), obj.Bytes(addr, int(size)))
-}
-
-// noGoReturn tells why a function's returns cannot be probed where it is in a Go program.
-func noGoReturn(obj *objfile.File, fn *objfile.Func) string {
+// goReturnRefused tells why a function's returns cannot be probed where it is in a Go program, nil if they can.
+func goReturnRefused(obj *objfile.File, fn *objfile.Func) *probe.Refusal {
 	in, _ := obj.GoCode(fn.Addr)
 	switch {
 	case !in:
-		return "it is not Go code but part of a Go program, whose runtime would crash on a replaced return address"
+		return &probe.Refusal{
+			Reason: "it is not Go code but part of a Go program, whose runtime would crash on a replaced return address",
+			Way:    entryInstead,
+		}
 	case fn.Name == "runtime.systemstack", fn.Name == "runtime.mcall", strings.HasPrefix(fn.Name, "runtime.morestack"),
 		fn.Name == "runtime.gogo", fn.Name == "runtime.asmcgocall", strings.HasPrefix(fn.Name, "runtime.rt0_go"):
-		return "it changes the stack while it runs"
+		return &probe.Refusal{Reason: "it changes the stack while it runs", Way: entryInstead}
 	}
-	return ""
+	return nil
 }
 
 // goResult is the scope at a Go function's returns: its result, or a struct of its results by name.
@@ -242,8 +210,8 @@ func (m *matcher) goRuled(b *binary, info *debuginfo.Info, fn *debuginfo.Functio
 	return err == nil && b.allParams(fn.Entry, sig.Params)
 }
 
-// allParams tells whether these are all of a function's parameters: up to Go 1.21 those without a name are left out, and still in
-// functions that are inlined elsewhere.
+// allParams tells whether these are all of a function's parameters: up to Go 1.21 those without a name are left out,
+// and still in functions that are inlined elsewhere.
 func (b *binary) allParams(entry uint64, params []debuginfo.Var) bool {
 	program := b.goProgram()
 	return program == nil || program.Fits(entry, goTypes(params))
@@ -295,8 +263,8 @@ func isGoMethod(name string) bool {
 	return false
 }
 
-// abi0 tells whether a function takes its arguments on the stack, as assembly does: debug info then says so of a parameter
-// that would have a register. The code tells, too: it has to load g itself.
+// abi0 tells whether a function takes its arguments on the stack, as assembly does: debug info then says so of a
+// parameter that would have a register. The code tells, too: it has to load g itself.
 func (b *binary) abi0(info *debuginfo.Info, fn *debuginfo.Function, args []*types.Type) bool {
 	if strings.HasSuffix(fn.Name, ".abi0") || loadsG(b.obj, fn.Entry) {
 		return true

@@ -1,6 +1,7 @@
 package match
 
 import (
+	"iter"
 	"maps"
 	"slices"
 
@@ -12,9 +13,20 @@ type leftOut map[string][]string
 
 func (l leftOut) add(r *probe.Refusal, name string) { l[r.Reason] = append(l[r.Reason], name) }
 
+// each goes through the reasons, in order.
+func (l leftOut) each() iter.Seq2[string, []string] {
+	return func(yield func(string, []string) bool) {
+		for _, why := range slices.Sorted(maps.Keys(l)) {
+			if !yield(why, l[why]) {
+				return
+			}
+		}
+	}
+}
+
 // tellLeftOut says which functions of an attach point are left out.
 func (m *matcher) tellLeftOut(s *spec, l leftOut) {
-	for _, why := range slices.Sorted(maps.Keys(l)) {
-		m.diags.Warnf(s.ap.Span, "%d of the functions are left out, like %s: %s", len(l[why]), l[why][0], why)
+	for why, names := range l.each() {
+		m.diags.Warnf(s.ap.Span, "%d of the functions are left out, like %s: %s", len(names), names[0], why)
 	}
 }

@@ -10,22 +10,28 @@ import (
 	"trocar/internal/process/probe"
 )
 
-// What must not be probed at its return. The kernel catches a return by putting an address of its own in place of the
-// return address, on the stack of the program. That breaks code that looks at it, or that finds something else there.
+// What must not be probed at its return: the kernel would replace the return address, which breaks code that looks
+// at it, or that finds something else there.
 
-const goNoReturn = "it is a Go program; Go's runtime moves and inspects stacks, and a replaced return address makes it crash " +
-	"(\"unexpected return pc\")"
+// entryInstead is the way out where returns cannot be probed.
+const entryInstead = "probe the entry with uprobe"
 
-// noReturn tells why a function's return cannot be caught, "" if it can.
-func noReturn(obj *objfile.File, fn *objfile.Func) string {
-	if obj.IsGo() {
-		return goNoReturn
+// nativeReturnRefused tells why the return of a function of C, C++ or Rust cannot be caught, nil if it can.
+func nativeReturnRefused(obj *objfile.File, fn *objfile.Func) *probe.Refusal {
+	if why := noReturnAddress(obj, fn); why != "" {
+		return &probe.Refusal{Reason: why, Way: entryInstead}
 	}
+	return nil
+}
+
+// noReturnAddress tells what is in place of a return address, or who looks at it; "": it is as it should be.
+func noReturnAddress(obj *objfile.File, fn *objfile.Func) string {
 	name := strings.TrimLeft(fn.Name, "_")
 	switch {
 	case strings.Contains(fn.Name, ".cold"):
 		return "it is the rarely used part of a function, entered by a jump: no return address is on top of the stack"
-	case fn.Addr == obj.Entry() && obj.Entry() != 0, name == "start", fn.Name == "_dl_start_user", name == "rt0_amd64_linux":
+	case fn.Addr == obj.Entry() && obj.Entry() != 0, name == "start", fn.Name == "_dl_start_user",
+		name == "rt0_amd64_linux":
 		return "it is where the program starts: no return address is on the stack"
 	case name == "restore_rt", name == "restore", name == "kernel_rt_sigreturn", name == "kernel_sigreturn":
 		return "it is returned to after a signal: no return address is on top of the stack"
@@ -40,13 +46,6 @@ func noReturn(obj *objfile.File, fn *objfile.Func) string {
 		return "it saves, replaces or walks return addresses"
 	}
 	return ""
-}
-
-func returnHint(obj *objfile.File) string {
-	if obj.IsGo() {
-		return "probe the entry with uprobe, or a return instruction with uprobe:FILE:FUNCTION+OFFSET"
-	}
-	return "probe the entry with uprobe"
 }
 
 // pieced tells whether code is put together from pieces of several object files, like _init and _fini: where such a

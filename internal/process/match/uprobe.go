@@ -279,28 +279,10 @@ func (m *matcher) functions(s *spec, b *binary, q *objfile.Query) ([]*probe.Poin
 		if !q.Wildcard() && s.lang == "" {
 			name = s.fn // as it was asked for
 		}
-		full := uprobeName(s, b, name)
-		before := len(points)
-		if s.kind.kind == probe.Uretprobe && b.obj.IsGo() {
-			points = append(points, m.goReturns(s, b, q, fn, full, shown)...)
-			m.entry(s, b, fn, shown, sites[i], false, len(points) > before)
-			continue
+		c := &candidate{
+			s: s, b: b, fn: fn, name: uprobeName(s, b, name), shown: shown, site: sites[i], pattern: q.Wildcard(),
 		}
-		if p := m.function(s, b, q, fn, full, shown, sites[i]); p != nil {
-			if p.Scope = scope; b.goAssembly(fn.Addr) {
-				p.Scope = goAssemblyScope()
-			}
-			needed := m.needs.Typed() || p.Call != nil && b.obj.Arch().Go() != nil && m.needs.ArgN
-			if needed && (p.Entry || p.Kind == probe.Uretprobe) {
-				m.typed(s, b, fn.Addr, p)
-			}
-			if p.Kind == probe.Uretprobe {
-				points = append(points, m.exitPoints(s, b, fn, p)...)
-				m.entry(s, b, fn, shown, sites[i], p.Keeps(), len(points) > before)
-				continue
-			}
-			points = append(points, p)
-		}
+		points = append(points, m.candidatePoints(c, scope)...)
 	}
 	if len(notGo) > 0 {
 		m.diags.Warnf(s.ap.Span, "%d of the functions are left out, like %s: they are written in assembly or C, where goid and goframe are not known",
@@ -308,18 +290,6 @@ func (m *matcher) functions(s *spec, b *binary, q *objfile.Query) ([]*probe.Poin
 	}
 	m.tellNoReturns(s)
 	return onePerSite(m.copies(s, b, q, all, points)), nil
-}
-
-// entry notes the entry of a function whose returns are probed, if that is asked for, or if something must be kept there to
-// know the result.
-func (m *matcher) entry(s *spec, b *binary, fn *objfile.Func, shown string, site int, kept, returns bool) {
-	if !returns || site < 0 || !kept && !m.needs.Duration {
-		return
-	}
-	p := &probe.Point{Kind: probe.Uprobe, Path: b.path, PID: m.pid(), Func: shown, Call: m.goCode(b, fn.Addr), Entry: true, Skip: site}
-	if m.place(p, b, fn.Addr+uint64(site)) != nil {
-		m.begins = append(m.begins, p)
-	}
 }
 
 // onePerSite drops points at a place that another point has already: a script's action runs once for a hit.
@@ -335,39 +305,6 @@ func onePerSite(points []*probe.Point) []*probe.Point {
 		seen[p.Offset] = true
 		return false
 	})
-}
-
-// function makes the point of a function, nil if it cannot be probed; that is reported unless it came by a wildcard.
-func (m *matcher) function(s *spec, b *binary, q *objfile.Query, fn *objfile.Func, name, shown string, site int) *probe.Point {
-	refuse := func(format string, args ...any) *diag.Diagnostic {
-		if q.Wildcard() {
-			return &diag.Diagnostic{} // one of many: left out
-		}
-		return m.failAttach(s, format, args...)
-	}
-	p := &probe.Point{Kind: s.kind.kind, Path: b.path, PID: m.pid(), Name: name, Func: shown, Call: m.goCode(b, fn.Addr)}
-	if s.kind.kind == probe.Uretprobe {
-		if why := noReturn(b.obj, fn); why != "" {
-			refuse("uretprobe on %s is not possible: %s", p.Func, why).Hint("%s", returnHint(b.obj))
-			return nil
-		}
-	}
-	if fn.Size == 0 && !m.opts.Unsafe && !s.hasOff && pieced(b.obj, fn.Addr) {
-		refuse("Could not determine boundary for %s (symbol has size 0).%s", fn.Name, unsafeHint)
-		return nil
-	}
-	if s.hasOff && s.offset > 0 {
-		return m.inside(s, b, fn, p, refuse)
-	}
-	if site < 0 {
-		refuse("%s cannot be probed: at %#x are %s", p.Func, fn.Addr, code.ErrUndecodable)
-		return nil
-	}
-	if s.hasOff && p.Call == nil {
-		site = 0 // "func+0" is the first instruction, and nothing else; in Go it runs twice for one call if the stack grows
-	}
-	p.Entry, p.Skip = true, site
-	return m.place(p, b, fn.Addr+uint64(site))
 }
 
 // place fills in where the point is.
@@ -487,10 +424,13 @@ func (m *matcher) matchPlace(s *spec, b *binary) []*probe.Point {
 			refuse("uretprobes cannot be attached at function offset. (address resolved to: %s+%d)", name, s.addr-start)
 			return nil
 		}
-		if why := noReturn(b.obj, &objfile.Func{Symbol: objfile.Symbol{Name: name, Addr: start}}); why != "" {
-			refuse("uretprobe on %s is not possible: %s", name, why).Hint("%s", returnHint(b.obj))
+		fn := &objfile.Func{Symbol: objfile.Symbol{Name: name, Addr: start, Size: b.obj.CodeSize(start)}}
+		sites, err := entrySites(b.obj, []objfile.Func{*fn})
+		if err != nil {
+			refuse("%s cannot be probed: %s", p.Name, err)
 			return nil
 		}
+		return m.returnPoints(&candidate{s: s, b: b, fn: fn, name: p.Name, shown: p.Func, site: sites[0]}, p.Scope)
 	}
 	if start != s.addr && !m.boundary(s, b, name, start, s.addr, refuse) {
 		return nil
@@ -501,11 +441,6 @@ func (m *matcher) matchPlace(s *spec, b *binary) []*probe.Point {
 	}
 	if p.Entry && m.needs.Typed() {
 		m.typed(s, b, start, p)
-	}
-	if p.Kind == probe.Uretprobe {
-		fn := &objfile.Func{Symbol: objfile.Symbol{Name: name, Addr: start, Size: b.obj.CodeSize(start)}}
-		m.entry(s, b, fn, p.Func, p.Skip, p.Keeps(), true)
-		return m.exitPoints(s, b, fn, p)
 	}
 	return []*probe.Point{p}
 }

@@ -1,0 +1,78 @@
+package match
+
+import (
+	"encoding/hex"
+	"slices"
+	"strings"
+	"testing"
+
+	"trocar/internal/binary/abi"
+	"trocar/internal/binary/code"
+	"trocar/internal/binary/debuginfo"
+)
+
+// finderOf looks for the returns in code that lies at an address.
+func finderOf(arch *abi.Arch, body []byte, addr uint64, golang bool) *returnFinder {
+	return &returnFinder{
+		arch: arch, start: addr, golang: golang, ranges: []debuginfo.Range{{Low: addr, High: addr + uint64(len(body))}},
+		read:  func(at uint64, n int) []byte { return body[at-addr:][:n] },
+		entry: func(code.Table) uint64 { return 0 },
+	}
+}
+
+func TestReturnFinder(t *testing.T) {
+	for _, c := range []struct {
+		arch    *abi.Arch
+		code    string
+		golang  bool
+		returns []uint64 // from the function's start on
+		tails   int
+		why     string
+	}{
+		{abi.AMD64, "55 7402 5d c3 5d f3c3 c20800", false, []uint64{4, 6, 8}, 0, ""},
+		{abi.ARM64, "fd7bbfa9 fd7bc1a8 c0035fd6", false, []uint64{8}, 0, ""},
+		{abi.AMD64, "55 7402 5d c3 5d c3", true, []uint64{4, 6}, 0, ""},
+		{abi.AMD64, "7403 eb01 90 c3", true, []uint64{5}, 0, ""},
+		{abi.AMD64, "7402 5d c3 e900100000", true, []uint64{3}, 1, ""},  // a jump to another function
+		{abi.AMD64, "7402 5d c3 e900100000", false, []uint64{3}, 1, ""}, // a jump to another function
+		{abi.AMD64, "7470 c3", true, []uint64{2}, 1, ""},                // the same on a condition
+		{abi.AMD64, "7470 c3", false, nil, 0, whyConditional},
+		{abi.AMD64, "ebf0", true, nil, 1, ""},                  // to before its start
+		{abi.AMD64, "ffe0", true, nil, 0, ""},                  // a switch
+		{abi.AMD64, "ffe0", false, nil, 1, ""},                 // it is not known where
+		{abi.AMD64, "e800100000 c3", true, []uint64{5}, 0, ""}, // a call comes back
+		{abi.ARM64, "00040014", true, nil, 1, ""},
+		{abi.AMD64, "55 06 c3", false, nil, 0, whyUndecoded}, // an invalid byte
+	} {
+		body, err := hex.DecodeString(strings.ReplaceAll(c.code, " ", ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		const addr = 0x401000
+		f := finderOf(c.arch, body, addr, c.golang)
+		why := f.find()
+		for i := range f.found.At {
+			f.found.At[i] -= addr
+		}
+		if why != c.why || why == "" && (!slices.Equal(f.found.At, c.returns) || len(f.found.Tails) != c.tails) {
+			t.Errorf("%s (Go: %v): %q, %+v", c.code, c.golang, why, f.found)
+		}
+	}
+}
+
+func FuzzReturns(f *testing.F) {
+	f.Add([]byte{0x55, 0x74, 0x02, 0x5d, 0xc3, 0xff, 0xe0})
+	f.Fuzz(func(t *testing.T, body []byte) {
+		for _, arch := range []*abi.Arch{abi.AMD64, abi.I386, abi.ARM64} {
+			for _, golang := range []bool{false, true} {
+				finder := finderOf(arch, body, 0x1000, golang)
+				finder.find()
+				for _, at := range append(finder.found.At, finder.found.Tails...) {
+					if at < 0x1000 || at >= 0x1000+uint64(len(body)) {
+						t.Fatalf("a return at %#x", at)
+					}
+				}
+			}
+		}
+	})
+}
