@@ -49,10 +49,9 @@ func OpenBinary(ctx context.Context, name string, files Files) (*Binary, error) 
 		return nil, err
 	}
 	obj.SearchDebug(files.Debug...)
-	servers := (*debuginfo.Debuginfod)(files.Debuginfod)
-	debuginfo.FetchFrom(obj, servers)
+	files.servers().For(ctx)(obj)
 	b.obj = obj
-	b.info, b.err = debuginfo.OpenWith(obj, servers)
+	b.info, b.err = debuginfo.Open(obj)
 	return b, nil
 }
 

@@ -46,6 +46,8 @@ var layers = map[string][]string{
 	},
 	"internal/binary/debuginfo": {"internal/binary/types", "internal/binary/abi", "internal/binary/objfile"},
 
+	"internal/binary/debuginfod": {"internal/binary/objfile"},
+
 	"internal/process/target":  {"golang.org/x/sys"},
 	"internal/process/tracefs": {"golang.org/x/sys"},
 	"internal/process/runtimes/golang": {
@@ -115,6 +117,8 @@ var tests = map[string][]string{
 	"internal/binary/btf":              {"github.com/cilium/ebpf"},              // its btf: a second reader to compare with
 	"internal/process/runtimes/golang": {"internal/binary/debuginfo"},           // what DWARF tells of the same program
 	"internal/compile/codegen":         {"internal/kernel", "golang.org/x/sys"}, // which load what was made
+
+	"internal/binary/debuginfod": {"internal/binary/debuginfo"}, // which asks for the files
 }
 
 // everyTest is what all tests may import.

@@ -48,8 +48,8 @@ func List(ctx context.Context, r ListRequest, m *Machine, yield func(Listed)) (w
 	}
 	types := m.offers().Types()
 	opts := match.Options{
-		Declared: r.Declarations, PID: r.PID, Unsafe: r.Unsafe, Demangle: true, SearchPath: r.Files.SearchPath, DebugDirs: r.Files.Debug,
-		Prototype: prototype(types),
+		Declared: r.Declarations, PID: r.PID, Unsafe: r.Unsafe, Demangle: true, SearchPath: r.Files.SearchPath,
+		DebugDirs: r.Files.Debug, FetchDebug: r.Files.servers().For(ctx), Prototype: prototype(types),
 	}
 	entry := func(e match.Entry) {
 		l := Listed{Name: e.Name, Params: e.Params}

@@ -138,7 +138,7 @@ func Ask(ctx context.Context, r Request) (*Script, error) {
 	var diags diag.List
 	fns := recipe.Find(ctx, recipe.Target{
 		Path: q.Path, PID: r.Target.PID, Patterns: q.Functions, SearchPath: r.Files.SearchPath,
-		DebugDirs: r.Files.Debug,
+		DebugDirs: r.Files.Debug, Servers: r.Files.servers(),
 	}, &diags)
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -8,7 +8,7 @@ import (
 	"regexp"
 	"time"
 
-	"trocar/internal/binary/debuginfo"
+	"trocar/internal/binary/debuginfod"
 )
 
 // Request says what to trace, and how. It is plain data: the same request means the same on another machine, and it
@@ -104,8 +104,10 @@ type Debuginfod struct {
 // DebuginfodFrom reads the environment's variables for clients of such servers, DEBUGINFOD_URLS and the others that
 // debuginfod-client-config(7) describes. Nil: no servers are named.
 func DebuginfodFrom(getenv func(string) string) *Debuginfod {
-	return (*Debuginfod)(debuginfo.DebuginfodFrom(getenv))
+	return (*Debuginfod)(debuginfod.FromEnv(getenv))
 }
+
+func (f *Files) servers() *debuginfod.Servers { return (*debuginfod.Servers)(f.Debuginfod) }
 
 // UnmarshalJSON reads a request. A field that this version does not know is an error: it would be left out in silence.
 func (r *Request) UnmarshalJSON(text []byte) error {

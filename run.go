@@ -15,7 +15,9 @@ import (
 
 // run loads the program and gives it to a session.
 func (p *Program) run(ctx context.Context, c *Command, sink result.Sink, h Hooks) (Exit, error) {
-	s, err := session.New(p.sessionInput(c, h), sink)
+	in := p.sessionInput(c, h)
+	in.FetchDebug = p.req.Files.servers().For(ctx)
+	s, err := session.New(in, sink)
 	if err != nil {
 		return Exit{}, err
 	}

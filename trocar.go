@@ -194,6 +194,7 @@ func (p *Program) match(ctx context.Context, diags *diag.List) error {
 		PID: p.req.Target.PID, ChildPID: p.req.Target.Held, Unsafe: p.req.Unsafe, Needs: needs, Filter: p.filter,
 		Missing: p.setting("missing_probes"), MaxProbes: p.limit("max_probes"), OutOfLine: p.req.NoInlined,
 		TraceableFunctions: p.req.Files.TraceableFunctions, SearchPath: p.req.Files.SearchPath, DebugDirs: p.req.Files.Debug,
+		FetchDebug: p.req.Files.servers().For(ctx),
 		KernelType: p.features.Types().Type, Prototype: prototype(p.features.Types()),
 		Demangle: demangle != "0" && demangle != "false",
 	})

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"trocar/internal/binary/debuginfod"
 	"trocar/internal/process/match"
 	"trocar/internal/process/probe"
 	"trocar/internal/process/target"
@@ -25,6 +26,8 @@ type Target struct {
 	Patterns []string
 	// DebugDirs are folders in which debug files are looked for first.
 	DebugDirs []string
+	// Servers are asked for debug files that are nowhere here; nil: none.
+	Servers *debuginfod.Servers
 }
 
 // Find finds functions. Without any, diags has an error: nothing fits, or the file cannot be read.
@@ -84,6 +87,7 @@ func functions(ctx context.Context, o Target, path, name string, diags *diag.Lis
 	probes := []*syntax.Probe{entry: point("uprobe"), ret: point("uretprobe")}
 	opts := match.Options{
 		PID: o.PID, Demangle: true, SearchPath: o.SearchPath, DebugDirs: o.DebugDirs, OutOfLine: true, Variants: true,
+		FetchDebug: o.Servers.For(ctx),
 	}
 	matched := match.All(ctx, probes, opts)
 	defer func() { matched.Close() }()

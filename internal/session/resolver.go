@@ -28,7 +28,8 @@ type resolver struct {
 	formats []string // of times, and filters of cgroup paths
 	mode    types.StackMode
 	debug   []string // folders of debug files
-	user    bool     // records or maps hold addresses of user space, or of the kernel
+	fetch   func(*objfile.File)
+	user    bool // records or maps hold addresses of user space, or of the kernel
 	kernel  bool
 	pid     int // the only process, 0: any
 	command int // the command's process
@@ -54,6 +55,7 @@ type resolver struct {
 func newResolver(in *Input, wall result.Wall) *resolver {
 	n := &resolver{
 		points: in.Points, formats: in.Script.Formats, mode: in.Config.StackMode, debug: in.DebugDirs, pid: in.PID, wall: wall,
+		fetch:   in.FetchDebug,
 		symbols: symbolize.New(symbolize.Options{Mangled: in.Config.Mangled}), stop: func() {},
 		files: map[string]*symbolize.File{}, elf: map[string]*objfile.File{}, infos: map[string]*debuginfo.Info{},
 		programs: map[*objfile.File]*golang.Program{},
@@ -301,6 +303,9 @@ func (n *resolver) traitObject(path string, addr uint64) (string, bool) {
 	if !ok {
 		if f, err := objfile.Open(path); err == nil {
 			f.SearchDebug(n.debug...)
+			if n.fetch != nil {
+				n.fetch(f)
+			}
 			if info, err = debuginfo.Open(f); err != nil {
 				info = nil
 			}

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/types"
 	"trocar/internal/compile/record"
 	"trocar/internal/kernel"
@@ -36,6 +37,8 @@ type Input struct {
 	Mode      Mode
 	DryRun    bool     // attach, then end
 	DebugDirs []string // where debug files are looked for first
+	// FetchDebug sets where the debug file of a file is fetched from if it is nowhere here; nil: nowhere.
+	FetchDebug func(*objfile.File)
 
 	// Errors is where commands of system() write their errors; nil: nowhere.
 	Errors io.Writer

@@ -1,29 +1,14 @@
 package debuginfo
 
 import (
-	"context"
 	"fmt"
-	"os"
 
 	"trocar/internal/binary/objfile"
 )
 
-// Open reads the DWARF of an opened program or library: its own, else that of its separate debug file, else what the
-// servers in DEBUGINFOD_URLS have for it. Only where that is set does it use the network.
+// Open reads the DWARF of an opened program or library: its own, else that of its separate debug file, else what f fetches
+// (objfile.File.FetchDebug, whose context ends a wait for it).
 func Open(f *objfile.File) (*Info, error) {
-	return OpenWith(f, DebuginfodFrom(os.Getenv))
-}
-
-// FetchFrom has the debug file of a program fetched from servers if it is nowhere here; nil: from none. Names of its
-// functions are found in it as well, if this is called before they are looked for.
-func FetchFrom(f *objfile.File, servers *Debuginfod) {
-	if servers != nil {
-		f.FetchDebug(func(buildID string) (string, error) { return servers.DebugFile(context.Background(), buildID) })
-	}
-}
-
-// OpenWith is Open with given servers; nil: none.
-func OpenWith(f *objfile.File, servers *Debuginfod) (*Info, error) {
 	if f.Type() != objfile.TypeExec && f.Type() != objfile.TypeDyn {
 		return nil, fmt.Errorf("%s: %w: it is not linked, so nothing in it has an address", f.Path(), ErrNone)
 	}
@@ -31,10 +16,7 @@ func OpenWith(f *objfile.File, servers *Debuginfod) (*Info, error) {
 	if root := f.Root(); root != "" {
 		src.Roots = []string{root, ""}
 	}
-	FetchFrom(f, servers)
-	if servers != nil {
-		src.Fetch = func(buildID string) (string, error) { return servers.DebugFile(context.Background(), buildID) }
-	}
+	src.Fetch = f.Fetch()
 	if hasDWARF(f) {
 		return New(src)
 	}

@@ -2,6 +2,7 @@ package objfile
 
 import (
 	"bytes"
+	"context"
 	"encoding/hex"
 	"fmt"
 	"hash/crc32"
@@ -35,9 +36,21 @@ func (f *File) Debug() *File {
 	})
 }
 
-// FetchDebug sets what gets a debug file by its build id from elsewhere, and returns its path. It must be called before
-// Debug, and is used for files without debug information of which none is found here.
-func (f *File) FetchDebug(fetch func(buildID string) (path string, err error)) { f.fetchDebug = fetch }
+// A Fetcher gets a debug file by its build id from elsewhere and returns its path. It waits no longer than the context.
+type Fetcher func(ctx context.Context, buildID string) (path string, err error)
+
+// FetchDebug sets what gets debug files from elsewhere (nil: nothing does), and what ends a wait for them: whatever asks for a
+// name may be the first to need the file. It must be called before Debug, and is used for files without debug
+// information of which none is found here.
+func (f *File) FetchDebug(ctx context.Context, fetch Fetcher) {
+	f.fetchDebug = nil
+	if fetch != nil {
+		f.fetchDebug = func(buildID string) (string, error) { return fetch(ctx, buildID) }
+	}
+}
+
+// Fetch is what FetchDebug set, with its context; nil: nothing.
+func (f *File) Fetch() func(buildID string) (path string, err error) { return f.fetchDebug }
 
 // DebugError is why the debug file could not be fetched; nil: it was, or there was nowhere to fetch it from.
 func (f *File) DebugError() error {

@@ -172,7 +172,9 @@ func (fs *files) openName(file, name string) (*binary, error) {
 		}
 	}
 	obj.SearchDebug(fs.opts.DebugDirs...)
-	debuginfo.FetchFrom(obj, debuginfo.DebuginfodFrom(os.Getenv))
+	if fs.opts.FetchDebug != nil {
+		fs.opts.FetchDebug(obj)
+	}
 	b := &binary{name: name, path: obj.AttachPath(), obj: obj, id: idOf(obj)}
 	// The kernel follows links of a container from our root: give it the file itself.
 	if strings.HasPrefix(file, "/proc/") && strings.Contains(file, "/root/") && !strings.Contains(file, "!/") {
@@ -456,7 +458,8 @@ func (fs *files) runningAnywhere() ([]*binary, error) {
 				continue
 			}
 			seen[k] = true
-			of := &files{opts: Options{PID: int(pid), DebugDirs: fs.opts.DebugDirs}, root: root, open: fs.open, cpus: fs.cpus}
+			opts := Options{PID: int(pid), DebugDirs: fs.opts.DebugDirs, FetchDebug: fs.opts.FetchDebug}
+			of := &files{opts: opts, root: root, open: fs.open, cpus: fs.cpus}
 			if b, err := of.openMapping(m); err == nil && b.obj.IsExecutable() && !hasFile(out, b) {
 				out = append(out, b)
 			}

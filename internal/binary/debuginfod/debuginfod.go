@@ -1,4 +1,12 @@
-package debuginfo
+// Package debuginfod fetches debug files by build id from the servers of a distribution, as debuginfod-find does, and
+// shares its cache (debuginfod-client-config(7)).
+//
+//	servers := debuginfod.FromEnv(os.Getenv)
+//	path, err := servers.DebugFile(ctx, buildID)
+//
+// A wait for a server ends with the context. Servers are not trusted: a file comes into the cache only when it is
+// whole, not too large, and of the build id that was asked for.
+package debuginfod
 
 import (
 	"context"
@@ -16,27 +24,26 @@ import (
 	"trocar/internal/binary/objfile"
 )
 
-// Debuginfod fetches debug files by build id from the servers of a distribution, as debuginfod-find does, and shares its
-// cache (debuginfod-client-config(7)).
-type Debuginfod struct {
-	URLs    []string
+// Servers are the settings: which servers are asked, and how. The zero value, and nil, ask none.
+type Servers struct {
+	URLs    []string      // http:, https: or file:, asked in this order
 	Cache   string        // directory
 	Timeout time.Duration // for a server to begin or go on sending
-	MaxSize int64         // of a file
+	MaxSize int64         // of a file, in bytes
 	MaxTime time.Duration // for a whole file
 }
 
 // Limits where the environment has none.
 const (
-	debuginfodTimeout = 90 * time.Second
-	debuginfodMaxTime = 10 * time.Minute
-	debuginfodMaxSize = 8 << 30
+	defaultTimeout = 90 * time.Second
+	defaultMaxTime = 10 * time.Minute
+	defaultMaxSize = 8 << 30
 	// missFor is how long it is remembered that no server has a file.
 	missFor = 10 * time.Minute
 )
 
-// DebuginfodFrom reads DEBUGINFOD_URLS and the variables beside it. It returns nil if no servers are named.
-func DebuginfodFrom(getenv func(string) string) *Debuginfod {
+// FromEnv reads DEBUGINFOD_URLS and the variables beside it. It returns nil if no servers are named.
+func FromEnv(getenv func(string) string) *Servers {
 	var urls []string
 	for _, u := range strings.Fields(getenv("DEBUGINFOD_URLS")) {
 		if strings.HasPrefix(u, "http://") || strings.HasPrefix(u, "https://") || strings.HasPrefix(u, "file://") {
@@ -46,7 +53,7 @@ func DebuginfodFrom(getenv func(string) string) *Debuginfod {
 	if urls == nil {
 		return nil
 	}
-	d := &Debuginfod{URLs: urls, Timeout: debuginfodTimeout, MaxTime: debuginfodMaxTime, MaxSize: debuginfodMaxSize}
+	d := &Servers{URLs: urls, Timeout: defaultTimeout, MaxTime: defaultMaxTime, MaxSize: defaultMaxSize}
 	if s, err := strconv.Atoi(getenv("DEBUGINFOD_TIMEOUT")); err == nil && s > 0 {
 		d.Timeout = time.Duration(s) * time.Second
 	}
@@ -72,6 +79,15 @@ func DebuginfodFrom(getenv func(string) string) *Debuginfod {
 	return d
 }
 
+// For gives what has the debug file of a file fetched from these servers if it is nowhere here. A wait ends with ctx.
+func (d *Servers) For(ctx context.Context) func(*objfile.File) {
+	return func(f *objfile.File) {
+		if d != nil {
+			f.FetchDebug(ctx, d.DebugFile)
+		}
+	}
+}
+
 func isDir(path string) bool {
 	fi, err := os.Stat(path)
 	return err == nil && fi.IsDir()
@@ -81,7 +97,11 @@ func isDir(path string) bool {
 var errNoFile = errors.New("the server has no such file")
 
 // DebugFile returns the path of the debug file of a build id, from the cache or else from the first server that has it.
-func (d *Debuginfod) DebugFile(ctx context.Context, buildID string) (string, error) {
+// It waits for servers no longer than ctx; then the error is the context's, wrapped.
+func (d *Servers) DebugFile(ctx context.Context, buildID string) (string, error) {
+	if d == nil || len(d.URLs) == 0 {
+		return "", fmt.Errorf("debug info of build id %s: no server is named", buildID)
+	}
 	if buildID == "" || len(buildID) > 128 || strings.Trim(buildID, "0123456789abcdef") != "" {
 		return "", fmt.Errorf("%q is no build id", buildID)
 	}
@@ -105,6 +125,9 @@ func (d *Debuginfod) DebugFile(ctx context.Context, buildID string) (string, err
 		if err == nil {
 			return path, nil
 		}
+		if ctx.Err() != nil {
+			return "", fmt.Errorf("debug info of build id %s: %s: %w", buildID, base, ctx.Err())
+		}
 		missing = missing && errors.Is(err, errNoFile)
 		errs = append(errs, fmt.Errorf("%s: %w", base, err))
 	}
@@ -116,7 +139,7 @@ func (d *Debuginfod) DebugFile(ctx context.Context, buildID string) (string, err
 }
 
 // fetch gets a file from one server. It comes to its place in the cache only when it is whole and what was asked for.
-func (d *Debuginfod) fetch(ctx context.Context, base, buildID, dir, path string) error {
+func (d *Servers) fetch(ctx context.Context, base, buildID, dir, path string) error {
 	ctx, cancel := context.WithTimeout(ctx, d.MaxTime)
 	defer cancel()
 	body, err := d.get(ctx, cancel, base, buildID)
@@ -156,7 +179,7 @@ func (d *Debuginfod) fetch(ctx context.Context, base, buildID, dir, path string)
 }
 
 // get begins to read a file.
-func (d *Debuginfod) get(ctx context.Context, cancel func(), base, buildID string) (io.ReadCloser, error) {
+func (d *Servers) get(ctx context.Context, cancel func(), base, buildID string) (io.ReadCloser, error) {
 	if dir, ok := strings.CutPrefix(base, "file://"); ok {
 		f, err := os.Open(filepath.Join(dir, "buildid", buildID, "debuginfo"))
 		if errors.Is(err, os.ErrNotExist) {

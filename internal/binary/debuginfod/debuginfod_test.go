@@ -1,6 +1,7 @@
-package debuginfo
+package debuginfod
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -13,22 +14,40 @@ import (
 	"testing"
 	"time"
 
+	"trocar/internal/binary/debuginfo"
 	"trocar/internal/binary/objfile"
 	"trocar/internal/need"
 )
 
 // stripped builds a program without debug info and returns it with its debug file and build id.
 func stripped(t *testing.T) (program, debug, id string) {
-	path := build(t, "gcc -O2 -g -Wl,--build-id -o full $SRC/plain.c && objcopy --only-keep-debug full full.debug && objcopy --strip-debug full $OUT")
-	f, err := objfile.Open(path)
+	dir := t.TempDir()
+	program, debug = filepath.Join(dir, "program"), filepath.Join(dir, "full.debug")
+	full := filepath.Join(dir, "full")
+	for _, args := range [][]string{
+		{"gcc", "-O2", "-g", "-Wl,--build-id", "-o", full, "../debuginfo/testdata/plain.c"},
+		{"objcopy", "--only-keep-debug", full, debug},
+		{"objcopy", "--strip-debug", full, program},
+	} {
+		need.Tool(t, args[0])
+		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v\n%s", args, err, out)
+		}
+	}
+	f, err := objfile.Open(program)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	return path, filepath.Join(filepath.Dir(path), "full.debug"), f.BuildID()
+	return program, debug, f.BuildID()
 }
 
-func fetchWith(t *testing.T, program, urls string, more ...string) (*Info, error) {
+func fetchWith(t *testing.T, program, urls string, more ...string) (*debuginfo.Info, error) {
+	t.Helper()
+	return fetchWithin(t, t.Context(), program, urls, more...)
+}
+
+func fetchWithin(t *testing.T, ctx context.Context, program, urls string, more ...string) (*debuginfo.Info, error) {
 	t.Helper()
 	env := map[string]string{"DEBUGINFOD_URLS": urls, "DEBUGINFOD_CACHE_PATH": t.TempDir()}
 	for i := 0; i+1 < len(more); i += 2 {
@@ -39,14 +58,15 @@ func fetchWith(t *testing.T, program, urls string, more ...string) (*Info, error
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { f.Close() })
-	in, err := OpenWith(f, DebuginfodFrom(func(name string) string { return env[name] }))
+	f.FetchDebug(ctx, FromEnv(func(name string) string { return env[name] }).DebugFile)
+	in, err := debuginfo.Open(f)
 	if err == nil {
 		t.Cleanup(func() { in.Close() })
 	}
 	return in, err
 }
 
-func TestDebuginfodAnswers(t *testing.T) {
+func TestAnswers(t *testing.T) {
 	t.Parallel()
 	program, debug, id := stripped(t)
 	asked := 0
@@ -89,7 +109,7 @@ func TestDebuginfodAnswers(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			in, err := fetchWith(t, program, c.urls, "DEBUGINFOD_TIMEOUT", "1")
 			if c.want != "" {
-				if !errors.Is(err, ErrNone) || !strings.Contains(err.Error(), c.want) {
+				if !errors.Is(err, debuginfo.ErrNone) || !strings.Contains(err.Error(), c.want) {
 					t.Errorf("error %v, not %q", err, c.want)
 				}
 				return
@@ -103,7 +123,8 @@ func TestDebuginfodAnswers(t *testing.T) {
 		})
 	}
 	t.Run("too large", func(t *testing.T) {
-		if _, err := fetchWith(t, program, good, "DEBUGINFOD_MAXSIZE", "100"); err == nil || !strings.Contains(err.Error(), "DEBUGINFOD_MAXSIZE") {
+		_, err := fetchWith(t, program, good, "DEBUGINFOD_MAXSIZE", "100")
+		if err == nil || !strings.Contains(err.Error(), "DEBUGINFOD_MAXSIZE") {
 			t.Errorf("error %v", err)
 		}
 	})
@@ -127,16 +148,62 @@ func TestDebuginfodAnswers(t *testing.T) {
 			t.Errorf("asked %d times for a file that is missing", asked-before)
 		}
 	})
-	if DebuginfodFrom(func(string) string { return "" }) != nil {
+	if FromEnv(func(string) string { return "" }) != nil {
 		t.Error("servers without DEBUGINFOD_URLS")
 	}
-	if _, err := (&Debuginfod{}).DebugFile(t.Context(), "../../etc"); err == nil {
+	if _, err := (&Servers{URLs: []string{"http://localhost"}}).DebugFile(t.Context(), "../../etc"); err == nil {
 		t.Error("took a path for a build id")
 	}
 }
 
-// TestDebuginfodServer asks Debian's debuginfod on loopback.
-func TestDebuginfodServer(t *testing.T) {
+// TestContext ends waits for servers that never answer, or stop in the midst of it.
+func TestContext(t *testing.T) {
+	t.Parallel()
+	program, debug, id := stripped(t)
+	begun := make(chan struct{}, 1)
+	never := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		begun <- struct{}{}
+		<-r.Context().Done()
+	}))
+	defer never.Close()
+	half := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b, _ := os.ReadFile(debug)
+		w.Header().Set("Content-Length", fmt.Sprint(len(b)))
+		w.Write(b[:len(b)/2])
+		w.(http.Flusher).Flush()
+		begun <- struct{}{}
+		<-r.Context().Done()
+	}))
+	defer half.Close()
+	for _, urls := range []string{never.URL, half.URL, never.URL + " " + half.URL} {
+		ctx, cancel := context.WithCancel(t.Context())
+		var ended time.Time
+		go func() {
+			<-begun
+			ended = time.Now()
+			cancel()
+		}()
+		cache := t.TempDir()
+		_, err := fetchWithin(t, ctx, program, urls, "DEBUGINFOD_CACHE_PATH", cache)
+		if !errors.Is(err, debuginfo.ErrNone) || !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", urls, err)
+		}
+		// The limits of the settings are minutes.
+		if took := time.Since(ended); took > 200*time.Millisecond {
+			t.Errorf("%s: it took %v to end", urls, took)
+		}
+		// Neither a part of the file stays, nor that it is missing.
+		if entries, err := os.ReadDir(filepath.Join(cache, id)); err != nil || len(entries) != 0 {
+			t.Errorf("%s: the cache has %v, %v", urls, entries, err)
+		}
+	}
+	if _, err := (*Servers)(nil).DebugFile(t.Context(), id); err == nil {
+		t.Error("a file from no server")
+	}
+}
+
+// TestServer asks Debian's debuginfod on loopback.
+func TestServer(t *testing.T) {
 	t.Parallel()
 	need.Tool(t, "debuginfod")
 	program, debug, _ := stripped(t)
@@ -158,7 +225,7 @@ func TestDebuginfodServer(t *testing.T) {
 		cmd.Process.Kill()
 		cmd.Wait()
 	}()
-	var in *Info
+	var in *debuginfo.Info
 	deadline := time.Now().Add(30 * time.Second)
 	for {
 		in, err = fetchWith(t, program, "http://127.0.0.1:"+port)
@@ -174,7 +241,8 @@ func TestDebuginfodServer(t *testing.T) {
 	if err != nil || len(fns) != 1 {
 		t.Fatalf("%v, %v", fns, err)
 	}
-	if p, err := in.Prototype(fns[0]); err != nil || p != "int many(int a, long int b, char c, short int d, const char *e, struct list *f, int g, pair_t h)" {
+	const want = "int many(int a, long int b, char c, short int d, const char *e, struct list *f, int g, pair_t h)"
+	if p, err := in.Prototype(fns[0]); err != nil || p != want {
 		t.Errorf("%s, %v", p, err)
 	}
 }
