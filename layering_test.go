@@ -44,9 +44,13 @@ var layers = map[string][]string{
 		"internal/binary/abi", "internal/binary/code", "github.com/ianlancetaylor/demangle", "github.com/ulikunitz/xz",
 		"golang.org/x/sys",
 	},
-	"internal/binary/debuginfo": {"internal/binary/types", "internal/binary/abi", "internal/binary/objfile"},
+	"internal/binary/debuginfo": {
+		"internal/binary/types", "internal/binary/abi", "internal/binary/section", "internal/binary/cfi", "internal/binary/objfile",
+	},
 
 	"internal/binary/debuginfod": {"internal/binary/objfile"},
+	"internal/binary/section":    {},
+	"internal/binary/cfi":        {"internal/binary/abi", "internal/binary/section", "internal/binary/objfile"},
 
 	"internal/process/target":  {"golang.org/x/sys"},
 	"internal/process/tracefs": {"golang.org/x/sys"},

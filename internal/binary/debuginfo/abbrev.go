@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+
+	"trocar/internal/binary/section"
 )
 
 // attrSpec is one attribute of an abbreviation.
@@ -148,15 +150,15 @@ func siblingStep(form uint16) (int32, bool) {
 
 // parse reads a table, into t's own memory if it has been used before. It stops after the code last if that isn't 0: a
 // unit's first entry needs one abbreviation only, most often the first.
-func (t *abbrevTable) parse(section []byte, off uint64, f format, last uint64) error {
+func (t *abbrevTable) parse(data []byte, off uint64, f format, last uint64) error {
 	t.list, t.attrs, t.steps, t.byCode = t.list[:0], t.attrs[:0], t.steps[:0], nil
 	type span struct{ attrs, steps int }
 	var ends []span
-	r := readerAt(section, off)
+	r := section.At(data, off)
 	dense := true
 	for {
-		code := r.uleb()
-		if r.bad {
+		code := r.ULEB()
+		if r.Bad {
 			return errShort
 		}
 		if code == 0 {
@@ -166,26 +168,26 @@ func (t *abbrevTable) parse(section []byte, off uint64, f format, last uint64) e
 			return errors.New("too many abbreviations")
 		}
 		ab := abbrev{code: code, fixed: 0}
-		tag := r.uleb()
+		tag := r.ULEB()
 		if tag > 0xffff {
 			return fmt.Errorf("abbreviation with tag %#x", tag)
 		}
 		ab.tag = uint16(tag)
-		ab.children = r.u8() != 0
+		ab.children = r.U8() != 0
 		run := int32(0)
 		at := int16(0)
 		n := 0
 		for {
-			attr, form := r.uleb(), r.uleb()
+			attr, form := r.ULEB(), r.ULEB()
 			if attr == 0 && form == 0 {
 				break
 			}
-			if n++; r.bad || n > maxAttrs || attr > 0xffff || form > 0xffff {
+			if n++; r.Bad || n > maxAttrs || attr > 0xffff || form > 0xffff {
 				return errors.New("damaged abbreviation")
 			}
 			s := attrSpec{attr: uint16(attr), form: uint16(form)}
 			if s.form == formImplicitConst {
-				s.implicit = r.sleb()
+				s.implicit = r.SLEB()
 			}
 			ab.note(s)
 			step, ok := f.stepOf(s.form)
@@ -300,69 +302,69 @@ func (ab *abbrev) after(b []byte, pos int, f format) (next int, sibling uint64) 
 		}
 		return pos, 0
 	}
-	r := reader{b: b, pos: pos}
+	r := section.Reader{Data: b, Pos: pos}
 	for _, step := range ab.skip {
 		switch step {
 		case stepLEB:
-			for r.pos < len(b) && b[r.pos] >= 0x80 {
-				r.pos++
+			for r.Pos < len(b) && b[r.Pos] >= 0x80 {
+				r.Pos++
 			}
-			r.pos++
+			r.Pos++
 		case stepSibling1:
-			sibling = uint64(r.u8())
+			sibling = uint64(r.U8())
 		case stepSibling2:
-			sibling = uint64(r.u16())
+			sibling = uint64(r.U16())
 		case stepSibling4:
-			sibling = uint64(r.u32())
+			sibling = uint64(r.U32())
 		case stepSibling8:
-			sibling = r.u64()
+			sibling = r.U64()
 		case stepSiblingLEB:
-			sibling = r.uleb()
+			sibling = r.ULEB()
 		default:
-			r.step(step, f)
+			skip(&r, step, f)
 		}
-		if r.bad || r.pos > len(b) {
+		if r.Bad || r.Pos > len(b) {
 			return -1, 0
 		}
 	}
-	return r.pos, sibling
+	return r.Pos, sibling
 }
 
-// step goes over one attribute.
-func (r *reader) step(step int32, f format) {
+// skip goes over one attribute.
+func skip(r *section.Reader, step int32, f format) {
 	n := uint64(0)
 	switch step {
 	case stepLEB:
-		r.uleb()
+		r.ULEB()
 		return
 	case stepString:
-		r.cstr()
+		r.CString()
 		return
 	case stepBlock1:
-		n = uint64(r.u8())
+		n = uint64(r.U8())
 	case stepBlock2:
-		n = uint64(r.u16())
+		n = uint64(r.U16())
 	case stepBlock4:
-		n = uint64(r.u32())
+		n = uint64(r.U32())
 	case stepBlock:
-		n = r.uleb()
+		n = r.ULEB()
 	case stepIndirect:
-		form := r.uleb()
+		form := r.ULEB()
 		inner, ok := f.stepOf(uint16(min(form, 0xffff)))
 		if !ok || inner == stepIndirect {
-			r.fail()
+			r.Fail()
 			return
 		}
-		r.step(inner, f)
+		skip(r, inner, f)
 		return
 	default:
 		n = uint64(step)
 	}
-	if n > uint64(r.left()) {
-		r.fail()
+	if n > uint64(r.Left()) {
+		r.Fail()
 		return
 	}
-	r.pos += int(n)
+	r.Pos += int(n)
 }
 
 // abbrevCache keeps the tables used last.
@@ -379,7 +381,7 @@ type abbrevKey struct {
 
 const keptAbbrevs = 64
 
-func (c *abbrevCache) get(section []byte, off uint64, f format) (*abbrevTable, error) {
+func (c *abbrevCache) get(data []byte, off uint64, f format) (*abbrevTable, error) {
 	key := abbrevKey{off, f}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -387,7 +389,7 @@ func (c *abbrevCache) get(section []byte, off uint64, f format) (*abbrevTable, e
 		return t, nil
 	}
 	t := new(abbrevTable)
-	if err := t.parse(section, off, f, 0); err != nil {
+	if err := t.parse(data, off, f, 0); err != nil {
 		return nil, err
 	}
 	if len(c.order) >= keptAbbrevs {

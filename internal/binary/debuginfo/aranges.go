@@ -1,6 +1,10 @@
 package debuginfo
 
-import "sort"
+import (
+	"sort"
+
+	"trocar/internal/binary/section"
+)
 
 // lookupsBeforeIndex is how many addresses are looked up by going through .debug_aranges, before an index pays.
 const lookupsBeforeIndex = 4
@@ -55,23 +59,23 @@ func (x *addrIndex) at(addr uint64) []*unit {
 func (f *file) eachArange(yield func(unit uint64, r Range) bool) {
 	b := f.section(secAranges)
 	for off := 0; off < len(b); {
-		r := reader{b: b, pos: off}
-		n, off64 := r.initialLength()
-		if r.bad || n == 0 || n > uint64(r.left()) {
+		r := section.Reader{Data: b, Pos: off}
+		n, off64 := r.InitialLength()
+		if r.Bad || n == 0 || n > uint64(r.Left()) {
 			return
 		}
-		end := r.pos + int(n)
-		r.b = b[:end]
-		version := r.u16()
-		unit := r.offset(off64)
-		size, seg := int(r.u8()), r.u8()
-		if !r.bad && version == 2 && (size == 8 || size == 4) && seg == 0 {
-			if pad := (r.pos - off) % (2 * size); pad != 0 {
-				r.bytes(uint64(2*size - pad))
+		end := r.Pos + int(n)
+		r.Data = b[:end]
+		version := r.U16()
+		unit := r.Offset(off64)
+		size, seg := int(r.U8()), r.U8()
+		if !r.Bad && version == 2 && (size == 8 || size == 4) && seg == 0 {
+			if pad := (r.Pos - off) % (2 * size); pad != 0 {
+				r.Bytes(uint64(2*size - pad))
 			}
 			fm := format{addrSize: uint8(size)}
-			for r.left() >= 2*size {
-				low, n := r.uint(size), r.uint(size)
+			for r.Left() >= 2*size {
+				low, n := r.Uint(size), r.Uint(size)
 				if low == 0 && n == 0 {
 					break
 				}

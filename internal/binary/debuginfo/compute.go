@@ -15,7 +15,7 @@ func (c *exprCompiler) compute(op uint8) {
 	case opOver:
 		c.pick(1)
 	case opPick:
-		c.pick(int(r.u8()))
+		c.pick(int(r.U8()))
 	case opSwap:
 		b, a := c.pop(), c.pop()
 		c.push(b)
@@ -28,13 +28,13 @@ func (c *exprCompiler) compute(op uint8) {
 	case opDeref:
 		c.push(c.pop().load(int(c.env.u.addrSize)))
 	case opDerefSize:
-		c.load(int(r.u8()), baseType{})
+		c.load(int(r.U8()), baseType{})
 	case opDerefType, opGNUDerefType:
-		size := int(r.u8())
-		t := c.baseType(r.uleb())
+		size := int(r.U8())
+		t := c.baseType(r.ULEB())
 		c.load(size, t)
 	case opPlusUconst:
-		c.push(c.wrap(c.pop().plus(int64(r.uleb()))))
+		c.push(c.wrap(c.pop().plus(int64(r.ULEB()))))
 	case opPlus, opMinus, opMul, opDiv, opMod, opAnd, opOr, opXor, opShl, opShr, opShra, opEq, opNe, opLt, opLe, opGt, opGe:
 		c.binary(op)
 	case opNeg:
@@ -44,9 +44,9 @@ func (c *exprCompiler) compute(op uint8) {
 	case opAbs:
 		c.fail("its value takes an operation that is not supported")
 	case opSkip:
-		c.jump(int16(r.u16()))
+		c.jump(int16(r.U16()))
 	case opBra:
-		to := int16(r.u16())
+		to := int16(r.U16())
 		s := c.pop()
 		switch {
 		case !s.isConst():
@@ -56,8 +56,8 @@ func (c *exprCompiler) compute(op uint8) {
 			c.jump(to)
 		}
 	case opConstType, opGNUConstType:
-		t := c.baseType(r.uleb())
-		p := constantBytes(r.bytes(uint64(r.u8())))
+		t := c.baseType(r.ULEB())
+		p := constantBytes(r.Bytes(uint64(r.U8())))
 		if p.Kind != types.Constant {
 			c.fail("its value takes an operation that is not supported")
 		}
@@ -65,19 +65,19 @@ func (c *exprCompiler) compute(op uint8) {
 		s.typ = t
 		c.push(c.wrap(s))
 	case opRegvalType, opGNURegvalType:
-		reg := int(min(r.uleb(), 1<<16))
-		t := c.baseType(r.uleb())
+		reg := int(min(r.ULEB(), 1<<16))
+		t := c.baseType(r.ULEB())
 		if !c.env.in.src.Arch.HasRegister(reg) {
 			c.why = c.unreadable(reg)
 		}
 		c.push(c.wrap(sym{reg: reg, typ: t}))
 	case opConvert, opGNUConvert:
-		t := c.baseType(r.uleb())
+		t := c.baseType(r.ULEB())
 		s := c.pop()
 		s.typ = t
 		c.push(c.wrap(s))
 	case opReinterpret, opGNUReinterpret:
-		t := c.baseType(r.uleb())
+		t := c.baseType(r.ULEB())
 		s := c.pop()
 		s.typ = t
 		c.push(c.wrap(s))
@@ -96,12 +96,12 @@ func (c *exprCompiler) pick(n int) {
 }
 
 func (c *exprCompiler) jump(by int16) {
-	to := c.r.pos + int(by)
-	if to < 0 || to > len(c.r.b) {
+	to := c.r.Pos + int(by)
+	if to < 0 || to > len(c.r.Data) {
 		c.damaged()
 		return
 	}
-	c.r.pos = to
+	c.r.Pos = to
 }
 
 // load reads size bytes as a type.

@@ -1,5 +1,7 @@
 package debuginfo
 
+import "trocar/internal/binary/section"
+
 // value is an attribute of an entry.
 type value struct {
 	attr, form uint16
@@ -85,69 +87,69 @@ func (d *die) at(w *walker, ab *abbrev) *die {
 	return d
 }
 
-// value reads an attribute's value.
-func (r *reader) value(u *unit, v *value, implicit int64) {
+// readValue reads an attribute's value.
+func readValue(r *section.Reader, u *unit, v *value, implicit int64) {
 	switch v.form {
 	case formAddr:
-		v.u = r.uint(int(u.addrSize))
+		v.u = r.Uint(int(u.addrSize))
 	case formData1, formFlag, formStrx1, formAddrx1:
-		v.u = uint64(r.u8())
+		v.u = uint64(r.U8())
 	case formData2, formStrx2, formAddrx2:
-		v.u = uint64(r.u16())
+		v.u = uint64(r.U16())
 	case formStrx3, formAddrx3:
-		v.u = r.uint(3)
+		v.u = r.Uint(3)
 	case formData4, formStrx4, formAddrx4, formRefSup4:
-		v.u = uint64(r.u32())
+		v.u = uint64(r.U32())
 	case formData8, formRefSig8, formRefSup8:
-		v.u = r.u64()
+		v.u = r.U64()
 	case formRef1:
-		v.u = uint64(u.off) + uint64(r.u8())
+		v.u = uint64(u.off) + uint64(r.U8())
 	case formRef2:
-		v.u = uint64(u.off) + uint64(r.u16())
+		v.u = uint64(u.off) + uint64(r.U16())
 	case formRef4:
-		v.u = uint64(u.off) + uint64(r.u32())
+		v.u = uint64(u.off) + uint64(r.U32())
 	case formRef8:
-		v.u = uint64(u.off) + r.u64()
+		v.u = uint64(u.off) + r.U64()
 	case formRefUdata:
-		v.u = uint64(u.off) + r.uleb()
+		v.u = uint64(u.off) + r.ULEB()
 	case formRefAddr:
 		if u.version <= 2 {
-			v.u = r.uint(int(u.addrSize))
+			v.u = r.Uint(int(u.addrSize))
 		} else {
-			v.u = r.offset(u.off64)
+			v.u = r.Offset(u.off64)
 		}
 	case formStrp, formLineStrp, formSecOffset, formStrpSup, formGNURefAlt, formGNUStrpAlt:
-		v.u = r.offset(u.off64)
+		v.u = r.Offset(u.off64)
 	case formUdata, formStrx, formAddrx, formLoclistx, formRnglistx, formGNUAddrIndex, formGNUStrIndex:
-		v.u = r.uleb()
+		v.u = r.ULEB()
 	case formSdata:
-		v.u = uint64(r.sleb())
+		v.u = uint64(r.SLEB())
 	case formImplicitConst:
 		v.u = uint64(implicit)
 	case formFlagPresent:
 		v.u = 1
 	case formData16:
-		v.block = r.bytes(16)
+		v.block = r.Bytes(16)
 	case formBlock1:
-		v.block = r.bytes(uint64(r.u8()))
+		v.block = r.Bytes(uint64(r.U8()))
 	case formBlock2:
-		v.block = r.bytes(uint64(r.u16()))
+		v.block = r.Bytes(uint64(r.U16()))
 	case formBlock4:
-		v.block = r.bytes(uint64(r.u32()))
+		v.block = r.Bytes(uint64(r.U32()))
 	case formBlock, formExprloc:
-		v.block = r.bytes(r.uleb())
+		v.block = r.Bytes(r.ULEB())
 	case formString:
-		v.block = r.cstr()
+		v.block = r.CString()
 	case formIndirect:
-		form := r.uleb()
+		form := r.ULEB()
 		if form == formIndirect || form == formImplicitConst || form > 0xffff {
-			r.fail()
+			r.Fail()
 			return
 		}
 		v.form = uint16(form)
-		r.value(u, v, 0)
+		readValue(r, u, v, 0)
 	default:
-		r.fail()
+		r.Fail()
 	}
 }
 
@@ -171,14 +173,14 @@ func (d *die) value(i int) (value, bool) {
 	for attrs[from].at < 0 {
 		from--
 	}
-	r := reader{b: d.u.b, pos: d.attrs + int(attrs[from].at)}
+	r := section.Reader{Data: d.u.b, Pos: d.attrs + int(attrs[from].at)}
 	for ; from < i; from++ {
-		r.step(attrs[from].step, d.u.format)
+		skip(&r, attrs[from].step, d.u.format)
 	}
 	s := &attrs[i]
 	v := value{attr: s.attr, form: s.form}
-	r.value(d.u, &v, s.implicit)
-	return v, !r.bad
+	readValue(&r, d.u, &v, s.implicit)
+	return v, !r.Bad
 }
 
 // each calls yield with all attributes.
@@ -384,13 +386,13 @@ func (w *walker) next() *abbrev {
 	code := uint64(b[w.pos])
 	w.attrs = w.pos + 1
 	if code >= 0x80 {
-		r := reader{b: b, pos: w.pos}
-		code = r.uleb()
-		if r.bad {
+		r := section.Reader{Data: b, Pos: w.pos}
+		code = r.ULEB()
+		if r.Bad {
 			w.bad = true
 			return nil
 		}
-		w.attrs = r.pos
+		w.attrs = r.Pos
 	}
 	w.sibling = 0
 	if code == 0 {

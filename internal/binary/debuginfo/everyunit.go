@@ -32,14 +32,14 @@ func (s *scanner) emptied() map[reference]int {
 // abbrevs reads the unit's abbreviations into the scanner's memory.
 func (s *scanner) abbrevs(u *unit) (*abbrevTable, error) {
 	s.unit = u
-	section, off := u.abbrevs()
+	data, off := u.abbrevs()
 	if l := s.last; l != nil && l.f == u.f && l.format == u.format {
 		if _, lastOff := l.abbrevs(); lastOff == off {
 			return &s.table, nil
 		}
 	}
 	s.last = nil
-	if err := s.table.parse(section, off, u.format, 0); err != nil {
+	if err := s.table.parse(data, off, u.format, 0); err != nil {
 		return nil, err
 	}
 	s.last = u

@@ -3,6 +3,7 @@ package debuginfo
 import (
 	"fmt"
 
+	"trocar/internal/binary/section"
 	"trocar/internal/binary/types"
 )
 
@@ -110,7 +111,7 @@ func (e *exprEnv) place(expr []byte) types.Place {
 	if len(expr) == 0 {
 		return unavailable(optimizedOut)
 	}
-	c := exprCompiler{env: e, r: reader{b: expr}}
+	c := exprCompiler{env: e, r: section.Reader{Data: expr}}
 	var pieces []types.Piece
 	for {
 		size, done := c.simple()
@@ -122,7 +123,7 @@ func (e *exprEnv) place(expr []byte) types.Place {
 			return p
 		}
 		if size < 0 {
-			if p.Kind != types.Unavailable || c.r.bad || c.fatal {
+			if p.Kind != types.Unavailable || c.r.Bad || c.fatal {
 				return unavailable("its location is damaged")
 			}
 			return types.Place{Kind: types.InPieces, Pieces: pieces}
@@ -134,7 +135,7 @@ func (e *exprEnv) place(expr []byte) types.Place {
 			return p
 		}
 		pieces = append(pieces, types.Piece{Size: size, Place: p})
-		if c.r.left() == 0 {
+		if c.r.Left() == 0 {
 			return allMissing(pieces)
 		}
 	}
@@ -160,7 +161,7 @@ func allMissing(pieces []types.Piece) types.Place {
 
 // value compiles an expression that leaves a value (a frame base, a frame address).
 func (e *exprEnv) value(expr []byte) (sym, string) {
-	c := exprCompiler{env: e, r: reader{b: expr}}
+	c := exprCompiler{env: e, r: section.Reader{Data: expr}}
 	if size, _ := c.simple(); size >= 0 || c.why != "" {
 		if c.why != "" {
 			return sym{}, c.why
@@ -179,7 +180,7 @@ func (e *exprEnv) value(expr []byte) (sym, string) {
 // exprCompiler runs the operations of one expression on symbolic values.
 type exprCompiler struct {
 	env   *exprEnv
-	r     reader
+	r     section.Reader
 	stack []sym
 	steps int
 
@@ -206,21 +207,21 @@ func (c *exprCompiler) damaged() {
 func (c *exprCompiler) simple() (size int, done bool) {
 	c.stack, c.out, c.why, c.inReg, c.isValue, c.done = c.stack[:0], types.Place{}, "", -1, false, false
 	empty := true
-	for c.r.left() > 0 && !c.fatal {
+	for c.r.Left() > 0 && !c.fatal {
 		if c.steps++; c.steps > maxExprSteps {
 			c.damaged()
 			break
 		}
-		op := c.r.u8()
+		op := c.r.U8()
 		switch op {
 		case opPiece:
-			size = int(min(c.r.uleb(), 1<<20))
+			size = int(min(c.r.ULEB(), 1<<20))
 			c.finish(empty)
-			return size, c.r.left() == 0
+			return size, c.r.Left() == 0
 		case opBitPiece:
-			bits, at := c.r.uleb(), c.r.uleb()
+			bits, at := c.r.ULEB(), c.r.ULEB()
 			c.finish(empty)
-			return c.bitPiece(bits, at), c.r.left() == 0
+			return c.bitPiece(bits, at), c.r.Left() == 0
 		}
 		empty = false
 		if c.done && op != opNop && op != opGNUUninit {
@@ -228,7 +229,7 @@ func (c *exprCompiler) simple() (size int, done bool) {
 			break
 		}
 		c.op(op)
-		if c.r.bad {
+		if c.r.Bad {
 			c.damaged()
 		}
 		if len(c.stack) > maxExprStack {
@@ -367,45 +368,45 @@ func (c *exprCompiler) op(op uint8) {
 		c.inReg, c.done = int(op-opReg0), true
 		return
 	case op >= opBreg0 && op <= opBreg31:
-		c.pushReg(int(op-opBreg0), r.sleb())
+		c.pushReg(int(op-opBreg0), r.SLEB())
 		return
 	}
 	switch op {
 	case opAddr:
-		c.pushAddr(r.uint(int(c.env.u.addrSize)), true)
+		c.pushAddr(r.Uint(int(c.env.u.addrSize)), true)
 	case opAddrx, opGNUAddrIndex:
-		c.pushAddr(c.env.u.indexedAddr(r.uleb()))
+		c.pushAddr(c.env.u.indexedAddr(r.ULEB()))
 	case opConstx, opGNUConstIndex:
-		v, ok := c.env.u.indexedAddr(r.uleb())
+		v, ok := c.env.u.indexedAddr(r.ULEB())
 		if !ok {
 			c.damaged()
 		}
 		c.push(constant(int64(v)))
 	case opConst1u:
-		c.push(constant(int64(r.u8())))
+		c.push(constant(int64(r.U8())))
 	case opConst1s:
-		c.push(constant(int64(int8(r.u8()))))
+		c.push(constant(int64(int8(r.U8()))))
 	case opConst2u:
-		c.push(constant(int64(r.u16())))
+		c.push(constant(int64(r.U16())))
 	case opConst2s:
-		c.push(constant(int64(int16(r.u16()))))
+		c.push(constant(int64(int16(r.U16()))))
 	case opConst4u:
-		c.push(constant(int64(r.u32())))
+		c.push(constant(int64(r.U32())))
 	case opConst4s:
-		c.push(constant(int64(int32(r.u32()))))
+		c.push(constant(int64(int32(r.U32()))))
 	case opConst8u, opConst8s:
-		c.push(constant(int64(r.u64())))
+		c.push(constant(int64(r.U64())))
 	case opConstu:
-		c.push(constant(int64(r.uleb())))
+		c.push(constant(int64(r.ULEB())))
 	case opConsts:
-		c.push(constant(r.sleb()))
+		c.push(constant(r.SLEB()))
 	case opRegx:
-		c.inReg, c.done = int(min(r.uleb(), 1<<16)), true
+		c.inReg, c.done = int(min(r.ULEB(), 1<<16)), true
 	case opBregx:
-		reg := int(min(r.uleb(), 1<<16))
-		c.pushReg(reg, r.sleb())
+		reg := int(min(r.ULEB(), 1<<16))
+		c.pushReg(reg, r.SLEB())
 	case opFbreg:
-		off := r.sleb()
+		off := r.SLEB()
 		c.push(c.frameBase().plus(off))
 	case opCallFrameCFA:
 		s, why := c.env.cfa()
@@ -416,11 +417,11 @@ func (c *exprCompiler) op(op uint8) {
 	case opStackValue:
 		c.isValue, c.done = true, true
 	case opImplicitValue:
-		c.out, c.done = constantBytes(r.bytes(r.uleb())), true
+		c.out, c.done = constantBytes(r.Bytes(r.ULEB())), true
 	case opImplicitPointer, opGNUImplicitPtr:
 		c.implicitPointer()
 	case opEntryValue, opGNUEntryValue:
-		c.entryValue(r.bytes(r.uleb()))
+		c.entryValue(r.Bytes(r.ULEB()))
 	case opNop:
 	case opFormTLSAddress, opGNUPushTLS:
 		c.pop()
@@ -429,15 +430,15 @@ func (c *exprCompiler) op(op uint8) {
 	case opGNUUninit:
 		c.fail("not initialized here")
 	case opGNUParameterRef, opCall4:
-		r.u32()
+		r.U32()
 		c.push(constant(0))
 		c.fail("only the caller knows it")
 	case opCall2:
-		r.u16()
+		r.U16()
 		c.push(constant(0))
 		c.fail("its location is that of another entry")
 	case opCallRef, opGNUVariableValue:
-		r.offset(c.env.u.off64)
+		r.Offset(c.env.u.off64)
 		c.push(constant(0))
 		c.fail("its location is that of another entry")
 	case opPushObjectAddress:
@@ -490,15 +491,15 @@ func (c *exprCompiler) implicitPointer() {
 	u := c.env.u
 	var off uint64
 	if u.version <= 2 {
-		off = c.r.uint(int(u.addrSize))
+		off = c.r.Uint(int(u.addrSize))
 	} else {
-		off = c.r.offset(u.off64)
+		off = c.r.Offset(u.off64)
 	}
-	shift := c.r.sleb()
+	shift := c.r.SLEB()
 	c.done = true
 	c.fail("the pointer itself is optimized out")
 	e := *c.env
-	if e.depth++; e.depth > maxExprDepth || c.r.bad {
+	if e.depth++; e.depth > maxExprDepth || c.r.Bad {
 		return
 	}
 	if off < uint64(u.off) || off >= uint64(u.end) { // a variable of another unit has no place in this frame

@@ -8,16 +8,14 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"trocar/internal/binary/cfi"
 	"trocar/internal/binary/objfile"
 )
 
+var errShort = errors.New("debug info ends within an entry")
+
 // Sections gives the sections of an object file. *objfile.File does.
-type Sections interface {
-	// Data returns a section's content, decompressed; objfile.ErrNoSection if there is none.
-	Data(name string) ([]byte, error)
-	// Section returns a section's header.
-	Section(name string) (objfile.Section, bool)
-}
+type Sections = cfi.Sections
 
 // sectionID names a DWARF section.
 type sectionID uint8

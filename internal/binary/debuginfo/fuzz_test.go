@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"trocar/internal/binary/abi"
+	"trocar/internal/binary/cfi"
 	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/types"
 )
@@ -148,7 +149,7 @@ func askAll(in *Info) {
 	in.LinesOf("plain.c")
 	in.Files()
 	in.Languages()
-	in.Frames().Each(func(Row) bool { return true })
+	in.Frames().Each(func(*cfi.Row) bool { return true })
 }
 
 // FuzzSplit reads damaged .dwo and .dwp files, and dwz's common file.
@@ -237,33 +238,6 @@ func evalIfComputed(p types.Place) {
 	if p.Pointee != nil {
 		evalPlace(fakeMachine{seed: 3}, *p.Pointee)
 	}
-}
-
-// FuzzFrames reads damaged call frame information.
-func FuzzFrames(f *testing.F) {
-	seeds(f, func(file *objfile.File) {
-		b, _ := file.Data(".eh_frame")
-		h, _ := file.Data(".eh_frame_hdr")
-		f.Add(append([]byte(nil), b...), append([]byte(nil), h...), uint64(0x1180))
-	})
-	f.Fuzz(func(t *testing.T, frame, hdr []byte, pc uint64) {
-		start := time.Now()
-		s := fakeSections{".eh_frame": frame, ".eh_frame_hdr": hdr, ".debug_frame": frame}
-		for _, m := range []*abi.Arch{abi.AMD64, abi.ARM64} {
-			frames := NewFrames(s, s, m)
-			frames.At(pc)
-			n := 0
-			frames.Each(func(r Row) bool {
-				if r.Low >= r.High {
-					t.Errorf("row from %#x to %#x", r.Low, r.High)
-				}
-				frames.At(r.Low)
-				n++
-				return n < 1000
-			})
-		}
-		tooSlow(t, start, len(frame))
-	})
 }
 
 // FuzzExpression compiles damaged expressions.

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"trocar/internal/binary/abi"
+	"trocar/internal/binary/cfi"
 	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/types"
 )
@@ -35,7 +36,7 @@ type Source struct {
 type Info struct {
 	src    Source
 	main   *file
-	frames *Frames
+	frames *cfi.Table
 	parent *Info // of which this is a fork
 
 	mu    sync.Mutex // held while reading: unit data are made once, caches are shared
@@ -72,7 +73,7 @@ func New(src Source) (in *Info, err error) {
 	if !hasDWARF(src.Debug) {
 		return nil, fmt.Errorf("%s: %w", src.Path, ErrNone)
 	}
-	in.frames = NewFrames(src.Code, src.Debug, src.Arch)
+	in.frames = cfi.New(src.Code, src.Arch, func() cfi.Sections { return src.Debug })
 	if err := in.openAlt(); err != nil {
 		in.main.note(err)
 	}
@@ -89,7 +90,7 @@ func (in *Info) newFile(name string, sec Sections) *file {
 func (in *Info) Path() string { return in.src.DebugAt }
 
 // Frames gives the call frame information.
-func (in *Info) Frames() *Frames { return in.frames }
+func (in *Info) Frames() *cfi.Table { return in.frames }
 
 // Damage is the first thing that could not be read, nil if all went well. What could be read before it counts.
 func (in *Info) Damage() error {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"path"
 	"sort"
+
+	"trocar/internal/binary/section"
 )
 
 // lineRow is a row of the line number matrix (DWARF 5, 6.2.2).
@@ -75,46 +77,46 @@ func (u *unit) lineHeader() (*lineTable, error) {
 	return lt, nil
 }
 
-func (lt *lineTable) parse(section []byte, off uint64) error {
-	r := readerAt(section, off)
-	n, off64 := r.initialLength()
-	if r.bad || n > uint64(r.left()) {
+func (lt *lineTable) parse(data []byte, off uint64) error {
+	r := section.At(data, off)
+	n, off64 := r.InitialLength()
+	if r.Bad || n > uint64(r.Left()) {
 		return errShort
 	}
-	r.b = section[:r.pos+int(n)]
-	lt.version = r.u16()
+	r.Data = data[:r.Pos+int(n)]
+	lt.version = r.U16()
 	lt.addrSize = lt.u.addrSize
 	switch {
 	case lt.version == 5:
-		lt.addrSize = r.u8()
-		r.u8() // segment selector size
+		lt.addrSize = r.U8()
+		r.U8() // segment selector size
 	case lt.version < 2 || lt.version > 5:
 		return fmt.Errorf("version %d is not known", lt.version)
 	}
-	n = r.offset(off64)
-	if r.bad || n > uint64(r.left()) || lt.addrSize != 8 && lt.addrSize != 4 {
+	n = r.Offset(off64)
+	if r.Bad || n > uint64(r.Left()) || lt.addrSize != 8 && lt.addrSize != 4 {
 		return errShort
 	}
-	lt.program = r.b[r.pos+int(n):]
-	r.b = r.b[:r.pos+int(n)]
-	lt.minInst = r.u8()
+	lt.program = r.Data[r.Pos+int(n):]
+	r.Data = r.Data[:r.Pos+int(n)]
+	lt.minInst = r.U8()
 	lt.maxOps = 1
 	if lt.version >= 4 {
-		lt.maxOps = r.u8()
+		lt.maxOps = r.U8()
 	}
-	lt.stmt = r.u8() != 0
-	lt.lineBase = int8(r.u8())
-	lt.lineRng = r.u8()
-	lt.opBase = r.u8()
-	if r.bad || lt.lineRng == 0 || lt.opBase == 0 || lt.maxOps != 1 {
+	lt.stmt = r.U8() != 0
+	lt.lineBase = int8(r.U8())
+	lt.lineRng = r.U8()
+	lt.opBase = r.U8()
+	if r.Bad || lt.lineRng == 0 || lt.opBase == 0 || lt.maxOps != 1 {
 		return errors.New("damaged header")
 	}
-	lt.opLens = r.bytes(uint64(lt.opBase) - 1)
+	lt.opLens = r.Bytes(uint64(lt.opBase) - 1)
 	if lt.version == 5 {
 		return lt.parseV5(&r, off64)
 	}
 	for {
-		dir := r.cstr()
+		dir := r.CString()
 		if len(dir) == 0 {
 			break
 		}
@@ -122,23 +124,23 @@ func (lt *lineTable) parse(section []byte, off uint64) error {
 	}
 	lt.files = append(lt.files, lineFile{}) // numbered from 1
 	for {
-		name := r.cstr()
+		name := r.CString()
 		if len(name) == 0 {
 			break
 		}
-		f := lineFile{name: name, dir: r.uleb()}
-		r.uleb() // time
-		r.uleb() // size
+		f := lineFile{name: name, dir: r.ULEB()}
+		r.ULEB() // time
+		r.ULEB() // size
 		lt.files = append(lt.files, f)
 	}
-	if r.bad {
+	if r.Bad {
 		return errShort
 	}
 	return nil
 }
 
 // parseV5 reads the self-describing lists of directories and files (DWARF 5, 6.2.4.1).
-func (lt *lineTable) parseV5(r *reader, off64 bool) error {
+func (lt *lineTable) parseV5(r *section.Reader, off64 bool) error {
 	err := lt.entries(r, off64, func(name []byte, _ uint64) { lt.dirs = append(lt.dirs, name) })
 	if err != nil {
 		return err
@@ -151,14 +153,14 @@ const (
 	lnctIndex = 2
 )
 
-func (lt *lineTable) entries(r *reader, off64 bool, add func(name []byte, dir uint64)) error {
-	n := int(r.u8())
+func (lt *lineTable) entries(r *section.Reader, off64 bool, add func(name []byte, dir uint64)) error {
+	n := int(r.U8())
 	kinds, forms := make([]uint64, n), make([]uint64, n)
 	for i := range n {
-		kinds[i], forms[i] = r.uleb(), r.uleb()
+		kinds[i], forms[i] = r.ULEB(), r.ULEB()
 	}
-	count := r.uleb()
-	if r.bad || count > uint64(r.left()) || count > 0 && n == 0 {
+	count := r.ULEB()
+	if r.Bad || count > uint64(r.Left()) || count > 0 && n == 0 {
 		return errShort
 	}
 	layout := &unit{f: lt.u.f, format: format{version: 5, addrSize: lt.addrSize, off64: off64}}
@@ -167,7 +169,7 @@ func (lt *lineTable) entries(r *reader, off64 bool, add func(name []byte, dir ui
 		var dir uint64
 		for i := range n {
 			v := value{form: uint16(min(forms[i], 0xffff))}
-			r.value(layout, &v, 0)
+			readValue(r, layout, &v, 0)
 			switch kinds[i] {
 			case lnctPath:
 				name = lt.u.strBytes(v)
@@ -175,7 +177,7 @@ func (lt *lineTable) entries(r *reader, off64 bool, add func(name []byte, dir ui
 				dir = v.u
 			}
 		}
-		if r.bad {
+		if r.Bad {
 			return errShort
 		}
 		add(name, dir)
@@ -245,7 +247,7 @@ func (lt *lineTable) decode() {
 // run runs the line number program (DWARF 5, 6.2.5). It calls yield with the rows of each sequence until that returns
 // false; they are only valid during the call. Sequences that the linker removed are left out.
 func (lt *lineTable) run(yield func([]lineRow) bool) {
-	r := reader{b: lt.program}
+	r := section.Reader{Data: lt.program}
 	dead := format{addrSize: lt.addrSize}
 	start := lineRow{file: 1, line: 1}
 	if lt.stmt {
@@ -253,8 +255,8 @@ func (lt *lineTable) run(yield func([]lineRow) bool) {
 	}
 	row := start
 	var rows []lineRow
-	for r.pos < len(r.b) {
-		op := r.u8()
+	for r.Pos < len(r.Data) {
+		op := r.U8()
 		if op >= lt.opBase {
 			adj := op - lt.opBase
 			row.addr += uint64(adj/lt.lineRng) * uint64(lt.minInst)
@@ -265,11 +267,11 @@ func (lt *lineTable) run(yield func([]lineRow) bool) {
 		}
 		switch op {
 		case 0: // extended
-			ext := r.bytes(r.uleb())
+			ext := r.Bytes(r.ULEB())
 			if len(ext) == 0 {
 				continue
 			}
-			x := reader{b: ext, pos: 1}
+			x := section.Reader{Data: ext, Pos: 1}
 			switch ext[0] {
 			case 1: // DW_LNE_end_sequence
 				row.flags = rowEnd
@@ -279,34 +281,34 @@ func (lt *lineTable) run(yield func([]lineRow) bool) {
 				}
 				rows, row = rows[:0], start
 			case 2: // DW_LNE_set_address
-				row.addr = x.uint(len(ext) - 1)
+				row.addr = x.Uint(len(ext) - 1)
 			}
 		case 1: // DW_LNS_copy
 			rows = append(rows, row)
 			row.flags &^= rowPrologueEnd
 		case 2: // DW_LNS_advance_pc
-			row.addr += r.uleb() * uint64(lt.minInst)
+			row.addr += r.ULEB() * uint64(lt.minInst)
 		case 3: // DW_LNS_advance_line
-			row.line += uint32(r.sleb())
+			row.line += uint32(r.SLEB())
 		case 4: // DW_LNS_set_file
-			row.file = uint32(min(r.uleb(), 1<<31))
+			row.file = uint32(min(r.ULEB(), 1<<31))
 		case 5: // DW_LNS_set_column
-			row.col = uint16(min(r.uleb(), 0xffff))
+			row.col = uint16(min(r.ULEB(), 0xffff))
 		case 6: // DW_LNS_negate_stmt
 			row.flags ^= rowStmt
 		case 7: // DW_LNS_set_basic_block
 		case 8: // DW_LNS_const_add_pc
 			row.addr += uint64((255-lt.opBase)/lt.lineRng) * uint64(lt.minInst)
 		case 9: // DW_LNS_fixed_advance_pc
-			row.addr += uint64(r.u16())
+			row.addr += uint64(r.U16())
 		case 10: // DW_LNS_set_prologue_end
 			row.flags |= rowPrologueEnd
 		case 11: // DW_LNS_set_epilogue_begin
 		case 12: // DW_LNS_set_isa
-			r.uleb()
+			r.ULEB()
 		default:
 			for range lt.opLens[op-1] {
-				r.uleb()
+				r.ULEB()
 			}
 		}
 	}

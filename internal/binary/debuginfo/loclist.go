@@ -1,5 +1,7 @@
 package debuginfo
 
+import "trocar/internal/binary/section"
+
 // maxLocations bounds the entries of one list. GCC writes some hundreds for a variable of a large function.
 const maxLocations = 1 << 14
 
@@ -30,30 +32,30 @@ func (u *unit) location(v value, pc uint64, entry bool, views *value) located {
 	ro := u.load()
 	l := locReader{u: u, pc: pc, entry: entry, base: ro.low}
 	if entry && views != nil && (views.form == formSecOffset || views.form == formData4) {
-		section := u.f.section(secLoc)
+		data := u.f.section(secLoc)
 		if u.version >= 5 {
-			section = u.f.section(secLoclists)
+			data = u.f.section(secLoclists)
 		}
 		if views.u < v.u && v.form == formSecOffset && u.pkg == nil {
-			l.views, l.hasViews = readerAt(section, views.u), true
+			l.views, l.hasViews = section.At(data, views.u), true
 		}
 	}
 	if u.version >= 5 {
-		section, off := u.f.section(secLoclists), v.u
+		data, off := u.f.section(secLoclists), v.u
 		if v.form == formLoclistx {
 			var ok bool
-			if off, ok = u.listOffset(section, secLoclists, ro.locBase, v.u); !ok {
+			if off, ok = u.listOffset(data, secLoclists, ro.locBase, v.u); !ok {
 				return located{}
 			}
 		}
-		l.readV5(readerAt(section, off))
+		l.readV5(section.At(data, off))
 		return l.out
 	}
 	off := v.u
 	if u.pkg != nil {
 		off += u.pkg.off[secLoc]
 	}
-	r := readerAt(u.f.section(secLoc), off)
+	r := section.At(u.f.section(secLoc), off)
 	if ro.skeleton != nil {
 		l.readSplitV4(r)
 	} else {
@@ -67,7 +69,7 @@ type locReader struct {
 	pc    uint64
 	entry bool
 	// views are the numbers of the first and last view of each entry, if they are known.
-	views    reader
+	views    section.Reader
 	hasViews bool
 	base     uint64
 	out      located
@@ -80,9 +82,9 @@ type locReader struct {
 func (l *locReader) add(low, high uint64, expr []byte) bool {
 	later := false
 	if l.hasViews {
-		later = l.views.uleb() > 0
-		l.views.uleb()
-		later = later && !l.views.bad
+		later = l.views.ULEB() > 0
+		l.views.ULEB()
+		later = later && !l.views.Bad
 	}
 	if low >= high && !(l.entry && low == l.pc && high == low) || l.u.gone(low) {
 		return false
@@ -99,62 +101,62 @@ func (l *locReader) add(low, high uint64, expr []byte) bool {
 }
 
 // readV4 reads .debug_loc (DWARF 4, 2.6.2).
-func (l *locReader) readV4(r reader) {
+func (l *locReader) readV4(r section.Reader) {
 	size := int(l.u.addrSize)
 	top := ^uint64(0)
 	if size == 4 {
 		top = 0xffffffff
 	}
 	for range maxLocations {
-		low, high := r.uint(size), r.uint(size)
+		low, high := r.Uint(size), r.Uint(size)
 		switch {
-		case r.bad || low == 0 && high == 0:
+		case r.Bad || low == 0 && high == 0:
 			return
 		case low == top:
 			l.base = high
 			continue
 		}
-		expr := r.bytes(uint64(r.u16()))
-		if r.bad || low < top-1 && l.base < top-1 && l.add(l.base+low, l.base+high, expr) {
+		expr := r.Bytes(uint64(r.U16()))
+		if r.Bad || low < top-1 && l.base < top-1 && l.add(l.base+low, l.base+high, expr) {
 			return
 		}
 	}
 }
 
 // readSplitV4 reads .debug_loc.dwo as GCC and clang write it for split DWARF 4.
-func (l *locReader) readSplitV4(r reader) {
+func (l *locReader) readSplitV4(r section.Reader) {
 	for range maxLocations {
 		var low, high uint64
 		ok := true
-		switch r.u8() {
+		switch r.U8() {
 		case 1: // base address selection
-			l.base, ok = l.u.indexedAddr(r.uleb())
+			l.base, ok = l.u.indexedAddr(r.ULEB())
 			if !ok {
 				return
 			}
 			continue
 		case 2: // start and end
-			low, ok = l.u.indexedAddr(r.uleb())
+			low, ok = l.u.indexedAddr(r.ULEB())
 			if ok {
-				high, ok = l.u.indexedAddr(r.uleb())
+				high, ok = l.u.indexedAddr(r.ULEB())
 			}
 		case 3: // start and length
-			low, ok = l.u.indexedAddr(r.uleb())
-			high = low + uint64(r.u32())
+			low, ok = l.u.indexedAddr(r.ULEB())
+			high = low + uint64(r.U32())
 		default:
 			return
 		}
-		expr := r.bytes(uint64(r.u16()))
-		if r.bad || ok && l.add(low, high, expr) {
+		expr := r.Bytes(uint64(r.U16()))
+		if r.Bad || ok && l.add(low, high, expr) {
 			return
 		}
 	}
 }
 
 // readV5 reads .debug_loclists (DWARF 5, 2.6.2).
-func (l *locReader) readV5(r reader) {
+func (l *locReader) readV5(r section.Reader) {
 	defer func() {
-		if !l.out.found && l.hasFallback && !r.bad {
+		if !l.out.found && l.hasFallback && !r.Bad {
 			l.out.expr, l.out.found = l.fallback, true
 		}
 	}()
@@ -163,46 +165,46 @@ func (l *locReader) readV5(r reader) {
 	for range maxLocations {
 		var low, high uint64
 		ok := true
-		switch r.u8() {
+		switch r.U8() {
 		case lleBaseAddressx:
-			l.base, ok = u.indexedAddr(r.uleb())
+			l.base, ok = u.indexedAddr(r.ULEB())
 			if !ok {
 				return
 			}
 			continue
 		case lleStartxEndx:
-			a, b := r.uleb(), r.uleb()
+			a, b := r.ULEB(), r.ULEB()
 			low, ok = u.indexedAddr(a)
 			if ok {
 				high, ok = u.indexedAddr(b)
 			}
 		case lleStartxLength:
-			low, ok = u.indexedAddr(r.uleb())
-			high = low + r.uleb()
+			low, ok = u.indexedAddr(r.ULEB())
+			high = low + r.ULEB()
 		case lleOffsetPair:
-			low, high = r.uleb(), r.uleb()
+			low, high = r.ULEB(), r.ULEB()
 			ok = l.base < ^uint64(1)
 			low, high = l.base+low, l.base+high
 		case lleDefaultLocation:
-			l.fallback, l.hasFallback = r.bytes(r.uleb()), true
+			l.fallback, l.hasFallback = r.Bytes(r.ULEB()), true
 			continue
 		case lleBaseAddress:
-			l.base = r.uint(size)
+			l.base = r.Uint(size)
 			continue
 		case lleStartEnd:
-			low, high = r.uint(size), r.uint(size)
+			low, high = r.Uint(size), r.Uint(size)
 		case lleStartLength:
-			low = r.uint(size)
-			high = low + r.uleb()
+			low = r.Uint(size)
+			high = low + r.ULEB()
 		case lleGNUViewPair: // views within one address say nothing about registers between instructions
-			r.uleb()
-			r.uleb()
+			r.ULEB()
+			r.ULEB()
 			continue
 		default:
 			return
 		}
-		expr := r.bytes(r.uleb())
-		if r.bad || ok && l.add(low, high, expr) {
+		expr := r.Bytes(r.ULEB())
+		if r.Bad || ok && l.add(low, high, expr) {
 			return
 		}
 	}

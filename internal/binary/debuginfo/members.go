@@ -3,6 +3,7 @@ package debuginfo
 import (
 	"strings"
 
+	"trocar/internal/binary/section"
 	"trocar/internal/binary/types"
 )
 
@@ -197,19 +198,19 @@ func (m *die) memberOffset() (int, bool) {
 		return 0, true
 	}
 	if v.isBlock() { // DWARF 2: DW_OP_plus_uconst N
-		r := reader{b: v.block}
+		r := section.Reader{Data: v.block}
 		var n uint64
-		switch r.u8() {
+		switch r.U8() {
 		case opPlusUconst, opConstu:
-			n = r.uleb()
+			n = r.ULEB()
 		case opConst1u:
-			n = uint64(r.u8())
+			n = uint64(r.U8())
 		case opConst2u:
-			n = uint64(r.u16())
+			n = uint64(r.U16())
 		default:
 			return 0, false
 		}
-		if r.bad || n > maxTypeSize || r.left() > 0 && r.u8() != opPlus {
+		if r.Bad || n > maxTypeSize || r.Left() > 0 && r.U8() != opPlus {
 			return 0, false
 		}
 		return int(n), true
@@ -308,23 +309,23 @@ func (c *converter) variants(part *die, depth int) *types.Variants {
 
 // wideDiscr is a discriminant of 128 bits that 64 can hold.
 func wideDiscr(val value) (low uint64, ok bool) {
-	r := reader{b: val.block}
-	low, high := r.u64(), r.u64()
-	return low, !r.bad && high == 0
+	r := section.Reader{Data: val.block}
+	low, high := r.U64(), r.U64()
+	return low, !r.Bad && high == 0
 }
 
 // discrList reads a DW_AT_discr_list (DWARF 5, 7.5.6 and 5.7.10).
 func discrList(b []byte, signed bool) []types.VariantRange {
-	r := reader{b: b}
+	r := section.Reader{Data: b}
 	num := func() uint64 {
 		if signed {
-			return uint64(r.sleb())
+			return uint64(r.SLEB())
 		}
-		return r.uleb()
+		return r.ULEB()
 	}
 	var out []types.VariantRange
-	for r.left() > 0 && !r.bad && len(out) < maxVariants {
-		switch r.u8() {
+	for r.Left() > 0 && !r.Bad && len(out) < maxVariants {
+		switch r.U8() {
 		case 0: // DW_DSC_label
 			v := num()
 			out = append(out, types.VariantRange{Low: v, High: v})

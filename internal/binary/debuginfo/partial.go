@@ -1,6 +1,9 @@
 package debuginfo
 
-import "trocar/internal/binary/types"
+import (
+	"trocar/internal/binary/section"
+	"trocar/internal/binary/types"
+)
 
 // partialLanguage is the language of a partial unit, which dwz makes of parts of several units and leaves without
 // DW_AT_language: that of the first unit that imports it.
@@ -62,7 +65,7 @@ func (u *unit) isPartial() bool {
 	if err != nil {
 		return false
 	}
-	r := reader{b: u.b, pos: u.first}
-	ab := t.find(r.uleb())
+	r := section.Reader{Data: u.b, Pos: u.first}
+	ab := t.find(r.ULEB())
 	return ab != nil && ab.tag == tagPartialUnit
 }

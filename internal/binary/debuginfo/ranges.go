@@ -1,5 +1,7 @@
 package debuginfo
 
+import "trocar/internal/binary/section"
+
 // Range is a range of addresses, Low included and High not.
 type Range struct{ Low, High uint64 }
 
@@ -123,31 +125,31 @@ func (u *unit) rangeList(v value, dst []Range, limit int) []Range {
 			f = ro.skeleton.f
 			off += ro.gnuRanges
 		}
-		list.readV4(readerAt(f.section(secRanges), off))
+		list.readV4(section.At(f.section(secRanges), off))
 		return list.out
 	}
-	section, off := u.f.section(secRnglists), v.u
+	data, off := u.f.section(secRnglists), v.u
 	if v.form == formRnglistx {
 		var ok bool
-		if off, ok = u.listOffset(section, secRnglists, ro.rngBase, v.u); !ok {
+		if off, ok = u.listOffset(data, secRnglists, ro.rngBase, v.u); !ok {
 			return dst
 		}
 	}
-	list.readV5(readerAt(section, off))
+	list.readV5(section.At(data, off))
 	return list.out
 }
 
 // listOffset looks up an index in the offset table of .debug_rnglists or .debug_loclists (DWARF 5, 7.28 and 7.29).
-func (u *unit) listOffset(section []byte, id sectionID, base, index uint64) (uint64, bool) {
+func (u *unit) listOffset(data []byte, id sectionID, base, index uint64) (uint64, bool) {
 	if u.pkg != nil {
 		base += u.pkg.off[id]
 	}
 	if index > 1<<40 {
 		return 0, false
 	}
-	r := readerAt(section, base+index*uint64(u.offSize()))
-	off := r.offset(u.off64)
-	return base + off, !r.bad
+	r := section.At(data, base+index*uint64(u.offSize()))
+	off := r.Offset(u.off64)
+	return base + off, !r.Bad
 }
 
 type rangeReader struct {
@@ -164,16 +166,16 @@ func (l *rangeReader) add(low, high uint64) {
 }
 
 // readV4 reads .debug_ranges (DWARF 4, 2.17.3).
-func (l *rangeReader) readV4(r reader) {
+func (l *rangeReader) readV4(r section.Reader) {
 	size := int(l.u.addrSize)
 	top := ^uint64(0)
 	if size == 4 {
 		top = 0xffffffff
 	}
 	for n := 0; n < maxUnitRanges && len(l.out) < l.limit; n++ {
-		low, high := r.uint(size), r.uint(size)
+		low, high := r.Uint(size), r.Uint(size)
 		switch {
-		case r.bad || low == 0 && high == 0:
+		case r.Bad || low == 0 && high == 0:
 			return
 		case low == top:
 			l.base = high
@@ -186,45 +188,45 @@ func (l *rangeReader) readV4(r reader) {
 }
 
 // readV5 reads .debug_rnglists (DWARF 5, 2.17.3).
-func (l *rangeReader) readV5(r reader) {
+func (l *rangeReader) readV5(r section.Reader) {
 	u := l.u
 	size := int(u.addrSize)
 	for n := 0; n < maxUnitRanges && len(l.out) < l.limit; n++ {
 		var low, high uint64
 		ok := true
-		switch r.u8() {
+		switch r.U8() {
 		case rleBaseAddressx:
-			l.base, ok = u.indexedAddr(r.uleb())
+			l.base, ok = u.indexedAddr(r.ULEB())
 			if !ok {
 				return
 			}
 			continue
 		case rleStartxEndx:
-			low, ok = u.indexedAddr(r.uleb())
+			low, ok = u.indexedAddr(r.ULEB())
 			if ok {
-				high, ok = u.indexedAddr(r.uleb())
+				high, ok = u.indexedAddr(r.ULEB())
 			}
 		case rleStartxLength:
-			low, ok = u.indexedAddr(r.uleb())
-			high = low + r.uleb()
+			low, ok = u.indexedAddr(r.ULEB())
+			high = low + r.ULEB()
 		case rleOffsetPair:
-			low, high = r.uleb(), r.uleb()
+			low, high = r.ULEB(), r.ULEB()
 			if l.base >= ^uint64(1) {
 				continue
 			}
 			low, high = l.base+low, l.base+high
 		case rleBaseAddress:
-			l.base = r.uint(size)
+			l.base = r.Uint(size)
 			continue
 		case rleStartEnd:
-			low, high = r.uint(size), r.uint(size)
+			low, high = r.Uint(size), r.Uint(size)
 		case rleStartLength:
-			low = r.uint(size)
-			high = low + r.uleb()
+			low = r.Uint(size)
+			high = low + r.ULEB()
 		default:
 			return
 		}
-		if !ok || r.bad {
+		if !ok || r.Bad {
 			return
 		}
 		l.add(low, high)

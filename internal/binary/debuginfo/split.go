@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"trocar/internal/binary/objfile"
+	"trocar/internal/binary/section"
 )
 
 // splitFiles are the .dwo and .dwp files that have been opened.
@@ -184,37 +185,37 @@ func (f *file) pkgIndex() *dwp {
 }
 
 func parseIndex(b []byte) map[uint64]*contribution {
-	r := reader{b: b}
-	version := r.u32()
+	r := section.Reader{Data: b}
+	version := r.U32()
 	if version&0xffff == 5 {
 		version = 5
 	}
-	sections, units, slots := r.u32(), r.u32(), r.u32()
-	if r.bad || version != 2 && version != 5 || sections == 0 || sections > 32 || units > maxPackaged || slots > 1<<24 {
+	sections, units, slots := r.U32(), r.U32(), r.U32()
+	if r.Bad || version != 2 && version != 5 || sections == 0 || sections > 32 || units > maxPackaged || slots > 1<<24 {
 		return nil
 	}
-	sigs := reader{b: r.bytes(8 * uint64(slots))}
-	rows := reader{b: r.bytes(4 * uint64(slots))}
+	sigs := section.Reader{Data: r.Bytes(8 * uint64(slots))}
+	rows := section.Reader{Data: r.Bytes(4 * uint64(slots))}
 	ids := make([]sectionID, sections)
 	for i := range ids {
-		ids[i] = packagedSection(version, r.u32())
+		ids[i] = packagedSection(version, r.U32())
 	}
-	table := r.bytes(4 * uint64(sections) * uint64(units))
-	sizes := r.bytes(4 * uint64(sections) * uint64(units))
-	if r.bad {
+	table := r.Bytes(4 * uint64(sections) * uint64(units))
+	sizes := r.Bytes(4 * uint64(sections) * uint64(units))
+	if r.Bad {
 		return nil
 	}
 	index := make(map[uint64]*contribution, units)
 	for range slots {
-		sig, row := sigs.u64(), rows.u32()
+		sig, row := sigs.U64(), rows.U32()
 		if row == 0 || row > units {
 			continue
 		}
 		c := new(contribution)
-		off := reader{b: table, pos: int(4 * sections * (row - 1))}
-		size := reader{b: sizes, pos: int(4 * sections * (row - 1))}
+		off := section.Reader{Data: table, Pos: int(4 * sections * (row - 1))}
+		size := section.Reader{Data: sizes, Pos: int(4 * sections * (row - 1))}
 		for _, id := range ids {
-			o, n := uint64(off.u32()), uint64(size.u32())
+			o, n := uint64(off.U32()), uint64(size.U32())
 			if id < numSections {
 				c.off[id] = o
 			}
@@ -306,15 +307,15 @@ func (f *file) packaged(p *dwp, c *contribution, sec sectionID) (*unit, bool) {
 func (in *Info) openAlt() error {
 	var name, id []byte
 	if b, err := in.src.Debug.Data(".gnu_debugaltlink"); err == nil {
-		r := reader{b: b}
-		name = r.cstr()
-		id = r.b[r.pos:]
+		r := section.Reader{Data: b}
+		name = r.CString()
+		id = r.Data[r.Pos:]
 	} else if b, err := in.src.Debug.Data(".debug_sup"); err == nil {
-		r := reader{b: b}
-		r.u16()
-		supplementary := r.u8()
-		name = r.cstr()
-		id = r.bytes(r.uleb())
+		r := section.Reader{Data: b}
+		r.U16()
+		supplementary := r.U8()
+		name = r.CString()
+		id = r.Bytes(r.ULEB())
 		if supplementary != 0 {
 			return nil
 		}
@@ -368,11 +369,11 @@ func buildID(sec Sections) []byte {
 	if err != nil {
 		return nil
 	}
-	r := reader{b: b}
-	nameLen, descLen, kind := r.u32(), r.u32(), r.u32()
-	r.bytes(uint64(nameLen+3) &^ 3)
-	desc := r.bytes(uint64(descLen))
-	if r.bad || kind != 3 {
+	r := section.Reader{Data: b}
+	nameLen, descLen, kind := r.U32(), r.U32(), r.U32()
+	r.Bytes(uint64(nameLen+3) &^ 3)
+	desc := r.Bytes(uint64(descLen))
+	if r.Bad || kind != 3 {
 		return nil
 	}
 	return desc

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 
+	"trocar/internal/binary/section"
 	"trocar/internal/binary/types"
 )
 
@@ -68,57 +69,57 @@ type heavy struct {
 }
 
 // parseUnit reads a unit's header (DWARF 5, 7.5.1). It returns no unit for padding.
-func (f *file) parseUnit(id sectionID, section []byte, off int) (*unit, error) {
-	r := reader{b: section, pos: off}
-	n, off64 := r.initialLength()
-	if n == 0 && !r.bad {
+func (f *file) parseUnit(id sectionID, data []byte, off int) (*unit, error) {
+	r := section.Reader{Data: data, Pos: off}
+	n, off64 := r.InitialLength()
+	if n == 0 && !r.Bad {
 		return nil, nil
 	}
-	if r.bad || n > uint64(r.left()) {
+	if r.Bad || n > uint64(r.Left()) {
 		return nil, fmt.Errorf("the unit at %#x is longer than its section", off)
 	}
-	u := &unit{f: f, off: off, sec: id, end: r.pos + int(n)}
-	u.b = section[:u.end]
-	r.b = u.b
+	u := &unit{f: f, off: off, sec: id, end: r.Pos + int(n)}
+	u.b = data[:u.end]
+	r.Data = u.b
 	u.off64 = off64
-	version := r.u16()
+	version := r.U16()
 	u.version = uint8(min(version, 255))
 	switch {
 	case version >= 2 && version <= 4:
-		u.abbrevOff = r.offset(off64)
-		u.addrSize = r.u8()
+		u.abbrevOff = r.Offset(off64)
+		u.addrSize = r.U8()
 		u.kind = utCompile
 		if id == secTypes {
 			u.kind = utType
 		}
 	case version == 5:
-		u.kind = r.u8()
-		u.addrSize = r.u8()
-		u.abbrevOff = r.offset(off64)
+		u.kind = r.U8()
+		u.addrSize = r.U8()
+		u.abbrevOff = r.Offset(off64)
 	default:
 		return nil, fmt.Errorf("the unit at %#x has DWARF version %d, versions 2 to 5 are known", off, version)
 	}
 	switch u.kind {
 	case utSkeleton, utSplitCompile:
-		u.sig = r.u64()
+		u.sig = r.U64()
 	case utType, utSplitType:
-		u.sig = r.u64()
-		typeOff := r.offset(off64)
+		u.sig = r.U64()
+		typeOff := r.Offset(off64)
 		if typeOff < uint64(u.end-off) {
 			u.typeOff = off + int(typeOff)
 		}
 	}
-	if r.bad || u.addrSize != 8 && u.addrSize != 4 {
+	if r.Bad || u.addrSize != 8 && u.addrSize != 4 {
 		return nil, fmt.Errorf("the unit at %#x has a damaged header", off)
 	}
-	u.first = r.pos
+	u.first = r.Pos
 	return u, nil
 }
 
 // table returns the unit's abbreviations.
 func (u *unit) table() (*abbrevTable, error) {
-	section, off := u.abbrevs()
-	t, err := u.f.abbrevs.get(section, off, u.format)
+	data, off := u.abbrevs()
+	t, err := u.f.abbrevs.get(data, off, u.format)
 	if err != nil {
 		return nil, fmt.Errorf("%s: unit at %#x: %w", u.f.name, u.off, err)
 	}
@@ -145,10 +146,10 @@ func (u *unit) readRoot(skeleton *unit) *root {
 	ro := &root{lineOff: -1, skeleton: skeleton, dwoID: u.sig}
 	u.root = ro // reading strings needs the bases found so far
 	d := &ro.die
-	r := reader{b: u.b, pos: u.first}
-	section, off := u.abbrevs()
+	r := section.Reader{Data: u.b, Pos: u.first}
+	data, off := u.abbrevs()
 	var t abbrevTable
-	if err := t.parse(section, off, u.format, r.uleb()); err != nil {
+	if err := t.parse(data, off, u.format, r.ULEB()); err != nil {
 		ro.err = fmt.Errorf("%s: unit at %#x: %w", u.f.name, u.off, err)
 		return ro
 	}
@@ -282,14 +283,14 @@ func (u *unit) strBytes(v value) []byte {
 	case formString:
 		return v.block
 	case formStrp:
-		return cstrAt(u.f.section(secStr), v.u)
+		return section.StringAt(u.f.section(secStr), v.u)
 	case formLineStrp:
-		return cstrAt(u.f.section(secLineStr), v.u)
+		return section.StringAt(u.f.section(secLineStr), v.u)
 	case formStrx, formStrx1, formStrx2, formStrx3, formStrx4, formGNUStrIndex:
 		return u.indexedStr(v.u)
 	case formGNUStrpAlt, formStrpSup:
 		if u.f.alt != nil {
-			return cstrAt(u.f.alt.section(secStr), v.u)
+			return section.StringAt(u.f.alt.section(secStr), v.u)
 		}
 	}
 	return nil
@@ -304,12 +305,12 @@ func (u *unit) indexedStr(index uint64) []byte {
 	if index > 1<<40 {
 		return nil
 	}
-	r := readerAt(u.f.section(secStrOffsets), off+index*size)
-	at := r.offset(u.off64)
-	if r.bad {
+	r := section.At(u.f.section(secStrOffsets), off+index*size)
+	at := r.Offset(u.off64)
+	if r.Bad {
 		return nil
 	}
-	return cstrAt(u.f.section(secStr), at)
+	return section.StringAt(u.f.section(secStr), at)
 }
 
 // address returns the value of an attribute of the class address.
@@ -332,7 +333,7 @@ func (u *unit) indexedAddr(index uint64) (uint64, bool) {
 	if index > 1<<40 {
 		return 0, false
 	}
-	r := readerAt(f.section(secAddr), u.root.addrBase+index*uint64(u.addrSize))
-	a := r.uint(int(u.addrSize))
-	return a, !r.bad
+	r := section.At(f.section(secAddr), u.root.addrBase+index*uint64(u.addrSize))
+	a := r.Uint(int(u.addrSize))
+	return a, !r.Bad
 }

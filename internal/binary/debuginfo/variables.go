@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"trocar/internal/binary/objfile"
+	"trocar/internal/binary/section"
 	"trocar/internal/binary/types"
 )
 
@@ -290,13 +291,13 @@ func (e *exprEnv) ownFrame(expr []byte) bool {
 	if len(expr) == 0 {
 		return false
 	}
-	r := reader{b: expr, pos: 1}
+	r := section.Reader{Data: expr, Pos: 1}
 	switch op := expr[0]; {
 	case op == opFbreg:
 		if e.base == nil {
 			return true
 		}
-		off := r.sleb()
+		off := r.SLEB()
 		base, why := e.base()
 		cfa, why2 := e.cfa()
 		if why != "" || why2 != "" || base.ops != nil || cfa.ops != nil || base.reg != cfa.reg || len(base.derefs)+len(cfa.derefs) > 0 {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"trocar/internal/binary/objfile"
+	"trocar/internal/binary/section"
 	"trocar/internal/binary/types"
 )
 
@@ -65,18 +66,18 @@ func (d *die) fixedAddr() (addr uint64, ok bool) {
 	if !found || !v.isBlock() || len(v.block) < 2 {
 		return 0, false
 	}
-	r := reader{b: v.block}
-	switch r.u8() {
+	r := section.Reader{Data: v.block}
+	switch r.U8() {
 	case opAddr:
-		addr = r.uint(int(d.u.addrSize))
+		addr = r.Uint(int(d.u.addrSize))
 	case opAddrx, opGNUAddrIndex:
-		if addr, ok = d.u.indexedAddr(r.uleb()); !ok {
+		if addr, ok = d.u.indexedAddr(r.ULEB()); !ok {
 			return 0, false
 		}
 	default:
 		return 0, false
 	}
-	return addr, !r.bad && r.left() == 0
+	return addr, !r.Bad && r.Left() == 0
 }
 
 // containing is the name of the type that a virtual table is of.

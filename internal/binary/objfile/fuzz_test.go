@@ -86,7 +86,6 @@ func FuzzELF(f *testing.F) {
 				file.Lookup(fn.Addr + 1)
 				file.Implementations(fn)
 				file.Code(fn.Addr, fn.Size)
-				file.FrameStart(fn.Addr)
 			}
 		}
 		file.Near(name, 3)

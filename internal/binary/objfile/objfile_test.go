@@ -443,23 +443,6 @@ int main(void) { bare(); sized(); return 0; }`)
 	}
 }
 
-func TestFrameStart(t *testing.T) {
-	path := build(t, "frames.c", "__attribute__((noinline)) int one(int a) { return a * 3; }\nint main(int c, char **v) { return one(c); }", "-O1")
-	syms := nm(t, path)
-	stripped := path + ".stripped"
-	run(t, "", "strip", "--strip-all", "-o", stripped, path)
-	f := open(t, stripped)
-	for _, name := range []string{"one", "main"} {
-		addr := syms[name][0]
-		if got, ok := f.FrameStart(addr + 2); !ok || got != addr {
-			t.Errorf("%s: %#x %v, want %#x", name, got, ok, addr)
-		}
-	}
-	if got, ok := f.FrameStart(0x40); ok {
-		t.Errorf("0x40 is in %#x", got)
-	}
-}
-
 func TestNear(t *testing.T) {
 	path := build(t, "near.c", "int readline(void) { return 1; }\nint rl_forced(void) { return 2; }\nstatic __attribute__((used)) int helper_v1(void) { return 3; }\nint main(void) { return 0; }")
 	f := open(t, path)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"trocar/internal/binary/cfi"
 	"trocar/internal/binary/debuginfo"
 	"trocar/internal/binary/objfile"
 	"trocar/internal/process/probe"
@@ -26,13 +27,22 @@ type binary struct {
 
 	info    *debuginfo.Info // see debug
 	infoErr error
-	noDebug bool // that there is none has been said
+	noDebug bool       // that there is none has been said
+	frames  *cfi.Table // see callFrames
 
 	call, exactCall *probe.Call // see goCalls
 
 	program *golang.Program // see goProgram
 	copies  map[string]int  // how often functions were inlined, without debug information; nil: not counted
 	unwinds *bool           // whether it has code that exceptions pass; nil: not looked at
+}
+
+// callFrames are the rules of how callers' frames are found, which stripped files have as well.
+func (b *binary) callFrames() *cfi.Table {
+	if b.frames == nil {
+		b.frames = cfi.Open(b.obj)
+	}
+	return b.frames
 }
 
 // fileID names a file, whatever path leads to it.

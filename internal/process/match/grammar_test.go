@@ -197,13 +197,14 @@ int main(int c, char **v) { return second(c); }`, "-O1", "-s", "-fcf-protection=
 	if err != nil {
 		t.Fatal(err)
 	}
-	start, ok := b.obj.FrameStart(b.obj.Entry() + 300)
+	fn, ok := b.callFrames().Function(b.obj.Entry() + 300)
 	for a := b.obj.Entry(); !ok && a < b.obj.Entry()+4096; a += 16 {
-		start, ok = b.obj.FrameStart(a)
+		fn, ok = b.callFrames().Function(a)
 	}
 	if !ok {
 		t.Fatal("no unwind table")
 	}
+	start := fn.Low
 	points, r = find(t, fmt.Sprintf("u:%s:%#x {}", stripped, start), Options{})
 	if len(points) != 1 || points[0].Addr != start {
 		t.Errorf("stripped by address: %+v\n%s", points, messages(r))

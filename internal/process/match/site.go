@@ -3,6 +3,7 @@ package match
 import (
 	"slices"
 
+	"trocar/internal/binary/cfi"
 	"trocar/internal/binary/code"
 	"trocar/internal/binary/objfile"
 )
@@ -21,7 +22,7 @@ const (
 )
 
 // entrySites gives the distance of the site from the entry for each function, -1 for those that cannot be probed.
-func entrySites(obj *objfile.File, funcs []objfile.Func) (sites []int, err error) {
+func entrySites(obj *objfile.File, frames *cfi.Table, funcs []objfile.Func) (sites []int, err error) {
 	sites = make([]int, len(funcs))
 	defer objfile.Guard(&err)()
 	arch := obj.Arch()
@@ -56,7 +57,7 @@ func entrySites(obj *objfile.File, funcs []objfile.Func) (sites []int, err error
 		sites[i] = site
 	}
 	if len(moved) > 0 {
-		for _, i := range jumpedInto(obj, funcs, sites, moved) {
+		for _, i := range jumpedInto(obj, frames, funcs, sites, moved) {
 			sites[i] = 0
 		}
 	}
@@ -75,7 +76,7 @@ func textSize(obj *objfile.File) (n uint64) {
 // jumpedInto gives those of the functions (indexes in moved) into which something jumps behind the entry, up to the site:
 // there a probe would see more than the calls. Short jumps are looked for by decoding what is near; for long ones all code
 // is searched.
-func jumpedInto(obj *objfile.File, funcs []objfile.Func, sites []int, moved []int) (bad []int) {
+func jumpedInto(obj *objfile.File, frames *cfi.Table, funcs []objfile.Func, sites []int, moved []int) (bad []int) {
 	slices.SortFunc(moved, func(a, b int) int {
 		if funcs[a].Addr < funcs[b].Addr {
 			return -1
@@ -107,8 +108,8 @@ func jumpedInto(obj *objfile.File, funcs []objfile.Func, sites []int, moved []in
 		from := fn.Addr - shortJump - 16
 		if before, ok := obj.Lookup(fn.Addr - 1); ok {
 			from = before.Addr
-		} else if start, ok := obj.FrameStart(fn.Addr - 1); ok {
-			from = start
+		} else if r, ok := frames.Function(fn.Addr - 1); ok {
+			from = r.Low
 		}
 		if fn.Addr-from > maxBefore {
 			bad = append(bad, i) // a function so large in front is not worth the time

@@ -1,10 +1,11 @@
-package debuginfo
+package cfi
 
 import (
 	"errors"
 	"fmt"
 
 	"trocar/internal/binary/abi"
+	"trocar/internal/binary/section"
 )
 
 // Instructions of call frame programs (DWARF 5, 6.4.2 and 7.24; GNU and AArch64 additions).
@@ -52,73 +53,83 @@ type frameState struct {
 	signed bool
 }
 
-// frameMachine runs the instructions of one entry.
-type frameMachine struct {
+// machine runs the instructions of an entry. It can be used again.
+type machine struct {
 	c          *cie
-	arch       *abi.Arch
+	cpu        *abi.Arch
 	loc        uint64
 	st         frameState
 	initial    frameState
 	remembered []frameState
+	out        Row
 }
 
-// run returns the row at pc, or calls yield with each row if that isn't nil.
-func (e *fde) run(arch *abi.Arch, pc uint64, yield func(Row) bool) (row Row, found bool, err error) {
-	m := frameMachine{c: e.cie, arch: arch, loc: e.Low}
-	m.st.cfa.Reg = -1
-	m.defaults()
+// start runs the instructions that are common to several entries.
+func (m *machine) start(e *fde, cpu *abi.Arch) error {
+	m.c, m.cpu, m.loc, m.remembered = e.cie, cpu, e.Low, m.remembered[:0]
+	m.st.cfa, m.st.signed = CFARule{Reg: -1}, false
+	for i := range m.st.rules {
+		m.st.rules[i] = RegRule{Reg: i, Kind: architectural}
+	}
 	if _, err := m.step(e.cie.initial, nil); err != nil {
+		return err
+	}
+	m.loc, m.initial = e.Low, m.st
+	return nil
+}
+
+// at returns the row at pc.
+func (m *machine) at(e *fde, cpu *abi.Arch, pc uint64) (row Row, found bool, err error) {
+	if err := m.start(e, cpu); err != nil {
 		return Row{}, false, err
 	}
-	m.loc = e.Low
-	m.initial = m.st
 	high := e.High
-	stopped, err := m.step(e.ins, func(next uint64) bool {
-		if yield == nil {
-			if next > pc {
-				high = min(high, next)
-			}
-			return next <= pc
+	if _, err := m.step(e.ins, func(next uint64) bool {
+		if next > pc {
+			high = min(high, next)
 		}
-		end := min(next, e.High)
-		return end <= m.loc || yield(m.row(Range{m.loc, end}))
-	})
-	if err != nil {
+		return next <= pc
+	}); err != nil {
 		return Row{}, false, err
-	}
-	if yield != nil {
-		if !stopped && m.loc < e.High {
-			yield(m.row(Range{m.loc, e.High}))
-		}
-		return Row{}, false, nil
 	}
 	if m.st.cfa.Expr == nil && m.st.cfa.Reg < 0 {
 		return Row{}, false, errors.New("call frame information without a frame address")
 	}
-	return m.row(Range{m.loc, high}), true, nil
+	return *m.row(Range{m.loc, high}), true, nil
 }
 
-// defaults marks all registers as not mentioned.
-func (m *frameMachine) defaults() {
-	for i := range m.st.rules {
-		m.st.rules[i] = RegRule{Reg: i, Kind: architectural}
+// each calls yield with each row until it returns false. The row is good for the call only.
+func (m *machine) each(e *fde, cpu *abi.Arch, yield func(*Row) bool) error {
+	if err := m.start(e, cpu); err != nil {
+		return err
 	}
+	stopped, err := m.step(e.ins, func(next uint64) bool {
+		end := min(next, e.High)
+		return end <= m.loc || yield(m.row(Range{m.loc, end}))
+	})
+	if err == nil && !stopped && m.loc < e.High {
+		yield(m.row(Range{m.loc, e.High}))
+	}
+	return err
 }
 
-func (m *frameMachine) row(r Range) Row {
-	row := Row{Range: r, CFA: m.st.cfa, Return: m.c.ret, Signal: m.c.signal, SignedAddr: m.st.signed}
+// row makes a row in the machine's own memory.
+func (m *machine) row(r Range) *Row {
+	m.out = Row{
+		Range: r, CFA: m.st.cfa, Return: m.c.ret, Signal: m.c.signal, SignedAddr: m.st.signed, Saved: m.out.Saved[:0],
+	}
 	for _, rule := range m.st.rules {
 		if rule.Kind != architectural {
-			row.Saved = append(row.Saved, rule)
+			m.out.Saved = append(m.out.Saved, rule)
 		}
 	}
-	return row
+	return &m.out
 }
 
 // step runs instructions. Before each move to a new address it calls advance with it, and stops if that is false; the
 // row found so far then ends at that address.
-func (m *frameMachine) step(ins []byte, advance func(next uint64) bool) (stopped bool, err error) {
-	r := reader{b: ins}
+func (m *machine) step(ins []byte, advance func(next uint64) bool) (stopped bool, err error) {
+	r := section.Reader{Data: ins}
 	set := func(reg uint64, rule RegRule) {
 		if reg < maxFrameRegs {
 			rule.Reg = int(reg)
@@ -130,14 +141,14 @@ func (m *frameMachine) step(ins []byte, advance func(next uint64) bool) (stopped
 			m.st.rules[reg] = m.initial.rules[reg]
 		}
 	}
-	for r.pos < len(r.b) {
-		op := r.u8()
+	for r.Pos < len(r.Data) {
+		op := r.U8()
 		next, moves := m.loc, true
 		switch op & 0xc0 {
 		case cfaAdvance:
 			next += uint64(op&0x3f) * m.c.codeAlign
 		case cfaOffset:
-			set(uint64(op&0x3f), RegRule{Kind: AtOffset, Offset: int64(r.uleb()) * m.c.dataAlign})
+			set(uint64(op&0x3f), RegRule{Kind: AtOffset, Offset: int64(r.ULEB()) * m.c.dataAlign})
 			moves = false
 		case cfaRestore:
 			restore(uint64(op & 0x3f))
@@ -145,13 +156,13 @@ func (m *frameMachine) step(ins []byte, advance func(next uint64) bool) (stopped
 		default:
 			switch op {
 			case cfaSetLoc:
-				next = r.uint(m.c.addrSize)
+				next = r.Uint(m.c.addrSize)
 			case cfaAdvance1:
-				next += uint64(r.u8()) * m.c.codeAlign
+				next += uint64(r.U8()) * m.c.codeAlign
 			case cfaAdvance2:
-				next += uint64(r.u16()) * m.c.codeAlign
+				next += uint64(r.U16()) * m.c.codeAlign
 			case cfaAdvance4:
-				next += uint64(r.u32()) * m.c.codeAlign
+				next += uint64(r.U32()) * m.c.codeAlign
 			default:
 				moves = false
 				if err := m.rule(op, &r, set, restore); err != nil {
@@ -159,7 +170,7 @@ func (m *frameMachine) step(ins []byte, advance func(next uint64) bool) (stopped
 				}
 			}
 		}
-		if r.bad {
+		if r.Bad {
 			return false, errShort
 		}
 		if moves {
@@ -176,40 +187,40 @@ func (m *frameMachine) step(ins []byte, advance func(next uint64) bool) (stopped
 }
 
 // rule runs an instruction that changes the row.
-func (m *frameMachine) rule(op uint8, r *reader, set func(uint64, RegRule), restore func(uint64)) error {
+func (m *machine) rule(op uint8, r *section.Reader, set func(uint64, RegRule), restore func(uint64)) error {
 	st, align := &m.st, m.c.dataAlign
 	switch op {
 	case cfaNop:
 	case cfaOffsetExtended:
-		reg := r.uleb()
-		set(reg, RegRule{Kind: AtOffset, Offset: int64(r.uleb()) * align})
+		reg := r.ULEB()
+		set(reg, RegRule{Kind: AtOffset, Offset: int64(r.ULEB()) * align})
 	case cfaOffsetExtendedSF:
-		reg := r.uleb()
-		set(reg, RegRule{Kind: AtOffset, Offset: r.sleb() * align})
+		reg := r.ULEB()
+		set(reg, RegRule{Kind: AtOffset, Offset: r.SLEB() * align})
 	case cfaGNUNegOffsetExtend:
-		reg := r.uleb()
-		set(reg, RegRule{Kind: AtOffset, Offset: -int64(r.uleb()) * align})
+		reg := r.ULEB()
+		set(reg, RegRule{Kind: AtOffset, Offset: -int64(r.ULEB()) * align})
 	case cfaValOffset:
-		reg := r.uleb()
-		set(reg, RegRule{Kind: ValueOffset, Offset: int64(r.uleb()) * align})
+		reg := r.ULEB()
+		set(reg, RegRule{Kind: ValueOffset, Offset: int64(r.ULEB()) * align})
 	case cfaValOffsetSF:
-		reg := r.uleb()
-		set(reg, RegRule{Kind: ValueOffset, Offset: r.sleb() * align})
+		reg := r.ULEB()
+		set(reg, RegRule{Kind: ValueOffset, Offset: r.SLEB() * align})
 	case cfaRestoreExtended:
-		restore(r.uleb())
+		restore(r.ULEB())
 	case cfaUndefined:
-		set(r.uleb(), RegRule{Kind: Undefined})
+		set(r.ULEB(), RegRule{Kind: Undefined})
 	case cfaSameValue:
-		set(r.uleb(), RegRule{Kind: SameValue})
+		set(r.ULEB(), RegRule{Kind: SameValue})
 	case cfaRegister:
-		reg := r.uleb()
-		set(reg, RegRule{Kind: InOther, Offset: int64(r.uleb())})
+		reg := r.ULEB()
+		set(reg, RegRule{Kind: InOther, Offset: int64(r.ULEB())})
 	case cfaExpression:
-		reg := r.uleb()
-		set(reg, RegRule{Kind: AtExpr, Expr: r.bytes(r.uleb())})
+		reg := r.ULEB()
+		set(reg, RegRule{Kind: AtExpr, Expr: r.Bytes(r.ULEB())})
 	case cfaValExpression:
-		reg := r.uleb()
-		set(reg, RegRule{Kind: ValueExpr, Expr: r.bytes(r.uleb())})
+		reg := r.ULEB()
+		set(reg, RegRule{Kind: ValueExpr, Expr: r.Bytes(r.ULEB())})
 	case cfaRememberState:
 		if len(m.remembered) >= maxRemembered {
 			return errors.New("call frame information remembers too much")
@@ -223,24 +234,24 @@ func (m *frameMachine) rule(op uint8, r *reader, set func(uint64, RegRule), rest
 		*st = m.remembered[n-1]
 		m.remembered = m.remembered[:n-1]
 	case cfaDefCFA:
-		st.cfa = CFARule{Reg: int(r.uleb() & 0xffff), Offset: int64(r.uleb())}
+		st.cfa = CFARule{Reg: int(r.ULEB() & 0xffff), Offset: int64(r.ULEB())}
 	case cfaDefCFASF:
-		st.cfa = CFARule{Reg: int(r.uleb() & 0xffff), Offset: r.sleb() * align}
+		st.cfa = CFARule{Reg: int(r.ULEB() & 0xffff), Offset: r.SLEB() * align}
 	case cfaDefCFARegister:
-		st.cfa.Reg, st.cfa.Expr = int(r.uleb()&0xffff), nil
+		st.cfa.Reg, st.cfa.Expr = int(r.ULEB()&0xffff), nil
 	case cfaDefCFAOffset:
-		st.cfa.Offset = int64(r.uleb())
+		st.cfa.Offset = int64(r.ULEB())
 	case cfaDefCFAOffsetSF:
-		st.cfa.Offset = r.sleb() * align
+		st.cfa.Offset = r.SLEB() * align
 	case cfaDefCFAExpression:
-		st.cfa = CFARule{Reg: -1, Expr: r.bytes(r.uleb())}
+		st.cfa = CFARule{Reg: -1, Expr: r.Bytes(r.ULEB())}
 	case cfaNegateRAState:
-		if m.arch == nil || !m.arch.SignedReturns {
+		if m.cpu == nil || !m.cpu.SignedReturns {
 			return errors.New("call frame information with register windows")
 		}
 		st.signed = !st.signed
 	case cfaGNUArgsSize:
-		r.uleb()
+		r.ULEB()
 	default:
 		return fmt.Errorf("unknown call frame instruction %#x", op)
 	}
