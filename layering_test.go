@@ -51,6 +51,7 @@ var layers = map[string][]string{
 	"internal/binary/debuginfod": {"internal/binary/objfile"},
 	"internal/binary/section":    {},
 	"internal/binary/cfi":        {"internal/binary/abi", "internal/binary/section", "internal/binary/objfile"},
+	"internal/binary/image":      {"internal/binary/cfi", "internal/binary/debuginfo", "internal/binary/objfile"},
 
 	"internal/process/target":  {"golang.org/x/sys"},
 	"internal/process/tracefs": {"golang.org/x/sys"},
@@ -123,6 +124,7 @@ var tests = map[string][]string{
 	"internal/compile/codegen":         {"internal/kernel", "golang.org/x/sys"}, // which load what was made
 
 	"internal/binary/debuginfod": {"internal/binary/debuginfo"}, // which asks for the files
+	"internal/binary/image":      {"internal/binary/types"},     // what outlives an image
 }
 
 // everyTest is what all tests may import.

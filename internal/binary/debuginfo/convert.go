@@ -379,6 +379,9 @@ func (c *converter) stub(d *die, size int) *types.Type {
 		defer objfile.Guard(&err)()
 		in.mu.Lock()
 		defer in.mu.Unlock()
+		if in.closed.Load() {
+			return nil
+		}
 		d, ok := u.at(off)
 		if !ok {
 			return nil

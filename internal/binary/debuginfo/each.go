@@ -117,7 +117,7 @@ func (in *Info) visit(batch []int, addrs []uint64, visit func(*Info, int, *Funct
 // fork makes an Info of the same program for another goroutine, one of n. Sections and what takes a scan of all units
 // are shared, what has been read of single units is not.
 func (in *Info) fork(n int) *Info {
-	f := &Info{src: in.src, hash: in.hash, frames: in.frames, parent: in, keptLimit: in.keptLimit / n}
+	f := &Info{src: in.src, hash: in.hash, frames: in.frames, parent: in, closed: in.closed, keptLimit: in.keptLimit / n}
 	f.main = f.newFile(in.main.name, in.main.sec)
 	f.main.from = in.main
 	f.conv.init(f)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"trocar/internal/binary/abi"
 	"trocar/internal/binary/cfi"
@@ -37,7 +38,8 @@ type Info struct {
 	src    Source
 	main   *file
 	frames *cfi.Table
-	parent *Info // of which this is a fork
+	parent *Info        // of which this is a fork
+	closed *atomic.Bool // shared with forks: types that were handed out ask no more
 
 	mu    sync.Mutex // held while reading: unit data are made once, caches are shared
 	files []*file    // by id
@@ -67,7 +69,7 @@ func New(src Source) (in *Info, err error) {
 	if src.Debug == nil {
 		src.Debug, src.DebugAt = src.Code, src.Path
 	}
-	in = &Info{src: src, hash: newNameHash(), keptLimit: keptLimit}
+	in = &Info{src: src, closed: new(atomic.Bool), hash: newNameHash(), keptLimit: keptLimit}
 	in.main = in.newFile(src.DebugAt, src.Debug)
 	in.conv.init(in)
 	if !hasDWARF(src.Debug) {

@@ -28,6 +28,7 @@ const maxSplitFiles = 1 << 16
 func (in *Info) Close() error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
+	in.closed.Store(true)
 	var errs []error
 	for _, c := range in.split.open {
 		errs = append(errs, c.Close())
