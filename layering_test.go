@@ -55,13 +55,16 @@ var layers = map[string][]string{
 
 	"internal/process/target":  {"golang.org/x/sys"},
 	"internal/process/tracefs": {"golang.org/x/sys"},
-	"internal/process/runtimes/golang": {
-		"internal/binary/types", "internal/binary/abi", "internal/binary/code", "internal/binary/objfile",
+	"internal/process/runtimes": {
+		"internal/binary/types", "internal/binary/objfile", "internal/binary/debuginfo", "internal/process/probe",
+	},
+	"internal/process/runtimes/...": {
+		"internal/binary/...", "internal/process/probe", "internal/process/runtimes",
 	},
 	"internal/process/probe": {"internal/script/syntax", "internal/binary/types"},
 	"internal/process/match": {
 		"internal/script/...", "internal/binary/...", "internal/process/probe", "internal/process/target",
-		"internal/process/tracefs", "internal/process/runtimes/golang",
+		"internal/process/tracefs", "internal/process/runtimes/...",
 	},
 	"internal/process/symbolize": {
 		"result", "internal/binary/...", "internal/process/target", "golang.org/x/sys",
@@ -116,12 +119,11 @@ var banned = []string{"util", "utils", "common", "misc", "helper", "helpers", "b
 
 // tests says what the tests of a package may import besides what the package itself may and everyTest.
 var tests = map[string][]string{
-	"docs":                             {"internal/compile/builtin", "internal/ui/cli"},
-	"e2e":                              {"internal/process/tracefs", "github.com/rogpeppe/go-internal"},
-	"e2e/kernels":                      {"golang.org/x/sys"},
-	"internal/binary/btf":              {"github.com/cilium/ebpf"},              // its btf: a second reader to compare with
-	"internal/process/runtimes/golang": {"internal/binary/debuginfo"},           // what DWARF tells of the same program
-	"internal/compile/codegen":         {"internal/kernel", "golang.org/x/sys"}, // which load what was made
+	"docs":                     {"internal/compile/builtin", "internal/ui/cli"},
+	"e2e":                      {"internal/process/tracefs", "github.com/rogpeppe/go-internal"},
+	"e2e/kernels":              {"golang.org/x/sys"},
+	"internal/binary/btf":      {"github.com/cilium/ebpf"},              // its btf: a second reader to compare with
+	"internal/compile/codegen": {"internal/kernel", "golang.org/x/sys"}, // which load what was made
 
 	"internal/binary/debuginfod": {"internal/binary/debuginfo"}, // which asks for the files
 	"internal/binary/image":      {"internal/binary/types"},     // what outlives an image

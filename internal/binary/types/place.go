@@ -1,5 +1,7 @@
 package types
 
+import "fmt"
+
 // Place says where a value is at a probe point, in a form from which code can be made: a register, memory at
 // register+offset, a fixed value, or pieces of these.
 type Place struct {
@@ -17,6 +19,11 @@ type Place struct {
 	Kept bool
 	// Pointee is where that lies which the value points to, for a pointer that itself exists nowhere.
 	Pointee *Place
+}
+
+// Unknown is the place of what is not available, with the reason.
+func Unknown(format string, args ...any) Place {
+	return Place{Kind: Unavailable, Why: fmt.Sprintf(format, args...)}
 }
 
 // Steps are the operations with which the address (InMemory) or the value (Computed) comes about.

@@ -121,9 +121,10 @@ func (r *Result) Type(p *probe.Point, name string) *types.Type {
 	}
 	info, err := b.debug()
 	if err != nil {
-		if program := b.goProgram(); program != nil {
-			t, _ := program.TypeNamed(strings.TrimPrefix(name, "struct "))
-			return t
+		for _, c := range b.runtimes() {
+			if t, ok := c.TypeNamed(strings.TrimPrefix(name, "struct ")); ok {
+				return t
+			}
 		}
 		return nil
 	}

@@ -42,8 +42,10 @@ func (m *matcher) candidatePoints(c *candidate, scope *probe.Scope) []*probe.Poi
 
 // scopeAt gives a point at a function's entry or return what is in scope there.
 func (m *matcher) scopeAt(c *candidate, p *probe.Point, scope *probe.Scope) {
-	if p.Scope = scope; c.b.goAssembly(c.fn.Addr) {
-		p.Scope = goAssemblyScope()
+	if p.Scope = scope; len(c.b.runtimes()) > 0 {
+		if in := c.b.assembly(c.fn.Addr); in != nil {
+			p.Scope = in
+		}
 	}
 	needed := m.needs.Typed() || p.Call != nil && c.b.obj.Arch().Go() != nil && m.needs.ArgN
 	if needed && (p.Entry || p.Kind == probe.Uretprobe) {
@@ -55,7 +57,7 @@ func (m *matcher) scopeAt(c *candidate, p *probe.Point, scope *probe.Scope) {
 func (m *matcher) function(c *candidate) *probe.Point {
 	s, fn := c.s, c.fn
 	p := &probe.Point{
-		Kind: s.kind.kind, Path: c.b.path, PID: m.pid(), Name: c.name, Func: c.shown, Call: m.goCode(c.b, fn.Addr),
+		Kind: s.kind.kind, Path: c.b.path, PID: m.pid(), Name: c.name, Func: c.shown, Call: m.call(c.b, fn.Addr),
 	}
 	if fn.Size == 0 && !m.opts.Unsafe && !s.hasOff && pieced(c.b.obj, fn.Addr) {
 		m.refuse(c, "Could not determine boundary for %s (symbol has size 0).%s", fn.Name, unsafeHint)
@@ -85,7 +87,7 @@ func (m *matcher) entry(c *candidate, kept bool) {
 	}
 	p := &probe.Point{
 		Kind: probe.Uprobe, Path: c.b.path, PID: m.pid(), Func: c.shown, Entry: true, Skip: c.site,
-		Call: m.goCode(c.b, c.fn.Addr),
+		Call: m.call(c.b, c.fn.Addr),
 	}
 	if m.place(p, c.b, c.fn.Addr+uint64(c.site)) != nil {
 		m.begins = append(m.begins, p)

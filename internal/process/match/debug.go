@@ -29,7 +29,7 @@ func (b *binary) debug() (*debuginfo.Info, error) {
 func (m *matcher) typed(s *spec, b *binary, entry uint64, p *probe.Point) {
 	info, err := b.debug()
 	if err != nil {
-		m.goTyped(b, entry, p)
+		b.bare(entry, p)
 		return
 	}
 	fn, err := info.FunctionAt(entry)
@@ -37,13 +37,13 @@ func (m *matcher) typed(s *spec, b *binary, entry uint64, p *probe.Point) {
 		m.diags.Warnf(s.ap.Span, "the arguments of %s cannot be read: %s", p.Func, err)
 	}
 	if err != nil || fn.Entry != entry || fn.Own() == nil {
-		m.goTyped(b, entry, p)
+		b.bare(entry, p)
 		return
 	}
 	if p.Kind == probe.Uretprobe {
 		sig, err := info.Signature(fn)
 		if err == nil && len(sig.Results) == 0 && fn.Lang == types.Rust {
-			p.Scope = scopeOf(p.Scope)
+			p.Scope = p.Scope.Clone()
 			p.Scope.Retval = &probe.Var{Name: "retval", Type: types.RustUnit(), Place: types.Place{Kind: types.InPieces}}
 			return
 		}
@@ -52,13 +52,13 @@ func (m *matcher) typed(s *spec, b *binary, entry uint64, p *probe.Point) {
 		}
 		r := sig.Results[0]
 		t := r.Type.Complete()
-		p.Scope = scopeOf(p.Scope)
+		p.Scope = p.Scope.Clone()
 		place := types.Place{}
 		switch why := b.noResult(fn); {
 		case why != "":
-			place = unavailable("%s", why)
+			place = types.Unknown("%s", why)
 		case fn.NoCall && !(t.IsScalar() && t.Size <= 8 && m.takes(b, info, fn.Entry, code.FirstResult)):
-			place = unavailable("the compiler changed what %s takes and returns: where its result is, if there is one, is not known", fn.Name)
+			place = types.Unknown("the compiler changed what %s takes and returns: where its result is, if there is one, is not known", fn.Name)
 		case fn.Lang == types.Rust:
 			place = m.rustResult(b, info, fn, t)
 		default:
@@ -73,7 +73,8 @@ func (m *matcher) typed(s *spec, b *binary, entry uint64, p *probe.Point) {
 		return
 	}
 	// Go's calling convention tells where arguments are at the entry, without optimization too.
-	ruled := fn.Lang == types.Go && p.Entry && b.obj.Arch().Go() != nil && m.goRuled(b, info, fn)
+	runtime := b.runtimeAt(entry)
+	ruled := runtime != nil && p.Entry && runtime.Ruled(fn)
 	late := anyLate(vars)
 	if p.Entry && (!late || fn.Optimized) {
 		late = b.byConvention(info, fn, vars)
@@ -85,13 +86,10 @@ func (m *matcher) typed(s *spec, b *binary, entry uint64, p *probe.Point) {
 			b.byConvention(info, fn, vars)
 		}
 	}
-	p.Scope = scopeOf(p.Scope)
+	p.Scope = p.Scope.Clone()
 	p.Scope.Args = append(argsOf(vars), m.locals(s, info, fn.Own(), p.Addr, 0)...)
-	if fn.Lang == types.Go && p.Entry && b.obj.Arch().Go() != nil {
-		m.goArgs(b, info, fn, p)
-	}
-	if fn.Lang == types.Go && b.obj.IsGo() {
-		m.goArgN(p, "")
+	if runtime != nil {
+		runtime.Arguments(fn, p)
 	}
 }
 
@@ -148,26 +146,6 @@ func hasVar(vars []probe.Var, name string) bool {
 	return slices.ContainsFunc(vars, func(v probe.Var) bool { return v.Name == name })
 }
 
-// noArgN makes arg0, arg1 … unavailable.
-func noArgN(why string) (places []types.Place) {
-	for range maxArgN {
-		places = append(places, unavailable("%s", why))
-	}
-	return places
-}
-
-// maxArgN is how many arguments by position are told why they cannot be had.
-const maxArgN = 10
-
-// scopeOf is a scope that may be changed.
-func scopeOf(s *probe.Scope) *probe.Scope {
-	if s == nil {
-		return &probe.Scope{}
-	}
-	c := *s
-	return &c
-}
-
 // behindPrologue moves a point to where code without optimization has stored its parameters, and gives these there. It
 // stays where it is, with nil, if a loop of the function comes back to that place, or one of the parameters that it has
 // here is gone there.
@@ -196,7 +174,7 @@ func (m *matcher) behindPrologue(s *spec, b *binary, info *debuginfo.Info, fn *d
 	}
 	*p = moved
 	// The prologue may have used the registers of arguments for something else: these are read where they are stored.
-	p.Scope = scopeOf(p.Scope)
+	p.Scope = p.Scope.Clone()
 	p.Scope.ArgN, p.Scope.ArgNTypes = registerArgs(vars)
 	return vars
 }
@@ -227,7 +205,7 @@ func registerArgs(vars []debuginfo.Var) (places []types.Place, typs []*types.Typ
 		}
 		p, t := v.Place, v.Type
 		if !simple {
-			p, t = unavailable("the program is not optimized, and the registers of arguments are in use behind the function's "+
+			p, t = types.Unknown("the program is not optimized, and the registers of arguments are in use behind the function's "+
 				"start, where its parameters can be read: use args.%s", v.Name), types.TUint64
 		}
 		places, typs = append(places, p), append(typs, t)

@@ -13,8 +13,7 @@ import (
 	"trocar/internal/binary/cfi"
 	"trocar/internal/binary/debuginfo"
 	"trocar/internal/binary/objfile"
-	"trocar/internal/process/probe"
-	"trocar/internal/process/runtimes/golang"
+	"trocar/internal/process/runtimes"
 	"trocar/internal/process/target"
 )
 
@@ -30,11 +29,9 @@ type binary struct {
 	noDebug bool       // that there is none has been said
 	frames  *cfi.Table // see callFrames
 
-	call, exactCall *probe.Call // see goCalls
-
-	program *golang.Program // see goProgram
-	copies  map[string]int  // how often functions were inlined, without debug information; nil: not counted
-	unwinds *bool           // whether it has code that exceptions pass; nil: not looked at
+	codes   []runtimes.Code // of runtimes, once asked
+	asked   bool
+	unwinds *bool // whether it has code that exceptions pass; nil: not looked at
 }
 
 // callFrames are the rules of how callers' frames are found, which stripped files have as well.
@@ -91,7 +88,7 @@ func (fs *files) close() {
 // closeUnused closes the files of which no types were asked for.
 func (fs *files) closeUnused() {
 	for key, b := range fs.open {
-		if b.info == nil && b.program == nil {
+		if b.info == nil && len(b.codes) == 0 {
 			b.obj.Close()
 			delete(fs.open, key)
 		}

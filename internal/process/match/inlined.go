@@ -20,7 +20,7 @@ func (m *matcher) copies(s *spec, b *binary, q *objfile.Query, funcs []objfile.F
 		return points
 	}
 	if _, err := b.debug(); err != nil {
-		return m.goCopies(s, b, funcs, points)
+		return m.bareCopies(s, b, funcs, points)
 	}
 	var own []*debuginfo.Function
 	if len(funcs) == 0 {
@@ -187,9 +187,9 @@ func (m *matcher) copyPoint(s *spec, b *binary, in *inlinedFunc, c *inlinedCopy,
 		return nil
 	}
 	// The registers of arguments are those of the function around it.
-	p.Scope = &probe.Scope{ArgN: noArgN("an inlined copy has no argument registers: use args.NAME"), ArgNTypes: nil}
+	p.Scope = &probe.Scope{ArgN: probe.NoArgN("an inlined copy has no argument registers: use args.NAME"), ArgNTypes: nil}
 	if c.of == nil {
-		p.Scope.ArgN = noArgN("where an inlined copy has its arguments is not known without debug information")
+		p.Scope.ArgN = probe.NoArgN("where an inlined copy has its arguments is not known without debug information")
 		return p
 	}
 	info, err := b.debug()

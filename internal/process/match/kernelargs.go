@@ -65,9 +65,9 @@ func (m *matcher) functionScope(p *probe.Point, proto btf.Prototype) *probe.Scop
 	place := types.Place{Kind: types.InContext, Offset: int64(8 * words(proto.Params))}
 	switch {
 	case result.Kind == types.Void:
-		result, place = types.TUint64, unavailable("%s returns nothing", p.Event)
+		result, place = types.TUint64, types.Unknown("%s returns nothing", p.Event)
 	case !result.IsScalar() || result.Size > 8:
-		place = unavailable("a program of type fexit is not given a result of type %s", types.Declare(result, ""))
+		place = types.Unknown("a program of type fexit is not given a result of type %s", types.Declare(result, ""))
 	}
 	s.Retval = &probe.Var{Name: "retval", Type: result, Place: place}
 	return s

@@ -58,7 +58,7 @@ func (m *matcher) describe(list []listing) []function {
 	for _, b := range files {
 		info, err := b.debug()
 		if err != nil {
-			if !m.describeGo(b, list, byFile[b], told) && !b.noDebug {
+			if !m.describeBare(b, list, byFile[b], told) && !b.noDebug {
 				b.noDebug = true
 				m.diags.Warnf(diag.Span{}, "No DWARF found for %q, cannot show parameter info", b.name)
 			}
@@ -94,7 +94,7 @@ func (m *matcher) describe(list []listing) []function {
 		if err != nil { // what was read before counts
 			m.diags.Warnf(diag.Span{}, "not all that is known of functions of %s can be read: %s", b.name, err)
 		}
-		m.describeGo(b, list, byFile[b], told)
+		m.describeBare(b, list, byFile[b], told)
 	}
 	return told
 }

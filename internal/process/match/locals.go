@@ -2,6 +2,7 @@ package match
 
 import (
 	"trocar/internal/binary/debuginfo"
+	"trocar/internal/binary/types"
 	"trocar/internal/process/probe"
 )
 
@@ -21,7 +22,7 @@ func (m *matcher) lineArgs(s *spec, b *binary, info *debuginfo.Info, site *debug
 			params = moved
 		}
 	}
-	p.Scope = scopeOf(p.Scope)
+	p.Scope = p.Scope.Clone()
 	p.Scope.Args = append(argsOf(params), m.locals(s, info, in, p.Addr, site.Line.Line)...)
 }
 
@@ -44,7 +45,7 @@ func (m *matcher) locals(s *spec, info *debuginfo.Info, in *debuginfo.Instance, 
 		}
 		place := v.Place
 		if v.Always && (line == 0 || v.Line >= line) {
-			place = unavailable("it is set only further on, at line %d", v.Line)
+			place = types.Unknown("it is set only further on, at line %d", v.Line)
 		}
 		vars = append(vars, probe.Var{Name: v.Name, Type: v.Type, Place: place, Local: true})
 	}

@@ -1,11 +1,8 @@
 package match
 
 import (
-	"fmt"
-
 	"trocar/internal/binary/abi"
 	"trocar/internal/binary/objfile"
-	"trocar/internal/binary/types"
 	"trocar/internal/process/probe"
 )
 
@@ -20,8 +17,4 @@ func operandScope(obj *objfile.File, site uint64, text string) *probe.Scope {
 	s := &probe.Scope{}
 	s.ArgN, s.ArgNTypes = o.Places(text)
 	return s
-}
-
-func unavailable(format string, args ...any) types.Place {
-	return types.Place{Kind: types.Unavailable, Why: fmt.Sprintf(format, args...)}
 }

@@ -28,8 +28,8 @@ const (
 // its own.
 func (m *matcher) returnWayOf(c *candidate) (returnWay, *probe.Refusal) {
 	switch {
-	case c.b.obj.IsGo():
-		return byInstruction, goReturnRefused(c.b.obj, c.fn)
+	case len(c.b.runtimes()) > 0:
+		return byInstruction, c.b.runtimes()[0].NoReturn(c.fn)
 	case m.throws(c):
 		return byInstruction, nativeReturnRefused(c.b.obj, c.fn)
 	}
@@ -44,8 +44,8 @@ func (m *matcher) returnPoints(c *candidate, scope *probe.Scope) []*probe.Point 
 		m.noReturn(c, refusal)
 		return nil
 	}
-	if c.b.obj.IsGo() {
-		points := m.goReturns(c)
+	if runtimes := c.b.runtimes(); len(runtimes) > 0 {
+		points := m.runtimeReturns(c, runtimes[0])
 		if len(points) > 0 {
 			m.entry(c, false)
 		}
@@ -69,7 +69,7 @@ func (m *matcher) returnPoints(c *candidate, scope *probe.Scope) []*probe.Point 
 // noReturn reports a function whose return cannot be caught.
 func (m *matcher) noReturn(c *candidate, r *probe.Refusal) {
 	switch {
-	case c.pattern && c.b.obj.IsGo():
+	case c.pattern && len(c.b.runtimes()) > 0:
 		m.noReturns.add(r, c.fn.Name)
 	case !c.pattern:
 		m.failAttach(c.s, "uretprobe on %s is not possible: %s", c.shown, r.Reason).Hint("%s", r.Way)

@@ -256,7 +256,7 @@ func (m *matcher) functions(s *spec, b *binary, q *objfile.Query) ([]*probe.Poin
 	}
 	points := make([]*probe.Point, 0, len(all))
 	scope := cdeclScope(b.obj)
-	goroutines := b.obj.IsGo() && m.needs.Calls()
+	goroutines := len(b.runtimes()) > 0 && m.needs.Calls()
 	var notGo []string
 	display := m.display
 	if q.Wildcard() && !m.needs.Name {
@@ -267,7 +267,7 @@ func (m *matcher) functions(s *spec, b *binary, q *objfile.Query) ([]*probe.Poin
 			return nil, m.ctx.Err()
 		}
 		fn := &all[i]
-		if goroutines && q.Wildcard() && m.goCode(b, fn.Addr) == nil {
+		if goroutines && q.Wildcard() && m.call(b, fn.Addr) == nil {
 			notGo = append(notGo, fn.Name)
 			continue
 		}

@@ -114,3 +114,23 @@ type Match struct {
 
 // ErrAmbiguous is returned for a name that means several things.
 var ErrAmbiguous = errors.New("it has several values")
+
+// Clone is a copy of the scope that may be changed: an empty one of nil.
+func (s *Scope) Clone() *Scope {
+	if s == nil {
+		return &Scope{}
+	}
+	c := *s
+	return &c
+}
+
+// MaxArgN is for how many arguments by position it is said why they are not available.
+const MaxArgN = 10
+
+// NoArgN are arguments by position that are not available, for the same reason.
+func NoArgN(why string) (places []types.Place) {
+	for range MaxArgN {
+		places = append(places, types.Unknown("%s", why))
+	}
+	return places
+}

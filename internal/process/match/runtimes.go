@@ -1,0 +1,156 @@
+package match
+
+import (
+	"trocar/internal/binary/debuginfo"
+	"trocar/internal/binary/objfile"
+	"trocar/internal/process/probe"
+	"trocar/internal/process/runtimes"
+	"trocar/internal/process/runtimes/golang"
+)
+
+// known are all runtimes. To leave one out would let return probes end its programs, so they are not an option.
+func known() []runtimes.Runtime {
+	return []runtimes.Runtime{golang.Runtime()}
+}
+
+// runtimes are those that have code in the file.
+func (b *binary) runtimes() []runtimes.Code {
+	if !b.asked {
+		b.asked = true
+		for _, r := range known() {
+			if c := r.Open(runtimes.File{Name: b.name, Object: b.obj, Debug: b.debug}); c != nil {
+				b.codes = append(b.codes, c)
+			}
+		}
+	}
+	return b.codes
+}
+
+// runtimeAt is the runtime whose code is at an address; nil: none.
+func (b *binary) runtimeAt(addr uint64) runtimes.Code {
+	for _, c := range b.runtimes() {
+		if c.At(addr) {
+			return c
+		}
+	}
+	return nil
+}
+
+// call is how calls of the code at an address are told apart; nil: by thread and stack pointer.
+func (m *matcher) call(b *binary, addr uint64) *probe.Call {
+	if c := b.runtimeAt(addr); c != nil {
+		return c.Call(addr, m.needs.Calls())
+	}
+	return nil
+}
+
+// assembly is the scope of a function in a runtime's assembly; nil: it is in none.
+func (b *binary) assembly(addr uint64) *probe.Scope {
+	for _, c := range b.runtimes() {
+		if s := c.Assembly(addr); s != nil {
+			return s
+		}
+	}
+	return nil
+}
+
+// bare gives a point at a function's entry the arguments that are known without debug information.
+func (b *binary) bare(entry uint64, p *probe.Point) {
+	if c := b.runtimeAt(entry); c != nil {
+		c.Entry(entry, p)
+	}
+}
+
+// runtimeReturns makes the points of the returns of a function in a file that has a runtime's code: the instructions that
+// return.
+func (m *matcher) runtimeReturns(c *candidate, code runtimes.Code) []*probe.Point {
+	fn := c.fn
+	size := fn.Size
+	if size == 0 {
+		size = c.b.obj.CodeSize(fn.Addr)
+	}
+	found, refusal := ReturnsOf(c.b.obj, fn.Addr, []debuginfo.Range{{Low: fn.Addr, High: fn.Addr + size}})
+	if refusal != nil {
+		m.noReturn(c, &probe.Refusal{Reason: refusal.Reason, Way: entryInstead})
+		return nil
+	}
+	var scope *probe.Scope
+	if m.needs.Typed() {
+		scope = code.Result(fn)
+	}
+	points := make([]*probe.Point, 0, len(found.At))
+	for _, addr := range found.At {
+		p := &probe.Point{
+			Kind: probe.Uretprobe, Path: c.b.path, PID: m.pid(), Name: c.name, Func: c.shown, AtReturn: true, Start: fn.Addr,
+			Call: m.call(c.b, fn.Addr), Scope: scope,
+		}
+		if p = m.place(p, c.b, addr); p != nil {
+			points = append(points, p)
+		}
+	}
+	return points
+}
+
+// tellNoReturns says which functions that a pattern found have no return that can be probed.
+func (m *matcher) tellNoReturns(s *spec) {
+	for why, names := range m.noReturns.each() {
+		m.diags.Warnf(s.ap.Span, "the returns of %d of the functions are left out, like that of %s: %s",
+			len(names), names[0], why)
+	}
+	clear(m.noReturns)
+}
+
+// describeBare fills in what debug information doesn't tell of functions and runtimes do; false: the file has no runtime's code.
+func (m *matcher) describeBare(b *binary, list []listing, of []int, told []function) bool {
+	if len(b.runtimes()) == 0 {
+		return false
+	}
+	for _, i := range of {
+		one, entry := &told[i], list[i].fn.Addr
+		c := b.runtimeAt(entry)
+		if c == nil || one.declared != nil || one.params != nil {
+			continue
+		}
+		d, ok := c.Declaration(entry)
+		switch {
+		case !ok:
+		case m.opts.Declared:
+			one.declared = &Declared{Text: d.Text, File: d.File, Line: d.Line, Copies: d.Copies}
+		default:
+			one.params = d.Params
+		}
+	}
+	return true
+}
+
+// bareCopies adds the places where a function was inlined, as the file's own tables tell them.
+func (m *matcher) bareCopies(s *spec, b *binary, funcs []objfile.Func, points []*probe.Point) []*probe.Point {
+	if len(funcs) > 1 {
+		return points
+	}
+	name := s.fn
+	if len(funcs) == 1 {
+		name = funcs[0].Name
+	}
+	for _, c := range b.runtimes() {
+		in := inlinedFunc{name: m.display(name)}
+		if len(funcs) == 1 {
+			in.entry = funcs[0].Addr
+		}
+		list := c.Copies(name)
+		for _, copied := range list {
+			if len(copied.Ranges) == 0 {
+				in.empty++
+				continue
+			}
+			in.copies = append(in.copies, inlinedCopy{entry: copied.Ranges[0].Low, outer: copied.Outer, ranges: copied.Ranges})
+		}
+		if len(list) > 0 {
+			for _, p := range points {
+				p.Copied = true
+			}
+			return m.inlinedPoints(s, b, &in, points)
+		}
+	}
+	return points
+}

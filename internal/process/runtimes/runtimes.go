@@ -1,0 +1,73 @@
+// Package runtimes is the contract of languages whose code is not probed as C's is: because a runtime runs it on threads of
+// its own choosing, moves its stacks, passes arguments in other registers, or makes code while the program runs.
+//
+// One package below this one knows one runtime. It is asked by matching (package match, whose list names all runtimes), while
+// a run lasts for the types of values, and by nobody else: what it knows of a place goes into the place's probe.Point, as data.
+package runtimes
+
+import (
+	"trocar/internal/binary/debuginfo"
+	"trocar/internal/binary/objfile"
+	"trocar/internal/binary/types"
+	"trocar/internal/process/probe"
+)
+
+// File is an opened program or library, as a runtime looks at it.
+type File struct {
+	Name   string // for messages
+	Object *objfile.File
+	// Debug is its debug information, opened when it is first asked for.
+	Debug func() (*debuginfo.Info, error)
+}
+
+// Runtime is a language's runtime.
+type Runtime struct {
+	Name string
+	// Open looks at a file; nil: the runtime has no code in it. It must be cheap for files of others.
+	Open func(File) Code
+}
+
+// Code is what of a file a runtime runs. Addresses are the file's own. Methods are not called concurrently.
+type Code interface {
+	// At tells whether the code at an address was made by the runtime's compiler.
+	At(addr uint64) bool
+	// Assembly is the scope of a function in the runtime's assembly, which may have its arguments anywhere; nil: it is none.
+	Assembly(addr uint64) *probe.Scope
+	// Call is how calls of the code at an address are told apart; nil: by thread and stack pointer, as in C. With exact, debug
+	// information is opened for it.
+	Call(addr uint64, exact bool) *probe.Call
+	// NoReturn tells why the return of a function cannot be seen; nil: at the instructions that return. It is asked for every
+	// function of the file: return addresses may not be replaced where the runtime walks or moves stacks.
+	NoReturn(fn *objfile.Func) *probe.Refusal
+	// Result is what is known where a function returns; nil: nothing.
+	Result(fn *objfile.Func) *probe.Scope
+
+	// Entry gives a function's entry the arguments that the program tells of without debug information.
+	Entry(entry uint64, p *probe.Point)
+	// Ruled tells whether the calling convention places all arguments of a function that debug information knows.
+	Ruled(fn *debuginfo.Function) bool
+	// Arguments places the arguments of such a function, in the point's scope, by the calling convention.
+	Arguments(fn *debuginfo.Function, p *probe.Point)
+
+	// Declaration is a function as its source might have it, without debug information.
+	Declaration(entry uint64) (Declaration, bool)
+	// TypeNamed finds a type without debug information.
+	TypeNamed(name string) (*types.Type, bool)
+	// Copies are the places where a function was inlined, without debug information. Those without ranges have no code.
+	Copies(name string) []Copy
+}
+
+// Declaration is a function as people read it.
+type Declaration struct {
+	Text   string
+	Params []string // as declarations; what cannot be told stands there with the reason
+	File   string
+	Line   int
+	Copies int // places where it was inlined
+}
+
+// Copy is a place where a function was inlined.
+type Copy struct {
+	Outer  uint64 // address of the function that it is in
+	Ranges []debuginfo.Range
+}
