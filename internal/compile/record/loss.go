@@ -26,3 +26,11 @@ const (
 	LostCalls                   // too many calls were open to time one more
 	lossKinds
 )
+
+// LossKinds are all that there are.
+func LossKinds() (all []LossKind) {
+	for k := range lossKinds {
+		all = append(all, k)
+	}
+	return all
+}

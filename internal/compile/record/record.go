@@ -43,6 +43,14 @@ type Script struct {
 	Formats []string  // of times, and filters of cgroup paths, by the number in their values
 }
 
+// Kinds are all that there are.
+func Kinds() (all []Kind) {
+	for k := range kinds {
+		all = append(all, k)
+	}
+	return all
+}
+
 // Formatted tells whether records of the kind have a format for their arguments.
 func (k Kind) Formatted() bool {
 	switch k {
