@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"trocar/internal/binary/debuginfo"
+	"trocar/internal/binary/image"
 	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/types"
 	"trocar/internal/process/target"
@@ -22,9 +23,11 @@ type Binary struct {
 	Path string
 	PID  int // of the process it was found by, 0: none
 
-	obj  *objfile.File
-	info *debuginfo.Info
-	err  error // why there is no info
+	im     *image.Image
+	images images // which im was opened with
+	obj    *objfile.File
+	info   *debuginfo.Info
+	err    error // why there is no info
 }
 
 // OpenBinary opens the program of a process (a number), a file, or a program or library by its name. Ctx ends waiting
@@ -44,14 +47,15 @@ func OpenBinary(ctx context.Context, name string, files Files) (*Binary, error) 
 	} else if !strings.Contains(name, "/") {
 		b.Path = byNameAnywhere(name, files.SearchPath)
 	}
-	obj, err := objfile.Open(b.Path)
+	images := files.images(ctx)
+	im, err := images.Open(b.Path)
 	if err != nil {
+		images.done()
 		return nil, err
 	}
-	obj.SearchDebug(files.Debug...)
-	files.servers().For(ctx)(obj)
-	b.obj = obj
-	b.info, b.err = debuginfo.Open(obj)
+	im.FetchDebug()
+	b.im, b.images, b.obj = im, images, im.File()
+	b.info, b.err = im.Info()
 	return b, nil
 }
 
@@ -91,11 +95,8 @@ func byNameAnywhere(name, searchPath string) string {
 
 // Close closes the files.
 func (b *Binary) Close() error {
-	var err error
-	if b.info != nil {
-		err = b.info.Close()
-	}
-	return errors.Join(err, b.obj.Close())
+	defer b.images.done()
+	return b.im.Close()
 }
 
 // Summary tells what a binary is.

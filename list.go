@@ -47,9 +47,11 @@ func List(ctx context.Context, r ListRequest, m *Machine, yield func(Listed)) (w
 		return nil, err
 	}
 	types := m.offers().Types()
+	images := r.Files.images(ctx)
+	defer images.done()
 	opts := match.Options{
 		Declared: r.Declarations, PID: r.PID, Unsafe: r.Unsafe, Demangle: true, SearchPath: r.Files.SearchPath,
-		DebugDirs: r.Files.Debug, FetchDebug: r.Files.servers().For(ctx), Prototype: prototype(types),
+		Images: images.Set, Prototype: prototype(types),
 	}
 	entry := func(e match.Entry) {
 		l := Listed{Name: e.Name, Params: e.Params}

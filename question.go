@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"trocar/internal/binary/image"
 	"trocar/internal/recipe"
 	"trocar/internal/script/diag"
 )
@@ -112,6 +113,12 @@ func (e *AmbiguousError) Error() string {
 // expression is wrong; *AmbiguousError or ErrNotFound (wrapped): the question names no program, and its Comm none or
 // several.
 func Ask(ctx context.Context, r Request) (*Script, error) {
+	images := r.Files.images(ctx)
+	defer images.done()
+	return ask(ctx, r, images.Set)
+}
+
+func ask(ctx context.Context, r Request, images *image.Set) (*Script, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -138,7 +145,7 @@ func Ask(ctx context.Context, r Request) (*Script, error) {
 	var diags diag.List
 	fns := recipe.Find(ctx, recipe.Target{
 		Path: q.Path, PID: r.Target.PID, Patterns: q.Functions, SearchPath: r.Files.SearchPath,
-		DebugDirs: r.Files.Debug, Servers: r.Files.servers(),
+		Images: images,
 	}, &diags)
 	if err := ctx.Err(); err != nil {
 		return nil, err

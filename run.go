@@ -16,7 +16,12 @@ import (
 // run loads the program and gives it to a session.
 func (p *Program) run(ctx context.Context, c *Command, sink result.Sink, h Hooks) (Exit, error) {
 	in := p.sessionInput(c, h)
-	in.FetchDebug = p.req.Files.servers().For(ctx)
+	in.Images = p.images.Set
+	defer context.AfterFunc(ctx, p.images.interrupt)()
+	// What only the question or the matching looked at is not needed any more.
+	if err := p.images.Trim(); err != nil {
+		return Exit{}, err
+	}
 	s, err := session.New(in, sink)
 	if err != nil {
 		return Exit{}, err
@@ -40,7 +45,7 @@ func (p *Program) sessionInput(c *Command, h Hooks) session.Input {
 	config := &p.typed.Config
 	in := session.Input{
 		Script: &p.code.Script, Points: p.code.Points, Probes: p.probes, PID: p.req.Target.PID, Follow: p.req.Target.Follow,
-		DryRun: p.req.DryRun, DebugDirs: p.req.Files.Debug, Errors: h.Errors, Progress: h.Progress, Totals: p.totals,
+		DryRun: p.req.DryRun, Errors: h.Errors, Progress: h.Progress, Totals: p.totals,
 		Config: session.Config{
 			Trailer: config.StrTruncTrailer, Quad: !p.machine.arch().Extended, StackMode: config.StackMode, Mangled: !config.CPPDemangle,
 			MaxCatBytes: config.MaxCatBytes, PrintMapsOnExit: config.PrintMapsOnExit, MissingProbes: config.MissingProbes,

@@ -31,6 +31,7 @@ type Program struct {
 	features *kernel.Features
 	ns       *codegen.Namespace
 	probes   int
+	images   images
 	matched  *match.Result
 }
 
@@ -96,6 +97,9 @@ func Compile(ctx context.Context, r Request, m *Machine) (p *Program, err error)
 			p = nil
 		}
 	}()
+	// The files stay open after ctx, for the run.
+	p.images = r.Files.images(context.WithoutCancel(ctx))
+	defer context.AfterFunc(ctx, p.images.interrupt)()
 	if err := p.resolve(ctx, r); err != nil {
 		return p, err
 	}
@@ -147,7 +151,7 @@ func (p *Program) resolve(ctx context.Context, r Request) (err error) {
 		return fmt.Errorf("process %d: %w", t.PID, target.ErrGone)
 	}
 	if r.Question != nil {
-		script, err := Ask(ctx, r)
+		script, err := ask(ctx, r, p.images.Set)
 		if err != nil {
 			return err
 		}
@@ -193,8 +197,7 @@ func (p *Program) match(ctx context.Context, diags *diag.List) error {
 	p.matched = match.All(ctx, p.file.Probes, match.Options{
 		PID: p.req.Target.PID, ChildPID: p.req.Target.Held, Unsafe: p.req.Unsafe, Needs: needs, Filter: p.filter,
 		Missing: p.setting("missing_probes"), MaxProbes: p.limit("max_probes"), OutOfLine: p.req.NoInlined,
-		TraceableFunctions: p.req.Files.TraceableFunctions, SearchPath: p.req.Files.SearchPath, DebugDirs: p.req.Files.Debug,
-		FetchDebug: p.req.Files.servers().For(ctx),
+		TraceableFunctions: p.req.Files.TraceableFunctions, SearchPath: p.req.Files.SearchPath, Images: p.images.Set,
 		KernelType: p.features.Types().Type, Prototype: prototype(p.features.Types()),
 		Demangle: demangle != "0" && demangle != "false",
 	})
@@ -301,6 +304,7 @@ func (p *Program) Close() {
 	if p.matched != nil {
 		p.matched.Close()
 	}
+	p.images.done()
 }
 
 // Warnings are what is to be said of the script that is no error, in the order in which it was found.

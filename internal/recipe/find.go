@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"trocar/internal/binary/debuginfod"
+	"trocar/internal/binary/image"
 	"trocar/internal/process/match"
 	"trocar/internal/process/probe"
 	"trocar/internal/process/target"
@@ -24,10 +24,8 @@ type Target struct {
 	SearchPath string
 	// Patterns are names as in the source, exact or with wildcards; "lib:func" is in a library; "file.c:42" is a line.
 	Patterns []string
-	// DebugDirs are folders in which debug files are looked for first.
-	DebugDirs []string
-	// Servers are asked for debug files that are nowhere here; nil: none.
-	Servers *debuginfod.Servers
+	// Images opens the files.
+	Images *image.Set
 }
 
 // Find finds functions. Without any, diags has an error: nothing fits, or the file cannot be read.
@@ -86,8 +84,7 @@ func functions(ctx context.Context, o Target, path, name string, diags *diag.Lis
 	const entry, ret = 0, 1
 	probes := []*syntax.Probe{entry: point("uprobe"), ret: point("uretprobe")}
 	opts := match.Options{
-		PID: o.PID, Demangle: true, SearchPath: o.SearchPath, DebugDirs: o.DebugDirs, OutOfLine: true, Variants: true,
-		FetchDebug: o.Servers.For(ctx),
+		PID: o.PID, Demangle: true, SearchPath: o.SearchPath, Images: o.Images, OutOfLine: true, Variants: true,
 	}
 	matched := match.All(ctx, probes, opts)
 	defer func() { matched.Close() }()

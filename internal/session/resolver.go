@@ -11,8 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"trocar/internal/binary/debuginfo"
-	"trocar/internal/binary/objfile"
+	"trocar/internal/binary/image"
 	"trocar/internal/binary/types"
 	"trocar/internal/compile/record"
 	"trocar/internal/process/probe"
@@ -27,8 +26,6 @@ type resolver struct {
 	points  []*probe.Point
 	formats []string // of times, and filters of cgroup paths
 	mode    types.StackMode
-	debug   []string // folders of debug files
-	fetch   func(*objfile.File)
 	user    bool // records or maps hold addresses of user space, or of the kernel
 	kernel  bool
 	pid     int // the only process, 0: any
@@ -41,10 +38,8 @@ type resolver struct {
 	users    target.Users
 	cgroups  target.Cgroups
 	files    map[string]*symbolize.File // probed ones
-	elf      map[string]*objfile.File   // probed ones whose types were asked for; nil: cannot be read
-	infos    map[string]*debuginfo.Info // of probed files whose virtual tables were asked for; nil: there is none
-	opened   []*objfile.File            // that infos are of
-	programs map[*objfile.File]*golang.Program
+	images   *image.Set
+	probed   map[string]*image.Image    // files of points whose types were asked for; nil: cannot be read
 	dynamic  map[dynamicKey]*types.Type // nil: it is not known
 
 	// background are goroutines that look at what will be asked for; stop ends them.
@@ -54,12 +49,10 @@ type resolver struct {
 
 func newResolver(in *Input, wall result.Wall) *resolver {
 	n := &resolver{
-		points: in.Points, formats: in.Script.Formats, mode: in.Config.StackMode, debug: in.DebugDirs, pid: in.PID, wall: wall,
-		fetch:   in.FetchDebug,
-		symbols: symbolize.New(symbolize.Options{Mangled: in.Config.Mangled}), stop: func() {},
-		files: map[string]*symbolize.File{}, elf: map[string]*objfile.File{}, infos: map[string]*debuginfo.Info{},
-		programs: map[*objfile.File]*golang.Program{},
-		dynamic:  map[dynamicKey]*types.Type{},
+		points: in.Points, formats: in.Script.Formats, mode: in.Config.StackMode, pid: in.PID, wall: wall,
+		symbols: symbolize.New(symbolize.Options{Mangled: in.Config.Mangled, Images: in.Images}), stop: func() {},
+		files: map[string]*symbolize.File{}, images: in.Images, probed: map[string]*image.Image{},
+		dynamic: map[dynamicKey]*types.Type{},
 	}
 	n.user, n.kernel = in.Script.Names()
 	if in.Command != nil {
@@ -82,17 +75,9 @@ func (n *resolver) close() {
 	n.stop()
 	n.background.Wait()
 	n.symbols.Close()
-	for _, info := range n.infos {
-		if info != nil {
-			info.Close()
-		}
-	}
-	for _, f := range n.opened {
-		f.Close()
-	}
-	for _, f := range n.elf {
-		if f != nil {
-			f.Close()
+	for _, im := range n.probed {
+		if im != nil {
+			_ = im.Close() // it was only read
 		}
 	}
 }
@@ -240,40 +225,43 @@ func (n *resolver) Username(uid uint64) string {
 }
 
 // binary is the file of a point and the point's address, if the file can be read.
-func (n *resolver) binary(point int) (f *objfile.File, addr uint64) {
+func (n *resolver) binary(point int) (im *image.Image, addr uint64) {
 	if point < 0 || point >= len(n.points) {
 		return nil, 0
 	}
 	p := n.points[point]
-	f, ok := n.elf[p.Path]
+	im, ok := n.probed[p.Path]
 	if !ok {
-		if opened, err := objfile.Open(p.Path); err == nil {
-			f = opened
+		if n.images == nil {
+			return nil, 0
 		}
-		n.elf[p.Path] = f
+		if opened, err := n.images.Open(p.Path); err == nil {
+			im = opened
+			im.FetchDebug()
+		}
+		n.probed[p.Path] = im
 	}
-	return f, p.Addr
+	return im, p.Addr
 }
 
 // DynamicType is the type that a value has at run time, which a Go program tells by the address of its description and one in
 // Rust by that of a virtual table.
 func (n *resolver) DynamicType(point int, delta uint64) (*types.Type, bool) {
-	f, addr := n.binary(point)
-	if f == nil {
+	im, addr := n.binary(point)
+	if im == nil {
 		return nil, false
 	}
-	key := dynamicKey{f, addr + delta}
+	key := dynamicKey{im, addr + delta}
 	t, ok := n.dynamic[key]
 	if !ok {
 		if len(n.dynamic) > 4096 { // of a hostile program
 			clear(n.dynamic)
 		}
-		if in, _ := f.GoCode(addr); in {
-			if n.programs[f] == nil {
-				n.programs[f] = golang.Open(f)
+		if in, _ := im.File().GoCode(addr); in {
+			if program, err := image.Tell(im, golang.Open); err == nil {
+				t, _ = program.Dynamic(key.addr)
 			}
-			t, _ = n.programs[f].Dynamic(key.addr)
-		} else if name, ok := n.traitObject(n.points[point].Path, key.addr); ok {
+		} else if name, ok := traitObject(im, key.addr); ok {
 			t = &types.Type{Name: name}
 		}
 		n.dynamic[key] = t
@@ -282,15 +270,15 @@ func (n *resolver) DynamicType(point int, delta uint64) (*types.Type, bool) {
 }
 
 type dynamicKey struct {
-	f    *objfile.File
+	im   *image.Image
 	addr uint64
 }
 
 // Function names the function of a Go program whose code is at a distance from a probe point.
 func (n *resolver) Function(point int, delta uint64) string {
-	f, addr := n.binary(point)
-	if f != nil {
-		if s, ok := f.Lookup(addr + delta); ok && s.Addr == addr+delta {
+	im, addr := n.binary(point)
+	if im != nil {
+		if s, ok := im.File().Lookup(addr + delta); ok && s.Addr == addr+delta {
 			return s.Name
 		}
 	}
@@ -298,22 +286,9 @@ func (n *resolver) Function(point int, delta uint64) string {
 }
 
 // traitObject names the type of a Rust program that has a virtual table at an address.
-func (n *resolver) traitObject(path string, addr uint64) (string, bool) {
-	info, ok := n.infos[path]
-	if !ok {
-		if f, err := objfile.Open(path); err == nil {
-			f.SearchDebug(n.debug...)
-			if n.fetch != nil {
-				n.fetch(f)
-			}
-			if info, err = debuginfo.Open(f); err != nil {
-				info = nil
-			}
-			n.opened = append(n.opened, f)
-		}
-		n.infos[path] = info
-	}
-	if info == nil {
+func traitObject(im *image.Image, addr uint64) (string, bool) {
+	info, err := im.Info()
+	if err != nil {
 		return "", false
 	}
 	all, err := info.VTable(addr)

@@ -1,8 +1,8 @@
-// Package session is one run of a compiled script: it attaches the programs, turns their records and maps into events for
-// a sink, and ends when the script, the traced process, the command or the caller does.
+// Package session is one run of a compiled script: it attaches the programs, turns their records and maps into events
+// for a sink, and ends when the script, the traced process, the command or the caller does.
 //
-// It sees the kernel through three small interfaces (see Kernel) that tests fake, and knows nothing of how the script was
-// compiled: what is to be known of records and maps is data (record.Script).
+// It sees the kernel through three small interfaces (see Kernel) that tests fake, and knows nothing of how the script
+// was compiled: what is to be known of records and maps is data (record.Script).
 package session
 
 import (
@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"trocar/internal/binary/objfile"
+	"trocar/internal/binary/image"
 	"trocar/internal/binary/types"
 	"trocar/internal/compile/record"
 	"trocar/internal/kernel"
@@ -35,17 +35,16 @@ type Input struct {
 	Follow    bool               // the processes that PID or the command starts are traced as well
 	Namespace *kernel.Namespaced // of PIDs, if it is not the initial one; its PID is not used
 	Mode      Mode
-	DryRun    bool     // attach, then end
-	DebugDirs []string // where debug files are looked for first
-	// FetchDebug sets where the debug file of a file is fetched from if it is nowhere here; nil: nowhere.
-	FetchDebug func(*objfile.File)
+	DryRun    bool // attach, then end
+	// Images opens the files that are probed and mapped. Nil: types that only a program's file tells of are not known.
+	Images *image.Set
 
 	// Errors is where commands of system() write their errors; nil: nowhere.
 	Errors io.Writer
 	// Progress is told how many points of all are attached; nil: nobody is.
 	Progress func(done, total int)
-	// Totals is called at the end, behind the end probes; it may read the script's maps of one integer, of which those that
-	// are not there or have no value are 0. What it gives is said as notices. Nil: nothing is.
+	// Totals is called at the end, behind the end probes; it may read the script's maps of one integer, of which those
+	// that are not there or have no value are 0. What it gives is said as notices. Nil: nothing is.
 	Totals func(value func(name string) int64) []string
 }
 
@@ -75,7 +74,8 @@ type Config struct {
 	MaxCatBytes     int    // of a file that cat() shows
 	PrintMapsOnExit bool   // also those that the script does not print
 	MissingProbes   string // "error", "warn" or "ignore": what is done about points that could not be attached
-	// SeriesTime: time series count nanoseconds since 1970, of a clock that the script itself keeps, not of the boot clock.
+	// SeriesTime: time series count nanoseconds since 1970, of a clock that the script itself keeps, not of the boot
+	// clock.
 	SeriesTime bool
 }
 
@@ -146,9 +146,9 @@ func New(in Input, sink result.Sink) (*Session, error) {
 // Close closes the files that were opened for names.
 func (s *Session) Close() { s.names.close() }
 
-// Run attaches and reads until the script exits, the process or command ends, or ctx is done, which is no error; then it
-// detaches, runs the end probes, and gives the maps to the sink. It may be called once. When it returns nothing of it runs
-// any more. Errors are the sink's and the kernel's.
+// Run attaches and reads until the script exits, the process or command ends, or ctx is done, which is no error; then
+// it detaches, runs the end probes, and gives the maps to the sink. It may be called once. When it returns nothing of
+// it runs any more. Errors are the sink's and the kernel's.
 func (s *Session) Run(ctx context.Context, k Kernel) (Exit, error) {
 	s.kernel, s.caller = k, ctx
 	ctx, cancel := context.WithCancel(ctx)

@@ -79,15 +79,6 @@ func FromEnv(getenv func(string) string) *Servers {
 	return d
 }
 
-// For gives what has the debug file of a file fetched from these servers if it is nowhere here. A wait ends with ctx.
-func (d *Servers) For(ctx context.Context) func(*objfile.File) {
-	return func(f *objfile.File) {
-		if d != nil {
-			f.FetchDebug(ctx, d.DebugFile)
-		}
-	}
-}
-
 func isDir(path string) bool {
 	fi, err := os.Stat(path)
 	return err == nil && fi.IsDir()

@@ -22,13 +22,14 @@ type Image struct {
 	obj   *objfile.File
 	users int // guarded by set.mu
 
-	mu     sync.Mutex
-	closed bool
-	info   *debuginfo.Info
-	err    error // why there is no info
-	looked bool  // for info
-	frames *cfi.Table
-	told   map[reflect.Type]any // see Tell
+	mu      sync.Mutex
+	closed  bool
+	info    *debuginfo.Info
+	err     error // why there is no info
+	looked  bool  // for info
+	fetches bool  // see FetchDebug
+	frames  *cfi.Table
+	told    map[reflect.Type]any // see Tell
 }
 
 // Retain adds a user, who has to close the image as well. The caller must be a user.
@@ -47,6 +48,17 @@ func (im *Image) ID() ID { return im.id }
 
 // File is the ELF file: symbols, sections, notes. It is closed with the image.
 func (im *Image) File() *objfile.File { return im.obj }
+
+// FetchDebug has the debug file fetched if it is nowhere here, when names or debug information are first asked for; it
+// must be called before that. Without it none is fetched: what only appears in stacks is not worth the wait.
+func (im *Image) FetchDebug() {
+	im.mu.Lock()
+	defer im.mu.Unlock()
+	if !im.fetches {
+		im.fetches = true
+		im.obj.FetchDebug(im.set.ctx, im.set.opts.Fetch)
+	}
+}
 
 // Info is the debug information, which is looked for on the first call. An error is debuginfo.ErrNone or another of
 // debuginfo.Open, wrapped, the same at each call, or ErrClosed. The first call may wait for a debug file to be fetched; the

@@ -267,6 +267,7 @@ func TestContext(t *testing.T) {
 	defer s.Close()
 	im := mustOpen(t, s, path)
 	defer im.Close()
+	im.FetchDebug()
 	if _, err := im.Info(); !errors.Is(err, debuginfo.ErrNone) || !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}

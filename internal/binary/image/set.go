@@ -19,7 +19,7 @@ var ErrClosed = errors.New("the file is closed")
 type Options struct {
 	// DebugDirs are directories in which debug files are looked for first.
 	DebugDirs []string
-	// Fetch gets debug files that are nowhere here. Nil: nothing does.
+	// Fetch gets debug files that are nowhere here (see Image.FetchDebug). Nil: nothing does.
 	Fetch objfile.Fetcher
 	// Idle is how many images without users are kept open for the next one who asks, until Trim or Close.
 	Idle int
@@ -135,7 +135,6 @@ func (s *Set) known(id ID) (*Image, error) {
 // add makes an image with one user. s.mu is held.
 func (s *Set) add(id ID, obj *objfile.File) *Image {
 	obj.SearchDebug(s.opts.DebugDirs...)
-	obj.FetchDebug(s.ctx, s.opts.Fetch)
 	im := &Image{set: s, id: id, obj: obj, users: 1}
 	s.images[id] = im
 	s.opened++
@@ -200,6 +199,9 @@ func (s *Set) Trim() error {
 	s.idle = nil
 	return errors.Join(errs...)
 }
+
+// Interrupt ends waits, now and later: what is not here is not fetched any more.
+func (s *Set) Interrupt() { s.cancel() }
 
 // Close ends waits and opens nothing from now on. Images that have users stay open for them.
 func (s *Set) Close() error {

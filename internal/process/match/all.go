@@ -3,8 +3,8 @@
 //
 // Matching changes nothing and needs no more rights than to read the target; attaching is package kernel's.
 //
-// It is more than 4,000 lines because each kind brings its grammar, its matching and its list, and all of them share the
-// files that were opened, what was said of them and the limits of the script.
+// It is more than 4,000 lines because each kind brings its grammar, its matching and its list, and all of them share
+// the files that were opened, what was said of them and the limits of the script.
 package match
 
 import (
@@ -50,7 +50,7 @@ type matcher struct {
 
 func newMatcher(ctx context.Context, opts Options, diags *diag.List) *matcher {
 	return &matcher{
-		ctx: ctx, opts: opts, diags: diags, kinds: kinds(), named: map[string]diag.Span{}, files: newFiles(opts),
+		ctx: ctx, opts: opts, diags: diags, kinds: kinds(), named: map[string]diag.Span{}, files: newFiles(ctx, opts),
 		noReturns: leftOut{},
 		needs:     probe.Needs{Args: true, Retval: true, ArgN: true, Name: true},
 	}
@@ -74,9 +74,10 @@ func (m *matcher) pid() int {
 	return m.opts.PID
 }
 
-// All finds the points of all probes of a script. There is an entry of Result.Matches for each probe, with one Match for
-// each attach point, more if a pattern for the kind was expanded. Errors are in Result.Diags; their texts are bpftrace's
-// where it has one, since scripts' tests look for them. The result is to be closed when no more is asked of its types.
+// All finds the points of all probes of a script. There is an entry of Result.Matches for each probe, with one Match
+// for each attach point, more if a pattern for the kind was expanded. Errors are in Result.Diags; their texts are
+// bpftrace's where it has one, since scripts' tests look for them. The result is to be closed when no more is asked of
+// its types.
 func All(ctx context.Context, probes []*syntax.Probe, opts Options) *Result {
 	r := &Result{Matches: make([][]probe.Match, len(probes)), about: make([][]*diag.Diagnostic, len(probes))}
 	m := newMatcher(ctx, opts, &r.Diags)
@@ -101,16 +102,16 @@ func All(ctx context.Context, probes []*syntax.Probe, opts Options) *Result {
 	return r
 }
 
-// Close closes the files whose debug information the points' types come from. Types that have not been completed by then
-// must not be asked any more.
+// Close gives back the files whose debug information the points' types come from. What is behind pointers of these
+// types stays incomplete from then on where nobody has looked, unless another user has the file open.
 func (r *Result) Close() {
 	if r.files != nil {
 		r.files.close()
 	}
 }
 
-// Type finds a type by name ("struct foo", "foo_t", "ns::Class") in the debug information of the file that a point lies in,
-// nil if it is not there. Where several are of that name, the one that the point's function sees counts.
+// Type finds a type by name ("struct foo", "foo_t", "ns::Class") in the debug information of the file that a point lies
+// in, nil if it is not there. Where several are of that name, the one that the point's function sees counts.
 func (r *Result) Type(p *probe.Point, name string) *types.Type {
 	if r.files == nil || p.Path == "" {
 		return nil
@@ -211,7 +212,8 @@ func (r *Result) PointsOf(i int) (points []*probe.Point) {
 // About is what Diags has on one of the probes.
 func (r *Result) About(i int) []*diag.Diagnostic { return r.about[i] }
 
-// Count is the number of probes as users count them: one for each name at each attach point, however many places it has.
+// Count is the number of probes as users count them: one for each name at each attach point, however many places it
+// has.
 func (r *Result) Count() int {
 	n := 0
 	for _, ms := range r.Matches {
@@ -367,8 +369,8 @@ func (m *matcher) spec(s *spec) []*probe.Point {
 	return points
 }
 
-// failAttach reports what bpftrace finds out only when it attaches, in its words: they come without a place, which follows
-// as a note.
+// failAttach reports what bpftrace finds out only when it attaches, in its words: they come without a place, which
+// follows as a note.
 func (m *matcher) failAttach(s *spec, format string, args ...any) *diag.Diagnostic {
 	return m.diags.Errorf(diag.Span{}, format, args...).Note(s.ap.Span, "for this attach point")
 }

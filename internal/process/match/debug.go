@@ -19,10 +19,7 @@ import (
 
 // debug is the debug information of a file, read when it is first asked for. It is closed with the file.
 func (b *binary) debug() (*debuginfo.Info, error) {
-	if b.info == nil && b.infoErr == nil {
-		b.info, b.infoErr = debuginfo.Open(b.obj)
-	}
-	return b.info, b.infoErr
+	return b.im.Info()
 }
 
 // typed gives a point at a function's entry or return its arguments by name, or its result.

@@ -1,6 +1,7 @@
 package match
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -8,10 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
-	"trocar/internal/binary/cfi"
-	"trocar/internal/binary/debuginfo"
+	"trocar/internal/binary/image"
 	"trocar/internal/binary/objfile"
 	"trocar/internal/process/runtimes"
 	"trocar/internal/process/target"
@@ -22,34 +21,18 @@ type binary struct {
 	name string // as the user sees it, in names of points
 	path string // as we and the kernel can open it
 	obj  *objfile.File
-	id   fileID
+	im   *image.Image // which obj is of
 
-	info    *debuginfo.Info // see debug
-	infoErr error
-	noDebug bool       // that there is none has been said
-	frames  *cfi.Table // see callFrames
+	noDebug bool // that there is no debug information has been said
 
 	codes   []runtimes.Code // of runtimes, once asked
 	asked   bool
 	unwinds *bool // whether it has code that exceptions pass; nil: not looked at
 }
 
-// callFrames are the rules of how callers' frames are found, which stripped files have as well.
-func (b *binary) callFrames() *cfi.Table {
-	if b.frames == nil {
-		b.frames = cfi.Open(b.obj)
-	}
-	return b.frames
-}
-
-// fileID names a file, whatever path leads to it.
-type fileID struct {
-	target.FileID
-	base uint64 // of a member of an archive
-}
-
-// files finds and opens the files that attach points mean. Each is opened once.
+// files finds and opens the files that attach points mean.
 type files struct {
+	images  *image.Set
 	opts    Options
 	root    target.Root
 	rootErr error
@@ -60,8 +43,11 @@ type files struct {
 	mapsErr error
 }
 
-func newFiles(opts Options) *files {
-	fs := &files{opts: opts, open: map[string]*binary{}, cpus: map[string]fileCPU{}}
+func newFiles(ctx context.Context, opts Options) *files {
+	if opts.Images == nil {
+		opts.Images = image.NewSet(ctx, image.Options{})
+	}
+	fs := &files{images: opts.Images, opts: opts, open: map[string]*binary{}, cpus: map[string]fileCPU{}}
 	if pid := fs.pid(); pid != 0 {
 		fs.root, fs.rootErr = pid.Root()
 	}
@@ -77,10 +63,7 @@ func (fs *files) pid() target.PID {
 
 func (fs *files) close() {
 	for _, b := range fs.open {
-		if b.info != nil {
-			b.info.Close()
-		}
-		b.obj.Close()
+		_ = b.im.Close() // it was only read
 	}
 	clear(fs.open)
 }
@@ -88,8 +71,8 @@ func (fs *files) close() {
 // closeUnused closes the files of which no types were asked for.
 func (fs *files) closeUnused() {
 	for key, b := range fs.open {
-		if b.info == nil && len(b.codes) == 0 {
-			b.obj.Close()
+		if !b.im.HasInfo() && len(b.codes) == 0 {
+			_ = b.im.Close()
 			delete(fs.open, key)
 		}
 	}
@@ -161,28 +144,26 @@ func (fs *files) openName(file, name string) (*binary, error) {
 	if b := fs.open[file]; b != nil {
 		return b, nil
 	}
-	var obj *objfile.File
-	if strings.Contains(file, "!/") {
-		o, err := objfile.Open(file)
-		if err != nil {
+	var im *image.Image
+	archive, _, member := strings.Cut(file, "!/")
+	if member {
+		var err error
+		if im, err = fs.images.Open(file); err != nil {
 			return nil, fileError(err)
 		}
-		obj = o
 	} else {
 		f, err := target.Root{}.Open(file)
 		if err != nil {
 			return nil, fileError(err)
 		}
 		defer f.Close()
-		if obj, err = objfile.OpenFile(f, file); err != nil {
+		if im, err = fs.images.OpenFile(f, file); err != nil {
 			return nil, err
 		}
 	}
-	obj.SearchDebug(fs.opts.DebugDirs...)
-	if fs.opts.FetchDebug != nil {
-		fs.opts.FetchDebug(obj)
-	}
-	b := &binary{name: name, path: obj.AttachPath(), obj: obj, id: idOf(obj)}
+	im.FetchDebug()
+	obj := im.File()
+	b := &binary{name: name, path: archive, obj: obj, im: im}
 	// The kernel follows links of a container from our root: give it the file itself.
 	if strings.HasPrefix(file, "/proc/") && strings.Contains(file, "/root/") && !strings.Contains(file, "!/") {
 		if p, err := (target.Root{}).Resolve(file); err == nil {
@@ -191,22 +172,6 @@ func (fs *files) openName(file, name string) (*binary, error) {
 	}
 	fs.open[file], fs.cpus[b.path] = b, fileCPU{obj.Arch(), obj.CPU()}
 	return b, nil
-}
-
-func idOf(obj *objfile.File) fileID {
-	st, err := os.Stat(obj.AttachPath())
-	if err != nil {
-		return fileID{base: obj.Base()}
-	}
-	return statID(st, obj.Base())
-}
-
-func statID(st os.FileInfo, base uint64) fileID {
-	id := fileID{base: base}
-	if st, ok := st.Sys().(*syscall.Stat_t); ok {
-		id.Dev, id.Inode = st.Dev, st.Ino
-	}
-	return id
 }
 
 // fileError keeps the cause of a file that cannot be opened.
@@ -279,7 +244,7 @@ func (fs *files) glob(pattern string) ([]*binary, error) {
 		}
 	}
 	var out []*binary
-	seen := map[fileID]bool{}
+	seen := map[*image.Image]bool{}
 	for _, p := range patterns {
 		paths, err := fs.root.Glob(p)
 		if err != nil {
@@ -288,10 +253,10 @@ func (fs *files) glob(pattern string) ([]*binary, error) {
 		for _, p := range paths {
 			full := fs.inRoot(p)
 			b, err := fs.openName(full, full)
-			if err != nil || !b.obj.IsExecutable() || seen[b.id] {
+			if err != nil || !b.obj.IsExecutable() || seen[b.im] {
 				continue
 			}
-			seen[b.id] = true
+			seen[b.im] = true
 			out = append(out, b)
 		}
 	}
@@ -362,7 +327,7 @@ func (fs *files) openMapping(m *target.Mapping) (*binary, error) {
 			return b, nil
 		}
 		// A process that only changed its root has its files mapped under paths of ours.
-		if b, err := fs.openName(m.Path, m.Path); err == nil && b.id.Inode == m.Inode {
+		if b, err := fs.openName(m.Path, m.Path); err == nil && b.im.ID().Inode == m.Inode {
 			return b, nil
 		}
 	}
@@ -376,14 +341,11 @@ func (fs *files) openMapping(m *target.Mapping) (*binary, error) {
 		return nil, err
 	}
 	defer f.Close()
-	obj, err := objfile.OpenFile(f, name)
+	im, err := fs.images.OpenFile(f, name)
 	if err != nil {
 		return nil, err
 	}
-	b := &binary{name: name, path: link, obj: obj}
-	if st, err := f.Stat(); err == nil {
-		b.id = statID(st, 0)
-	}
+	b := &binary{name: name, path: link, obj: im.File(), im: im}
 	fs.open[link] = b
 	return b, nil
 }
@@ -465,8 +427,9 @@ func (fs *files) runningAnywhere() ([]*binary, error) {
 				continue
 			}
 			seen[k] = true
-			opts := Options{PID: int(pid), DebugDirs: fs.opts.DebugDirs, FetchDebug: fs.opts.FetchDebug}
-			of := &files{opts: opts, root: root, open: fs.open, cpus: fs.cpus}
+			of := &files{
+				images: fs.images, opts: Options{PID: int(pid)}, root: root, open: fs.open, cpus: fs.cpus,
+			}
 			if b, err := of.openMapping(m); err == nil && b.obj.IsExecutable() && !hasFile(out, b) {
 				out = append(out, b)
 			}
@@ -531,7 +494,7 @@ func (fs *files) defining(b *binary, fn string) *binary {
 
 // hasFile tells whether a file is in a list, be it by another path.
 func hasFile(list []*binary, b *binary) bool {
-	return slices.ContainsFunc(list, func(o *binary) bool { return o == b || o.id == b.id && o.id.Inode != 0 })
+	return slices.ContainsFunc(list, func(o *binary) bool { return o.im == b.im })
 }
 
 func matchGlob(pattern, s string) bool { return objfile.MatchGlob(pattern, s) }

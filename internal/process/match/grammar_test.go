@@ -193,13 +193,13 @@ int main(int c, char **v) { return second(c); }`, "-O1", "-s", "-fcf-protection=
 	if !strings.Contains(messages(r), "has no symbols: it is stripped") {
 		t.Errorf("stripped: %s", messages(r))
 	}
-	b, err := newFiles(Options{}).openPath(stripped)
+	b, err := newFiles(t.Context(), Options{}).openPath(stripped)
 	if err != nil {
 		t.Fatal(err)
 	}
-	fn, ok := b.callFrames().Function(b.obj.Entry() + 300)
+	fn, ok := b.im.Frames().Function(b.obj.Entry() + 300)
 	for a := b.obj.Entry(); !ok && a < b.obj.Entry()+4096; a += 16 {
-		fn, ok = b.callFrames().Function(a)
+		fn, ok = b.im.Frames().Function(a)
 	}
 	if !ok {
 		t.Fatal("no unwind table")

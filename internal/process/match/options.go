@@ -2,7 +2,7 @@ package match
 
 import (
 	"trocar/internal/binary/btf"
-	"trocar/internal/binary/objfile"
+	"trocar/internal/binary/image"
 	"trocar/internal/binary/types"
 	"trocar/internal/process/probe"
 	"trocar/internal/script/diag"
@@ -29,11 +29,9 @@ type Options struct {
 	Filter func(name string) bool
 	// SearchPath are the folders, separated by colons, in which programs named without a folder are looked for (PATH).
 	SearchPath string
-	// DebugDirs are folders in which debug files are looked for first (--debuginfo).
-	DebugDirs []string
-	// FetchDebug sets where the debug file of a file is fetched from if it is nowhere here, and what ends a wait for it
-	// (objfile.File.FetchDebug); nil: nowhere.
-	FetchDebug func(*objfile.File)
+	// Images opens the files; nil: a set for them alone. The types of points are complete for as long as the result is not closed, or another user has
+	// the file open.
+	Images *image.Set
 	// KernelType finds a type of the kernel by its name in C; nil: none is known.
 	KernelType func(name string) *types.Type
 	// Prototype tells what a function of the kernel takes, or (raw) a tracepoint; nil: not known.

@@ -289,7 +289,7 @@ func TestChild(t *testing.T) {
 	if len(points) != 1 {
 		t.Fatalf("%d points\n%s", len(points), messages(r))
 	}
-	fs := newFiles(Options{ChildPID: pid})
+	fs := newFiles(t.Context(), Options{ChildPID: pid})
 	defer fs.close()
 	b, err := fs.openPath(prog)
 	if err != nil {

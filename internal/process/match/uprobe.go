@@ -250,7 +250,7 @@ func (m *matcher) functions(s *spec, b *binary, q *objfile.Query) ([]*probe.Poin
 			all, names = append(all, impls[j]), append(names, funcs[i].Name)
 		}
 	}
-	sites, err := entrySites(b.obj, b.callFrames(), all)
+	sites, err := entrySites(b.obj, b.im.Frames(), all)
 	if err != nil {
 		return nil, err
 	}
@@ -425,7 +425,7 @@ func (m *matcher) matchPlace(s *spec, b *binary) []*probe.Point {
 			return nil
 		}
 		fn := &objfile.Func{Symbol: objfile.Symbol{Name: name, Addr: start, Size: b.obj.CodeSize(start)}}
-		sites, err := entrySites(b.obj, b.callFrames(), []objfile.Func{*fn})
+		sites, err := entrySites(b.obj, b.im.Frames(), []objfile.Func{*fn})
 		if err != nil {
 			refuse("%s cannot be probed: %s", p.Name, err)
 			return nil
@@ -451,7 +451,7 @@ func (m *matcher) functionStart(b *binary, addr uint64) (start uint64, name stri
 	if sym, ok := b.obj.Lookup(addr); ok {
 		return sym.Addr, sym.Name, true
 	}
-	if r, ok := b.callFrames().Function(addr); ok {
+	if r, ok := b.im.Frames().Function(addr); ok {
 		return r.Low, fmt.Sprintf("%#x", r.Low), true
 	}
 	return 0, "", false

@@ -5,6 +5,7 @@ import (
 	"os"
 	"time"
 
+	"trocar/internal/binary/image"
 	"trocar/internal/binary/objfile"
 	"trocar/internal/process/target"
 )
@@ -14,7 +15,8 @@ type File struct {
 	path string        // as given to Probed, or as the first process named it
 	id   target.FileID // by stat; zero if it could not be opened
 	size uint64
-	elf  *objfile.File // nil: err says why
+	im   *image.Image
+	elf  *objfile.File // of im; nil: err says why
 	err  error
 	when time.Time // of err
 
@@ -101,6 +103,7 @@ const retryAfter = time.Second
 
 // files are the opened files.
 type files struct {
+	images  *image.Set
 	byKey   map[fileKey]*File
 	byID    map[target.FileID]*File
 	byBuild map[string]*File
@@ -149,10 +152,12 @@ func (fs *files) open(o *os.File, path string) *File {
 		f.err = errTooMany
 		return f
 	}
-	if f.elf, f.err = objfile.OpenFile(o, path); f.err != nil {
+	im, err := fs.images.OpenFile(o, path)
+	if err != nil {
+		f.err = err
 		return f // not kept by id: nothing holds the inode, its number may become another file's
 	}
-	f.size, f.buildID = f.elf.Size(), f.elf.BuildID()
+	f.set(im)
 	fs.byID[id] = f
 	if f.buildID != "" {
 		fs.byBuild[f.buildID] = f
@@ -249,8 +254,18 @@ func (fs *files) release(f *File) {
 	if fs.byBuild[f.buildID] == f {
 		delete(fs.byBuild, f.buildID)
 	}
-	f.elf.Close()
-	f.elf, f.err, f.names, f.starts = nil, errClosed, nil, nil
+	f.close()
+}
+
+// set gives the file what was opened for it.
+func (f *File) set(im *image.Image) {
+	f.im, f.elf = im, im.File()
+	f.size, f.buildID = f.elf.Size(), f.elf.BuildID()
+}
+
+func (f *File) close() {
+	_ = f.im.Close() // it was only read
+	f.im, f.elf, f.err, f.names, f.starts = nil, nil, errClosed, nil, nil
 }
 
 var errClosed = errors.New("closed")
@@ -259,8 +274,7 @@ var errClosed = errors.New("closed")
 func (fs *files) close() {
 	for _, f := range fs.byKey {
 		if f.elf != nil {
-			f.elf.Close()
-			f.elf, f.err, f.names, f.starts = nil, errClosed, nil, nil
+			f.close()
 		}
 	}
 	clear(fs.byID)

@@ -1,8 +1,10 @@
 package symbolize
 
 import (
+	"context"
 	"sync"
 
+	"trocar/internal/binary/image"
 	"trocar/internal/binary/objfile"
 	"trocar/internal/process/target"
 	"trocar/result"
@@ -11,6 +13,8 @@ import (
 // Options of a Symbolizer.
 type Options struct {
 	Mangled bool // names as in the symbol table (bpftrace's cpp_demangle=0)
+	// Images opens the files; nil: a set for them alone.
+	Images *image.Set
 }
 
 // Symbolizer names addresses. Its methods may be called from several goroutines.
@@ -50,9 +54,16 @@ type Stats struct {
 
 // New makes a Symbolizer.
 func New(opts Options) *Symbolizer {
+	if opts.Images == nil {
+		// Nothing is fetched for it, so that nothing is waited for.
+		opts.Images = image.NewSet(context.Background(), image.Options{})
+	}
 	return &Symbolizer{
-		opts:   opts,
-		files:  files{byKey: map[fileKey]*File{}, byID: map[target.FileID]*File{}, byBuild: map[string]*File{}, limit: defaultLimits.files},
+		opts: opts,
+		files: files{
+			images: opts.Images, byKey: map[fileKey]*File{}, byID: map[target.FileID]*File{}, byBuild: map[string]*File{},
+			limit: defaultLimits.files,
+		},
 		procs:  map[target.PID]*process{},
 		limits: defaultLimits,
 	}
@@ -111,8 +122,9 @@ func (s *Symbolizer) probed(path string) *File {
 		return s.files.open(o, path)
 	}
 	f := &File{path: path, err: err}
-	if elf, err := objfile.Open(path); err == nil { // a member of an archive
-		f.elf, f.err, f.size, f.buildID = elf, nil, elf.Size(), elf.BuildID()
+	if im, err := s.files.images.Open(path); err == nil { // a member of an archive
+		f.err = nil
+		f.set(im)
 	}
 	return f
 }

@@ -227,9 +227,12 @@ func (a *app) ask(cmd *cobra.Command, r *recipeFlags, words []string) error {
 	if err != nil {
 		return err
 	}
+	// What the question finds is looked at again by the script.
+	ctx, done := trocar.WithFiles(cmd.Context())
+	defer done()
 	request := trocar.Request{Name: cmd.Name(), Question: &r.q, Target: r.target(), Files: r.files()}
 	request.Target.Command = argv
-	script, err := trocar.Ask(cmd.Context(), request)
+	script, err := trocar.Ask(ctx, request)
 	if err != nil {
 		return a.fail(&r.settings, err)
 	}
@@ -245,7 +248,7 @@ func (a *app) ask(cmd *cobra.Command, r *recipeFlags, words []string) error {
 	}
 	request.Question, request.Script, request.Totals = nil, script.Text, script.Totals
 	r.made = true
-	err = a.traceWith(cmd.Context(), &r.settings, request, script.Notices...)
+	err = a.traceWith(ctx, &r.settings, request, script.Notices...)
 	if s := (*statusError)(nil); errors.As(err, &s) && s.status == exitUsage && s.err == nil && !r.machine() {
 		for i := range script.Functions[:min(len(script.Functions), 3)] {
 			fmt.Fprintf(a.err, "HINT: %s\n", argumentsOf(&script.Functions[i]))
