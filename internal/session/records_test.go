@@ -182,7 +182,7 @@ func TestSinkError(t *testing.T) {
 // TestSystemEnds: a command does not outlive the run for long, and none is started when it is about to end.
 func TestSystemEnds(t *testing.T) {
 	f, s := newFake(), newScript()
-	l := s.layout(record.Layout{Kind: record.System, Format: "echo started; echo now >&2; sleep 1000"})
+	l := s.layout(record.Layout{Kind: record.System, Format: "echo started; echo now >&2; exec sleep 1000"})
 	late := s.layout(record.Layout{Kind: record.System, Format: "echo never"})
 	ctx, cancel := context.WithCancel(t.Context())
 	f.send(rec(l), rec(late))
