@@ -26,6 +26,7 @@ func (s *Session) printMaps() error {
 		if len(m.Entries) == 0 {
 			continue
 		}
+		m.Sort()
 		if err := s.emit(&result.PrintMap{Map: m}); err != nil {
 			return err
 		}

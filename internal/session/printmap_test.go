@@ -21,6 +21,7 @@ func TestPrintMaps(t *testing.T) {
 		}
 	}
 	put("@z", types.StringOf(8), types.TInt32, le("one\x00\x00\x00\x00\x00"), le(int32(-1), int32(0)))
+	put("@order", types.TInt64, types.TInt64, le(3), le(6), le(1), le(6), le(2), le(5)) // by value, equals by key
 	put("@scalar", nil, types.TInt64, record.Key(), le(1, 42))
 	put("@unset", nil, types.TInt64, record.Key(), le(0, 42))
 	put("@empty", types.TInt64, types.TInt64)
@@ -40,7 +41,7 @@ func TestPrintMaps(t *testing.T) {
 		}
 	})
 	want := []string{
-		"attached 1", "end", "map @count: 7", "map @cpus: 1=1", "map @scalar: 42", "map @series: 1=", "map @stacks: \n=5",
+		"attached 1", "end", "map @count: 7", "map @cpus: 1=1", "map @order: 2=5 1=6 3=6", "map @scalar: 42", "map @series: 1=", "map @stacks: \n=5",
 		"map @stats: 1=", "map @z: one=-1", "notice INFO in all 42 0 0 0",
 	}
 	if len(o.sink.lines) != len(want) {
