@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -51,6 +52,20 @@ func TestPrintMaps(t *testing.T) {
 		if strings.TrimSpace(line) != strings.TrimSpace(want[i]) && !strings.HasPrefix(line, want[i]) {
 			t.Errorf("got %q, want %q", line, want[i])
 		}
+	}
+}
+
+// TestOrderAtEnd: maps are sorted at the end as print() does: by value, equals by key.
+func TestOrderAtEnd(t *testing.T) {
+	f, s := newFake(), newScript()
+	st := s.storage(f, "@", types.TInt64, types.TInt64)
+	for _, e := range [][2]int{{5, 6}, {3, 6}, {9, 1}, {4, 6}, {1, 8}} {
+		f.set(st.Name, le(e[0]), le(e[1]))
+	}
+	f.send(rec(s.exitLayout(), 0))
+	o := start(t, t.Context(), s, f, nil)
+	if want := "map @: 9=1 3=6 4=6 5=6 1=8"; !slices.Contains(o.sink.lines, want) {
+		t.Errorf("%q, want %q", o.sink.lines, want)
 	}
 }
 
