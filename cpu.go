@@ -6,10 +6,20 @@ import (
 	"trocar/internal/binary/abi"
 	"trocar/internal/process/match"
 	"trocar/internal/process/probe"
+	"trocar/internal/script/syntax"
 )
 
 // arch is the machine's CPU in the compiler's terms, nil if it is not known (see check).
 func (m *Machine) arch() *abi.Arch { return abi.ByName(m.CPU) }
+
+// headers is what C headers ask of the machine's CPU.
+func (m *Machine) headers() syntax.CPU {
+	a := m.arch()
+	if a == nil {
+		return syntax.CPU{}
+	}
+	return syntax.CPU{Predefined: a.Predefined, Triplet: a.Triplet, Tree: a.Tree}
+}
 
 // foreign takes out the points in files that the machine does not run: they would never be hit, and the registers in which
 // their arguments are would be others'. Where a pattern found them beside points that it does run, nothing is said.

@@ -53,7 +53,7 @@ var layers = map[string][]string{
 	"internal/binary/cfi":        {"internal/binary/abi", "internal/binary/section", "internal/binary/objfile"},
 	"internal/binary/image":      {"internal/binary/cfi", "internal/binary/debuginfo", "internal/binary/objfile"},
 
-	"internal/process/target":  {"golang.org/x/sys"},
+	"internal/process/target":  {"internal/binary/abi", "golang.org/x/sys"},
 	"internal/process/tracefs": {"golang.org/x/sys"},
 	"internal/process/runtimes": {
 		"internal/binary/types", "internal/binary/objfile", "internal/binary/debuginfo", "internal/process/probe",
@@ -71,7 +71,7 @@ var layers = map[string][]string{
 	},
 
 	"internal/compile/ir":      {"github.com/cilium/ebpf"},
-	"internal/compile/builtin": {"internal/binary/types"},
+	"internal/compile/builtin": {"internal/binary/types", "internal/binary/abi"},
 	"internal/compile/feature": {},
 	"internal/compile/check": {
 		"internal/script/...", "internal/binary/types", "internal/binary/abi", "internal/process/probe",
@@ -85,8 +85,8 @@ var layers = map[string][]string{
 	},
 
 	"internal/kernel": {
-		"internal/binary/btf", "internal/process/probe", "internal/process/tracefs", "internal/compile/feature",
-		"github.com/cilium/ebpf", "golang.org/x/sys",
+		"internal/binary/abi", "internal/binary/btf", "internal/process/probe", "internal/process/tracefs",
+		"internal/compile/feature", "github.com/cilium/ebpf", "golang.org/x/sys",
 	},
 
 	"internal/session": {

@@ -173,8 +173,8 @@ func parse(r *Request, m *Machine, diags *diag.List) (*syntax.File, error) {
 	file := syntax.Load(src, syntax.ParseOptions{
 		Params: r.Params,
 		Include: syntax.IncludeOptions{
-			Dirs: r.Files.IncludeDirs, Files: r.Files.Includes, CPU: m.CPU,
-			System:  syntax.SystemIncludeDirs(m.CPU, m.Release),
+			Dirs: r.Files.IncludeDirs, Files: r.Files.Includes, CPU: m.headers(),
+			System:  syntax.SystemIncludeDirs(m.headers(), m.Release),
 			HaveBTF: m.offers().Types().Available(),
 		},
 	}, diags)

@@ -5,12 +5,12 @@ import (
 	"encoding/binary"
 	"errors"
 	"os"
-	"runtime"
 	"sync"
 
 	"github.com/cilium/ebpf/asm"
 	"golang.org/x/sys/unix"
 
+	"trocar/internal/binary/abi"
 	"trocar/internal/binary/btf"
 	"trocar/internal/compile/feature"
 )
@@ -99,11 +99,15 @@ func (f *Features) Types() *btf.Types { return f.types }
 // variables (the red zone). Its system call answers ENXIO to others than these calls, that of later kernels, which keep
 // clear of the red zone, EPROTO, and older ones have none.
 func (f *Features) Nop5Corrupts() bool {
-	const uprobe = 336 // amd64
-	if runtime.GOARCH != "amd64" {
+	host, err := abi.Host()
+	if err != nil {
 		return false
 	}
-	_, _, errno := unix.Syscall(uprobe, 0, 0, 0)
+	uprobe, ok := host.Syscall("uprobe")
+	if !ok {
+		return false
+	}
+	_, _, errno := unix.Syscall(uintptr(uprobe), 0, 0, 0)
 	return errno == unix.ENXIO
 }
 

@@ -4,12 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
 
+	"trocar/internal/binary/abi"
 	"trocar/internal/process/probe"
 )
 
@@ -70,8 +70,8 @@ func perfAttr(point *probe.Point) (*unix.PerfEventAttr, error) {
 	return attr, nil
 }
 
-// breakpoint describes a hardware breakpoint. The CPU's rules (x86: debug registers of 1, 2, 4, 8 bytes, aligned, which
-// cannot watch reads alone; four of them) are checked here, because the kernel only says EINVAL.
+// breakpoint describes a hardware breakpoint. The CPU's rules (debug registers of 1, 2, 4, 8 bytes, aligned, of which
+// some cannot watch reads alone) are checked here, because the kernel only says EINVAL.
 func breakpoint(attr *unix.PerfEventAttr, point *probe.Point) error {
 	const read, write, execute = 1, 2, 4 // HW_BREAKPOINT_*
 	attr.Type = unix.PERF_TYPE_BREAKPOINT
@@ -88,19 +88,20 @@ func breakpoint(attr *unix.PerfEventAttr, point *probe.Point) error {
 			return fmt.Errorf("unknown watchpoint mode %q: use r, w, x", c)
 		}
 	}
+	host, err := abi.Host()
+	if err != nil {
+		return err
+	}
 	length := uint64(point.WatchLen)
 	switch {
 	case attr.Bp_type == 0:
 		return errors.New("a watchpoint needs a mode: r, w, x")
 	case attr.Bp_type&execute != 0 && attr.Bp_type != execute:
 		return errors.New("a watchpoint for execution cannot watch data as well: use x alone")
-	case attr.Bp_type == read && runtime.GOARCH == "amd64":
+	case attr.Bp_type == read && !host.Watch.ReadAlone:
 		return errors.New("this CPU cannot watch reads alone: use rw")
 	case attr.Bp_type == execute:
-		length = 8 // sizeof(long), whatever is there
-		if runtime.GOARCH == "arm64" {
-			length = 4
-		}
+		length = host.Watch.Exec
 	case length != 1 && length != 2 && length != 4 && length != 8:
 		return fmt.Errorf("a watchpoint covers 1, 2, 4 or 8 bytes, not %d", length)
 	case point.Addr%length != 0:

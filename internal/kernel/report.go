@@ -3,11 +3,11 @@ package kernel
 import (
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 
 	"golang.org/x/sys/unix"
 
+	"trocar/internal/binary/abi"
 	"trocar/internal/compile/feature"
 	"trocar/internal/process/tracefs"
 )
@@ -55,7 +55,10 @@ type FeatureState struct {
 
 // Inspect asks for everything, which takes some tens of milliseconds.
 func Inspect(f *Features) *Report {
-	r := &Report{Nop5Corrupts: f.Nop5Corrupts(), Arch: runtime.GOARCH, RingSize: DefaultRingSize(0), PossibleCPUs: possibleCPUs()}
+	r := &Report{Nop5Corrupts: f.Nop5Corrupts(), RingSize: DefaultRingSize(0), PossibleCPUs: possibleCPUs()}
+	if host, err := abi.Host(); err == nil {
+		r.Arch = host.Name
+	}
 	var u unix.Utsname
 	if unix.Uname(&u) == nil {
 		r.Release, r.Version = unix.ByteSliceToString(u.Release[:]), unix.ByteSliceToString(u.Version[:])

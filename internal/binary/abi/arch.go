@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"trocar/internal/binary/types"
@@ -100,7 +101,7 @@ type ELF struct {
 	Machine  uint16 // e_machine
 	Class    byte   // EI_CLASS: 1 or 2
 	Relative uint32 // the type of relocations that add the address at which a file is loaded; 0: not known
-	Cache    int32  // what bits 8 to 15 of the flags in ld.so.cache are for libraries of the main ABI
+	Cache    uint32 // what bits 8 to 15 of the flags in ld.so.cache are for libraries of the main ABI
 }
 
 // Watch is what debug registers can watch.
@@ -169,11 +170,11 @@ func Names(separator string) string {
 	return strings.Join(list, separator)
 }
 
-// Having lists the CPUs of which something is true, for messages.
+// Having lists the CPUs of machines of which something is true, for messages; nil: all of them.
 func Having(separator string, has func(*Arch) bool) string {
 	var list []string
 	for _, a := range all() {
-		if a.Kernel == a && has(a) {
+		if a.Kernel == a && (has == nil || has(a)) {
 			list = append(list, a.String())
 		}
 	}
@@ -253,6 +254,42 @@ func (a *Arch) ScriptRegisters() (names []string) {
 		names = append(names, r.Script)
 	}
 	return names
+}
+
+// RegistersText lists the names of registers that scripts have, by CPU, for people: "ax … on x86_64; r0 … r30 … on aarch64".
+func RegistersText() string {
+	var list []string
+	for _, a := range all() {
+		if a.Kernel != a {
+			continue
+		}
+		text, run, last := "", false, ""
+		for _, name := range a.ScriptRegisters() {
+			follows := last != "" && following(last) == name
+			switch {
+			case follows && run: // shown as the end of a row, so far
+			case follows:
+				text, run = text+" …", true
+			case run:
+				text, run = text+" "+last+" "+name, false
+			default:
+				text += " " + name
+			}
+			last = name
+		}
+		list = append(list, strings.TrimSpace(text)+" on "+a.String())
+	}
+	return strings.Join(list, "; ")
+}
+
+// following is the name of the next register in a row of numbered ones, "" if the name has no number.
+func following(name string) string {
+	prefix := strings.TrimRight(name, "0123456789")
+	n, err := strconv.Atoi(name[len(prefix):])
+	if err != nil {
+		return ""
+	}
+	return prefix + strconv.Itoa(n+1)
 }
 
 // scripted goes through the registers that scripts can name.

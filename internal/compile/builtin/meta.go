@@ -1,6 +1,9 @@
 package builtin
 
-import "trocar/internal/binary/types"
+import (
+	"trocar/internal/binary/abi"
+	"trocar/internal/binary/types"
+)
 
 var meta = []Func{
 	{
@@ -93,7 +96,7 @@ values inside others are followed to what they refer to; 4).`,
 	{
 		ID: Arch, Names: []string{"__builtin_arch"}, Variable: true, Group: GroupMeta, CompileTime: true,
 		Variants: []string{"string __builtin_arch"},
-		Doc:      `The machine's architecture: "x86_64" or "aarch64".`,
+		Doc:      "The machine's architecture: " + abi.Having(" or ", nil) + ".",
 	},
 	{
 		ID: SafeMode, Names: []string{"__builtin_safe_mode"}, Variable: true, Group: GroupMeta, CompileTime: true, Result: types.TBool,

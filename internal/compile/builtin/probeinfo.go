@@ -1,6 +1,9 @@
 package builtin
 
-import "trocar/internal/binary/types"
+import (
+	"trocar/internal/binary/abi"
+	"trocar/internal/binary/types"
+)
 
 var probeInfo = []Func{
 	{
@@ -56,8 +59,7 @@ predicate and all. uretprobe:./app:handle /duration > 1000000/ { @[func] = hist(
 	{
 		ID: Reg, Names: []string{"reg"}, Min: 1, Max: 1, Group: GroupProbeInfo, Result: types.TUint64,
 		Variants: []string{"uint64 reg(const string name)"},
-		Doc: `A register of the CPU at the probe, by name: ax bx cx dx si di bp sp r8 … r15 ip flags cs ss orig_ax on amd64;
-r0 … r30, sp, pc, pstate on arm64.`,
+		Doc:      "A register of the CPU at the probe, by name: " + abi.RegistersText() + ".",
 	},
 	{
 		ID: Ctx, Names: []string{"ctx"}, Variable: true, Group: GroupProbeInfo,
@@ -67,6 +69,6 @@ r0 … r30, sp, pc, pstate on arm64.`,
 	{
 		ID: UserMode, Names: []string{"usermode"}, Variable: true, Group: GroupProbeInfo, Result: types.TUint8,
 		Variants: []string{"uint8 usermode"},
-		Doc:      `1 if the CPU was running user code when the probe fired, 0 if it was in the kernel. Only on amd64.`,
+		Doc:      `1 if the CPU was running user code when the probe fired, 0 if it was in the kernel. Only on ` + abi.Having(" and ", func(a *abi.Arch) bool { return a.UserMode() != nil }) + `.`,
 	},
 }

@@ -7,9 +7,10 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"runtime"
 	"slices"
 	"strings"
+
+	"trocar/internal/binary/abi"
 )
 
 // LibraryEntry is one entry of ld.so.cache: the name programs ask for, and the file that serves it.
@@ -85,20 +86,18 @@ func ParseLibraryCache(b []byte) ([]LibraryEntry, error) {
 
 // native tells whether a library of the cache can be loaded by programs of this machine's main ABI.
 func (l *LibraryEntry) native() bool {
-	switch runtime.GOARCH { // sysdeps/generic/ldconfig.h
-	case "amd64":
-		return l.Flags>>8 == 0x03 // FLAG_X8664_LIB64
-	case "arm64":
-		return l.Flags>>8 == 0x0a // FLAG_AARCH64_LIB64
-	}
-	return true
+	host, err := abi.Host()
+	return err != nil || l.Flags>>8 == host.ELF.Cache // sysdeps/generic/ldconfig.h
 }
 
 // libraryDirs are the folders that loaders search without a cache: musl (ldso/dynlink.c) and glibc with Debian's and others'
 // multiarch folders.
 func libraryDirs() []string {
-	triplet := map[string]string{"amd64": "x86_64-linux-gnu", "arm64": "aarch64-linux-gnu"}[runtime.GOARCH]
-	return []string{"/lib/" + triplet, "/usr/lib/" + triplet, "/lib64", "/usr/lib64", "/lib", "/usr/local/lib", "/usr/lib"}
+	var dirs []string
+	if host, err := abi.Host(); err == nil {
+		dirs = append(dirs, "/lib/"+host.Triplet, "/usr/lib/"+host.Triplet)
+	}
+	return append(dirs, "/lib64", "/usr/lib64", "/lib", "/usr/local/lib", "/usr/lib")
 }
 
 // IsLibrary tells whether a file's name (without folder) is that of the library meant by name: "libc.so.6" for "libc.so.6",

@@ -64,7 +64,7 @@ func newCPP(opts IncludeOptions, diags *diag.List) *cpp {
 		diags: diags, headers: &headers{opts: opts, files: map[string]*diag.Source{}},
 		macros: map[string]*cmacro{}, once: map[*diag.Source]bool{}, left: &left, made: &made,
 	}
-	for _, d := range append(slices.Clone(predefined), predefinedFor[opts.cpu()]...) {
+	for _, d := range append(slices.Clone(predefined), opts.CPU.Predefined...) {
 		name, value, _ := strings.Cut(d, " ")
 		c.predefine(name, value)
 	}
@@ -87,12 +87,6 @@ var predefined = []string{
 	"__INT16_TYPE__ short", "__INT32_TYPE__ int", "__INT64_TYPE__ long", "__UINT8_TYPE__ unsigned char",
 	"__UINT16_TYPE__ unsigned short", "__UINT32_TYPE__ unsigned int", "__UINT64_TYPE__ unsigned long",
 	"__INTPTR_TYPE__ long", "__UINTPTR_TYPE__ unsigned long",
-}
-
-// predefinedFor are those of a processor.
-var predefinedFor = map[string][]string{
-	"amd64": {"__x86_64__ 1", "__x86_64 1", "__amd64__ 1", "__amd64 1"},
-	"arm64": {"__aarch64__ 1", "__ARM_64BIT_STATE 1", "__CHAR_UNSIGNED__ 1"},
 }
 
 func (c *cpp) predefine(name, value string) {

@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 
 	"trocar/internal/script/diag"
@@ -18,32 +17,36 @@ type IncludeOptions struct {
 	Files   []string // --include: read before the script's own C definitions
 	System  []string // searched last; nil: SystemIncludeDirs
 	HaveBTF bool     // define BPFTRACE_HAVE_BTF: the kernel's types are known without headers
-	CPU     string   // whose headers and predefined macros are meant, as GOARCH names it; "": the running one
+	CPU     CPU      // whose headers and predefined macros are meant
 }
 
-func (o *IncludeOptions) cpu() string {
-	if o.CPU == "" {
-		return runtime.GOARCH
-	}
-	return o.CPU
+// CPU is what C headers ask of a CPU. The zero value is none: then only what is the same on all of them is defined.
+type CPU struct {
+	Predefined []string // macros that a compiler for it defines, each "NAME VALUE"
+	Triplet    string   // its name in folders of headers: "/usr/include/"+Triplet
+	Tree       string   // its folder in the kernel's source, below "arch"
 }
 
-// SystemIncludeDirs are the directories where a C compiler for a CPU (as GOARCH names it) finds headers, and those of the
-// headers of a kernel; "": of none.
-func SystemIncludeDirs(cpu, kernelRelease string) []string {
-	triple := map[string]string{"amd64": "x86_64-linux-gnu", "arm64": "aarch64-linux-gnu"}[cpu]
+// SystemIncludeDirs are the directories where a C compiler for a CPU finds headers, and those of the headers of a kernel;
+// "": of none.
+func SystemIncludeDirs(cpu CPU, kernelRelease string) []string {
 	dirs := []string{"/usr/local/include"}
-	if triple != "" {
-		dirs = append(dirs, "/usr/include/"+triple)
+	if cpu.Triplet != "" {
+		dirs = append(dirs, "/usr/include/"+cpu.Triplet)
 	}
 	dirs = append(dirs, "/usr/include")
 	if kernelRelease != "" {
-		arch := map[string]string{"amd64": "x86", "arm64": "arm64"}[cpu]
 		for _, tree := range []string{"source", "build"} {
 			root := "/lib/modules/" + kernelRelease + "/" + tree
-			dirs = append(dirs, root+"/arch/"+arch+"/include", root+"/arch/"+arch+"/include/generated", root+"/include",
-				root+"/arch/"+arch+"/include/uapi", root+"/arch/"+arch+"/include/generated/uapi",
-				root+"/include/uapi", root+"/include/generated/uapi")
+			arch := root + "/arch/" + cpu.Tree + "/include"
+			if cpu.Tree != "" {
+				dirs = append(dirs, arch, arch+"/generated")
+			}
+			dirs = append(dirs, root+"/include")
+			if cpu.Tree != "" {
+				dirs = append(dirs, arch+"/uapi", arch+"/generated/uapi")
+			}
+			dirs = append(dirs, root+"/include/uapi", root+"/include/generated/uapi")
 		}
 	}
 	return dirs
@@ -80,7 +83,7 @@ type headers struct {
 func (h *headers) dirs() []string {
 	system := h.opts.System
 	if system == nil {
-		system = SystemIncludeDirs(h.opts.cpu(), "")
+		system = SystemIncludeDirs(h.opts.CPU, "")
 	}
 	return append(append([]string(nil), h.opts.Dirs...), system...)
 }

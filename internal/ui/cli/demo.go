@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"runtime"
 	"strings"
 	"time"
 
@@ -71,9 +70,9 @@ func (a *app) demo(ctx context.Context) error {
 	if err != nil {
 		return &statusError{exitFailed, err}
 	}
-	args := [...]string{`reg("di")`, `reg("si")`, `reg("dx")`}
-	if runtime.GOARCH == "arm64" {
-		args = [...]string{`reg("r0")`, `reg("r1")`, `reg("r2")`}
+	var args [3]string
+	for i, register := range demo.Registers() {
+		args[i] = fmt.Sprintf("reg(%q)", register)
 	}
 	text := strings.TrimPrefix(fmt.Sprintf(demoScript, path, args[0], args[1], args[2]), "\n")
 	fmt.Fprintf(a.out, "A program that runs a kitchen (%s demo --workload) is traced for three seconds with this script:\n\n", path)
