@@ -21,8 +21,9 @@ func (m *Machine) headers() syntax.CPU {
 	return syntax.CPU{Predefined: a.Predefined, Triplet: a.Triplet, Tree: a.Tree}
 }
 
-// foreign takes out the points in files that the machine does not run: they would never be hit, and the registers in which
-// their arguments are would be others'. Where a pattern found them beside points that it does run, nothing is said.
+// foreign takes out the points in files that the machine does not run: they would never be hit, and the registers in
+// which their arguments are would be others'. Where a pattern found them beside points that it does run, nothing is
+// said.
 func (m *Machine) foreign(r *match.Result) {
 	type file struct {
 		arch *abi.Arch

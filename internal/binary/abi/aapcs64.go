@@ -2,9 +2,9 @@ package abi
 
 import "trocar/internal/binary/types"
 
-// aapcsResult is the place of a result where a C function returns on arm64 (AAPCS64, 6.9; only what needs no more than the
-// general registers). The one or two words of a small structure are in x0 and x1; one of up to four equal floating-point
-// numbers is in their registers.
+// aapcsResult is the place of a result where a C function returns on arm64 (AAPCS64, 6.9; only what needs no more than
+// the general registers). The one or two words of a small structure are in x0 and x1; one of up to four equal
+// floating-point numbers is in their registers.
 func aapcsResult(t *types.Type) types.Place {
 	if t.IsScalar() || t.Kind != types.Struct && t.Kind != types.Union {
 		return scalarResult(t, 8, 0)

@@ -11,29 +11,33 @@ import (
 	"trocar/internal/binary/types"
 )
 
-// Arch is a CPU with the conventions of Linux programs on it. There is one value of each, so that pointers are compared.
+// Arch is a CPU with the conventions of Linux programs on it. There is one value of each, so that pointers are
+// compared.
 //
-// A nil *Arch stands for a CPU that is not known here: all methods may be called on it, and answer that they do not know.
+// A nil *Arch stands for a CPU that is not known here: all methods may be called on it, and answer that they do not
+// know.
 type Arch struct {
 	Name  string // Go's name of it: "amd64"
 	Title string // for people: "x86-64"
 	Uname string // what uname(2) has as the machine, and bpftrace's builtin arch: "x86_64"
 	Bits  int    // size of a pointer
-	// Kernel is the CPU by whose registers the kernel tells of the programs of this one: another one for programs of 32 bits.
+	// Kernel is the CPU by whose registers the kernel tells of the programs of this one: another one for programs of 32
+	// bits.
 	Kernel *Arch
 
-	// Registers are the general registers by their DWARF numbers: those that the kernel saves in struct pt_regs. It is nil where
-	// debug information is not read: of programs of 32 bits.
+	// Registers are the general registers by their DWARF numbers: those that the kernel saves in struct pt_regs. It is
+	// nil where debug information is not read: of programs of 32 bits.
 	Registers []Register
 	// Others are registers, or further names of them, that scripts have and DWARF has not.
 	Others []Register
-	// banks are the registers that the kernel saves elsewhere, where BPF cannot read them, in the order of their numbers.
+	// banks are the registers that the kernel saves elsewhere, where BPF cannot read them, in the order of their
+	// numbers.
 	banks []bank
 	// encoded are DWARF's numbers of the registers by their numbers in instructions, where the two differ.
 	encoded []int
 
-	// DWARF numbers of the program counter, the stack pointer and, where calls put the return address in a register, of that one;
-	// -1 if it is on the stack.
+	// DWARF numbers of the program counter, the stack pointer and, where calls put the return address in a register, of
+	// that one; -1 if it is on the stack.
 	IP, SP, LR int
 
 	C      CConvention
@@ -44,7 +48,8 @@ type Arch struct {
 	Watch Watch
 	// MinInst is the size of the smallest instruction, of which the sizes of all others are multiples.
 	MinInst int
-	// SignedReturns tells that return addresses may bear a signature, as call frame information has it (DW_CFA_AARCH64_negate_ra_state).
+	// SignedReturns tells that return addresses may bear a signature, as call frame information has it
+	// (DW_CFA_AARCH64_negate_ra_state).
 	SignedReturns bool
 	// userMode tells where to see whether the CPU ran a program or the kernel; nil: not known.
 	userMode *UserMode
@@ -67,7 +72,8 @@ type Register struct {
 	Offset int    // in struct pt_regs
 }
 
-// bank is a row of registers of one kind: first to last are their DWARF numbers, from the number in the first one's name.
+// bank is a row of registers of one kind: first to last are their DWARF numbers, from the number in the first one's
+// name.
 type bank struct {
 	first, last int
 	prefix      string
@@ -77,8 +83,8 @@ type bank struct {
 // CConvention is how functions of C call each other.
 type CConvention struct {
 	Name string // of the standard
-	// Args are the registers of integer arguments in order, Result the one of an integer result, by DWARF numbers. No registers:
-	// arguments are on the stack.
+	// Args are the registers of integer arguments in order, Result the one of an integer result, by DWARF numbers. No
+	// registers: arguments are on the stack.
 	Args   []int
 	Result int
 	// StackArgs is the distance from the stack pointer to the first argument on the stack, at a function's entry.
@@ -139,7 +145,8 @@ func ByELF(machine uint16, class byte) *Arch {
 	return nil
 }
 
-// MachineName is the name, for people, of the CPU with a number in ELF files: "x86-64", or "machine 8" if it is not known.
+// MachineName is the name, for people, of the CPU with a number in ELF files: "x86-64", or "machine 8" if it is not
+// known.
 func MachineName(machine uint16) string {
 	for _, a := range all() {
 		if a.ELF.Machine == machine {
@@ -256,7 +263,8 @@ func (a *Arch) ScriptRegisters() (names []string) {
 	return names
 }
 
-// RegistersText lists the names of registers that scripts have, by CPU, for people: "ax … on x86_64; r0 … r30 … on aarch64".
+// RegistersText lists the names of registers that scripts have, by CPU, for people: "ax … on x86_64; r0 … r30 … on
+// aarch64".
 func RegistersText() string {
 	var list []string
 	for _, a := range all() {
@@ -314,8 +322,8 @@ func (a *Arch) PC() int {
 	return a.IP
 }
 
-// EntryCFA is the canonical frame address at a function's first instruction by the ABI, just above a return address on the
-// stack: a register and a distance.
+// EntryCFA is the canonical frame address at a function's first instruction by the ABI, just above a return address on
+// the stack: a register and a distance.
 func (a *Arch) EntryCFA() (reg int, offset int64, ok bool) {
 	if a == nil || a.Registers == nil {
 		return 0, 0, false
@@ -326,8 +334,8 @@ func (a *Arch) EntryCFA() (reg int, offset int64, ok bool) {
 // ReturnOnStack tells whether a call puts the return address on the stack.
 func (a *Arch) ReturnOnStack() bool { return a != nil && a.LR < 0 }
 
-// Passes tells whether a caller may pass a value in a register, by its DWARF number: it is one for arguments, or none that
-// BPF can read. Of a CPU that is not known it may in each.
+// Passes tells whether a caller may pass a value in a register, by its DWARF number: it is one for arguments, or none
+// that BPF can read. Of a CPU that is not known it may in each.
 func (a *Arch) Passes(n int) bool {
 	if a == nil || len(a.C.Args) == 0 {
 		return true
@@ -365,7 +373,8 @@ func (a *Arch) Go() *GoConvention {
 	return a.golang
 }
 
-// UserMode tells where to see whether the CPU ran a program or the kernel when it was interrupted; nil: that is not known.
+// UserMode tells where to see whether the CPU ran a program or the kernel when it was interrupted; nil: that is not
+// known.
 func (a *Arch) UserMode() *UserMode {
 	if a == nil {
 		return nil
@@ -381,8 +390,9 @@ func (a *Arch) IntegerArgs() []int {
 	return a.C.Args
 }
 
-// CPlaces gives the places of the arguments of a C or C++ function at its entry: of `this` first. A place is nil for a value
-// of a type that is not known in full; then those behind it are as well. The list is nil if the convention is not known.
+// CPlaces gives the places of the arguments of a C or C++ function at its entry: of `this` first. A place is nil for a
+// value of a type that is not known in full; then those behind it are as well. The list is nil if the convention is not
+// known.
 func (a *Arch) CPlaces(args []*types.Type, result *types.Type) []*types.Place {
 	if a == nil || a.C.places == nil {
 		return nil
@@ -416,8 +426,8 @@ func scalarResult(t *types.Type, word, reg int) types.Place {
 	return types.Place{Why: fmt.Sprintf("where a result of type %s is returned is not known", t)}
 }
 
-// RustResult is the place of the result of a Rust function. pair tells that callers were seen to take two registers (see
-// TwoScalars).
+// RustResult is the place of the result of a Rust function. pair tells that callers were seen to take two registers
+// (see TwoScalars).
 func (a *Arch) RustResult(t *types.Type, pair bool) types.Place {
 	if a == nil || a.Rust.result == nil {
 		return a.Result(t, types.Rust)
@@ -425,9 +435,9 @@ func (a *Arch) RustResult(t *types.Type, pair bool) types.Place {
 	return a.Rust.result(t, pair)
 }
 
-// RustHidden is the place of a result for which RustResult cannot tell whether it is in memory, from where the function's
-// first parameter is at the entry: behind the hidden address of the result, or in its place. Unavailable: that tells
-// nothing.
+// RustHidden is the place of a result for which RustResult cannot tell whether it is in memory, from where the
+// function's first parameter is at the entry: behind the hidden address of the result, or in its place. Unavailable:
+// that tells nothing.
 func (a *Arch) RustHidden(t *types.Type, first types.Place) types.Place {
 	if a == nil || a.Rust.hidden == nil {
 		return types.Place{}

@@ -5,8 +5,8 @@ import "strconv"
 // ARM64 is AArch64 with AAPCS64.
 var ARM64 = arm64()
 
-// arm64: AAPCS64; DWARF for the Arm 64-bit Architecture, 4.1; struct user_pt_regs of arch/arm64/include/uapi/asm/ptrace.h,
-// whose names scripts have.
+// arm64: AAPCS64; DWARF for the Arm 64-bit Architecture, 4.1; struct user_pt_regs of
+// arch/arm64/include/uapi/asm/ptrace.h, whose names scripts have.
 func arm64() *Arch {
 	a := &Arch{
 		Name: "arm64", Title: "arm64", Uname: "aarch64", Bits: 64,
@@ -20,7 +20,8 @@ func arm64() *Arch {
 			hidden: []int{8, 18}, // the address of a result in memory; the platform's register
 			result: aapcsResult,
 		},
-		ELF:           ELF{Machine: 183, Class: 2, Relative: 1027, Cache: 0x0a}, // R_AARCH64_RELATIVE; FLAG_AARCH64_LIB64
+		// R_AARCH64_RELATIVE; FLAG_AARCH64_LIB64
+		ELF:           ELF{Machine: 183, Class: 2, Relative: 1027, Cache: 0x0a},
 		Watch:         Watch{ReadAlone: true, Exec: 4},
 		MinInst:       4,
 		SignedReturns: true,

@@ -18,7 +18,7 @@ func (o *Operands) arm64(op string) (p types.Place, width int, err error) {
 		parts := strings.Split(strings.ReplaceAll(inner, " ", ""), ",")
 		reg, w, found := armRegister(parts[0])
 		if !ok || !found || w != 8 || len(parts) > 2 {
-			return p, 0, fmt.Errorf("it is no operand that is known")
+			return p, 0, fmt.Errorf("it is not an operand of arm64")
 		}
 		if len(parts) == 1 {
 			return types.Place{Kind: types.InMemory, Reg: reg}, 0, nil
@@ -28,7 +28,7 @@ func (o *Operands) arm64(op string) (p types.Place, width int, err error) {
 		}
 		index, w, found := armRegister(parts[1])
 		if !found || w != 8 {
-			return p, 0, fmt.Errorf("it is no operand that is known")
+			return p, 0, fmt.Errorf("it is not an operand of arm64")
 		}
 		return types.Place{Kind: types.InMemory, Ops: []types.PlaceOp{
 			{Code: types.PushReg, Reg: reg}, {Code: types.PushReg, Reg: index}, {Code: types.Add},

@@ -26,8 +26,8 @@ type goSequence struct {
 
 // Places gives the places of a Go function's arguments (the receiver first) at its entry, and of its results where it
 // returns; the stack pointer points at the return address in both. With abi0 the function follows the older convention
-// of assembly, which passes all on the stack. A place is nil for a value of a type that is not known in full; then those
-// behind it are as well.
+// of assembly, which passes all on the stack. A place is nil for a value of a type that is not known in full; then
+// those behind it are as well.
 func (g *GoConvention) Places(args, results []*types.Type, abi0 bool) (in, out []*types.Place) {
 	if g == nil {
 		return make([]*types.Place, len(args)), make([]*types.Place, len(results))
@@ -116,7 +116,7 @@ func (s *goSequence) parts(t *types.Type, at int, p *types.Place, depth int) boo
 		if s.floats == s.Floats {
 			return false
 		}
-		put(p, at, t.Size, types.Place{Kind: types.Unavailable, Why: "it is in a floating-point register, which BPF cannot read"})
+		put(p, at, t.Size, types.Place{Why: "it is in a floating-point register, which BPF cannot read"})
 		s.floats++
 		return true
 	case types.Bool, types.Int, types.Enum, types.Pointer, types.Func:

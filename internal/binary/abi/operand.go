@@ -8,8 +8,8 @@ import (
 	"trocar/internal/binary/types"
 )
 
-// Operands of USDT probes: assembler text in which the compiler says where the arguments are, one "SIZE@OPERAND" for each.
-// A negative size means a signed integer. See https://sourceware.org/systemtap/wiki/UserSpaceProbeImplementation.
+// Operands of USDT probes: assembler text in which the compiler says where the arguments are, one "SIZE@OPERAND" for
+// each. A negative size means a signed integer. See https://sourceware.org/systemtap/wiki/UserSpaceProbeImplementation.
 
 // Operands reads the operands of one probe at one place.
 type Operands struct {
@@ -90,7 +90,7 @@ func (o *Operands) parse(arg string) (types.Place, *types.Type) {
 	}
 	t := types.IntOf(size, signed)
 	if float {
-		return unavailable("the operand %q is a floating point number, in the form that this program cannot read", arg), t
+		return unavailable("the operand %q is a floating-point number, which is not read", arg), t
 	}
 	p, width, err := o.operand(op)
 	switch {
@@ -137,7 +137,7 @@ func (o *Operands) symbol(text string) (uint64, error) {
 	if i := strings.LastIndexAny(text, "+-"); i > 0 {
 		n, err := strconv.ParseInt(text[i:], 0, 64)
 		if err != nil {
-			return 0, fmt.Errorf("%q is no number", text[i:])
+			return 0, fmt.Errorf("%q is not a number", text[i:])
 		}
 		name, add = text[:i], n
 		// More than one: "name-8+4".

@@ -58,7 +58,7 @@ func TestOperands(t *testing.T) {
 		{"-4@4+ticks(%rip)", unavailable("x"), types.TInt32},
 		{"8@$ticks", types.Place{Kind: types.Computed, Ops: []types.PlaceOp{push(16), num(ticks - main), op(types.Add)}}, types.TUint64},
 		{"8@%xmm0", unavailable("xmm0"), types.TUint64},
-		{"8f@%xmm3", unavailable("floating point"), types.TUint64},
+		{"8f@%xmm3", unavailable("floating-point"), types.TUint64},
 		{"8@%st(0)", unavailable("st"), types.TUint64},
 		{"4@%fs:0xfffc", unavailable("segment"), types.TUint32},
 		{"4@nothere(%rip)", unavailable("nothere"), types.TUint32},

@@ -6,13 +6,13 @@ import (
 	"trocar/internal/binary/types"
 )
 
-// Where rustc's own calling convention returns values, on amd64. It is no promise of the language; these rules are those of
-// rustc_abi (layout.rs: which values are one or two scalars) and rustc_target (callconv: adjust_for_rust_abi) that have not
-// changed for years: one or two scalars are returned in registers, other values in one if they fit into it, else in memory
-// that the caller gave. What a rule does not cover is refused.
+// Where rustc's own calling convention returns values, on amd64. It is no promise of the language; these rules are
+// those of rustc_abi (layout.rs: which values are one or two scalars) and rustc_target (callconv: adjust_for_rust_abi)
+// that have not changed for years: one or two scalars are returned in registers, other values in one if they fit into
+// it, else in memory that the caller gave. What a rule does not cover is refused.
 //
-// Debug info does not say that a function is extern "C". So a place is only told where the C convention has the same, or
-// where code that calls the function proves that its result is two scalars.
+// Debug info does not say that a function is extern "C". So a place is only told where the C convention has the same,
+// or where code that calls the function proves that its result is two scalars.
 
 // rustResult is the place of a result of a type. pair tells that callers were seen to take two registers.
 func rustResult(t *types.Type, pair bool) types.Place {
@@ -30,11 +30,11 @@ func rustResult(t *types.Type, pair bool) types.Place {
 		return no("how Rust returns a value of type " + t.String() + " is not known")
 	case t.Size > 16:
 		// In memory of which the caller passes the address, in rdi. Optimized code does not return it.
-		return types.Place{Kind: types.InMemory, Reg: 5, Kept: true}
+		return types.Place{Kind: types.InMemory, Reg: rdi, Kept: true}
 	case r.float:
 		return no("a part of the result is in xmm0, which BPF cannot read")
 	case len(whole.scalars) == 1 && t.Size <= 8:
-		return types.Place{Kind: types.InRegister, Reg: 0}
+		return types.Place{Kind: types.InRegister, Reg: rax}
 	case len(whole.scalars) == 1: // 128 bits
 		return words(t.Size)
 	case len(whole.scalars) == 2:
@@ -45,23 +45,23 @@ func rustResult(t *types.Type, pair bool) types.Place {
 		if !pair {
 			return no("whether its two parts are returned in one register or in two is not known")
 		}
-		p := types.Place{Kind: types.InPieces, Pieces: []types.Piece{{Size: first.size, Place: types.Place{Kind: types.InRegister, Reg: 0}}}}
+		p := types.Place{Kind: types.InPieces, Pieces: []types.Piece{inRegister(first.size, rax)}}
 		if gap := second.at - first.size; gap > 0 {
 			p.Pieces = append(p.Pieces, types.Piece{Size: gap, Place: types.Place{Kind: types.Constant}})
 		}
-		p.Pieces = append(p.Pieces, types.Piece{Size: second.size, Place: types.Place{Kind: types.InRegister, Reg: 1}})
+		p.Pieces = append(p.Pieces, inRegister(second.size, rdx))
 		if rest := t.Size - second.at - second.size; rest > 0 {
 			p.Pieces = append(p.Pieces, types.Piece{Size: rest, Place: types.Place{Kind: types.Constant}})
 		}
 		return p
 	case t.Size <= 8:
-		return types.Place{Kind: types.InRegister, Reg: 0}
+		return types.Place{Kind: types.InRegister, Reg: rax}
 	}
 	return no("whether it is returned in memory or in two registers is not known")
 }
 
-// rustHidden is the place of a result for which rustResult cannot tell whether it is in memory, from where the function's
-// first parameter is at the entry: behind the hidden address of the result, or in its place.
+// rustHidden is the place of a result for which rustResult cannot tell whether it is in memory, from where the
+// function's first parameter is at the entry: behind the hidden address of the result, or in its place.
 func rustHidden(t *types.Type, first types.Place) types.Place {
 	r := rustLayout{}
 	whole := r.of(t, 0, 0)
@@ -75,9 +75,9 @@ func rustHidden(t *types.Type, first types.Place) types.Place {
 		return types.Place{}
 	}
 	switch first.Reg {
-	case 4: // rsi
-		return types.Place{Kind: types.InMemory, Reg: 5, Kept: true}
-	case 5:
+	case rsi:
+		return types.Place{Kind: types.InMemory, Reg: rdi, Kept: true}
+	case rdi:
 		return words(t.Size)
 	}
 	return types.Place{}
@@ -94,9 +94,14 @@ func TwoScalars(t *types.Type) bool {
 	return !whole.unknown && !r.float && len(whole.scalars) == 2
 }
 
+// inRegister is a part of a value in a register.
+func inRegister(size, reg int) types.Piece {
+	return types.Piece{Size: size, Place: types.Place{Kind: types.InRegister, Reg: reg}}
+}
+
 // words is a value in rax and rdx.
 func words(size int) types.Place {
-	return types.Place{Kind: types.InPieces, Pieces: []types.Piece{{Size: 8, Place: types.Place{Kind: types.InRegister, Reg: 0}}, {Size: size - 8, Place: types.Place{Kind: types.InRegister, Reg: 1}}}}
+	return types.Place{Kind: types.InPieces, Pieces: []types.Piece{inRegister(8, rax), inRegister(size-8, rdx)}}
 }
 
 // rustScalar is a number or pointer in a value.
@@ -163,8 +168,8 @@ func variantsOf(s *types.Source) *types.Variants {
 	return s.Variants
 }
 
-// fields is the representation of a struct or variant (LayoutCalculator::univariant): that of the only member, or a pair if
-// there are two scalars at their natural places.
+// fields is the representation of a struct or variant (LayoutCalculator::univariant): that of the only member, or a
+// pair if there are two scalars at their natural places.
 func (r *rustLayout) fields(t *types.Type, at, depth int) rustRepr {
 	var reprs []rustRepr
 	var sizes []types.Field
@@ -197,7 +202,8 @@ func pairOf(a, b rustScalar, t *types.Type, at int) rustRepr {
 	}
 	align := max(a.size, b.size)
 	second := (a.size + b.size - 1) / b.size * b.size
-	if a.at != at || b.at != at+second || t.Size != (second+b.size+align-1)/align*align || t.Align != 0 && t.Align != align {
+	whole := (second + b.size + align - 1) / align * align
+	if a.at != at || b.at != at+second || t.Size != whole || t.Align != 0 && t.Align != align {
 		return rustRepr{}
 	}
 	return rustRepr{scalars: []rustScalar{a, b}}
@@ -236,7 +242,8 @@ func (r *rustLayout) variants(t *types.Type, vs *types.Variants, at, depth int) 
 	return r.tagged(t, vs, tag.scalars[0], at, depth)
 }
 
-// niche: values of one variant that it never has stand for the others. If these hold nothing it is represented as that one.
+// niche: values of one variant that it never has stand for the others. If these hold nothing it is represented as that
+// one.
 func (r *rustLayout) niche(t *types.Type, vs *types.Variants, at, depth int) rustRepr {
 	var main rustRepr
 	others := false
@@ -263,8 +270,8 @@ func (r *rustLayout) niche(t *types.Type, vs *types.Variants, at, depth int) rus
 	return rustRepr{}
 }
 
-// tagged: a number in front tells the variant. If every variant holds nothing, or one scalar that is alike and at the same
-// place in all, it is a pair.
+// tagged: a number in front tells the variant. If every variant holds nothing, or one scalar that is alike and at the
+// same place in all, it is a pair.
 func (r *rustLayout) tagged(t *types.Type, vs *types.Variants, tag rustScalar, at, depth int) rustRepr {
 	var common *rustScalar
 	memory := false

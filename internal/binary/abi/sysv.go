@@ -122,7 +122,8 @@ func classify(t *types.Type, off int, classes []regClass, depth int) bool {
 				return false // a virtual table: not trivially copyable
 			}
 			if f.BitSize > 0 {
-				if !put(off+f.Offset+f.BitOffset/8, integerClass) || !put(off+f.Offset+(f.BitOffset+f.BitSize-1)/8, integerClass) {
+				first, last := f.BitOffset/8, (f.BitOffset+f.BitSize-1)/8
+				if !put(off+f.Offset+first, integerClass) || !put(off+f.Offset+last, integerClass) {
 					return false
 				}
 				continue
@@ -147,9 +148,17 @@ type cSequence struct {
 	ints, floats, stack int
 }
 
+// DWARF's numbers of registers (psABI AMD64 supplement, figure 3.36).
 const (
-	rsp     = 7 // DWARF's numbers
-	rip     = 16
+	rax = 0
+	rdx = 1
+	rsi = 4
+	rdi = 5
+	rsp = 7
+	rip = 16
+)
+
+const (
 	cFloats = 8 // xmm0 to xmm7
 	cFrame  = 8 // from the stack pointer at the entry, which points at the return address, to the arguments
 )
@@ -157,9 +166,9 @@ const (
 // cIntegers are the argument registers by DWARF number: RDI RSI RDX RCX R8 R9.
 var cIntegers = [...]int{5, 4, 1, 2, 8, 9}
 
-// cPlaces gives the places of the arguments of a C or C++ function at its entry on amd64 (System V ABI, 3.2.3; Itanium C++
-// ABI, 3.1): of the hidden pointer to the result first, then of `this` and the others. A place is nil for a value of a type
-// that is not known in full; then those behind it are as well.
+// cPlaces gives the places of the arguments of a C or C++ function at its entry on amd64 (System V ABI, 3.2.3; Itanium
+// C++ ABI, 3.1): of the hidden pointer to the result first, then of `this` and the others. A place is nil for a value
+// of a type that is not known in full; then those behind it are as well.
 func cPlaces(args []*types.Type, result *types.Type) []*types.Place {
 	var s cSequence
 	places := make([]*types.Place, len(args))
@@ -180,8 +189,8 @@ func cPlaces(args []*types.Type, result *types.Type) []*types.Place {
 	return places
 }
 
-// wideVector tells a vector of more than 128 bits, or a structure of one: it is in a register only where the compiler was
-// told that the CPU has such.
+// wideVector tells a vector of more than 128 bits, or a structure of one: it is in a register only where the compiler
+// was told that the CPU has such.
 func wideVector(t *types.Type) bool {
 	for range 16 {
 		t = t.Complete()

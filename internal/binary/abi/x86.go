@@ -3,8 +3,8 @@ package abi
 // AMD64 is x86-64 with the System V ABI.
 var AMD64 = amd64()
 
-// amd64: psABI AMD64 supplement, 3.2.3 and figure 3.36; struct pt_regs of arch/x86/include/uapi/asm/ptrace.h. Scripts have
-// its names, without the r of the 64-bit ones.
+// amd64: psABI AMD64 supplement, 3.2.3 and figure 3.36; struct pt_regs of arch/x86/include/uapi/asm/ptrace.h. Scripts
+// have its names, without the r of the 64-bit ones.
 func amd64() *Arch {
 	a := &Arch{
 		Name: "amd64", Title: "x86-64", Uname: "x86_64", Bits: 64,
@@ -28,7 +28,11 @@ func amd64() *Arch {
 			{"rip", "ip", 128},
 		},
 		Others: []Register{
-			{"rip", "pc", 128}, {"orig_rax", "orig_ax", 120}, {"cs", "cs", 136}, {"eflags", "flags", 144}, {"ss", "ss", 160},
+			{"rip", "pc", 128},
+			{"orig_rax", "orig_ax", 120},
+			{"cs", "cs", 136},
+			{"eflags", "flags", 144},
+			{"ss", "ss", 160},
 		},
 		banks: []bank{
 			{17, 32, "xmm", 0}, {33, 40, "st", 0}, {41, 48, "mm", 0}, {67, 82, "xmm", 16}, {118, 125, "k", 0},

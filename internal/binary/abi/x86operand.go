@@ -19,7 +19,8 @@ func (o *Operands) x86(op string) (p types.Place, width int, err error) {
 	case op[0] == '%' && !strings.ContainsAny(op, "(:"):
 		return o.register(op[1:])
 	case op[0] == '%':
-		return p, 0, fmt.Errorf("it is in the segment of %s, as variables of a thread are", op[:strings.IndexAny(op, "(:")])
+		segment := op[:strings.IndexAny(op, "(:")]
+		return p, 0, fmt.Errorf("it is in the segment of %s, as variables of a thread are", segment)
 	case op[0] == '*':
 		return p, 0, fmt.Errorf("it is an indirect operand")
 	}
@@ -114,7 +115,8 @@ func (o *Operands) immediate(text string) (types.Place, error) {
 
 // near computes the address in the process of an address in the file.
 func (o *Operands) near(addr uint64) []types.PlaceOp {
-	return []types.PlaceOp{{Code: types.PushReg, Reg: rip}, {Code: types.PushConst, Arg: int64(addr - o.Site)}, {Code: types.Add}}
+	distance := int64(addr - o.Site)
+	return []types.PlaceOp{{Code: types.PushReg, Reg: rip}, {Code: types.PushConst, Arg: distance}, {Code: types.Add}}
 }
 
 // memory reads "disp(base,index,scale)" with its parts optional.
@@ -134,11 +136,11 @@ func (o *Operands) memory(op string) (p types.Place, err error) {
 	}
 	parts := strings.Split(strings.ReplaceAll(inner, " ", ""), ",")
 	if len(parts) > 3 {
-		return p, fmt.Errorf("it is no operand of x86")
+		return p, fmt.Errorf("it is not an operand of x86")
 	}
 	if strings.TrimPrefix(parts[0], "%") == "rip" {
 		if len(parts) > 1 {
-			return p, fmt.Errorf("it is no operand of x86")
+			return p, fmt.Errorf("it is not an operand of x86")
 		}
 		if _, number := parseConst(disp); number || disp == "" {
 			return p, fmt.Errorf("it is relative to the end of an instruction that is not known")
@@ -177,8 +179,9 @@ func (o *Operands) memory(op string) (p types.Place, err error) {
 		}
 	}
 	if len(parts) > 2 {
-		if scale, err = strconv.ParseInt(parts[2], 0, 8); err != nil || scale != 1 && scale != 2 && scale != 4 && scale != 8 {
-			return p, fmt.Errorf("a scale of %q cannot be", parts[2])
+		scale, err = strconv.ParseInt(parts[2], 0, 8)
+		if err != nil || scale != 1 && scale != 2 && scale != 4 && scale != 8 {
+			return p, fmt.Errorf("a scale of %q is not possible", parts[2])
 		}
 	}
 	wide := o.word()
@@ -190,7 +193,8 @@ func (o *Operands) memory(op string) (p types.Place, err error) {
 		ops = append(ops, types.PlaceOp{Code: types.PushReg, Reg: base}, types.PlaceOp{Code: types.Add})
 	}
 	if index >= 0 {
-		ops = append(ops, types.PlaceOp{Code: types.PushReg, Reg: index}, types.PlaceOp{Code: types.PushConst, Arg: scale},
+		ops = append(ops,
+			types.PlaceOp{Code: types.PushReg, Reg: index}, types.PlaceOp{Code: types.PushConst, Arg: scale},
 			types.PlaceOp{Code: types.Mul}, types.PlaceOp{Code: types.Add})
 	}
 	// With 32-bit registers the address is computed in 32 bits.
@@ -215,5 +219,5 @@ func addressReg(name string) (reg, width int, err error) {
 	if strings.HasPrefix(name, "riz") || strings.HasPrefix(name, "eiz") { // "no index"
 		return -1, 0, nil
 	}
-	return 0, 0, fmt.Errorf("%q is no register for an address", name)
+	return 0, 0, fmt.Errorf("%q is not a register of an address", name)
 }

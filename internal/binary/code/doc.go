@@ -5,7 +5,8 @@
 // decoding from a known start. The decoder for x86-64 is our own because it must know the lengths of all instructions,
 // AVX-512 in hand-written string functions included; it knows the meaning of only those few that matter here.
 //
-// The package works on bytes, from a file or from a process's memory. Of a CPU that it does not know it decodes nothing.
+// The package works on bytes, from a file or from a process's memory. Of a CPU that it does not know it decodes
+// nothing.
 package code
 
 import "trocar/internal/binary/abi"

@@ -9,8 +9,9 @@ import (
 // maxAfterCall bounds the instructions behind a call that are looked at.
 const maxAfterCall = 24
 
-// CallsTo calls hit with the places behind which the bytes of code at addr are those of a direct call of target. It knows
-// nothing of where instructions begin: that is for the caller to find out. It finds none on other CPUs than x86-64.
+// CallsTo calls hit with the places behind which the bytes of code at addr are those of a direct call of target. It
+// knows nothing of where instructions begin: that is for the caller to find out. It finds none on other CPUs than
+// x86-64.
 func CallsTo(arch *abi.Arch, text []byte, addr, target uint64, hit func(at uint64)) {
 	for i := 0; arch == abi.AMD64 && i+5 <= len(text); i++ {
 		if text[i] == 0xe8 && addr+uint64(i)+5+uint64(int64(int32(binary.LittleEndian.Uint32(text[i+1:])))) == target {
@@ -65,7 +66,8 @@ const (
 	mayChangeIt // or its meaning is not known here
 )
 
-// use tells what one instruction does with the register; of few instructions, which are the usual ones (Intel SDM, volume 2).
+// use tells what one instruction does with the register; of few instructions, which are the usual ones (Intel SDM,
+// volume 2).
 func (r ResultRegister) use(in []byte) use {
 	var rex byte
 	simd := false

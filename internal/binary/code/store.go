@@ -10,8 +10,8 @@ type Store struct {
 	Off   int // from the stack pointer
 }
 
-// StackStore takes an instruction apart that moves a register to N(%rsp). False: it is another one, or the CPU's are not
-// known.
+// StackStore takes an instruction apart that moves a register to N(%rsp). False: it is another one, or the CPU's are
+// not known.
 func StackStore(arch *abi.Arch, in []byte) (s Store, ok bool) {
 	if arch != abi.AMD64 {
 		return s, false

@@ -15,12 +15,13 @@ type Table struct {
 	Relative bool // entries are distances of 32 bits from the table, else addresses
 }
 
-// Switch tells whether the jump at offset at of a function's code at addr goes through a table, and which that may be: the
-// table of the instruction, or any whose address the function takes. starts are the offsets of the instructions up to the
-// jump, in order.
+// Switch tells whether the jump at offset at of a function's code at addr goes through a table, and which that may be:
+// the table of the instruction, or any whose address the function takes. starts are the offsets of the instructions up
+// to the jump, in order.
 //
-// Compilers make tables in three ways on amd64: `jmp *table(,%index,8)` in code that does not move, `jmp *(%base,%index,8)`,
-// and, with distances, `add %base,%target; jmp *%target`. A tail call by pointer loads the target with a mov.
+// Compilers make tables in three ways on amd64: `jmp *table(,%index,8)` in code that does not move, `jmp
+// *(%base,%index,8)`, and, with distances, `add %base,%target; jmp *%target`. A tail call by pointer loads the target
+// with a mov.
 func Switch(arch *abi.Arch, fn []byte, addr uint64, starts []int, at int) (tables []Table, ok bool) {
 	if arch != abi.AMD64 {
 		return nil, false

@@ -11,8 +11,8 @@ type fileCPU struct {
 	name string
 }
 
-// Arch is the CPU that the file of a point is made for, nil if it is not known or the point is in no file; cpu is its name
-// for people, "" if there is no file.
+// Arch is the CPU that the file of a point is made for, nil if it is not known or the point is in no file; cpu is its
+// name for people, "" if there is no file.
 func (r *Result) Arch(p *probe.Point) (arch *abi.Arch, cpu string) {
 	if r.files == nil {
 		return nil, ""
