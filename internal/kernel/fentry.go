@@ -7,6 +7,8 @@ import (
 
 	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
+
+	"trocar/internal/binary/abi"
 )
 
 // fentry attaches a program that was loaded for one function of the kernel.
@@ -26,6 +28,15 @@ func (a *attacher) fentry(p *loadedProgram, i int) error {
 // progRawTracepoint is the type of programs for tracepoints without a record (enum bpf_prog_type).
 const progRawTracepoint = 17
 
+// trampolines names the kernel that has them on this CPU, if it is a later one than trocar needs.
+func trampolines() string {
+	host, err := abi.Host()
+	if err != nil || host.Trampolines == "" {
+		return ""
+	}
+	return " and Linux " + host.Trampolines
+}
+
 // explainFentry says why a program cannot be attached to a function of the kernel.
 func explainFentry(name string, err error) error {
 	const instead = "probe tracepoints, or functions of programs"
@@ -41,7 +52,7 @@ func explainFentry(name string, err error) error {
 	case errors.Is(err, enotsupp):
 		return &LacksError{
 			Feature: "trampolines for its functions (fentry, fexit)",
-			Way:     "it needs CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS, and on arm64 Linux 6.0; or " + instead,
+			Way:     "it needs CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS" + trampolines() + "; or " + instead,
 		}
 	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES):
 		cause, way := whyNot()

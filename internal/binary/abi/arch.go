@@ -56,6 +56,9 @@ type Arch struct {
 	// Extended tells that long double is of the 80 bits that the x87 unit computes with, not IEEE 754's format of 128.
 	Extended bool
 
+	// Trampolines is the first Linux with them (for fentry and fexit), "" if all have them that trocar runs on.
+	Trampolines string
+
 	// Predefined are the macros of C compilers that tell the CPU, each "NAME VALUE".
 	Predefined []string
 	// Triplet names the CPU in the folders of Debian's multiarch, Tree in the kernel's source (arch/…).

@@ -25,6 +25,7 @@ func arm64() *Arch {
 		Watch:         Watch{ReadAlone: true, Exec: 4},
 		MinInst:       4,
 		SignedReturns: true,
+		Trampolines:   "6.0",
 		Predefined:    []string{"__aarch64__ 1", "__ARM_64BIT_STATE 1", "__CHAR_UNSIGNED__ 1"},
 		Triplet:       "aarch64-linux-gnu", Tree: "arm64",
 		operand:  (*Operands).arm64,
