@@ -65,8 +65,9 @@ func (s *Session) system(l *record.Layout, command string) error {
 // commandGrace is how long a command may go on when ctx is done, and whoever holds what it writes to.
 const commandGrace = time.Second
 
-// shell runs a command and returns what it printed. It waits for all that write to its output, also in the background. If
-// ctx is done the command is interrupted, as from a terminal, where the interrupt that ends us goes to it as well.
+// shell runs a command and returns what it printed. It waits for all that write to its output, also in the
+// background. If ctx is done the command is interrupted, as from a terminal, where the interrupt that ends us goes to
+// it as well.
 func shell(ctx context.Context, command string, errors io.Writer) (string, error) {
 	cmd := exec.Command("/bin/sh", "-c", command)
 	var pipes []io.ReadCloser

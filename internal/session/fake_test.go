@@ -278,7 +278,7 @@ func newScript() *script {
 // layout adds a record with arguments of these types.
 func (s *script) layout(l record.Layout, args ...*types.Type) *record.Layout {
 	l.ID = len(s.Layouts)
-	l.Arrange(args...)
+	l.Arrange(s.HeaderSize(), args...)
 	s.Layouts = append(s.Layouts, &l)
 	return &l
 }

@@ -13,8 +13,8 @@ import (
 	"trocar/result"
 )
 
-// follow begins to follow the process or command and what it starts. It comes before the probes, so that all are known that
-// may hit one.
+// follow begins to follow the process or command and what it starts. It comes before the probes, so that all are
+// known that may hit one.
 func (s *Session) follow() error {
 	pid := s.in.PID
 	if s.command != nil {
@@ -48,8 +48,8 @@ func (s *Session) follow() error {
 	return nil
 }
 
-// seed adds what the process had started before. What is started meanwhile is added by the kernel if its parent has been,
-// so the list is read again until it brings nothing new.
+// seed adds what the process had started before. What is started meanwhile is added by the kernel if its parent has
+// been, so the list is read again until it brings nothing new.
 func (s *Session) seed() {
 	for found := true; found; {
 		found = false

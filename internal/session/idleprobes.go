@@ -15,11 +15,11 @@ import (
 	"trocar/result"
 )
 
-// Probes that are attached and can never be hit look like a program that does nothing. Two mistakes make them: a program
-// was upgraded, and processes still run the former file; or the traced process has not loaded the library.
+// Probes that are attached and can never be hit look like a program that does nothing. Two mistakes make them: a
+// program was upgraded, and processes still run the former file; or the traced process has not loaded the library.
 
-// findIdle finds them and sends what is to be said. Reading all processes' mappings takes too long for the way of the first
-// event, so it runs beside.
+// findIdle finds them and sends what is to be said. Reading all processes' mappings takes too long for the way of the
+// first event, so it runs beside.
 func findIdle(ctx context.Context, background *sync.WaitGroup, points []*probe.Point, pid int) <-chan *result.Notice {
 	files := probedFiles(points)
 	if len(files) == 0 {
@@ -111,7 +111,9 @@ func replaced(ctx context.Context, files []*probedFile, found chan<- *result.Not
 			continue // it has ended, is the kernel's, or not ours to look at
 		}
 		for _, f := range files {
-			if slices.ContainsFunc(maps, func(m target.Mapping) bool { return m.Deleted && m.Perm&target.Exec != 0 && m.Path == f.path }) {
+			if slices.ContainsFunc(maps, func(m target.Mapping) bool {
+				return m.Deleted && m.Perm&target.Exec != 0 && m.Path == f.path
+			}) {
 				f.add(pid)
 			}
 		}
@@ -130,8 +132,9 @@ func replaced(ctx context.Context, files []*probedFile, found chan<- *result.Not
 		}
 		found <- &result.Notice{Diagnostic: result.Diagnostic{
 			Severity: result.Warning,
-			Text:     fmt.Sprintf("%s %s still run%s a former file of %s, which was replaced: nothing is seen of it there", who, list, s, f.path),
-			Hints:    []string{"-p PID traces the file that the process runs"},
+			Text: fmt.Sprintf("%s %s still run%s a former file of %s, which was replaced: nothing is seen of it there",
+				who, list, s, f.path),
+			Hints: []string{"-p PID traces the file that the process runs"},
 		}}
 	}
 }

@@ -17,8 +17,8 @@ type Kernel struct {
 	Programs Programs
 }
 
-// Records is where records come from; *kernel.Ring is one. What is given to fn is gone when fn returns. Errors of fn and
-// idle end both and are returned.
+// Records is where records come from; *kernel.Ring is one. What is given to fn is gone when fn returns. Errors of fn
+// and idle end both and are returned.
 type Records interface {
 	// Read gives what is there, and the number of records.
 	Read(fn func(rec []byte) error) (int, error)
@@ -26,8 +26,8 @@ type Records interface {
 	Run(ctx context.Context, fn func(rec []byte) error, idle func() error) error
 }
 
-// Maps are the programs' maps, by name. Values are those of all CPUs, one behind the other, where a map is kept per CPU.
-// Slices that are given to fn are gone when fn returns.
+// Maps are the programs' maps, by name. Values are those of all CPUs, one behind the other, where a map is kept per
+// CPU. Slices that are given to fn are gone when fn returns.
 type Maps interface {
 	Each(name string, fn func(key, value []byte) error) error
 	// Take removes what it reads: an update is either seen by fn or stays for the next time.

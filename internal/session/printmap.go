@@ -34,8 +34,8 @@ func (s *Session) printMaps() error {
 	return nil
 }
 
-// pendingMap is a map that is to be shown. It waits for what comes next: if that clears the map, what is shown is what is
-// taken out of it, so that nothing that is counted in between is lost.
+// pendingMap is a map that is to be shown. It waits for what comes next: if that clears the map, what is shown is
+// what is taken out of it, so that nothing that is counted in between is lost.
 type pendingMap struct {
 	head  result.Head
 	index int // of its storage
@@ -56,7 +56,9 @@ func (s *Session) showPending(take bool) error {
 	if err != nil {
 		return err
 	}
-	if t := st.Map.Value; len(m.Entries) == 0 && st.Scalar && t.Kind != types.Hist && t.Kind != types.LHist && t.Kind != types.TSeries {
+	t := st.Map.Value
+	drawn := t.Kind == types.Hist || t.Kind == types.LHist || t.Kind == types.TSeries
+	if len(m.Entries) == 0 && st.Scalar && !drawn {
 		// Asked for before it was set: it reads as zero.
 		var e result.Entry
 		s.decoder.MapValue(&e.Value, st, [][]byte{st.Unset()})
@@ -152,7 +154,8 @@ func (s *Session) series(m *result.Map, st *record.Storage, rows []row) {
 		}
 	}
 	span := result.SeriesSpan{
-		Interval: time.Duration(t.Series.IntervalNS), Count: t.Series.Count, Last: last, Unsigned: !t.Series.Signed, At: s.seriesTime,
+		Interval: time.Duration(t.Series.IntervalNS), Count: t.Series.Count, Last: last, Unsigned: !t.Series.Signed,
+		At: s.seriesTime,
 	}
 	for i, row := range rows {
 		if len(cells[i]) == 0 && st.Scalar {

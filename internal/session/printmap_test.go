@@ -69,7 +69,8 @@ func TestOrderAtEnd(t *testing.T) {
 	}
 }
 
-// TestPrintMap: print(@map, top, div) shows the largest, divided; an empty map too, and one of a single value reads as 0.
+// TestPrintMap: print(@map, top, div) shows the largest, divided; an empty map too, and one of a single value reads
+// as 0.
 func TestPrintMap(t *testing.T) {
 	f, s := newFake(), newScript()
 	st := s.storage(f, "@m", types.TInt64, types.TInt64)

@@ -33,6 +33,9 @@ func (s *Session) take(rec []byte) error {
 	if s.values, ok = s.decoder.Record(l, rec, s.values); !ok {
 		return fmt.Errorf("a record of %d bytes is shorter than its layout says (%d)", len(rec), l.Size)
 	}
+	if s.in.Script.Heads {
+		s.hit, _ = s.in.Script.Head(rec)
+	}
 	if l.Kind == record.Printf {
 		s.text = s.formats[id].Append(s.text[:0], s.values)
 		s.printf = result.Printf{Head: s.head(l), Text: view(s.text)}
@@ -42,7 +45,16 @@ func (s *Session) take(rec []byte) error {
 }
 
 // head is what a record's event has in common with others.
-func (s *Session) head(l *record.Layout) result.Head { return result.Head{Action: l.Action + 1} }
+func (s *Session) head(l *record.Layout) result.Head {
+	h := result.Head{Action: l.Action + 1}
+	if s.in.Script.Heads {
+		h.Time, h.PID, h.TID = s.wall.Time(s.hit.Time), int(s.hit.PID), int(s.hit.TID)
+		if n := uint64(s.hit.Point); n < uint64(len(s.in.Points)) {
+			h.Probe = s.in.Points[n].Name
+		}
+	}
+	return h
+}
 
 // view is a string on bytes that are used again: sinks copy what they keep.
 func view(b []byte) string {

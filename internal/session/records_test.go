@@ -247,3 +247,36 @@ func (r *repeated) Run(ctx context.Context, fn func([]byte) error, idle func() e
 	}
 	return fn(r.exit)
 }
+
+// TestHeads: events say when, where and by whom a probe was hit, also a map that is shown later; unknown points have
+// no name.
+func TestHeads(t *testing.T) {
+	f, s := newFake(), newScript()
+	s.Heads = true
+	s.storage(f, "@m", types.TInt64, types.TInt64)
+	p := s.layout(record.Layout{Kind: record.Printf, Format: "%d", Action: 4}, types.TInt64)
+	m := s.layout(record.Layout{Kind: record.PrintMap, Map: 0})
+	headed := func(rec []byte, pid, point uint32) []byte {
+		copy(rec[record.HeadTime:], le(1e9, pid, pid+1, point))
+		return rec
+	}
+	f.send(headed(rec(p, 5), 10, 0), headed(rec(m), 20, 77), headed(rec(p, 6), 30, 0), rec(s.exitLayout(), 0), rec(p, 7)[:31])
+	o := start(t, t.Context(), s, f, func(in *session.Input, _ *sink) { in.Config.PrintMapsOnExit = false })
+	expect(t, o, "attached 1", "printf 5", "map @m: ", "printf 6", "end")
+	when := o.sink.heads[1].Time
+	for i, want := range []result.Head{
+		{},
+		{Time: when, Action: 5, Probe: "interval:s:1", PID: 10, TID: 11},
+		{Time: when, Action: 1, PID: 20, TID: 21},
+		{Time: when, Action: 5, Probe: "interval:s:1", PID: 30, TID: 31},
+		{},
+	} {
+		if got := o.sink.heads[i]; got != want || i == 1 && when.IsZero() {
+			t.Errorf("%s: %+v, want %+v", o.sink.lines[i], got, want)
+		}
+	}
+	f.send(rec(p, 7)[:31])
+	if o := start(t, t.Context(), s, f, nil); o.err == nil || !strings.Contains(o.err.Error(), "shorter than its layout") {
+		t.Errorf("error: %v", o.err)
+	}
+}

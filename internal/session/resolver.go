@@ -157,7 +157,9 @@ func (n *resolver) poll() {
 }
 
 // UserStack names a stack, with the caller put in where the walk by frame pointers missed it.
-func (n *resolver) UserStack(tgid uint32, point int, caller uint64, addrs []uint64, mode types.StackMode) []result.Frame {
+func (n *resolver) UserStack(
+	tgid uint32, point int, caller uint64, addrs []uint64, mode types.StackMode,
+) []result.Frame {
 	if len(addrs) == 0 {
 		return nil
 	}
@@ -173,8 +175,9 @@ func (n *resolver) UserStack(tgid uint32, point int, caller uint64, addrs []uint
 	return n.symbols.Stack(nil, h, plausible(addrs))
 }
 
-// plausible leaves out what can't be code: in programs without frame pointers the kernel's walk goes on into data. The first
-// page is never mapped, and no user address has more than 47 bits (56 with five-level paging, which must be asked for).
+// plausible leaves out what can't be code: in programs without frame pointers the kernel's walk goes on into data.
+// The first page is never mapped, and no user address has more than 47 bits (56 with five-level paging, which must be
+// asked for).
 func plausible(addrs []uint64) []uint64 {
 	for i, a := range addrs {
 		if i > 0 && (a < 4096 || a >= 1<<47) {
@@ -244,8 +247,8 @@ func (n *resolver) binary(point int) (im *image.Image, addr uint64) {
 	return im, p.Addr
 }
 
-// DynamicType is the type that a value has at run time, which a Go program tells by the address of its description and one in
-// Rust by that of a virtual table.
+// DynamicType is the type that a value has at run time, which a Go program tells by the address of its description
+// and one in Rust by that of a virtual table.
 func (n *resolver) DynamicType(point int, delta uint64) (*types.Type, bool) {
 	im, addr := n.binary(point)
 	if im == nil {

@@ -106,6 +106,7 @@ type Session struct {
 	formats []*result.Format // by layout
 	values  []result.Value   // used again for each, as are text and printf
 	text    []byte
+	hit     record.Head // of the record at hand, if records have heads
 	printf  result.Printf
 	pending *pendingMap
 
@@ -267,7 +268,9 @@ func (s *Session) finish() error {
 		}
 	}
 	if s.lateCommands > 0 {
-		late := &result.Lost{What: "commands of system()", Count: s.lateCommands, Detail: "the run ended before they were started"}
+		late := &result.Lost{
+			What: "commands of system()", Count: s.lateCommands, Detail: "the run ended before they were started",
+		}
 		if err := s.emit(late); err != nil {
 			return err
 		}

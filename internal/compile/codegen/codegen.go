@@ -36,6 +36,7 @@ type Options struct {
 	Namespace    *Namespace // ours, if it is not the initial one
 	CPUs         int        // possible CPUs
 	HelperErrors bool       // report each failed read of memory (-k)
+	Heads        bool       // records say when, where and by whom a probe was hit
 	TimeMap      *check.Map // stands for the clock of time series; nil: the boot clock
 	// Session gives the kernel's functions for sessions, nil if it has none. It is asked only if a script needs it.
 	Session func() *Session
@@ -117,7 +118,7 @@ func Compile(prog *check.Program, opts Options, diags *diag.List) (out *Output) 
 		diags.Errorf(diag.Span{}, "the CPU is not known to trocar: no code can be made for it")
 		return nil
 	}
-	c.zeros = 8
+	c.zeros, c.out.Heads = 8, opts.Heads
 	c.loss(record.Loss{Kind: record.LostRecords}, diag.Span{})
 	c.loss(record.Loss{Kind: record.LostScratch}, diag.Span{})
 	for _, m := range prog.Maps {

@@ -37,6 +37,8 @@ type gen struct {
 	framed                               bool                // main has slots for callbacks
 	ctxSlot, bufSlot, leaveSlot, retSlot int
 
+	headed       bool // records with heads are sent
+	headSlot     int
 	durationSlot int // of timed actions
 	keptSlot     int // of those that keep where their result is
 
@@ -84,6 +86,9 @@ func (g *gen) body() {
 		b.StoreImm(8, ir.FP, g.leaveSlot, 0)
 		b.StoreImm(8, ir.FP, g.retSlot, 0)
 	}
+	if g.c.opts.Heads {
+		g.headSlot = b.Slot(record.HeadedSize - record.Header)
+	}
 	quit := b.Label() // leaves without scratch
 	if g.c.exits && g.typ == probe.PerfProgram {
 		// exit() takes effect when user space hears of it. Probes go on counting until then, but timers, which may tick
@@ -118,8 +123,12 @@ func (g *gen) body() {
 	} else {
 		b.Exit(0)
 	}
-	// The scratch buffer is taken in front of the statements, but only now is it known whether one is needed.
+	// The scratch buffer is taken in front of the statements, and the head of records made, but only now is it known whether
+	// they are needed.
 	mark := b.Len()
+	if g.headed {
+		g.head()
+	}
 	if g.most > 0 {
 		g.acquire(quit)
 	}

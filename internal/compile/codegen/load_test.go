@@ -281,7 +281,7 @@ func TestSamplesLoad(t *testing.T) {
 					if s.needs && !features.Has(s.need) {
 						continue
 					}
-					for _, o := range []codegen.Options{{}, {HelperErrors: true, PID: 1234, Namespace: &codegen.Namespace{Dev: 4, Ino: 0xf0000000}}} {
+					for _, o := range []codegen.Options{{}, {HelperErrors: true, Heads: true, PID: 1234, Namespace: &codegen.Namespace{Dev: 4, Ino: 0xf0000000}}} {
 						o.Features, o.Arch, o.CPUs = features, abi.AMD64, possibleCPUs(t)
 						name := fmt.Sprintf("%s, kind %d, %d points, features %x, errors %v", s.name, kind, n, uint(features), o.HelperErrors)
 						body := s.body
@@ -350,7 +350,7 @@ func TestRandomLoad(t *testing.T) {
 		prog := randomProgram(random, user, features)
 		kind := []probe.Kind{probe.Uprobe, probe.Uretprobe, probe.Interval}[random.IntN(3)]
 		prog.Actions[0].Points = points(kind, 1+random.IntN(3))
-		o := codegen.Options{Features: features, Arch: abi.AMD64, CPUs: possibleCPUs(t), HelperErrors: random.IntN(2) == 0, PID: random.IntN(2)}
+		o := codegen.Options{Features: features, Arch: abi.AMD64, CPUs: possibleCPUs(t), HelperErrors: random.IntN(2) == 0, PID: random.IntN(2), Heads: random.IntN(2) == 0}
 		out, err := compile(prog, o)
 		if err != nil {
 			t.Errorf("program %d of seed %d: %v", i, s, err)

@@ -12,7 +12,7 @@ import (
 // layout registers a record for arguments of these types.
 func (g *gen) layout(kind record.Kind, span diag.Span, args ...*types.Type) *record.Layout {
 	l := &record.Layout{ID: len(g.c.out.Layouts), Kind: kind, Action: g.act.Index}
-	l.Arrange(args...)
+	l.Arrange(g.c.out.HeaderSize(), args...)
 	g.c.out.Layouts, g.c.layoutSpans = append(g.c.out.Layouts, l), append(g.c.layoutSpans, span)
 	return l
 }
@@ -83,8 +83,12 @@ func (g *gen) recordBuffer(size int, dynamic bool) memory {
 func (g *gen) header(buf memory, l *record.Layout) {
 	base, off := g.ref(buf)
 	g.b.StoreImm(8, base, off, int64(l.ID))
+	at := g.c.out.HeaderSize()
+	if g.c.opts.Heads {
+		g.headed = true
+		g.copy(buf.at(record.Header), memory{space: inFrame, off: g.headSlot}, record.HeadedSize-record.Header)
+	}
 	// Padding between the arguments would be uninitialised stack.
-	at := record.Header
 	for _, s := range l.Args {
 		if s.Offset > at {
 			g.zero(buf.at(at), s.Offset-at)
@@ -97,6 +101,18 @@ func (g *gen) header(buf memory, l *record.Layout) {
 	if l.Size > at {
 		g.zero(buf.at(at), l.Size-at)
 	}
+}
+
+// head keeps when, where and by whom the probe was hit, for all records that the program sends.
+func (g *gen) head() {
+	at := func(off int) memory { return memory{space: inFrame, off: g.headSlot + off - record.Header} }
+	g.store(at(record.HeadTime), 8, g.b.Call(asm.FnKtimeGetBootNs))
+	tgid, tid := g.pidTgid()
+	g.store(at(record.HeadPID), 4, tgid)
+	g.store(at(record.HeadTID), 4, tid)
+	g.store(at(record.HeadPoint), 4, g.point())
+	base, off := g.ref(at(record.HeadPoint + 4))
+	g.b.StoreImm(4, base, off, 0)
 }
 
 // Flags of bpf_ringbuf_output.

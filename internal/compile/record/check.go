@@ -6,8 +6,8 @@ import (
 	"trocar/internal/binary/types"
 )
 
-// Check tells whether a script is one that can be read by: what refers to something finds it, and what is decoded lies where
-// it says. A script that codegen made is.
+// Check tells whether a script is one that can be read by: what refers to something finds it, and what is decoded
+// lies where it says. A script that codegen made is.
 func (s *Script) Check() error {
 	for i, l := range s.Layouts {
 		if err := s.layout(i, l); err != nil {
@@ -30,7 +30,7 @@ func (s *Script) Check() error {
 func (s *Script) hasMap(i int) bool { return i >= 0 && i < len(s.Storage) }
 
 func (s *Script) layout(i int, l *Layout) error {
-	if l == nil || l.ID != i || l.Size < Header {
+	if l == nil || l.ID != i || l.Size < s.HeaderSize() {
 		return fmt.Errorf("it has another number, or no header")
 	}
 	least := 0
@@ -53,7 +53,7 @@ func (s *Script) layout(i int, l *Layout) error {
 		if a.Dynamic {
 			size = 4
 		}
-		if a.Type == nil || a.Offset < Header || a.Offset > l.Size-size {
+		if a.Type == nil || a.Offset < s.HeaderSize() || a.Offset > l.Size-size {
 			return fmt.Errorf("argument %d is outside of it", j)
 		}
 	}
@@ -65,7 +65,8 @@ func (s *Storage) check() error {
 	if t == nil || s.Scalar != (s.Map.Key == nil) {
 		return fmt.Errorf("%s has no type", s.Map.Name)
 	}
-	if size, ok := aggregationSize(t); !ok || t.Size != size || s.ValueSize < t.Size || t.Size < 0 || s.ValueSize > maxValue {
+	size, ok := aggregationSize(t)
+	if !ok || t.Size != size || s.ValueSize < t.Size || t.Size < 0 || s.ValueSize > maxValue {
 		return fmt.Errorf("the values of %s have %d bytes", s.Map.Name, t.Size)
 	}
 	return nil

@@ -18,8 +18,8 @@ const (
 // FollowSize is the size of the follow map: process ids are below it (PID_MAX_LIMIT in include/linux/threads.h).
 const FollowSize = 4 << 20
 
-// MaxOpenCalls is how many calls may be open at once of which something is kept until they return. It bounds maps that the
-// code generator makes, and those of scripts that are written for questions.
+// MaxOpenCalls is how many calls may be open at once of which something is kept until they return. It bounds maps
+// that the code generator makes, and those of scripts that are written for questions.
 const MaxOpenCalls = 16384
 
 // All numbers are little-endian, as on both CPUs that programs run on: what is kept of a run means the same elsewhere.
@@ -49,8 +49,8 @@ func (c Control) Bytes() []byte {
 // IdleSize is the size of the idle map's value.
 const IdleSize = 8
 
-// Idle is the value of the idle map that makes the next record wake the reader of the ring. The program that sends it sets
-// the value back to zero.
+// Idle is the value of the idle map that makes the next record wake the reader of the ring. The program that sends it
+// sets the value back to zero.
 func Idle() []byte { return binary.LittleEndian.AppendUint64(nil, 1) }
 
 // Key is the key of the only entry that our own maps have.

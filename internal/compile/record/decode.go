@@ -16,7 +16,8 @@ import (
 
 // Resolver gives names to what a record only has as numbers. The run implements it.
 type Resolver interface {
-	UserStack(tgid uint32, point int, caller uint64, frames []uint64, mode types.StackMode) []result.Frame // point -1: not known
+	// UserStack names frames; point -1: not known.
+	UserStack(tgid uint32, point int, caller uint64, frames []uint64, mode types.StackMode) []result.Frame
 	KernelStack(frames []uint64) []result.Frame
 	UserSymbol(tgid uint32, addr uint64, point int) string // point -1: the address decides
 	KernelSymbol(addr uint64) string
@@ -31,8 +32,8 @@ type Resolver interface {
 	StackMode(types.StackMode) result.StackMode
 }
 
-// Decoder turns bytes of records and maps into values. Layouts come from debug info, which may be broken or hostile: what does
-// not fit its bytes is unavailable, and nothing takes more than a bounded time.
+// Decoder turns bytes of records and maps into values. Layouts come from debug info, which may be broken or hostile:
+// what does not fit its bytes is unavailable, and nothing takes more than a bounded time.
 type Decoder struct {
 	Resolver Resolver
 	Trailer  string // put behind strings that were longer in memory
@@ -42,8 +43,8 @@ type Decoder struct {
 	made, depth int // values made so far of the one being decoded; how deep it is nested
 }
 
-// Bounds of one value, the parts of its parts included. More elements than bytes are only possible where structures overlap
-// or have no size.
+// Bounds of one value, the parts of its parts included. More elements than bytes are only possible where structures
+// overlap or have no size.
 const (
 	maxValues  = 1 << 17
 	maxNesting = 64

@@ -81,8 +81,8 @@ func quadruple(b []byte) float64 {
 	return math.Copysign(f, 1-2*float64(hi>>63))
 }
 
-// MapValue decodes a map's value: for per-CPU maps the values of all CPUs. It reports false if there is nothing to show: a
-// scalar map that was never set. A time series comes out with its cells only (see Series).
+// MapValue decodes a map's value: for per-CPU maps the values of all CPUs. It reports false if there is nothing to
+// show: a scalar map that was never set. A time series comes out with its cells only (see Series).
 func (d *Decoder) MapValue(v *result.Value, s *Storage, cpus [][]byte) bool {
 	t := s.Map.Value
 	if s.Scalar {

@@ -2,9 +2,9 @@ package record
 
 import "trocar/internal/binary/types"
 
-// Freeze gives a type that decodes values as t does and needs no file behind it: types from debug information are completed
-// when they are asked for their members, which needs the file. It has what decoding looks at and nothing else: of what
-// pointers lead to there is the name only, so that the type of a list's element does not hold its list.
+// Freeze gives a type that decodes values as t does and needs no file behind it: types from debug information are
+// completed when they are asked for their members, which needs the file. It has what decoding looks at and nothing
+// else: of what pointers lead to there is the name only, so that the type of a list's element does not hold its list.
 func Freeze(t *types.Type) *types.Type {
 	f := freezer{done: map[*types.Type]*types.Type{}}
 	return f.freeze(t, 0)
@@ -92,7 +92,9 @@ func outline(t *types.Type, depth int) *types.Type {
 	if t == nil {
 		return nil
 	}
-	o := &types.Type{Kind: t.Kind, Name: t.Name, Size: t.Size, Align: t.Align, Signed: t.Signed, Len: t.Len, Incomplete: true}
+	o := &types.Type{
+		Kind: t.Kind, Name: t.Name, Size: t.Size, Align: t.Align, Signed: t.Signed, Len: t.Len, Incomplete: true,
+	}
 	if t.Kind == types.Pointer || t.Kind == types.Array {
 		if depth > maxNesting {
 			return types.TVoid

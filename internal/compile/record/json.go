@@ -8,8 +8,8 @@ import (
 	"trocar/internal/binary/types"
 )
 
-// The form of a Script in JSON: types are in a table and referred to by their number, so that what is one type stays one.
-// Kinds, of types and of records, are the numbers of this version of trocar.
+// The form of a Script in JSON: types are in a table and referred to by their number, so that what is one type stays
+// one. Kinds, of types and of records, are the numbers of this version of trocar.
 
 // scriptVersion is raised when the form changes, or the number of any kind.
 const scriptVersion = 1
@@ -129,15 +129,16 @@ func (w *typeWriter) ref(t *types.Type) typeRef {
 
 func (w *typeWriter) field(f types.Field) fieldRow { return fieldRow{Field: f, Type: w.ref(f.Type)} }
 
-// UnmarshalJSON reads what MarshalJSON wrote. Text of other origin gives an error, or a script by which a Decoder decodes
-// something: it never reads beyond a record.
+// UnmarshalJSON reads what MarshalJSON wrote. Text of other origin gives an error, or a script by which a Decoder
+// decodes something: it never reads beyond a record.
 func (s *Script) UnmarshalJSON(text []byte) error {
 	var row scriptRow
 	if err := json.Unmarshal(text, &row); err != nil {
 		return err
 	}
 	if row.Version != scriptVersion {
-		return fmt.Errorf("layouts of records in the form of version %d, this program knows version %d", row.Version, scriptVersion)
+		return fmt.Errorf("layouts of records in the form of version %d, this program knows version %d",
+			row.Version, scriptVersion)
 	}
 	r := typeReader{rows: row.Types}
 	for i := range row.Types {

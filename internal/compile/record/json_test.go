@@ -15,7 +15,7 @@ import (
 // scriptOf is a script with a record of one value.
 func scriptOf(t *types.Type) *record.Script {
 	l := &record.Layout{Kind: record.Print}
-	l.Arrange(t)
+	l.Arrange(record.Header, t)
 	l.Size = max(l.Size, record.Header) // types of hostile files have any size
 	return &record.Script{Layouts: []*record.Layout{l}}
 }

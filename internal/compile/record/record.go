@@ -1,6 +1,6 @@
-// Package record is what programs and user space say to each other: the layouts of the records that programs send, how a
-// script's maps are kept, the words by which a run is controlled, the counters of what is lost, and the Decoder that turns
-// bytes of them into values.
+// Package record is what programs and user space say to each other: the layouts of the records that programs send,
+// how a script's maps are kept, the words by which a run is controlled, the counters of what is lost, and the Decoder
+// that turns bytes of them into values.
 //
 // codegen writes programs by it and a run reads what they send by it; neither knows the other.
 package record
@@ -34,9 +34,10 @@ const (
 	kinds
 )
 
-// Script is all that user space must know to read what the programs of a script send and keep. It is data: it goes through
-// JSON and back.
+// Script is all that user space must know to read what the programs of a script send and keep. It is data: it goes
+// through JSON and back.
 type Script struct {
+	Heads   bool      // records have heads
 	Layouts []*Layout // by record id
 	Storage []Storage // by Layout.Map and Loss.Map
 	Losses  []Loss    // by index of a counter
@@ -63,9 +64,10 @@ func (k Kind) Formatted() bool {
 // Placed tells whether user space says where in the script records of the kind come from.
 func (k Kind) Placed() bool { return k == Errorf || k == Warnf || k == HelperError }
 
-// Layout describes the records of one place in the script. A record is: u32 id, u32 0, the fixed parts of the arguments at
-// their offsets, then the texts of the dynamic ones, one after another. The fixed part of a dynamic string is u32: its
-// length in bytes; one that reaches the type's size was longer in memory.
+// Layout describes the records of one place in the script. A record is: u32 id, u32 0, the head if the script's
+// records have one, the fixed parts of the arguments at their offsets, then the texts of the dynamic ones, one after
+// another. The fixed part of a dynamic string is u32: its length in bytes; one that reaches the type's size was
+// longer in memory.
 type Layout struct {
 	ID     int
 	Kind   Kind
@@ -86,8 +88,42 @@ type Slot struct {
 	Dynamic bool
 }
 
-// Header is the length of what a record begins with: its id.
-const Header = 8
+// Header is the length of what a record begins with: its id. If the script's records have heads they begin with that,
+// then u64 time of the boot clock in nanoseconds, u32 process, u32 thread, u32 number of the probe point, u32 0.
+const (
+	Header     = 8
+	HeadedSize = 32 // with the head
+	HeadTime   = 8
+	HeadPID    = 16
+	HeadTID    = 20
+	HeadPoint  = 24
+)
+
+// HeaderSize is the length of what the records of the script begin with.
+func (s *Script) HeaderSize() int {
+	if s.Heads {
+		return HeadedSize
+	}
+	return Header
+}
+
+// Head says when, where and by whom a probe was hit.
+type Head struct {
+	Time     uint64 // boot clock, in nanoseconds
+	PID, TID uint32 // as our PID namespace numbers them
+	Point    uint32
+}
+
+// Head is the head of a record; false if the script's records have none, or it is too short.
+func (s *Script) Head(rec []byte) (h Head, ok bool) {
+	if !s.Heads || len(rec) < HeadedSize {
+		return h, false
+	}
+	return Head{
+		Time: binary.LittleEndian.Uint64(rec[HeadTime:]), PID: binary.LittleEndian.Uint32(rec[HeadPID:]),
+		TID: binary.LittleEndian.Uint32(rec[HeadTID:]), Point: binary.LittleEndian.Uint32(rec[HeadPoint:]),
+	}, true
+}
 
 // ID is the number of a record's layout; false for what is too short to be a record.
 func ID(rec []byte) (id uint32, ok bool) {
@@ -100,9 +136,9 @@ func ID(rec []byte) (id uint32, ok bool) {
 // dynamicFrom is the capacity from which strings are sent with their true length.
 const dynamicFrom = 48
 
-// Arrange lays out the arguments of a record.
-func (l *Layout) Arrange(args ...*types.Type) {
-	l.Args, l.Size = nil, Header
+// Arrange lays out the arguments of a record behind its header.
+func (l *Layout) Arrange(header int, args ...*types.Type) {
+	l.Args, l.Size = nil, header
 	for _, t := range args {
 		s := Slot{Type: t, Dynamic: t.Kind == types.String && t.Size > dynamicFrom}
 		size, align := t.Size, min(max(t.Align, 1), 8)

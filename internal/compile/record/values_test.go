@@ -258,7 +258,7 @@ func valuesIn(v *result.Value) int {
 // layoutOf gives the layout of a record with values of these types.
 func layoutOf(ts ...*types.Type) *record.Layout {
 	l := &record.Layout{}
-	l.Arrange(ts...)
+	l.Arrange(record.Header, ts...)
 	return l
 }
 
@@ -439,4 +439,19 @@ func FuzzDecodeRecord(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestHead reads the heads of records that have one.
+func TestHead(t *testing.T) {
+	rec := le(7, 123456789, uint32(10), uint32(11), uint32(3), uint32(0))
+	s := record.Script{Heads: true}
+	if h, ok := s.Head(rec); !ok || h != (record.Head{Time: 123456789, PID: 10, TID: 11, Point: 3}) {
+		t.Errorf("%+v, %v", h, ok)
+	}
+	if _, ok := s.Head(rec[:len(rec)-1]); ok {
+		t.Error("a short record has a head")
+	}
+	if _, ok := new(record.Script).Head(rec); ok {
+		t.Error("there are no heads")
+	}
 }
