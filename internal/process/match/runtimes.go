@@ -115,7 +115,10 @@ func (m *matcher) describeBare(b *binary, list []listing, of []int, told []funct
 		switch {
 		case !ok:
 		case m.opts.Declared:
-			one.declared = &Declared{Text: d.Text, File: d.File, Line: d.Line, Copies: d.Copies}
+			one.declared = &Declared{Text: d.Text, File: d.File, Line: d.Line}
+			if d.Copies != nil {
+				one.declared.Copies = d.Copies()
+			}
 		default:
 			one.params = d.Params
 		}

@@ -63,7 +63,8 @@ type Declaration struct {
 	Params []string // as declarations; what cannot be told stands there with the reason
 	File   string
 	Line   int
-	Copies int // places where it was inlined
+	// Copies counts the places where it was inlined, for which the whole file may have to be read; nil: it is not known.
+	Copies func() int
 }
 
 // Copy is a place where a function was inlined.

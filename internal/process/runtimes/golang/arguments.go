@@ -88,7 +88,8 @@ func (c *Code) Ruled(fn *debuginfo.Function) bool {
 // allParams tells whether these are all of a function's parameters: up to Go 1.21 those without a name are left out, and still in
 // functions that are inlined elsewhere.
 func (c *Code) allParams(entry uint64, params []debuginfo.Var) bool {
-	return c.program == nil || c.program.Fits(entry, typesOf(params))
+	program := c.program()
+	return program == nil || program.Fits(entry, typesOf(params))
 }
 
 func typesOf(vars []debuginfo.Var) (list []*types.Type) {

@@ -1,6 +1,8 @@
 package golang
 
 import (
+	"sync"
+
 	"trocar/internal/binary/debuginfo"
 	"trocar/internal/binary/objfile"
 	"trocar/internal/process/probe"
@@ -15,8 +17,9 @@ type Code struct {
 	name  string
 	file  *objfile.File
 	debug func() (*debuginfo.Info, error)
-	// program is what the file tells without debug information; nil for CPUs whose convention is not known.
-	program         *Program
+	// program is what the file tells without debug information, which is looked for when it is first asked for: it costs as
+	// much as the debug information of a function. Nil for CPUs whose convention is not known.
+	program         func() *Program
 	call, exactCall *probe.Call
 	copies          map[string]int // how often functions were inlined; nil: not counted
 }
@@ -25,9 +28,9 @@ func openCode(f runtimes.File) runtimes.Code {
 	if !f.Object.IsGo() {
 		return nil
 	}
-	c := &Code{name: f.Name, file: f.Object, debug: f.Debug}
+	c := &Code{name: f.Name, file: f.Object, debug: f.Debug, program: func() *Program { return nil }}
 	if f.Object.Arch().Go() != nil {
-		c.program = Open(f.Object)
+		c.program = sync.OnceValue(func() *Program { return Open(f.Object) })
 	}
 	return c
 }

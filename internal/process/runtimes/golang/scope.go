@@ -16,10 +16,10 @@ import (
 
 // function tells what a Go program knows of the function that begins at an address.
 func (c *Code) function(entry uint64) (fn Function, ok bool) {
-	if in, _ := c.file.GoCode(entry); !in || c.program == nil {
+	if in, _ := c.file.GoCode(entry); !in || c.program() == nil {
 		return fn, false
 	}
-	return c.program.Function(entry)
+	return c.program().Function(entry)
 }
 
 // Entry gives a point at a function's entry its arguments.
@@ -123,6 +123,11 @@ func (c *Code) Declaration(entry uint64) (d runtimes.Declaration, ok bool) {
 	case len(results) > 1:
 		d.Text += " (" + strings.Join(results, ", ") + ")"
 	}
+	d.Copies = func() int { return c.copyCount(fn.Name) }
+	return d, true
+}
+
+func (c *Code) copyCount(name string) int {
 	if c.copies == nil {
 		c.copies = map[string]int{}
 		c.file.GoInlines(func(in *objfile.GoInline) bool {
@@ -130,16 +135,15 @@ func (c *Code) Declaration(entry uint64) (d runtimes.Declaration, ok bool) {
 			return true
 		})
 	}
-	d.Copies = c.copies[fn.Name]
-	return d, true
+	return c.copies[name]
 }
 
 // TypeNamed finds a type by its name.
 func (c *Code) TypeNamed(name string) (*types.Type, bool) {
-	if c.program == nil {
+	if c.program() == nil {
 		return nil, false
 	}
-	return c.program.TypeNamed(name)
+	return c.program().TypeNamed(name)
 }
 
 // Copies are the places where a function was inlined, as the program's own tables tell them.
