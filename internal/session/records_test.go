@@ -234,7 +234,6 @@ func BenchmarkPrintf(b *testing.B) {
 type repeated struct {
 	b         *testing.B
 	rec, exit []byte
-	over      bool
 }
 
 func (r *repeated) Read(fn func([]byte) error) (int, error) { return 0, nil }
