@@ -9,8 +9,8 @@ import (
 	"trocar"
 )
 
-// writeAhead is --aot: a file that runs the script when it is called. Compiling takes milliseconds and looks at the files and
-// the kernel that there are at that moment, so what is written is the script itself, once it is known to compile here.
+// writeAhead is --aot: an executable file that runs the script. Compiling takes milliseconds and depends on the files and
+// the kernel at that time, so the file contains the script itself, after it has been compiled here as a check.
 func (a *app) writeAhead(ctx context.Context, s *settings, r trocar.Request) error {
 	program, command, err := compile(ctx, r)
 	if err != nil {

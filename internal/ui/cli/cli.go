@@ -1,8 +1,8 @@
 // Package cli is the command line: one file per command, flags, help, exit statuses.
 //
 // The default command runs a script and takes bpftrace's flags. It is a command without the others below it, so that
-// neither a script file called "list" nor a script's argument is ever taken for a command, and so that a run does not pay
-// for them: the tree is built only if the first word names a command.
+// neither a script file called "list" nor a script's argument is ever taken for a command, and a run does not pay for
+// them: the tree is built only if the first word names a command.
 package cli
 
 import (

@@ -188,7 +188,7 @@ func TestFormats(t *testing.T) {
 	var usage strings.Builder
 	(&app{name: "trocar"}).usage(&usage)
 	list := strings.Join(output.Names(), ", ")
-	if !strings.Contains(usage.String(), "form of results: "+list+"\n") {
+	if !strings.Contains(usage.String(), "output format: "+list+"\n") {
 		t.Errorf("the help does not list %s", list)
 	}
 	words := formatNames()

@@ -37,7 +37,7 @@ const compilations = 21
 // timeCompiling is the mode compiler-bench: the script is compiled and not run.
 func (a *app) timeCompiling(ctx context.Context, s *settings, r trocar.Request) error {
 	if len(r.Target.Command) > 0 {
-		return usageErrorf("USAGE: --mode compiler-bench runs nothing, so -c cannot be used with it")
+		return usageErrorf("USAGE: --mode compiler-bench runs nothing: it cannot be used with -c")
 	}
 	var took []time.Duration
 	for range compilations {
@@ -50,7 +50,7 @@ func (a *app) timeCompiling(ctx context.Context, s *settings, r trocar.Request) 
 		program.Close()
 	}
 	slices.Sort(took)
-	fmt.Fprintf(a.out, "compiled %d times: %v at least, %v at the middle, %v at most\n",
+	fmt.Fprintf(a.out, "compiled %d times: minimum %v, median %v, maximum %v\n",
 		compilations, took[0], took[compilations/2], took[compilations-1])
 	return nil
 }

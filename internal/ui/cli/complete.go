@@ -58,7 +58,9 @@ func (r *recipeFlags) completions(cmd *cobra.Command) {
 		"format":    func(string) []string { return formatNames() },
 		"buffering": func(string) []string { return output.Bufferings() },
 	} {
-		_ = cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+		_ = cmd.RegisterFlagCompletionFunc(flag, func(
+			_ *cobra.Command, _ []string, prefix string,
+		) ([]string, cobra.ShellCompDirective) {
 			return find(prefix), cobra.ShellCompDirectiveNoFileComp
 		})
 	}

@@ -45,10 +45,10 @@ func newDemo(a *app) *cobra.Command {
 	var workload bool
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Trace a small built-in workload for some seconds",
-		Long: `Trace a small built-in workload for some seconds.
+		Short: "Trace a small built-in workload for three seconds",
+		Long: `Trace a small built-in workload for three seconds.
 
-It needs root, shows the script that it runs, and ends by itself.
+It requires root, prints the script that it runs, and exits by itself.
 
     trocar demo`,
 		Args: cobra.NoArgs,
@@ -60,7 +60,7 @@ It needs root, shows the script that it runs, and ends by itself.
 			return a.demo(cmd.Context())
 		},
 	}
-	cmd.Flags().BoolVar(&workload, "workload", false, "be the workload, until a signal comes")
+	cmd.Flags().BoolVar(&workload, "workload", false, "run as the workload, until a signal")
 	return cmd
 }
 
@@ -75,7 +75,7 @@ func (a *app) demo(ctx context.Context) error {
 		args[i] = fmt.Sprintf("reg(%q)", register)
 	}
 	text := strings.TrimPrefix(fmt.Sprintf(demoScript, path, args[0], args[1], args[2]), "\n")
-	fmt.Fprintf(a.out, "A program that runs a kitchen (%s demo --workload) is traced for three seconds with this script:\n\n", path)
+	fmt.Fprintf(a.out, "Tracing a small workload (%s demo --workload) for three seconds with this script:\n\n", path)
 	fmt.Fprintf(a.out, "    %s\n\n", strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n    "))
 	s := &settings{noWarnings: true}
 	err = a.traceWith(ctx, s, trocar.Request{
@@ -83,7 +83,7 @@ func (a *app) demo(ctx context.Context) error {
 		Target: trocar.Target{Command: []string{path, "demo", "--workload"}},
 	})
 	if err == nil {
-		fmt.Fprintf(a.out, "\n\nThat was it. What there is to trace in a program of yours: %s -l 'uprobe:/path/to/it:*'\n", a.name)
+		fmt.Fprintf(a.out, "\n\nDone. To list what can be traced in another program: %s -l 'uprobe:/path/to/it:*'\n", a.name)
 	}
 	return err
 }

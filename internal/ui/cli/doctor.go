@@ -14,10 +14,10 @@ import (
 func newDoctor(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
-		Short: "Tell what works on this kernel and with these rights, and the way out for what does not",
-		Long: `Tell what works on this kernel and with these rights, and the way out for what does not.
+		Short: "Check what this kernel and these privileges allow, and how to fix what is missing",
+		Long: `Check what this kernel and these privileges allow, and how to fix what is missing.
 
-Exit status 4 means that something is in the way of tracing.
+Exit status 4 means that something prevents tracing.
 
     trocar doctor`,
 		Args: cobra.NoArgs,
@@ -29,10 +29,10 @@ Exit status 4 means that something is in the way of tracing.
 			writeReport(a.out, report)
 			ways := waysOut(report)
 			if len(ways) == 0 {
-				fmt.Fprintln(a.out, "\nNothing is in the way of tracing.")
+				fmt.Fprintln(a.out, "\nNothing prevents tracing.")
 				return nil
 			}
-			fmt.Fprintf(a.out, "\nIn the way of tracing\n  %s\n", strings.Join(ways, "\n  "))
+			fmt.Fprintf(a.out, "\nPrevents tracing\n  %s\n", strings.Join(ways, "\n  "))
 			return &statusError{status: exitNotPermitted}
 		},
 	}
@@ -51,25 +51,25 @@ func report(ctx context.Context) (*trocar.Report, error) {
 func waysOut(m *trocar.Report) []string {
 	var ways []string
 	if m.UserNamespace {
-		ways = append(ways, "this user namespace has no rights in the kernel: run as root of the host")
+		ways = append(ways, "this user namespace has no privileges in the kernel: run as root of the host")
 	}
 	if len(m.MissingCaps) > 0 {
 		ways = append(ways, "missing "+strings.Join(m.MissingCaps, ", ")+
-			": run as root; in a container: with --privileged, or --cap-add for each of these")
+			": run as root; in a container, use --privileged, or --cap-add for each of these")
 	}
 	if m.Lockdown == "confidentiality" {
-		ways = append(ways, "the kernel is locked down so that programs cannot read memory: boot with lockdown=integrity")
+		ways = append(ways, "kernel lockdown prevents BPF programs from reading memory: boot with lockdown=integrity")
 	}
 	for _, s := range m.Sources {
 		if s.Name == "uprobe" && !s.OK {
-			ways = append(ways, "there are no uprobes: a kernel with CONFIG_UPROBE_EVENTS is needed, and /sys mounted")
+			ways = append(ways, "uprobes are not available: they require CONFIG_UPROBE_EVENTS and a mounted /sys")
 		}
 	}
 	return ways
 }
 
-// info is --info: the same report, with the lines of bpftrace's that tools look for. Kprobes are attached one by one, so
-// what is said of the other ways is no.
+// info is --info: the same report, with the lines of bpftrace's that tools look for. Kprobes are attached one by
+// one, so kprobe_multi and kprobe_session are reported as not available.
 func (a *app) info(ctx context.Context, w io.Writer) error {
 	report, err := report(ctx)
 	if err != nil {

@@ -26,8 +26,8 @@ func (a *app) format(s *settings, p *script) error {
 	return nil
 }
 
-// replace writes a file beside the one that is to be replaced, and then takes its place: at no moment half of it is there. A
-// file that is there keeps its mode.
+// replace writes a new file beside the old one and renames it, so that no reader sees a partial file. An existing file
+// keeps its mode.
 func replace(path, text string, mode os.FileMode) error {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
 	if err != nil {

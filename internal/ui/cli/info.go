@@ -24,27 +24,28 @@ func newInfo(a *app) *cobra.Command {
 	f := &infoFlags{}
 	cmd := &cobra.Command{
 		Use:   "info TARGET",
-		Short: "Tell what a program or library is, and what is known of its types, variables and lines",
-		Long: `Tell what a program or library is, and what is known of its types, variables and lines.
+		Short: "Show information about a program or library: debug information, types, variables, lines",
+		Long: `Show information about a program or library: debug information, types, variables, lines.
 
-TARGET is the number of a process, a path, or the name of a program or library.
+TARGET is a process ID, a path, or the name of a program or library.
 
     trocar info ./server --type 'struct request'
     trocar info 812 --vars handle_request
     trocar info ./server --lines server.c:40-60`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.target(cmd.Context(), f, args) },
 	}
-	cmd.Flags().StringArrayVar(&f.types, "type", nil, "show the layout of this type")
-	cmd.Flags().StringArrayVar(&f.vars, "vars", nil, "show the parameters and variables of this function, and where they are")
-	cmd.Flags().StringArrayVar(&f.lines, "lines", nil, "show the code of these lines, FILE:N-M")
-	cmd.Flags().StringArrayVar(&f.debugDirs, "debuginfo", nil, "directories of debug files")
+	cmd.Flags().StringArrayVar(&f.types, "type", nil, "print the layout of this type")
+	cmd.Flags().StringArrayVar(&f.vars, "vars", nil,
+		"print the parameters and variables of this function, and their locations")
+	cmd.Flags().StringArrayVar(&f.lines, "lines", nil, "print the addresses of these source lines, FILE:N-M")
+	cmd.Flags().StringArrayVar(&f.debugDirs, "debuginfo", nil, "directories to search for debug files")
 	return cmd
 }
 
 // target is the command info.
 func (a *app) target(ctx context.Context, f *infoFlags, args []string) error {
 	if len(args) != 1 {
-		return usageErrorf("which program? A process's number, a path or a name")
+		return usageErrorf("a target is required: a process ID, a path or a name")
 	}
 	b, err := trocar.OpenBinary(ctx, args[0], (&settings{debugInfo: f.debugDirs}).files())
 	if err != nil {
@@ -189,7 +190,7 @@ func writeVars(w io.Writer, b *trocar.Binary, name string) error {
 		fmt.Fprintln(w, fn.Declaration)
 		fmt.Fprintf(w, "    at %#x, %s:%d", fn.Entry, fn.File, fn.Line)
 		if fn.Inlined > 0 {
-			fmt.Fprintf(w, ", and inlined in %d places", fn.Inlined)
+			fmt.Fprintf(w, ", and %d inlined instances", fn.Inlined)
 		}
 		fmt.Fprintln(w)
 		for _, v := range fn.Vars {
@@ -231,7 +232,7 @@ func parseLines(text string) (file string, from, to int, err error) {
 		m, err = strconv.ParseUint(last, 10, 31)
 	}
 	if err != nil || m < n {
-		return "", 0, 0, usageErrorf("lines are FILE:N or FILE:N-M, not %q", text)
+		return "", 0, 0, usageErrorf("invalid lines %q: use FILE:N or FILE:N-M", text)
 	}
 	return text[:i], int(n), int(m), nil
 }

@@ -37,8 +37,8 @@ func TestRecipeCommands(t *testing.T) {
 		want   string // on stdout or stderr
 	}{
 		{[]string{"trace", "--help"}, exitDone, "--args"},
-		{[]string{"trace", "f"}, exitUsage, "what is to be traced?"},
-		{[]string{"trace", "-c", "true"}, exitUsage, "which functions?"},
+		{[]string{"trace", "f"}, exitUsage, "nothing to trace; give -p PID"},
+		{[]string{"trace", "-c", "true"}, exitUsage, "a function name is required"},
 		{[]string{"trace", "-c", "true", "f", "--", "false"}, exitUsage, "given twice"},
 		{[]string{"trace", "-p", "1", "f", "--", "false"}, exitUsage, "not both"},
 		{[]string{"trace", "-p", "x", "f"}, exitUsage, "Failed to parse pid"},
@@ -46,7 +46,7 @@ func TestRecipeCommands(t *testing.T) {
 		{[]string{"trace", "--min", "5", "-c", "true", "f"}, exitUsage, "invalid argument"},
 		{[]string{"trace", "-x", "/nonexistent", "f"}, exitNoMatch, "/nonexistent"},
 		{[]string{"latency", "--args", "x", "f"}, exitUsage, "unknown flag"},
-		{[]string{"info"}, exitUsage, "which program?"},
+		{[]string{"info"}, exitUsage, "a target is required"},
 		{[]string{"info", "/nonexistent"}, exitNoMatch, "no such file"},
 		{[]string{"info", "/proc/self/exe", "--lines", "x:y"}, exitUsage, "FILE:N-M"},
 		{[]string{"info", "/proc/self/exe"}, exitDone, "Go"},

@@ -15,15 +15,15 @@ func newMan(a *app) *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
 		Use:   "man [COMMAND]",
-		Short: "Write the manual's page of a command, or all pages into a folder",
-		Long: `Write the manual's page of a command, or all pages into a folder.
+		Short: "Print the manual page of a command, or write all pages to a directory",
+		Long: `Print the manual page of a command, or write all pages to a directory.
 
     trocar man trace | man -l -
     trocar man --dir /usr/local/share/man/man1`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error { return a.man(dir, args) },
 	}
-	cmd.Flags().StringVar(&dir, "dir", "", "write all pages into this folder, which is made if it is not there")
+	cmd.Flags().StringVar(&dir, "dir", "", "write all pages to this directory, which is created if it does not exist")
 	return cmd
 }
 
@@ -40,13 +40,13 @@ func (a *app) man(dir string, args []string) error {
 				return err
 			}
 		}
-		return usageErrorf("there is no command %q (%s --help lists them)", strings.Join(args, " "), a.name)
+		return usageErrorf("unknown command %q (see %s --help)", strings.Join(args, " "), a.name)
 	}
 	if len(args) > 0 {
-		return usageErrorf("--dir writes all pages, not that of one command")
+		return usageErrorf("--dir writes all pages and takes no command")
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return &statusError{exitFailed, errors.New("failed to make the folder: " + reason(err))}
+		return &statusError{exitFailed, errors.New("failed to create the directory: " + reason(err))}
 	}
 	for i := range pages {
 		path := filepath.Join(dir, strings.ReplaceAll(pages[i].name, " ", "-")+".1")

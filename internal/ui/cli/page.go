@@ -21,8 +21,8 @@ type page struct {
 
 type pageFlag struct{ name, value, text, def string }
 
-// pages are those of all commands, in the order in which the help has them. The first is the default command's, whose text is
-// its help.
+// pages are those of all commands, in the order of the help. The first is the default command's, whose text is its
+// help.
 func (a *app) pages() []page {
 	var text strings.Builder
 	a.usage(&text)
@@ -95,7 +95,7 @@ func valueName(f *pflag.Flag) string {
 // WriteReference writes the page of the reference that has all commands, in Markdown.
 func WriteReference(w io.Writer) error {
 	var b strings.Builder
-	b.WriteString("# Commands\n\nGenerated from the commands themselves; `make generate` writes it anew.\n")
+	b.WriteString("# Commands\n\nGenerated from the commands; `make generate` updates it.\n")
 	for _, p := range (&app{name: "trocar"}).pages() {
 		fmt.Fprintf(&b, "\n## %s\n\n%s.\n", p.name, p.short)
 		if p.synopsis == "" {
@@ -152,7 +152,8 @@ func escaped(text string) string {
 func (p *page) manual() string {
 	var b strings.Builder
 	name := strings.ReplaceAll(p.name, " ", "-")
-	fmt.Fprintf(&b, ".TH %s 1 \"\" \"trocar %s\"\n.SH NAME\n%s \\- %s\n", strings.ToUpper(roff(name)), version, roff(name), roff(p.short))
+	fmt.Fprintf(&b, ".TH %s 1 \"\" \"trocar %s\"\n.SH NAME\n%s \\- %s\n",
+		strings.ToUpper(roff(name)), version, roff(name), roff(p.short))
 	if p.synopsis == "" {
 		p.manualText(&b)
 	} else {
@@ -172,7 +173,7 @@ func (p *page) manual() string {
 	}
 	b.WriteString(".SH SEE ALSO\n")
 	if p.synopsis == "" {
-		b.WriteString("The pages of its commands, such as trocar\\-trace(1).\n")
+		b.WriteString("The manual pages of its commands, such as trocar\\-trace(1).\n")
 	} else {
 		b.WriteString("trocar(1)\n")
 	}

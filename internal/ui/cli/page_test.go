@@ -53,7 +53,7 @@ func TestManual(t *testing.T) {
 		{[]string{"man"}, exitDone, ".SH EXAMPLES\n"},
 		{[]string{"man", "trace"}, exitDone, ".B \\-\\-args EXPR\n"},
 		{[]string{"man", "dist"}, exitDone, "trocar dist libc:malloc arg0 \\-\\- ls\n"},
-		{[]string{"man", "nothing"}, exitUsage, `no command "nothing"`},
+		{[]string{"man", "nothing"}, exitUsage, `unknown command "nothing"`},
 		{[]string{"man", "trace", "--dir", t.TempDir()}, exitUsage, "writes all pages"},
 	} {
 		if status, text := run(c.args...); status != c.status || !strings.Contains(text, c.want) {

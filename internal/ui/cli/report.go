@@ -23,21 +23,22 @@ func writeReport(w io.Writer, r *trocar.Report) {
 	}
 	fmt.Fprintln(w, "\nRights")
 	missing := strings.Join(r.MissingCaps, ", ")
-	line("capabilities", "%s", either(missing == "", "all that are needed", "missing "+missing))
-	line("user namespace", "%s", either(r.UserNamespace, "yes: no rights in the kernel", "no"))
-	line("seccomp", "%s", either(r.Seccomp, "a filter is on", "off"))
+	line("capabilities", "%s", either(missing == "", "all required", "missing "+missing))
+	line("user namespace", "%s", either(r.UserNamespace, "yes: no privileges in the kernel", "no"))
+	line("seccomp", "%s", either(r.Seccomp, "filtered", "off"))
 	line("lockdown", "%s", either(r.Lockdown == "", "not built in", r.Lockdown))
 	fmt.Fprintln(w, "\nKernel features")
 	for _, f := range r.Features {
 		line(f.Name, "%s", either(f.OK, "yes", "no (Linux "+f.Since+")"))
 	}
-	corrupts := "no: this kernel's would corrupt the program"
+	corrupts := "no: this kernel would corrupt the program"
 	line("probes on nops inside functions", "%s", either(r.Nop5Corrupts, corrupts, "yes"))
 	fmt.Fprintln(w, "\nEvent sources")
 	for _, s := range r.Sources {
 		line(s.Name, "%s", either(s.OK, "yes", "no (for "+s.Use+")"))
 	}
-	line("tracefs", "%s", either(r.Tracefs != "", r.Tracefs, either(r.TracefsOK, "not mounted; a detached mount is used", "no")))
+	line("tracefs", "%s", either(r.Tracefs != "", r.Tracefs,
+		either(r.TracefsOK, "not mounted; a detached mount is used", "no")))
 	line("ring buffer", "%d KB", r.RingSize>>10)
 }
 

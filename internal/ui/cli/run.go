@@ -228,7 +228,7 @@ func (a *app) read(p *script, path string) error {
 		return &statusError{exitUsage, fmt.Errorf("failed to read '%s': %s", path, reason(err))}
 	}
 	if len(text) > maxScript {
-		return &statusError{exitUsage, fmt.Errorf("'%s' is longer than a script may be (%d MB)", path, maxScript>>20)}
+		return &statusError{exitUsage, fmt.Errorf("'%s' is too long for a script (maximum %d MB)", path, maxScript>>20)}
 	}
 	p.text = string(text)
 	return nil

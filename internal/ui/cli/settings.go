@@ -61,37 +61,38 @@ type settings struct {
 
 func (s *settings) register(f *pflag.FlagSet) {
 	f.StringVarP(&s.program, "execute", "e", "", "run this program")
-	f.BoolVarP(&s.list, "list", "l", false, "list probe points, or what a script would attach to; -lv: with arguments")
-	f.BoolVarP(&s.verbose, "verbose", "v", false, "tell where the probes are")
+	f.BoolVarP(&s.list, "list", "l", false, "list probe points, or those that a script attaches to; -lv: with arguments")
+	f.BoolVarP(&s.verbose, "verbose", "v", false, "print the location of each probe")
 	f.BoolVarP(&s.help, "help", "h", false, "show this help")
 	f.BoolVarP(&s.version, "version", "V", false, "show the version")
-	f.BoolVar(&s.info, "info", false, "show what this kernel can do")
-	f.StringVarP(&s.pid, "pid", "p", "", "trace only this process, and end with it")
-	f.StringVarP(&s.command, "cmd", "c", "", "run this command, held until attached, and end with it")
+	f.BoolVar(&s.info, "info", false, "show the features of this kernel")
+	f.StringVarP(&s.pid, "pid", "p", "", "trace only this process, and exit with it")
+	f.StringVarP(&s.command, "cmd", "c", "", "run this command when probes are attached, and exit with it")
 	f.StringVar(&s.container, "container", "", "trace the processes of this container")
-	f.BoolVar(&s.follow, "follow", false, "trace what the process or command starts, too")
-	f.StringArrayVar(&s.dwarfPIDs, "dwarf-pid", nil, "not available: stacks are walked by frame pointers only")
-	f.BoolVar(&s.usdtFile, "usdt-file-activation", false, "activate USDT semaphores by file, which is always done here")
+	f.BoolVar(&s.follow, "follow", false, "also trace the child processes of -p or -c")
+	f.StringArrayVar(&s.dwarfPIDs, "dwarf-pid", nil, "not available: stacks are unwound by frame pointers only")
+	f.BoolVar(&s.usdtFile, "usdt-file-activation", false, "accepted for compatibility; has no effect")
 	s.registerOutput(f)
-	f.BoolVarP(&s.quiet, "quiet", "q", false, "no word of attaching")
-	f.CountVarP(&s.warnings, "warnings", "k", "tell of reads and map look-ups that fail")
-	f.BoolVar(&s.noWarnings, "no-warnings", false, "no warnings")
-	f.BoolVar(&s.unsafe, "unsafe", false, "allow what changes the system: system(), signal(), writes")
-	f.BoolVar(&s.dryRun, "dry-run", false, "attach all, then end")
-	f.StringArrayVarP(&s.includeDirs, "include-dir", "I", nil, "a directory of C headers")
-	f.StringArrayVar(&s.includes, "include", nil, "a C header to include first")
-	f.StringArrayVar(&s.debugInfo, "debuginfo", nil, "directories of debug files")
-	f.StringVar(&s.traceable, "traceable-functions", "", "a file with the kernel's traceable functions")
-	f.StringSliceVar(&s.noFeatures, "no-feature", nil, "do without: uprobe_multi, kprobe_multi, kprobe_session, or a feature that doctor names")
-	f.BoolVar(&s.noInlined, "no-inlined", false, "probe only functions' own code, not where they were inlined")
-	f.StringVar(&s.filter, "probe-filter", "", "only probes whose names match this regular expression")
-	f.StringSliceVarP(&s.stages, "debug", "d", nil, "show a stage: "+strings.Join(stages, ", ")+", all")
+	f.BoolVarP(&s.quiet, "quiet", "q", false, "do not report attached probes")
+	f.CountVarP(&s.warnings, "warnings", "k", "warn about failed reads and map lookups")
+	f.BoolVar(&s.noWarnings, "no-warnings", false, "do not print warnings")
+	f.BoolVar(&s.unsafe, "unsafe", false, "allow functions that change the system: system(), signal(), writes")
+	f.BoolVar(&s.dryRun, "dry-run", false, "attach all probes, then exit")
+	f.StringArrayVarP(&s.includeDirs, "include-dir", "I", nil, "add a directory to search for C headers")
+	f.StringArrayVar(&s.includes, "include", nil, "include this C header first")
+	f.StringArrayVar(&s.debugInfo, "debuginfo", nil, "directories to search for debug files")
+	f.StringVar(&s.traceable, "traceable-functions", "", "file that lists the kernel's traceable functions")
+	f.StringSliceVar(&s.noFeatures, "no-feature", nil,
+		"do not use this feature: uprobe_multi, kprobe_multi, kprobe_session, or one that doctor lists")
+	f.BoolVar(&s.noInlined, "no-inlined", false, "do not probe inlined instances of functions")
+	f.StringVar(&s.filter, "probe-filter", "", "attach only probes whose names match this regular expression")
+	f.StringSliceVarP(&s.stages, "debug", "d", nil, "print a compiler stage: "+strings.Join(stages, ", ")+", all")
 	f.StringVar(&s.mode, "mode", "", "codegen, compiler-bench, bench, test or format")
 	f.BoolVar(&s.test, "test", false, "run the test probes")
 	f.BoolVar(&s.bench, "bench", false, "run the bench probes")
-	f.BoolVar(&s.fmtIt, "fmt", false, "show the script in the standard form")
+	f.BoolVar(&s.fmtIt, "fmt", false, "print the formatted script")
 
-	f.StringVar(&s.ahead, "aot", "", "write a file that runs this script")
+	f.StringVar(&s.ahead, "aot", "", "write an executable that runs the script")
 
 	// bpftrace's, without a meaning here: kernel types are always known, and there is no LLVM.
 	f.BoolP("btf", "b", false, "")
@@ -104,9 +105,9 @@ func (s *settings) register(f *pflag.FlagSet) {
 // registerOutput adds the flags that say how results are written.
 func (s *settings) registerOutput(f *pflag.FlagSet) {
 	formats, bufferings := output.Names(), output.Bufferings()
-	f.StringVarP(&s.format, "format", "f", formats[0], "form of results: "+strings.Join(formats, ", "))
-	f.StringVarP(&s.output, "output", "o", "", "write results to this file")
-	f.StringVarP(&s.buffering, "buffering", "B", bufferings[0], "buffering of results: "+strings.Join(bufferings, ", "))
+	f.StringVarP(&s.format, "format", "f", formats[0], "output format: "+strings.Join(formats, ", "))
+	f.StringVarP(&s.output, "output", "o", "", "write output to this file")
+	f.StringVarP(&s.buffering, "buffering", "B", bufferings[0], "output buffering: "+strings.Join(bufferings, ", "))
 }
 
 // machine tells whether results are written for programs, so that messages are records among them.
@@ -119,7 +120,9 @@ func (s *settings) machine() bool {
 var stages = []string{"ast", "types", "ir", "bytecode", "verifier"}
 
 // stageNames are bpftrace's names of stages that have another here.
-var stageNames = map[string]string{"parse": "ast", "codegen": "ir", "codegen-opt": "ir", "dis": "bytecode", "libbpf": "verifier"}
+var stageNames = map[string]string{
+	"parse": "ast", "codegen": "ir", "codegen-opt": "ir", "dis": "bytecode", "libbpf": "verifier",
+}
 
 // debugDirs are the folders of --debuginfo, which may be given several times and name several.
 func (s *settings) debugDirs() (dirs []string) {
@@ -135,7 +138,7 @@ func (s *settings) check() error {
 		return usageErrorf("USAGE: Cannot use both -c and -p.")
 	}
 	if len(s.dwarfPIDs) > 0 {
-		return usageErrorf("USAGE: --dwarf-pid is not available: this version walks user stacks by frame pointers only (see ustack)")
+		return usageErrorf("USAGE: --dwarf-pid is not available: user stacks are unwound by frame pointers only (see ustack)")
 	}
 	if s.container != "" {
 		if err := s.enter(); err != nil {
@@ -149,10 +152,10 @@ func (s *settings) check() error {
 		}
 	}
 	if s.follow && s.command == "" && s.process == 0 && !s.bare {
-		return usageErrorf("USAGE: --follow needs a process to begin with: -p or -c")
+		return usageErrorf("USAGE: --follow requires -p or -c")
 	}
 	if s.warnings > 1 {
-		return usageErrorf("USAGE: -k is given once; it tells of all reads and map look-ups that fail")
+		return usageErrorf("USAGE: -k is given once; it warns about all failed reads and map lookups")
 	}
 	if s.warnings > 0 && s.noWarnings {
 		return usageErrorf("USAGE: -k, --warnings conflicts with --no-warnings")
@@ -162,7 +165,8 @@ func (s *settings) check() error {
 	}
 	if _, err := output.Lookup(s.format); err != nil {
 		// bpftrace's words
-		return usageErrorf("Invalid output format \"%s\"\nValid formats: '%s'", s.format, strings.Join(output.Names(), "', '"))
+		return usageErrorf("Invalid output format \"%s\"\nValid formats: '%s'", s.format,
+			strings.Join(output.Names(), "', '"))
 	}
 	if err := s.checkMode(); err != nil {
 		return err
@@ -217,7 +221,7 @@ func (s *settings) checkStages() error {
 		case name == "all":
 			known = slices.Clone(stages)
 		case !slices.Contains(stages, name):
-			return usageErrorf("USAGE: invalid option for -d: %s (there are: %s, all)", name, strings.Join(stages, ", "))
+			return usageErrorf("USAGE: invalid option for -d: %s (valid: %s, all)", name, strings.Join(stages, ", "))
 		case !slices.Contains(known, name):
 			known = append(known, name)
 		}

@@ -88,7 +88,7 @@ const mostPoints = 200
 func (k *sink) points(points []string) {
 	for i, p := range points {
 		if i == mostPoints {
-			k.diagnostic(trocar.Diagnostic{Severity: result.Info, Text: fmt.Sprintf("and to %d more", len(points)-i)})
+			k.diagnostic(trocar.Diagnostic{Severity: result.Info, Text: fmt.Sprintf("and %d more", len(points)-i)})
 			break
 		}
 		k.diagnostic(trocar.Diagnostic{Severity: result.Info, Text: p})

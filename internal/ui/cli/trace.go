@@ -46,44 +46,44 @@ func (q questionCommand) make(a *app) *cobra.Command {
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &statusError{exitUsage, err} })
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringVarP(&r.pid, "pid", "p", "", "a process")
-	f.StringVarP(&r.q.Path, "exe", "x", "", "a program or library, in all processes")
-	f.StringVarP(&r.command, "cmd", "c", "", "a command to run, held until attached (or behind --)")
-	f.StringVar(&r.container, "container", "", "the processes of a container, by its name or id")
-	f.BoolVar(&r.follow, "follow", false, "and what the process or command starts")
-	f.StringVar(&r.q.Comm, "comm", "", "only threads of this name")
-	f.StringVar(&r.q.If, "if", "", "only calls for which this holds, as in 'size > 4096'")
+	f.StringVarP(&r.pid, "pid", "p", "", "trace this process")
+	f.StringVarP(&r.q.Path, "exe", "x", "", "trace this program or library, in all processes")
+	f.StringVarP(&r.command, "cmd", "c", "", "run this command when probes are attached (also: after --)")
+	f.StringVar(&r.container, "container", "", "trace the processes of this container, given by name or ID")
+	f.BoolVar(&r.follow, "follow", false, "also trace child processes")
+	f.StringVar(&r.q.Comm, "comm", "", "trace only threads of this name")
+	f.StringVar(&r.q.If, "if", "", "only calls for which this is true, such as 'size > 4096'")
 	q.flags(r, cmd)
-	f.DurationVar(&r.q.For, "for", 0, "end after this time, as in 10s")
+	f.DurationVar(&r.q.For, "for", 0, "exit after this time, such as 10s")
 	r.registerOutput(f)
 	f.BoolVarP(&r.quiet, "quiet", "q", false, "do not report attached probes")
-	f.BoolVar(&r.noWarnings, "no-warnings", false, "no warnings and notices")
-	f.StringArrayVar(&r.debugInfo, "debuginfo", nil, "directories of debug files")
+	f.BoolVar(&r.noWarnings, "no-warnings", false, "do not print warnings and notices")
+	f.StringArrayVar(&r.debugInfo, "debuginfo", nil, "directories to search for debug files")
 	defer r.completions(cmd)
-	f.BoolVar(&r.script, "script", false, "show the script instead of running it")
+	f.BoolVar(&r.script, "script", false, "print the script instead of running it")
 	return cmd
 }
 
-const functionsHelp = `FUNC is a function's name as in the source, exact or with wildcards, of C, C++, Rust or Go;
-"lib:func" is in a library, "file.c:42" a line. A function of the C library needs its library: libc:malloc.`
+const functionsHelp = `FUNC is the name of a C, C++, Rust or Go function as in the source; it may contain wildcards.
+"lib:func" is a function of a library, "file.c:42" a source line. C library functions need the prefix: libc:malloc.`
 
 func newTrace(a *app) *cobra.Command {
 	return questionCommand{
-		kind: trocar.QuestionTrace, words: "FUNC…", short: "Show each call with its arguments, result and duration",
+		kind: trocar.QuestionTrace, words: "FUNC…", short: "Print each call with its arguments, result and duration",
 		long: functionsHelp + `
-A call is shown when it returns, and at the end if it has not.
+A call is printed when it returns, or on exit if it has not returned.
 
     trocar trace -x ./server handle_request
     trocar trace -p 812 'Shop::*' --min 10ms
     trocar trace handle --args 'req->path, req->size' --if 'req->size > 4096' -- ./server -v`,
 		flags: func(r *recipeFlags, cmd *cobra.Command) {
 			f := cmd.Flags()
-			f.StringArrayVar(&r.q.Args, "args", nil, "show these expressions, separated by commas, instead of all arguments")
-			f.DurationVar(&r.q.Min, "min", 0, "only calls that took at least this, as in 10ms")
-			f.BoolVar(&r.q.Stack, "stack", false, "with the stack")
-			f.IntVar(&r.q.Strlen, "strlen", 0, "bytes of a text that are shown at most (1024, and 200 inside other values)")
-			f.IntVar(&r.depth, "depth", -1, "how deep values inside others are followed to what they refer to (4)")
-			f.IntVarP(&r.q.Lines, "lines", "n", 0, "end after so many lines")
+			f.StringArrayVar(&r.q.Args, "args", nil, "print these expressions, separated by commas, instead of all arguments")
+			f.DurationVar(&r.q.Min, "min", 0, "only calls that took at least this long, such as 10ms")
+			f.BoolVar(&r.q.Stack, "stack", false, "print the call stack of each call")
+			f.IntVar(&r.q.Strlen, "strlen", 0, "print at most N bytes of a string (1024, and 200 inside other values)")
+			f.IntVar(&r.depth, "depth", -1, "follow pointers inside values to this depth (4)")
+			f.IntVarP(&r.q.Lines, "lines", "n", 0, "exit after N lines")
 		},
 	}.make(a)
 }
@@ -97,7 +97,7 @@ func newCount(a *app) *cobra.Command {
     trocar count -x libc 'str*' --by comm -i 1s
     trocar count libc:open --by 'str(arg0)' -- ls`,
 		flags: func(r *recipeFlags, cmd *cobra.Command) {
-			cmd.Flags().StringArrayVar(&r.q.By, "by", nil, "count by these expressions, separated by commas, as well")
+			cmd.Flags().StringArrayVar(&r.q.By, "by", nil, "also count by these expressions, separated by commas")
 			r.every(cmd)
 		},
 	}.make(a)
@@ -106,17 +106,17 @@ func newCount(a *app) *cobra.Command {
 func newLatency(a *app) *cobra.Command {
 	return questionCommand{
 		kind: trocar.QuestionLatency, words: "FUNC…",
-		short: "Show how long calls of functions take, as histograms in microseconds",
+		short: "Show the duration of calls as histograms, in microseconds",
 		long: functionsHelp + `
-Calls that call themselves count each; what is called counts as part of the caller.
+The duration of a call includes its callees; each level of a recursion counts as a call.
 
     trocar latency -p 812 handle_request --for 10s
     trocar latency -p 812 handle_request --by 'req->method' -i 1s
     trocar latency libc:read --if 'arg0 == 3' -- cat /etc/services`,
 		flags: func(r *recipeFlags, cmd *cobra.Command) {
 			f := cmd.Flags()
-			f.StringArrayVar(&r.q.By, "by", nil, "a histogram for each value of these expressions, separated by commas")
-			f.DurationVar(&r.q.Min, "min", 0, "only calls that took at least this, as in 10ms")
+			f.StringArrayVar(&r.q.By, "by", nil, "one histogram for each value of these expressions, separated by commas")
+			f.DurationVar(&r.q.Min, "min", 0, "only calls that took at least this long, such as 10ms")
 			r.every(cmd)
 		},
 	}.make(a)
@@ -125,10 +125,10 @@ Calls that call themselves count each; what is called counts as part of the call
 func newDist(a *app) *cobra.Command {
 	return questionCommand{
 		kind: trocar.QuestionDist, words: "FUNC… EXPR",
-		short: "Show how the values of an expression are distributed over the calls of functions",
+		short: "Show the distribution of an expression's values over calls",
 		long: functionsHelp + `
-EXPR is over the arguments, or of retval and duration (in nanoseconds). Numbers are shown in ranges of powers of two, or of
-one width with --linear; texts, and everything with --values, each by itself.
+EXPR may use the arguments, retval and duration (in nanoseconds). Numbers are shown as a histogram with power-of-two
+buckets, or with --linear as a linear one; strings, and all values with --values, are counted one by one.
 
     trocar dist libc:malloc arg0 -- ls
     trocar dist -p 812 handle_request 'req->size' --by 'req->method'
@@ -136,10 +136,10 @@ one width with --linear; texts, and everything with --values, each by itself.
     trocar dist libc:read retval --linear 0,4096,512 -- cat /etc/services`,
 		flags: func(r *recipeFlags, cmd *cobra.Command) {
 			f := cmd.Flags()
-			f.StringArrayVar(&r.q.By, "by", nil, "for each value of these expressions, separated by commas")
-			f.StringVar(&r.linear, "linear", "", "ranges of one width: MIN,MAX,STEP")
-			f.BoolVar(&r.q.Table, "values", false, "each value by itself, with how often it came")
-			f.DurationVar(&r.q.Min, "min", 0, "only calls that took at least this, as in 10ms")
+			f.StringArrayVar(&r.q.By, "by", nil, "one distribution for each value of these expressions, separated by commas")
+			f.StringVar(&r.linear, "linear", "", "linear histogram from MIN to MAX in steps of STEP")
+			f.BoolVar(&r.q.Table, "values", false, "count each value instead of a histogram")
+			f.DurationVar(&r.q.Min, "min", 0, "only calls that took at least this long, such as 10ms")
 			r.every(cmd)
 		},
 	}.make(a)
@@ -147,7 +147,7 @@ one width with --linear; texts, and everything with --values, each by itself.
 
 func newStack(a *app) *cobra.Command {
 	return questionCommand{
-		kind: trocar.QuestionStack, words: "FUNC…", short: "Count calls of functions by the stack that led to them",
+		kind: trocar.QuestionStack, words: "FUNC…", short: "Count calls of functions by call stack",
 		long: functionsHelp + `
 
     trocar stack -p 812 libc:malloc --for 5s
@@ -158,7 +158,7 @@ func newStack(a *app) *cobra.Command {
 
 // every adds the flag of the commands that count.
 func (r *recipeFlags) every(cmd *cobra.Command) {
-	cmd.Flags().DurationVarP(&r.q.Every, "interval", "i", 0, "show what came so often, as in 1s, and begin anew")
+	cmd.Flags().DurationVarP(&r.q.Every, "interval", "i", 0, "print and clear the results at this interval, such as 1s")
 }
 
 // parseLinear reads MIN,MAX,STEP.
@@ -170,7 +170,7 @@ func parseLinear(text string) (n [3]int64, err error) {
 		ok = err == nil
 	}
 	if !ok || n[2] <= 0 {
-		return n, usageErrorf("--linear takes three numbers: MIN,MAX,STEP, as in 0,4096,512 (not %q)", text)
+		return n, usageErrorf("--linear takes three numbers: MIN,MAX,STEP, such as 0,4096,512 (not %q)", text)
 	}
 	return n, nil
 }
@@ -181,7 +181,7 @@ func (r *recipeFlags) question(a *app, cmd *cobra.Command, words []string) (argv
 		words, argv = words[:at], words[at:]
 	}
 	if len(argv) > 0 && r.command != "" {
-		return nil, usageErrorf("the command is given twice: by -c and behind --")
+		return nil, usageErrorf("the command is given twice: by -c and after --")
 	}
 	if err := r.check(); err != nil {
 		return nil, err
@@ -190,12 +190,13 @@ func (r *recipeFlags) question(a *app, cmd *cobra.Command, words []string) (argv
 		return nil, usageErrorf("either a process (-p) or a command, not both")
 	}
 	if r.q.Path == "" && r.process == 0 && len(argv) == 0 && r.command == "" && r.q.Comm == "" {
-		return nil, usageErrorf("what is to be traced? " +
-			"-p PID, --container NAME, --comm NAME, -x PATH, -c COMMAND, or a command behind --")
+		return nil, usageErrorf("nothing to trace; give " +
+			"-p PID, --container NAME, --comm NAME, -x PATH, -c COMMAND, or a command after --")
 	}
 	if r.q.Kind == trocar.QuestionDist {
 		if len(words) < 2 {
-			return nil, usageErrorf("which function, and which expression? As in: %s dist -p 812 libc:malloc arg0", a.name)
+			return nil, usageErrorf("a function and an expression are required, such as: %s dist -p 812 libc:malloc arg0",
+				a.name)
 		}
 		r.q.Value, words = words[len(words)-1], words[:len(words)-1]
 	}
@@ -205,7 +206,7 @@ func (r *recipeFlags) question(a *app, cmd *cobra.Command, words []string) (argv
 		}
 	}
 	if len(words) == 0 {
-		return nil, usageErrorf("which functions? Their names, or a pattern like 'http_*' (%s list shows what there is)",
+		return nil, usageErrorf("a function name is required, or a pattern such as 'http_*' (%s list prints them)",
 			a.name)
 	}
 	r.q.Functions, r.q.Values = words, r.machine()
@@ -253,7 +254,7 @@ func (a *app) ask(cmd *cobra.Command, r *recipeFlags, words []string) error {
 		for i := range script.Functions[:min(len(script.Functions), 3)] {
 			fmt.Fprintf(a.err, "HINT: %s\n", argumentsOf(&script.Functions[i]))
 		}
-		fmt.Fprintf(a.err, "HINT: --script shows the script that was made\n")
+		fmt.Fprintf(a.err, "HINT: --script prints the generated script\n")
 	}
 	return err
 }
@@ -268,7 +269,7 @@ func (a *app) permitted(ctx context.Context) error {
 	if err != nil || len(r.MissingCaps) == 0 {
 		return err
 	}
-	return &statusError{exitNotPermitted, fmt.Errorf("tracing needs %s: run as root (%s doctor tells more)",
+	return &statusError{exitNotPermitted, fmt.Errorf("tracing needs %s: run as root (see %s doctor)",
 		strings.Join(r.MissingCaps, ", "), a.name)}
 }
 
@@ -284,7 +285,7 @@ func argumentsOf(f *trocar.Function) string {
 	case len(names) > 0:
 		return fmt.Sprintf("the arguments of %s are %s", f.Name, strings.Join(names, ", "))
 	case f.Typed:
-		return f.Name + " has no arguments that have names"
+		return f.Name + " has no named arguments"
 	}
-	return "no debug information tells the arguments of " + f.Name
+	return "no debug information describes the arguments of " + f.Name
 }

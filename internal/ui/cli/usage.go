@@ -14,79 +14,79 @@ func (a *app) usage(w io.Writer) {
 	if a.name == "bpftrace" {
 		return
 	}
-	fmt.Fprintf(w, "\nCOMMANDS (%s help COMMAND tells more):\n", a.name)
+	fmt.Fprintf(w, "\nCOMMANDS (%s help COMMAND for details):\n", a.name)
 	for _, c := range commands() {
 		fmt.Fprintf(w, "    %-10s %s\n", c.name, c.make(a).Short)
 	}
-	fmt.Fprintf(w, "    %-10s %s\n", "completion", "Write a shell's completion script")
+	fmt.Fprintf(w, "    %-10s %s\n", "completion", "Print a completion script for a shell")
 }
 
-const usageText = `%[1]s - see inside running programs, with scripts in bpftrace's language
+const usageText = `%[1]s - trace running programs, with scripts in bpftrace's language
 
 USAGE:
-    %[1]s [flags] FILE [ARGS]       run a script file ("-": from stdin)
+    %[1]s [flags] FILE [ARGS]       run a script file ("-": standard input)
     %[1]s [flags] -e 'PROGRAM'      run this program
-    %[1]s -l [PATTERN|FILE]         list probe points, or what a script attaches to
+    %[1]s -l [PATTERN|FILE]         list probe points, or those that a script attaches to
     %[1]s COMMAND …                 see below
-    named parameters of a script stand behind "--":  %[1]s FILE -- --name=value
+    named parameters of a script follow "--":  %[1]s FILE -- --name=value
 
 FLAGS:
     -e PROGRAM             run this program
-    -l, --list             list probe points; -lv: with their arguments
-    -v, --verbose          tell where the probes are
+    -l, --list             list probe points; -lv: with arguments
+    -v, --verbose          print the location of each probe
     -h, --help             show this help
     -V, --version          show the version
-        --info             show what this kernel can do
+        --info             show the features of this kernel
 
-    -p, --pid PID          trace only this process, and end with it
-    -c, --cmd COMMAND      run this command, held until attached, and end with it
-        --follow           trace the processes that it starts, too, and end with the last
-        --container NAME   trace the processes of this container, by its name or id; what is started
-                           in it from outside (docker exec) later is not among them
+    -p, --pid PID          trace only this process, and exit with it
+    -c, --cmd COMMAND      run this command when probes are attached, and exit with it
+        --follow           also trace its child processes, and exit with the last one
+        --container NAME   trace the processes of this container, given by name or ID;
+                           processes that enter it later (docker exec) are not traced
         --usdt-file-activation
-                           activate USDT semaphores by file, which is always done here
-        --dwarf-pid PID    not available: stacks are walked by frame pointers only
+                           accepted for compatibility; has no effect
+        --dwarf-pid PID    not available: stacks are unwound by frame pointers only
 
-    -o, --output FILE      write results to this file
-    -f FORMAT              form of results: %[2]s
-    -B MODE                buffering of results: %[3]s
-    -q, --quiet            no word of attaching
-    -k, --warnings         tell of reads and map look-ups that fail
-        --no-warnings      no warnings
+    -o, --output FILE      write output to this file
+    -f FORMAT              output format: %[2]s
+    -B MODE                output buffering: %[3]s
+    -q, --quiet            do not report attached probes
+    -k, --warnings         warn about failed reads and map lookups
+        --no-warnings      do not print warnings
 
-    -I DIR                 a directory of C headers
-        --include FILE     a C header to include first
+    -I DIR                 add a directory to search for C headers
+        --include FILE     include this C header first
         --debuginfo DIR[:DIR]
-                           directories of debug files
+                           directories to search for debug files
         --traceable-functions FILE
-                           the kernel's traceable functions
+                           file that lists the kernel's traceable functions
 
-        --unsafe           allow what changes the system: system(), signal(), writes
+        --unsafe           allow functions that change the system: system(), signal(), writes
         --no-feature NAME[,NAME]
-                           do without: uprobe_multi, or a feature that doctor names
-        --no-inlined       probe only functions' own code, not where they were inlined
+                           do not use this feature: uprobe_multi, or one that doctor lists
+        --no-inlined       do not probe inlined instances of functions
         --probe-filter REGEX
-                           only probes whose names match
+                           attach only probes whose names match
         --test, --bench    run the script's test or bench probes
-        --fmt              show the script in the standard form
-        --mode MODE        codegen, compiler-bench (how long compiling takes), bench, test, format
-        --aot FILE         write a file that runs the script
-        --dry-run          attach all, then end
-    -d, --debug STAGE      show a stage: ast, types, ir, bytecode, verifier, all
+        --fmt              print the formatted script
+        --mode MODE        codegen, compiler-bench (time the compiler), bench, test, format
+        --aot FILE         write an executable that runs the script
+        --dry-run          attach all probes, then exit
+    -d, --debug STAGE      print a compiler stage: ast, types, ir, bytecode, verifier, all
 
 EXIT STATUS:
-    0 done, 1 failed while tracing, 2 wrong usage or script, 3 nothing matched,
-    4 not permitted or not in this kernel; exit(N) in a script gives N
+    0 success, 1 tracing failed, 2 wrong usage or script, 3 no probe matched,
+    4 not permitted or not supported by this kernel; exit(N) in a script exits with N
 
 EXAMPLES:
     %[1]s -e 'uprobe:libc:malloc { @[comm] = count() }'
-        who allocates how often, in all processes
+        count allocations by command name, in all processes
     %[1]s -p 812 -e 'uprobe:libc:malloc { @ = hist(arg0) }'
-        sizes that one process asks for
+        distribution of the sizes that one process allocates
     %[1]s -e 'uretprobe:bash:readline { printf("%%s\n", str(retval)) }'
-        what is typed into bash
+        print the lines typed into bash
     %[1]s -c './server' -e 'uprobe:./server:handle { @[ustack] = count() }'
-        from where a function is called
+        count the call stacks that lead to a function
     %[1]s -l 'uprobe:libc:*alloc*'
-        what there is to trace
+        list the functions that can be traced
 `
