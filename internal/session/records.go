@@ -38,7 +38,10 @@ func (s *Session) take(rec []byte) error {
 	}
 	if l.Kind == record.Printf {
 		s.text = s.formats[id].Append(s.text[:0], s.values)
-		s.printf = result.Printf{Head: s.head(l), Text: view(s.text)}
+		s.printf = result.Printf{Head: result.Head{Action: l.Action + 1}, Text: view(s.text)}
+		if s.in.Script.Heads {
+			s.fill(&s.printf.Head)
+		}
 		return s.sink.Event(&s.printf)
 	}
 	return s.dispatch(l)
@@ -48,12 +51,17 @@ func (s *Session) take(rec []byte) error {
 func (s *Session) head(l *record.Layout) result.Head {
 	h := result.Head{Action: l.Action + 1}
 	if s.in.Script.Heads {
-		h.Time, h.PID, h.TID = s.wall.Time(s.hit.Time), int(s.hit.PID), int(s.hit.TID)
-		if n := uint64(s.hit.Point); n < uint64(len(s.in.Points)) {
-			h.Probe = s.in.Points[n].Name
-		}
+		s.fill(&h)
 	}
 	return h
+}
+
+// fill says in a head when, where and by whom the probe was hit.
+func (s *Session) fill(h *result.Head) {
+	h.Time, h.PID, h.TID = s.wall.Time(s.hit.Time), int(s.hit.PID), int(s.hit.TID)
+	if n := uint64(s.hit.Point); n < uint64(len(s.in.Points)) {
+		h.Probe = s.in.Points[n].Name
+	}
 }
 
 // view is a string on bytes that are used again: sinks copy what they keep.
