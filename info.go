@@ -151,7 +151,7 @@ func (b *Binary) Summary() (*Summary, error) {
 			}
 		}
 		if b.obj.IsGo() {
-			s.NoDebug = "build it without -ldflags=-s and -w"
+			s.NoDebug = "build it without -ldflags=-s or -w"
 			s.Languages = append(s.Languages, Compiler{Language: "Go"})
 		}
 		return s, nil
@@ -248,7 +248,7 @@ func (b *Binary) Types(name string) ([]Layout, error) {
 			return nil, err
 		}
 		if len(names) > 1 {
-			return nil, &AmbiguousError{fmt.Sprintf("%q may be any of %d types in %s", name, len(names), b.Path), names}
+			return nil, &AmbiguousError{fmt.Sprintf("%q is ambiguous: %d types in %s", name, len(names), b.Path), names}
 		}
 		if len(names) == 1 {
 			if list, err = b.info.TypesNamed(names[0]); err != nil {
@@ -331,9 +331,9 @@ func (b *Binary) Vars(name string) ([]Variables, error) {
 				if err != nil {
 					return nil, err
 				}
-				unread = fmt.Errorf("it has no code of its own: it was inlined in %d places", n)
+				unread = fmt.Errorf("it has no out-of-line code: it has %d inlined instances", n)
 				if n == 0 {
-					unread = errors.New("the optimizer left nothing of it")
+					unread = errors.New("it was optimized out")
 				}
 				continue
 			}

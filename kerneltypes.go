@@ -29,8 +29,8 @@ func isTypePattern(pattern string) bool {
 func listTypes(kernel *btf.Types, pattern string, verbose bool) ([]Listed, diag.List) {
 	var diags diag.List
 	if kernel.Err() != nil {
-		diags.Errorf(diag.Span{}, "this kernel shows no types (%s)", btf.KernelPath).
-			Hint("a kernel built with CONFIG_DEBUG_INFO_BTF does")
+		diags.Errorf(diag.Span{}, "this kernel provides no type information (%s)", btf.KernelPath).
+			Hint("it requires CONFIG_DEBUG_INFO_BTF")
 		return nil, diags
 	}
 	word, name, _ := strings.Cut(pattern, " ")

@@ -84,7 +84,7 @@ func (m *Machine) check() error {
 		return fmt.Errorf("%w: it has %d CPUs", ErrMachine, m.CPUs)
 	case m.running:
 	case !ok:
-		return fmt.Errorf("%w: release %q does not begin with the version of a kernel", ErrMachine, m.Release)
+		return fmt.Errorf("%w: release %q does not begin with a kernel version", ErrMachine, m.Release)
 	case version < oldest:
 		return fmt.Errorf("%w: Linux %s is older than 5.10, the oldest that trocar traces on", ErrMachine, m.Release)
 	}
@@ -130,7 +130,7 @@ func (m *Machine) featuresWithout(names []string) (*kernel.Features, error) {
 	for _, name := range names {
 		features, found := feature.Named(name)
 		if !found {
-			return nil, fmt.Errorf("no kernel feature is called %q (see trocar doctor)", name)
+			return nil, fmt.Errorf("unknown kernel feature %q (see trocar doctor)", name)
 		}
 		without = append(without, features...)
 	}
@@ -184,7 +184,7 @@ type Feature struct {
 // it is not the running one.
 func (m *Machine) Report(ctx context.Context) (*Report, error) {
 	if !m.running {
-		return nil, fmt.Errorf("%w: only the running machine can be asked what it offers", ErrMachine)
+		return nil, fmt.Errorf("%w: features can only be detected on the running machine", ErrMachine)
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -144,7 +144,7 @@ func attachWay(t probe.ProgramType) (way, error) {
 		return way{one: (*attacher).fentry}, nil
 	case probe.NoProgram:
 	}
-	return way{}, fmt.Errorf("there is no way to attach a program of type %q", t)
+	return way{}, fmt.Errorf("programs of type %q cannot be attached", t)
 }
 
 // iterator leaves an iterator alone: it runs when asked (Loaded.Iterate).

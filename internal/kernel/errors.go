@@ -127,7 +127,7 @@ func explain(what string, err error) error {
 		cause, way := whyNot()
 		return &PermissionError{What: what, Cause: cause, Way: way, Err: err}
 	case errors.Is(err, unix.ENOSYS):
-		return &LacksError{Feature: "bpf(2)", Way: "it was built without CONFIG_BPF_SYSCALL, or a sandbox hides the call"}
+		return &LacksError{Feature: "bpf(2)", Way: "the kernel was built without CONFIG_BPF_SYSCALL, or a sandbox blocks the call"}
 	case errors.Is(err, unix.EMFILE):
 		return fmt.Errorf("cannot %s: too many open files (limit %s); raise it with ulimit -n", what, fileLimit())
 	}
@@ -139,7 +139,7 @@ func whyNot() (cause, way string) {
 	r := readRights()
 	switch {
 	case r.UserNS:
-		return "this is a user namespace (rootless container?), whose root has no rights in the kernel",
+		return "this is a user namespace (rootless container?), whose root has no privileges in the kernel",
 			"run trocar on the host"
 	case len(r.Missing) > 0:
 		return "missing " + strings.Join(r.Missing, ", "),
@@ -147,9 +147,9 @@ func whyNot() (cause, way string) {
 	case r.Lockdown == "confidentiality":
 		return "the kernel is locked down (confidentiality)", "boot with lockdown=integrity or without secure boot"
 	case r.Seccomp:
-		return "a seccomp filter is on (container runtime?)", "run the container with --privileged or with a profile that allows bpf and perf_event_open"
+		return "a seccomp filter is active (container runtime?)", "run the container with --privileged or with a profile that allows bpf and perf_event_open"
 	}
-	return "", "a security module (SELinux, AppArmor, a BPF program) may forbid it: see dmesg"
+	return "", "a security module (SELinux, AppArmor, BPF LSM) may deny it: see dmesg"
 }
 
 // rights is what this process may do.

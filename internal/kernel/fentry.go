@@ -62,9 +62,9 @@ func explainFentry(name string, err error) error {
 		what := "attach programs to the kernel's function " + name
 		return &PermissionError{What: what, Cause: cause, Way: way, Err: unix.EPERM}
 	case errors.Is(err, unix.EBUSY):
-		return fmt.Errorf("another program that changes what %s does is attached to it: %w", name, unix.EBUSY)
+		return fmt.Errorf("another program that modifies %s is attached to it: %w", name, unix.EBUSY)
 	case errors.Is(err, unix.E2BIG):
-		return fmt.Errorf("as many programs as the kernel allows are attached to %s already: %w", name, unix.E2BIG)
+		return fmt.Errorf("the maximum number of programs is already attached to %s: %w", name, unix.E2BIG)
 	}
 	return err
 }

@@ -128,7 +128,7 @@ func TestReport(t *testing.T) {
 	if r.Release != Release() || r.OnlineCPUs < 1 || r.PossibleCPUs < r.OnlineCPUs || r.RingSize == 0 || len(r.Sources) == 0 {
 		t.Errorf("%+v", r)
 	}
-	if len(r.Features) != len(feature.List()) || r.Features[feature.UprobeMulti].Name != "links of many uprobes" {
+	if len(r.Features) != len(feature.List()) || r.Features[feature.UprobeMulti].Name != "multi-uprobe links" {
 		t.Errorf("%+v", r.Features)
 	}
 }

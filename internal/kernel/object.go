@@ -133,7 +133,7 @@ func raiseMemlock() error {
 func (l *Loaded) explainMap(spec *ebpf.MapSpec, err error) error {
 	switch {
 	case errors.Is(err, unix.ENOMEM):
-		return fmt.Errorf("no memory for the map %s (%d entries of %d bytes): make it smaller", spec.Name, spec.MaxEntries, spec.KeySize+spec.ValueSize)
+		return fmt.Errorf("not enough memory for the map %s (%d entries of %d bytes): make it smaller", spec.Name, spec.MaxEntries, spec.KeySize+spec.ValueSize)
 	case errors.Is(err, unix.E2BIG):
 		return fmt.Errorf("map %s is too large for the kernel (%d entries, keys of %d bytes, values of %d bytes)", spec.Name, spec.MaxEntries, spec.KeySize, spec.ValueSize)
 	case spec.Type == ebpf.RingBuf && errors.Is(err, unix.EINVAL):
@@ -184,7 +184,7 @@ func bpfType(t probe.ProgramType) (typ ebpf.ProgramType, attach ebpf.AttachType,
 		return ebpf.Tracing, ebpf.AttachTraceFExit, nil
 	case probe.NoProgram:
 	}
-	return 0, 0, fmt.Errorf("there is no program of type %q to load", t)
+	return 0, 0, fmt.Errorf("programs of type %q cannot be loaded", t)
 }
 
 func (l *Loaded) loadProgram(p *loadedProgram, opts Options) error {

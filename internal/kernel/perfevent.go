@@ -71,7 +71,7 @@ func perfAttr(point *probe.Point) (*unix.PerfEventAttr, error) {
 }
 
 // breakpoint describes a hardware breakpoint. The CPU's rules (debug registers of 1, 2, 4, 8 bytes, aligned, of which
-// some cannot watch reads alone) are checked here, because the kernel only says EINVAL.
+// some cannot watch only reads) are checked here, because the kernel only says EINVAL.
 func breakpoint(attr *unix.PerfEventAttr, point *probe.Point) error {
 	const read, write, execute = 1, 2, 4 // HW_BREAKPOINT_*
 	attr.Type = unix.PERF_TYPE_BREAKPOINT
@@ -99,7 +99,7 @@ func breakpoint(attr *unix.PerfEventAttr, point *probe.Point) error {
 	case attr.Bp_type&execute != 0 && attr.Bp_type != execute:
 		return errors.New("a watchpoint for execution cannot watch data as well: use x alone")
 	case attr.Bp_type == read && !host.Watch.ReadAlone:
-		return errors.New("this CPU cannot watch reads alone: use rw")
+		return errors.New("this CPU cannot watch only reads: use rw")
 	case attr.Bp_type == execute:
 		length = host.Watch.Exec
 	case length != 1 && length != 2 && length != 4 && length != 8:

@@ -329,7 +329,7 @@ func explainUprobe(g *group, point *probe.Point, err error) error {
 	case unix.ENOENT, unix.ENOTDIR, unix.ELOOP:
 		return fmt.Errorf("%s: no such file", g.path)
 	case unix.ESRCH:
-		return fmt.Errorf("process %d has ended", g.pid)
+		return fmt.Errorf("process %d has exited", g.pid)
 	case unix.EBUSY:
 		return fmt.Errorf("the kernel is busy with the probe at offset %#x of %s; try again", point.Offset, g.path)
 	}

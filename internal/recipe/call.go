@@ -61,13 +61,13 @@ func (fn *Function) has(name string) bool {
 func (s *script) call(fn *Function) *call {
 	c := s.newCall(fn)
 	if len(fn.Leaves) > 0 && fn.EntryKey != "" {
-		s.notice(fn, "where it ends in a jump to another function, which returns in its place, "+
-			"the duration is that up to the jump, and the result is not known")
+		s.notice(fn, "where it ends in a tail call, "+
+			"the duration is measured up to the tail call, and the result is not available")
 	}
 	if len(fn.Returns)+len(fn.Leaves) == 0 && fn.NoReturn != "" {
 		s.notice(fn, "only calls are shown, without results and durations: %s", fn.NoReturn)
 	} else if fn.EntryKey == "" && !fn.Line {
-		s.notice(fn, "only calls are shown, without results and durations: where its frame lies is not known")
+		s.notice(fn, "only calls are shown, without results and durations: the location of its frame is not known")
 	}
 	if len(s.args) > 0 {
 		s.expressions(c, s.args)
@@ -96,7 +96,7 @@ func (s *script) call(fn *Function) *call {
 			break
 		}
 		p := &c.shown[largest]
-		s.notice(fn, "%s is not shown, as too much would have to be kept until the call returns; name parts of it with --args",
+		s.notice(fn, "%s is not shown: it is too large to be kept until the call returns; select parts of it with --args",
 			p.label)
 		*p = part{label: p.label, show: Hidden}
 		s.dropped = true
@@ -143,10 +143,10 @@ func (s *script) parameters(c *call) {
 		switch {
 		case fn.Line:
 		case fn.Goroutines:
-			s.notice(fn, "no debug information tells arguments and results: build it without -ldflags=-s and -w")
+			s.notice(fn, "arguments and results are not available without debug information: build it without -ldflags=-s or -w")
 		default:
-			s.notice(fn, "no debug information tells arguments and results; "+
-				"registers can be shown with --args 'arg0, str(arg1)'")
+			s.notice(fn, "arguments and results are not available without debug information; "+
+				"registers can be printed with --args 'arg0, str(arg1)'")
 		}
 		return
 	}

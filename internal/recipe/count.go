@@ -96,7 +96,7 @@ func Latency(fns []Function, o Question, diags *diag.List) Script {
 			direct = append(direct, fn)
 			called = called && fn.Called
 		case fn.EntryKey == "":
-			s.notice(fn, "left out: where its frame lies is not known")
+			s.notice(fn, "left out: the location of its frame is not known")
 		default:
 			paired = append(paired, fn)
 		}

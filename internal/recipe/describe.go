@@ -249,17 +249,17 @@ func (fn *candidate) returns(ret *probe.Point, noReturn string) {
 			fn.ReturnKey = frameKey("sp", int64(fn.arch.C.StackArgs))
 		}
 	case fn.known.Throws():
-		fn.NoReturn = "not all instructions with which it returns are known, " +
+		fn.NoReturn = "not all of its return instructions are known, " +
 			"and a return probe would break exceptions and panics that pass it"
 		return
 	case callsItself(fn.known, fn.point):
 		points, tails, why := fn.exits()
 		if why == "" && len(tails) > 0 {
-			why = "it ends in a jump to another function"
+			why = "it ends in a tail call"
 		}
 		if why != "" {
 			fn.Notices = append(fn.Notices, fmt.Sprintf("the kernel sees the returns of only %d calls "+
-				"that are open in each other: deeper ones are shown as not returned", maxReturnDepth))
+				"that are nested: deeper ones are shown as not returned", maxReturnDepth))
 			break
 		}
 		fn.Returns = points
@@ -269,7 +269,7 @@ func (fn *candidate) returns(ret *probe.Point, noReturn string) {
 		if fn.Result != nil && fn.Result.Show != Hidden {
 			if fn.ResultExpr = resultExpr(fn.arch, result); fn.ResultExpr == "" {
 				fn.Result.Show = Hidden
-				fn.Result.Why = "a result of type " + fn.Result.Type + " is not read in functions that call themselves"
+				fn.Result.Why = "a result of type " + fn.Result.Type + " is not read in recursive functions"
 			}
 		}
 		return

@@ -86,7 +86,7 @@ func (s *script) distribution(fns []Function, value syntax.Expr, name string, di
 		case late && (!c.pairs() || len(fn.Returns) == 0):
 			why := fn.NoReturn
 			if why == "" {
-				why = "where its frame lies is not known"
+				why = "the location of its frame is not known"
 			}
 			s.notice(fn, "left out: its returns are not seen: %s", why)
 			continue
@@ -111,7 +111,7 @@ func (s *script) distribution(fns []Function, value syntax.Expr, name string, di
 		calls = append(calls, c)
 	}
 	if len(calls) == 0 {
-		s.none(diags, "there is no function left of which this can be told")
+		s.none(diags, "no function is left for which this is available")
 		return
 	}
 	s.stores(calls)

@@ -121,7 +121,7 @@ func functions(ctx context.Context, o Target, path, name string, diags *diag.Lis
 			fn.Point = fmt.Sprintf("%s:%#x", syntax.QuoteWord(fn.path), p.FunctionStart())
 		}
 		if p.Inlined {
-			fn.NoReturn = "it was inlined, and inlined code does not return"
+			fn.NoReturn = "it is an inlined instance, which does not return"
 			if !slices.ContainsFunc(out, func(f Function) bool { return f.Point == fn.Point }) {
 				out = append(out, fn.Function)
 			}

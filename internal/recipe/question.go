@@ -84,6 +84,6 @@ func Write(q Question, fns []Function, diags *diag.List) Script {
 			return k.write(fns, q, diags)
 		}
 	}
-	diags.Errorf(diag.Span{}, "unknown kind of question %q", q.Kind).Hint("there are: %s", strings.Join(Kinds(), ", "))
+	diags.Errorf(diag.Span{}, "unknown kind of question %q", q.Kind).Hint("valid: %s", strings.Join(Kinds(), ", "))
 	return Script{}
 }

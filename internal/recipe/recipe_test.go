@@ -229,8 +229,8 @@ func TestTotals(t *testing.T) {
 	}{
 		{"@lines", 0, ""},
 		{"@lines", 5, ""},
-		{"@lines", 6, "ended after 5 lines, as -n asks; 1 more came before the probes were gone"},
-		{"@lines", 8, "ended after 5 lines, as -n asks; 3 more came before the probes were gone"},
+		{"@lines", 6, "exited after 5 lines (-n); 1 more came before the probes were detached"},
+		{"@lines", 8, "exited after 5 lines (-n); 3 more came before the probes were detached"},
 		{"@open", 0, ""},
 		{"@open", 1, "1 call had not returned, or was left by an exception or longjmp"},
 		{"@open", 2, "2 calls had not returned, or were left by an exception or longjmp"},

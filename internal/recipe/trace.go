@@ -76,7 +76,7 @@ func (s *script) calls(fns []Function, diags *diag.List) []*call {
 	for i := range fns {
 		c := s.call(&fns[i])
 		if !c.pairs() && (s.o.Min > 0 || c.atExit != nil) {
-			s.notice(&fns[i], "left out: its returns are not seen, which the condition asks for")
+			s.notice(&fns[i], "left out: the condition requires its returns, which are not seen")
 			continue
 		}
 		if len(calls) > 0 && calls[len(calls)-1].joins(c) {
@@ -88,7 +88,7 @@ func (s *script) calls(fns []Function, diags *diag.List) []*call {
 		calls = append(calls, c)
 	}
 	if len(calls) == 0 {
-		s.none(diags, "of these functions no returns are seen, which the condition asks for")
+		s.none(diags, "the condition requires the returns of these functions, which are not seen")
 		return nil
 	}
 	s.stores(calls)
@@ -295,10 +295,10 @@ func (s *script) unreturned(calls []*call) {
 // sums are what is said at the end.
 func (s *script) sums() {
 	if n := s.o.Lines; n > 0 {
-		ended := fmt.Sprintf("ended after %d lines, as -n asks; ", n)
+		ended := fmt.Sprintf("exited after %d lines (-n); ", n)
 		s.totals = append(s.totals, Total{
 			Map: "@lines", Over: int64(n),
-			One: ended + "1 more came before the probes were gone", Many: ended + "%d more came before the probes were gone",
+			One: ended + "1 more came before the probes were detached", Many: ended + "%d more came before the probes were detached",
 		})
 	}
 	s.totals = append(s.totals, Total{

@@ -15,7 +15,7 @@ func paramOf(v probe.Var) *Value {
 	}
 	if v.Type != nil {
 		if why, missing := v.Place.Missing(v.Type.Extent()); missing {
-			p.Show, p.Why = Hidden, "a part of it is not there: "+why
+			p.Show, p.Why = Hidden, "a part of it is not available: "+why
 			return p
 		}
 	}

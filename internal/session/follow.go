@@ -37,7 +37,7 @@ func (s *Session) follow() error {
 	if first != nil {
 		if s.command == nil {
 			return s.notice(result.Info,
-				"in a PID namespace of our own, of what process %d had started before nothing is followed", pid)
+				"in this PID namespace, processes that process %d started before are not followed", pid)
 		}
 		return nil
 	}
@@ -122,7 +122,7 @@ func (s *Session) unfollowed() error {
 		return nil
 	}
 	return s.notice(result.Info,
-		"only process %d was traced, not those that it started: --follow traces them too", pid)
+		"only process %d was traced, not its child processes: --follow traces them too", pid)
 }
 
 // endWithTarget ends the run with the command or the process, and with what they started if that is followed.

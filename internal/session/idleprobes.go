@@ -86,8 +86,8 @@ func unmapped(files []*probedFile, pid target.PID, found chan<- *result.Notice) 
 		if !slices.ContainsFunc(maps, func(m target.Mapping) bool { return m.Inode == f.inode }) {
 			found <- &result.Notice{Diagnostic: result.Diagnostic{
 				Severity: result.Warning,
-				Text:     fmt.Sprintf("process %d has not loaded %s: nothing is seen of it until it does", pid, f.path),
-				Hints:    []string{fmt.Sprintf("`grep .so /proc/%d/maps` shows what it has loaded", pid)},
+				Text:     fmt.Sprintf("process %d has not loaded %s: no events until it does", pid, f.path),
+				Hints:    []string{fmt.Sprintf("`grep .so /proc/%d/maps` lists what it has loaded", pid)},
 			}}
 		}
 	}

@@ -141,7 +141,7 @@ func TestFollowInNamespace(t *testing.T) {
 	o := start(t, t.Context(), s, f, func(in *session.Input, _ *sink) {
 		in.PID, in.Follow, in.Namespace = pid, true, &kernel.Namespaced{Dev: 4, Ino: 5}
 	})
-	expect(t, o, fmt.Sprintf("notice INFO in a PID namespace of our own, of what process %d had started before nothing is followed", pid),
+	expect(t, o, fmt.Sprintf("notice INFO in this PID namespace, processes that process %d started before are not followed", pid),
 		"attached 1", "end")
 	if first := f.followed.first; first == nil || *first != (kernel.Namespaced{Dev: 4, Ino: 5, PID: pid}) || len(f.followed.pids) > 0 {
 		t.Errorf("%+v, %v", first, f.followed.pids)

@@ -54,16 +54,16 @@ func (s *Session) loss(l *record.Loss, n uint64) (result.Event, error) {
 			"a map declaration e.g. `let %s = hash(%d)`", m.Max, m.Name, 4*m.Max)}
 	case record.LostReads:
 		d.Text = fmt.Sprintf("%d reads of memory failed; their values were taken as 0 or empty", n)
-		d.Hints = []string{"-k shows each with its place"}
+		d.Hints = []string{"-k prints each with its location"}
 	case record.LostStacks:
-		d.Text = fmt.Sprintf("%d stacks could not be taken", n)
+		d.Text = fmt.Sprintf("%d call stacks could not be read", n)
 	case record.LostBegins:
 		d.Text = fmt.Sprintf("%d returns were left out: their calls had begun before, "+
-			"and where the result is is only known at the begin", n)
+			"and the location of the result is known only at function entry", n)
 	case record.LostCalls:
 		d.Text = fmt.Sprintf("%d calls were not timed: too many were open at once", n)
 	case record.LostLoops:
-		d.Text = fmt.Sprintf("a loop was ended %d times at the kernel's limit of iterations", n)
+		d.Text = fmt.Sprintf("a loop was stopped %d times by the kernel's limit of iterations", n)
 	default:
 		return nil, fmt.Errorf("the programs counted %d losses of unknown kind %d", n, l.Kind)
 	}

@@ -155,7 +155,7 @@ func TestLosses(t *testing.T) {
 		"notice WARNING 13 reads of memory failed; their values were taken as 0 or empty",
 		"notice WARNING 14 stacks could not be taken",
 		"notice WARNING a loop was ended 15 times at the kernel's limit of iterations",
-		"notice WARNING 16 returns were left out: their calls had begun before, and where the result is is only known at the begin",
+		"notice WARNING 16 returns were left out: their calls had begun before, and the location of the result is known only at function entry",
 		"notice WARNING 17 calls were not timed: too many were open at once",
 	}
 	s.Losses = nil

@@ -127,7 +127,7 @@ func (s *Session) dispatch(l *record.Layout) error {
 		}
 		return s.emit(&result.HelperError{Head: s.head(l), Helper: l.Helper, Code: int64(s.number(0)), At: l.At})
 	}
-	return fmt.Errorf("a record came that nothing is done with: kind %d", l.Kind)
+	return fmt.Errorf("unexpected record of kind %d", l.Kind)
 }
 
 // number is an argument of the record, 0 if it has no such.

@@ -181,7 +181,7 @@ func (s *Session) sleep() error {
 // trace is the life of a loaded script.
 func (s *Session) trace(ctx context.Context, cancel func()) error {
 	if err := s.names.prepare(ctx); err != nil {
-		if err := s.notice(result.Warning, "stacks of processes that end soon may lack names: %v", err); err != nil {
+		if err := s.notice(result.Warning, "call stacks of short-lived processes may lack symbols: %v", err); err != nil {
 			return err
 		}
 	}

@@ -64,7 +64,7 @@ func (inf *inferrer) checkArgs(n *node) bool {
 func (inf *inferrer) checkUnroll(n *node) {
 	switch k := n.kids[0]; {
 	case !k.posInt():
-		inf.errorf(n.span, "invalid unroll value").Hint("it must be a number known when compiling, from 1 to 100")
+		inf.errorf(n.span, "invalid unroll value").Hint("it must be a compile-time constant from 1 to 100")
 	case k.num > 100:
 		inf.errorf(n.span, "unroll maximum value is 100")
 	case k.num < 1:

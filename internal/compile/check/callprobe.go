@@ -131,8 +131,8 @@ func placeRetval(inf *inferrer, n *node) {
 func placeDuration(inf *inferrer, n *node) {
 	switch p := inf.act.points[0]; {
 	case inf.act.kind != probe.Uretprobe:
-		inf.errorf(n.span, "duration is that of a call that returns, and only known in uretprobes").
-			Hint("in other probes keep the time yourself: @start[tid] = nsecs")
+		inf.errorf(n.span, "duration is the time that a call took: it is available in uretprobes only").
+			Hint("in other probes, store the time in a map: @start[tid] = nsecs")
 	case p.Call == nil:
 	case p.Call.Unknown != "":
 		inf.errorf(n.span, "duration is not known: %s", p.Call.Unknown)

@@ -58,7 +58,7 @@ func placeGoroutine(inf *inferrer, n *node) {
 		if p.Path != "" {
 			where = "code that is not Go's (" + p.Name + ")"
 		}
-		inf.errorf(n.span, "%s is not known in %s: there is no goroutine, or none that can be told", callName(n), where)
+		inf.errorf(n.span, "%s is not known in %s: there is no goroutine, or it cannot be determined", callName(n), where)
 	case p.Call.Unknown != "":
 		inf.errorf(n.span, "%s is not known: %s", callName(n), p.Call.Unknown)
 	}

@@ -19,8 +19,8 @@ func (m *meanings) stacks() {
 	m[builtin.UStack], m[builtin.KStack] = stack, stack
 	m[builtin.DwUStack] = stack
 	m[builtin.DwUStack].place = func(inf *inferrer, n *node) {
-		inf.errorf(n.span, "dw_ustack is not available: this version walks user stacks by frame pointers only").
-			Hint("ustack does so; without frame pointers its stacks end early")
+		inf.errorf(n.span, "dw_ustack is not available: user stacks are unwound by frame pointers only").
+			Hint("use ustack; its stacks end early in code without frame pointers")
 	}
 	symbol := meaning{fill: func(b *builder, c *Call, n *node) bool {
 		t := n.kids[0].ty

@@ -108,7 +108,7 @@ func (d *definitions) layOut(t *types.Type, s *syntax.CStruct) {
 		field := types.Field{Name: f.Name, Type: ft}
 		switch {
 		case f.Bits >= 0 && !ft.IsInteger():
-			d.c.errorf(f.Span, "bit-field %s has a type that is no integer: '%s'", f.Name, typestr(ft))
+			d.c.errorf(f.Span, "bit-field %s has a type that is not an integer: '%s'", f.Name, typestr(ft))
 			continue
 		case f.Bits > 8*ft.Size:
 			d.c.errorf(f.Span, "width of bit-field %s (%d bits) exceeds the width of its type (%d bits)", f.Name, f.Bits, 8*ft.Size)

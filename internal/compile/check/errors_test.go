@@ -262,8 +262,8 @@ func TestConfig(t *testing.T) {
 
 // TestNotAvailable: words that would mean something else than they say are refused with the reason.
 func TestNotAvailable(t *testing.T) {
-	expectError(t, `uprobe:/bin/x:f { print(dw_ustack) }`, "this version walks user stacks by frame pointers only")
-	expectError(t, `uprobe:/bin/x:f { @[dw_ustack(perf, 3)] = count() }`, "this version walks user stacks by frame pointers only")
+	expectError(t, `uprobe:/bin/x:f { print(dw_ustack) }`, "user stacks are unwound by frame pointers only")
+	expectError(t, `uprobe:/bin/x:f { @[dw_ustack(perf, 3)] = count() }`, "user stacks are unwound by frame pointers only")
 }
 
 // TestNotOnThisCPU: what is not known of a CPU is refused with the reason.

@@ -80,7 +80,7 @@ func (b *builder) expr(n *node) Expr {
 	case opIdent:
 		return nil // told when its type was looked for
 	case opMap:
-		b.errorf(n.span, "the map %s is no value", n.m.name).Hint("%s[key] is the value of an entry", n.m.name)
+		b.errorf(n.span, "the map %s is not a value", n.m.name).Hint("%s[key] is the value of an entry", n.m.name)
 		return nil
 	case opType:
 		b.errorf(n.span, "When used as a call argument, `typeof` builtin only valid for macro calls that are expecting a type parameter")
@@ -104,7 +104,7 @@ func (b *builder) mapGet(n *node) Expr {
 	if t.IsCastableAgg() {
 		t = aggInt(t)
 	} else if multiKey(t) {
-		b.errorf(n.span, "Map type %s cannot be used as a value: it is many numbers", typestr(t)).Hint("print(%s) shows the whole map", m.Name)
+		b.errorf(n.span, "Map type %s cannot be used as a value: it consists of several numbers", typestr(t)).Hint("print(%s) shows the whole map", m.Name)
 	}
 	return &MapGet{E{t, n.span}, m, b.key(n.m, n.kids[0], n.span)}
 }

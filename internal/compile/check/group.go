@@ -163,7 +163,7 @@ func (c *checker) withArgs(act *action, points []*probe.Point) []*probe.Point {
 		return points
 	}
 	for _, why := range reasons {
-		c.warnf(act.probe.Span, "%d inlined copies are not probed of %s", left[why], why)
+		c.warnf(act.probe.Span, "%d inlined instances are not probed of %s", left[why], why)
 	}
 	return kept
 }

@@ -36,7 +36,7 @@ func (c *checker) declareMap(d *syntax.MapDecl) {
 		return
 	}
 	if d.Max < 1 || d.Max > 1<<31-1 {
-		c.errorf(d.Span, "a map must have room for 1 to %d entries (%d given)", 1<<31-1, d.Max)
+		c.errorf(d.Span, "a map must have between 1 and %d entries (%d given)", 1<<31-1, d.Max)
 		return
 	}
 	m := c.mapNamed(d.Name, d.Span)

@@ -137,7 +137,7 @@ func (b *builder) call(n *node) Expr {
 		b.errorf(n.span, "%s() is no call here: %s", callName(n), m.elsewhere)
 		return nil
 	case n.fn.CompileTime:
-		b.errorf(n.span, "%s() cannot be evaluated here: what it depends on is not known when compiling", callName(n))
+		b.errorf(n.span, "%s() cannot be evaluated here: it depends on values that are not known at compile time", callName(n))
 		return nil
 	case len(n.kids) > 0:
 		b.errorf(n.span, "internal: nothing is known of the arguments of %s()", callName(n))

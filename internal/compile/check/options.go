@@ -201,7 +201,7 @@ func (c *checker) checkOptions() {
 	}
 	text := "unexpected program command line options: " + strings.Join(unexpected, ", ")
 	if len(unexpected) == 0 {
-		text = "the script is not run: --help asks for its options"
+		text = "--help prints the options of the script; it does not run"
 	}
 	d := c.errorf(noSpan, "%s", text)
 	if len(c.getopts) == 0 {

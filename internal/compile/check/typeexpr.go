@@ -190,12 +190,12 @@ func (inf *inferrer) visitArgs(n *node) {
 		return
 	}
 	if n.flag {
-		inf.errorf(n.span, "no local variables are known here").Hint("they are at lines (uprobe:FILE@SOURCE:LINE), where the program has debug information")
+		inf.errorf(n.span, "local variables are not available here").Hint("they are available at lines (uprobe:FILE@SOURCE:LINE) of programs with debug information")
 		return
 	}
 	d := inf.errorf(n.span, "Cannot read function parameters")
 	if inf.act.kind == probe.Uprobe {
-		d.Hint("%s has no debug information that tells the parameters; arg0, arg1 … are there without it", inf.act.points[0].Path)
+		d.Hint("%s has no debug information about the parameters; arg0, arg1 … are available without it", inf.act.points[0].Path)
 	}
 }
 

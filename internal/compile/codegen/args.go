@@ -112,7 +112,7 @@ func (g *gen) compute(ops []types.PlaceOp, span diag.Span) ir.Reg {
 	var stack []ir.Reg
 	pop := func() ir.Reg {
 		if len(stack) == 0 {
-			refuse(span, "the description of the value's place is broken")
+			refuse(span, "the location of the value is invalid")
 		}
 		r := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
@@ -154,7 +154,7 @@ func (g *gen) compute(ops []types.PlaceOp, span diag.Span) ir.Reg {
 			}
 			o, ok := placeOps[op.Code]
 			if !ok {
-				refuse(span, "the description of the value's place is unknown")
+				refuse(span, "the location of the value is of an unknown kind")
 			}
 			if o == ir.Shl || o == ir.Shr || o == ir.Sar {
 				stack = append(stack, g.shift(o, x, y))

@@ -55,7 +55,7 @@ func (g *gen) uaddr(e *check.Call) ir.Reg {
 	addr := g.points[0].Addr
 	for _, p := range g.points {
 		if p.Addr != addr || g.ret {
-			refuse(e.Span, "uaddr needs probes at one place of one file")
+			refuse(e.Span, "uaddr requires probes at one location of one file")
 		}
 	}
 	return g.b.OpImm(ir.Add, g.saved(g.c.opts.Arch.IP), int64(k.Value)-int64(addr))

@@ -274,7 +274,7 @@ func (g *gen) viewOf(v types.View, src memory, span diag.Span) (p, n ir.Reg) {
 func (g *gen) shortText(v types.View, src memory, span diag.Span) (p, n ir.Reg) {
 	b := g.b
 	if src.space != inUser {
-		refuse(span, "where a text in a copy of the value lies is not known")
+		refuse(span, "the location of a string in a copy of the value is not known")
 	}
 	first := b.Copy(g.load(src, 1, false, span))
 	p = b.Copy(b.OpImm(ir.Add, src.base, int64(src.off+v.ShortData)))

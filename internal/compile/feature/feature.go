@@ -44,29 +44,29 @@ type Info struct {
 
 var infos = [Count]Info{
 	RingBuf:     {"ring buffers", "5.8", "events", "nothing can be traced"},
-	UprobeMulti: {"links of many uprobes", "6.6", "attaching fast", "each uprobe has a link of its own"},
+	UprobeMulti: {"multi-uprobe links", "6.6", "attaching fast", "each uprobe has a link of its own"},
 	// 46ba0e49b642 ("bpf: fix multi-uprobe PID filtering logic"): before it only the thread with that id ran the program.
 	UprobeMultiPID: {
-		"links of many uprobes in one process", "6.10", "uprobes of one process (-p)", "they have links of their own",
+		"multi-uprobe links of one process", "6.10", "uprobes of one process (-p)", "they have links of their own",
 	},
 	UprobeSession: {
 		"uprobe sessions (one link for entry and return)", "6.13", "duration", "a program at the entry and a map",
 	},
 	AttachCookie: {
-		"cookies of probes", "5.15", "one program for many points", "a program for each point that is told by name",
+		"cookies of probes", "5.15", "one program for many points", "one program for each point that is reported by name",
 	},
 	SleepableUprobe: {
 		"sleepable uprobe programs", "6.0", "reading memory that is paged out", "such reads fail, and are counted",
 	},
 	Loop: {"bpf_loop", "5.17", "loops", "loops have bounds that the verifier follows; some are refused"},
 	ForEachMapElem: {
-		"bpf_for_each_map_elem", "5.13", "for over a map, len", "they are refused",
+		"bpf_for_each_map_elem", "5.13", "for over a map, len", "refused",
 	},
 	AtomicFetch: {"atomic operations with a result", "5.12", "@x++ as a value", "two CPUs may see one value"},
 	MapLookupPercpu: {
 		"bpf_map_lookup_percpu_elem", "5.19", "reading aggregations in the script", "it is refused",
 	},
-	KtimeTAI:       {"bpf_ktime_get_tai_ns", "6.1", "nsecs(tai)", "it is refused; sw_tai works everywhere"},
+	KtimeTAI:       {"bpf_ktime_get_tai_ns", "6.1", "nsecs(tai)", "refused; sw_tai works everywhere"},
 	ProbeWriteUser: {"writing to user memory (bpf_probe_write_user)", "4.8", "write_user", "it is refused"},
 	KernelBTF:      {"its own type information (BTF)", "4.18", "types of the kernel", "the script must define them"},
 }
@@ -168,7 +168,7 @@ func parse(version string) (major, minor int, err error) {
 		minor, err = strconv.Atoi(rest[:end])
 	}
 	if !ok || err != nil || major < 0 {
-		return 0, 0, fmt.Errorf("%q is no version of Linux: two numbers are expected, as in 6.6", version)
+		return 0, 0, fmt.Errorf("%q is not a Linux version: two numbers are expected, such as 6.6", version)
 	}
 	return major, minor, nil
 }

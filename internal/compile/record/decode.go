@@ -156,10 +156,10 @@ func (d *Decoder) value(v *result.Value, t *types.Type, b []byte) {
 	*v = result.Value{Size: t.Size}
 	switch {
 	case d.depth >= maxNesting, d.made >= maxValues:
-		unavailable(v, "there is too much inside")
+		unavailable(v, "it contains too many values")
 		return
 	case t.Size < least(t) || t.Size > len(b):
-		unavailable(v, "its type and its size do not agree")
+		unavailable(v, "its type and its size disagree")
 		return
 	case (t.Kind == types.Int || t.Kind == types.Enum) && t.Size == 16:
 		d.wideInt(v, t, b)
@@ -303,7 +303,7 @@ func (d *Decoder) array(v *result.Value, t *types.Type, b []byte) {
 // elements decodes n values that lie one behind the other.
 func (d *Decoder) elements(v *result.Value, t *types.Type, n int, b []byte) {
 	if t.Elem == nil || t.Elem.Size < 0 || n > maxValues-d.made || n > 0 && t.Elem.Size > len(b)/n {
-		unavailable(v, "its type and its size do not agree")
+		unavailable(v, "its type and its size disagree")
 		return
 	}
 	v.Elems = make([]result.Value, n)
@@ -426,7 +426,7 @@ func (d *Decoder) variant(v *result.Value, vs *types.Variants, b []byte) {
 			return
 		}
 		if one = vs.Of(uint(b[vs.Discr.Offset:], t.Size), wide && uint(b[vs.Discr.Offset+8:], 8) != 0); one == nil {
-			v.Kind, v.Text = result.Unavailable, "its discriminant stands for no variant"
+			v.Kind, v.Text = result.Unavailable, "its discriminant selects no variant"
 			return
 		}
 	}
@@ -503,7 +503,7 @@ func (d *Decoder) members(v *result.Value, t *types.Type, b []byte) {
 // bits decodes a bit-field that begins in the first byte of b.
 func (d *Decoder) bits(v *result.Value, f types.Field, b []byte) {
 	if f.BitOffset < 0 || f.BitOffset > 63 || f.BitSize > 64 || f.BitOffset+f.BitSize > 8*len(b) || f.Type.Size > 16 {
-		unavailable(v, "its place is broken")
+		unavailable(v, "its location is invalid")
 		d.made++
 		return
 	}

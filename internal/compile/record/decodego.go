@@ -99,7 +99,7 @@ func (d *Decoder) entries(v *result.Value, t *types.Type, b []byte) {
 	b = b[types.EntriesHeader:]
 	for range kept {
 		if t.Elem.Size < 0 || len(b) < t.Elem.Size || d.made >= maxValues {
-			unavailable(v, "its type and its size do not agree")
+			unavailable(v, "its type and its size disagree")
 			return
 		}
 		at := len(v.Elems)
@@ -113,7 +113,7 @@ func (d *Decoder) entries(v *result.Value, t *types.Type, b []byte) {
 // member decodes a field that may not fit.
 func (d *Decoder) member(v *result.Value, f types.Field, b []byte) {
 	if f.Type == nil || f.Offset < 0 || f.Offset > len(b) {
-		unavailable(v, "its type and its size do not agree")
+		unavailable(v, "its type and its size disagree")
 		return
 	}
 	d.value(v, f.Type, b[f.Offset:])
@@ -142,7 +142,7 @@ func (d *Decoder) closure(v *result.Value, point int, delta uint64) {
 
 func (d *Decoder) pointed(v *result.Value, t *types.Type, b []byte) {
 	if len(b) < 8 || t.Elem == nil {
-		unavailable(v, "its type and its size do not agree")
+		unavailable(v, "its type and its size disagree")
 		return
 	}
 	if v.Num = uint(b, 8); v.Num == 0 {

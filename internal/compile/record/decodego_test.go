@@ -94,8 +94,8 @@ func TestGoInterface(t *testing.T) {
 		{words(1, 5, 0x10, 0, 8, 3), "map[string]int{ … of 3 }"},
 		{words(1, 5, 0), "map[string]int(nil)"},
 		{words(1, 6, 0x10, 0, 8, 42), "func()(pkg.f42)"},
-		{words(2, 1, 0x10), "a type that is not known(0x10)"},
-		{words(1, 99, 0x10), "a type that is not known(0x10)"},
+		{words(2, 1, 0x10), "an unknown type(0x10)"},
+		{words(1, 99, 0x10), "an unknown type(0x10)"},
 		{words(1, 2, 0x10, 0, -1, 0x99, -1, 0, 0, 0, 1, -1, "abcdefgh"), `string("abcdefgh"..)`},
 	} {
 		for form, typ := range forms(t, face) {

@@ -21,7 +21,7 @@ type dynamic struct {
 // iface shows an interface by its dynamic type with its value.
 func (d *Decoder) iface(v *result.Value, t *types.Type, b []byte) {
 	if !t.Nodes.Valid() || len(b) < 8+t.Nodes.Size() {
-		unavailable(v, "its type and its size do not agree")
+		unavailable(v, "its type and its size disagree")
 		return
 	}
 	point := int(uint(b, 4)) - 1
@@ -40,7 +40,7 @@ func (y *dynamic) node(v *result.Value, index int) {
 	data := uint(b[8:], 8)
 	t, ok := y.d.Resolver.DynamicType(y.point, uint(b, 8))
 	if !ok || t == nil {
-		v.Kind, v.Type, v.Elems = result.Dynamic, "a type that is not known", []result.Value{{Kind: result.Pointer, Size: 8, Num: data}}
+		v.Kind, v.Type, v.Elems = result.Dynamic, "an unknown type", []result.Value{{Kind: result.Pointer, Size: 8, Num: data}}
 		return
 	}
 	v.Kind, v.Type, v.Elems = result.Dynamic, t.Name, make([]result.Value, 1)
@@ -83,7 +83,7 @@ func (c *content) value(v *result.Value, t *types.Type, off int, raw []byte) {
 	d := c.d
 	*v = result.Value{Size: t.Size}
 	if d.depth >= maxNesting || d.made >= maxValues {
-		unavailable(v, "there is too much inside")
+		unavailable(v, "it contains too many values")
 		return
 	}
 	d.made++

@@ -21,13 +21,13 @@ func (d *Decoder) rustValue(v *result.Value, t *types.Type, b []byte) bool {
 	case t.Kind == types.Int && t.Form() == types.UnicodeForm && t.Size == 4:
 		n := uint(b, 4)
 		if n > utf8.MaxRune || !utf8.ValidRune(rune(n)) {
-			unavailable(v, fmt.Sprintf("%#x is no character", n))
+			unavailable(v, fmt.Sprintf("%#x is not a character", n))
 			return true
 		}
 		v.Kind, v.Num, v.Text = result.String, n, string(rune(n))
 		return true
 	case t.MayBeEmpty():
-		unavailable(v, "memory that may hold no value")
+		unavailable(v, "memory that may not hold a value")
 		return true
 	}
 	s, ok := t.Rust()
@@ -59,7 +59,7 @@ func (d *Decoder) rustValue(v *result.Value, t *types.Type, b []byte) bool {
 
 // dyn shows a trait object by its concrete type and the value's address.
 func (d *Decoder) dyn(v *result.Value, b []byte) {
-	name := "a type that is not known"
+	name := "an unknown type"
 	if t, ok := d.Resolver.DynamicType(int(uint(b[16:], 4))-1, uint(b[8:], 8)); ok && t != nil {
 		name = t.Name
 	}

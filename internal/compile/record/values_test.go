@@ -202,15 +202,15 @@ func TestDecodeValues(t *testing.T) {
 		{types.AggOf(types.Stats, false), le(-10, 4), "(4u 4611686018427387901u 18446744073709551606u)"},
 		{types.AggOf(types.Stats, false), le(0, 0), "(0u 0u 0u)"},
 		// What does not fit.
-		{types.TInt64, le(int32(1)), "unavailable: its type and its size do not agree"},
-		{types.TInet, le(1), "unavailable: its type and its size do not agree"},
+		{types.TInt64, le(int32(1)), "unavailable: its type and its size disagree"},
+		{types.TInet, le(1), "unavailable: its type and its size disagree"},
 		{&types.Type{Kind: types.Int, Name: "__int128", Size: 16}, le(1, 1), `"18446744073709551617"`},
 		{&types.Type{Kind: types.Int, Size: 3}, le("abc"), "unavailable: a number of 3 bytes can't be shown"},
-		{&types.Type{Kind: types.Int, Size: -8}, le(1), "unavailable: its type and its size do not agree"},
+		{&types.Type{Kind: types.Int, Size: -8}, le(1), "unavailable: its type and its size disagree"},
 		{&types.Type{Kind: types.Pointer, Size: 4}, le(int32(6)), "0x6"},
-		{&types.Type{Kind: types.Array, Size: 8, Elem: types.TInt32, Len: 3}, le(1), "unavailable: its type and its size do not agree"},
-		{&types.Type{Kind: types.Array, Size: 8, Elem: &types.Type{Kind: types.Struct}, Len: 1 << 40}, le(1), "unavailable: its type and its size do not agree"},
-		{&types.Type{Kind: types.Array, Size: 8, Len: 1}, le(1), "unavailable: its type and its size do not agree"},
+		{&types.Type{Kind: types.Array, Size: 8, Elem: types.TInt32, Len: 3}, le(1), "unavailable: its type and its size disagree"},
+		{&types.Type{Kind: types.Array, Size: 8, Elem: &types.Type{Kind: types.Struct}, Len: 1 << 40}, le(1), "unavailable: its type and its size disagree"},
+		{&types.Type{Kind: types.Array, Size: 8, Len: 1}, le(1), "unavailable: its type and its size disagree"},
 		{&types.Type{Kind: types.Struct, Size: 4, Fields: []types.Field{
 			{Name: "a", Type: types.TInt64},
 			{Name: "b", Type: types.TInt8, Offset: -1},
@@ -220,9 +220,9 @@ func TestDecodeValues(t *testing.T) {
 			{Name: "f", Type: types.TInt32, BitSize: 4, BitOffset: -9},
 			{Name: "g", Type: nil},
 			{Name: "h", Type: types.TInt8, Offset: 1},
-		}}, le(int8(1), int8(2), int16(0)), strings.NewReplacer("INCOMPLETE", "unavailable: its type is not complete", "BROKEN", "unavailable: its place is broken").
+		}}, le(int8(1), int8(2), int16(0)), strings.NewReplacer("INCOMPLETE", "unavailable: its type is not complete", "BROKEN", "unavailable: its location is invalid").
 			Replace("{a:INCOMPLETE b:INCOMPLETE c:INCOMPLETE d:BROKEN e:BROKEN f:BROKEN g:INCOMPLETE h:2}")},
-		{deep, le(1), strings.Repeat("{in:", 32) + "unavailable: there is too much inside" + strings.Repeat("}", 32)},
+		{deep, le(1), strings.Repeat("{in:", 32) + "unavailable: it contains too many values" + strings.Repeat("}", 32)},
 	} {
 		for form, typ := range forms(t, c.t) {
 			var v result.Value

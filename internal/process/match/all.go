@@ -179,7 +179,7 @@ type Symbol struct {
 // Symbol finds a variable or function by name in the file that a point lies in.
 func (r *Result) Symbol(p *probe.Point, name string) (Symbol, error) {
 	if r.files == nil || p.Path == "" {
-		return Symbol{}, fmt.Errorf("%s is in no file", p.Name)
+		return Symbol{}, fmt.Errorf("%s is not in a file", p.Name)
 	}
 	b := r.files.byPath(p.Path)
 	if b == nil {
@@ -247,7 +247,7 @@ func (m *matcher) checkProcess() bool {
 		return false
 	}
 	if st, err := pid.Stat(); err == nil && st.Dead() {
-		m.diags.Errorf(diag.Span{}, "process %d has exited (it waits for its parent to take notice)", m.opts.PID)
+		m.diags.Errorf(diag.Span{}, "process %d has exited (it is a zombie)", m.opts.PID)
 		return false
 	}
 	return true

@@ -103,7 +103,7 @@ func (b *binary) reshaped(fn *debuginfo.Function) string {
 	case !ok:
 		return "its symbol is not known"
 	case variant(sym.Name):
-		return "the compiler made a variant of the function, with other parameters"
+		return "the compiler generated a variant of the function, with other parameters"
 	case sym.Bind == objfile.Local && fn.Optimized && !gnu(fn):
 		return "the compiler may have changed how a function is called that is local to its file"
 	}

@@ -27,7 +27,7 @@ func (m *matcher) indirect(s *spec, b *binary, q *objfile.Query, fn *objfile.Fun
 	case err != nil:
 		d.Note(diag.Span{}, "%s", err)
 	case len(impls) == 0:
-		d.Note(diag.Span{}, "which functions it can choose could not be found out")
+		d.Note(diag.Span{}, "its implementations could not be determined")
 	default:
 		d.Hint("probe one of the implementations: %s", strings.Join(implNames(impls), ", "))
 	}

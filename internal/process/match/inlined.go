@@ -108,29 +108,29 @@ func (m *matcher) inlinedPoints(s *spec, b *binary, in *inlinedFunc, points []*p
 	case n == 0:
 		return points
 	case s.kind.kind == probe.Uretprobe && in.entry == 0:
-		m.diags.Errorf(s.ap.Span, "uretprobe on %s is not possible: it was inlined in all places that call it (%d), and inlined code does not return",
-			name, n).Hint("probe where it begins with uprobe")
+		m.diags.Errorf(s.ap.Span, "uretprobe on %s is not possible: it has only inlined instances (%d), which do not return",
+			name, n).Hint("probe its entry with uprobe")
 		return points
 	case s.kind.kind == probe.Uretprobe:
-		m.diags.Warnf(s.ap.Span, "the %d inlined copies of %s do not return: only calls of its own code are seen", n, name)
+		m.diags.Warnf(s.ap.Span, "the %d inlined instances of %s do not return: only out-of-line calls are seen", n, name)
 		return points
 	case m.opts.OutOfLine:
 		if in.entry != 0 {
-			m.diags.Warnf(s.ap.Span, "%d inlined copies of %s are not probed", n, name)
+			m.diags.Warnf(s.ap.Span, "%d inlined instances of %s are not probed", n, name)
 		} else {
-			m.diags.Errorf(s.ap.Span, "%s has no code of its own: it was inlined in all places that call it (%d)", name, n).
-				Hint("without --no-inlined these are probed")
+			m.diags.Errorf(s.ap.Span, "%s has no out-of-line code, only inlined instances (%d)", name, n).
+				Hint("they are probed without --no-inlined")
 		}
 		return points
 	}
 	if len(copies) > maxInlinedCopies {
-		m.diags.Warnf(s.ap.Span, "%s was inlined in %d places, of which %d are probed", name, len(copies), maxInlinedCopies)
+		m.diags.Warnf(s.ap.Span, "%s has %d inlined instances, of which %d are probed", name, len(copies), maxInlinedCopies)
 		copies = copies[:maxInlinedCopies]
 	}
 	var left *diag.Diagnostic
 	why, probed := map[string]int{}, 0
 	if in.empty > 0 {
-		why["the compiler has merged their code with what is around"] = in.empty
+		why["the compiler merged their code with the code around them"] = in.empty
 	}
 	refuse := func(format string, args ...any) *diag.Diagnostic {
 		left = (&diag.List{}).Warnf(s.ap.Span, format, args...)
@@ -140,7 +140,7 @@ func (m *matcher) inlinedPoints(s *spec, b *binary, in *inlinedFunc, points []*p
 		left = nil
 		p := m.copyPoint(s, b, in, &copies[i], refuse)
 		if p == nil {
-			reason := "its place is not known"
+			reason := "its location is not known"
 			if left != nil {
 				reason = left.Text
 			}
@@ -151,14 +151,14 @@ func (m *matcher) inlinedPoints(s *spec, b *binary, in *inlinedFunc, points []*p
 		points = append(points, p)
 	}
 	if probed > 0 {
-		also := "; they are probed as well"
+		also := "; these are probed as well"
 		if in.entry == 0 {
-			also = ", and only there: its inlined copies are probed"
+			also = ", and has no out-of-line code: its inlined instances are probed"
 		}
 		m.diags.Add(diag.Info, s.ap.Span, "%s was inlined in %s%s", name, places(probed), also)
 	}
 	for reason, n := range why {
-		m.diags.Warnf(s.ap.Span, "%d inlined copies of %s are not probed: %s", n, name, reason)
+		m.diags.Warnf(s.ap.Span, "%d inlined instances of %s are not probed: %s", n, name, reason)
 	}
 	return points
 }
@@ -179,7 +179,7 @@ func (m *matcher) copyPoint(s *spec, b *binary, in *inlinedFunc, c *inlinedCopy,
 		return nil
 	}
 	if m.comesBack(b, c) {
-		refuse("a loop of theirs comes back to the first instruction")
+		refuse("a loop jumps back to their first instruction")
 		return nil
 	}
 	p := &probe.Point{Kind: probe.Uprobe, Path: b.path, PID: m.pid(), Name: uprobeName(s, b, s.fn), Func: in.name, Inlined: true, Start: in.entry}
@@ -187,9 +187,9 @@ func (m *matcher) copyPoint(s *spec, b *binary, in *inlinedFunc, c *inlinedCopy,
 		return nil
 	}
 	// The registers of arguments are those of the function around it.
-	p.Scope = &probe.Scope{ArgN: probe.NoArgN("an inlined copy has no argument registers: use args.NAME"), ArgNTypes: nil}
+	p.Scope = &probe.Scope{ArgN: probe.NoArgN("an inlined instance has no argument registers: use args.NAME"), ArgNTypes: nil}
 	if c.of == nil {
-		p.Scope.ArgN = probe.NoArgN("where an inlined copy has its arguments is not known without debug information")
+		p.Scope.ArgN = probe.NoArgN("the arguments of an inlined instance are not known without debug information")
 		return p
 	}
 	info, err := b.debug()

@@ -45,7 +45,7 @@ func (m *matcher) locals(s *spec, info *debuginfo.Info, in *debuginfo.Instance, 
 		}
 		place := v.Place
 		if v.Always && (line == 0 || v.Line >= line) {
-			place = types.Unknown("it is set only further on, at line %d", v.Line)
+			place = types.Unknown("it is set later, at line %d", v.Line)
 		}
 		vars = append(vars, probe.Var{Name: v.Name, Type: v.Type, Place: place, Local: true})
 	}

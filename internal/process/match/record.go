@@ -28,12 +28,12 @@ func (r recordTypes) field(line string) (f types.Field, size int, err error) {
 	offset, err1 := strconv.Atoi(part("offset:"))
 	size, err2 := strconv.Atoi(part("size:"))
 	if err1 != nil || err2 != nil || offset < 0 || size < 0 || offset+size > maxRecord {
-		return f, 0, fmt.Errorf("cannot be understood: %q", line)
+		return f, 0, fmt.Errorf("unrecognised field: %q", line)
 	}
 	signed := part("signed:") == "1"
 	i := strings.LastIndexAny(decl, " \t*")
 	if i < 0 {
-		return f, 0, fmt.Errorf("cannot be understood: %q", line)
+		return f, 0, fmt.Errorf("unrecognised field: %q", line)
 	}
 	typ, name := plainType(decl[:i+1]), decl[i+1:]
 	f.Offset = offset

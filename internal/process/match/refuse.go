@@ -43,7 +43,7 @@ func noReturnAddress(obj *objfile.File, fn *objfile.Func) string {
 		return "it is returned to after a signal: no return address is on top of the stack"
 	case strings.HasPrefix(name, "dl_runtime_resolve"), strings.HasPrefix(name, "dl_runtime_profile"),
 		strings.HasPrefix(name, "dl_tlsdesc"), strings.HasPrefix(name, "tls_get_addr_slow"):
-		return "it is entered with other things than a return address on top of the stack"
+		return "it is entered without a return address on top of the stack"
 	}
 	switch name {
 	case "setjmp", "sigsetjmp", "getcontext", "swapcontext", "makecontext", "start_context", "vfork", "Unwind_Backtrace",

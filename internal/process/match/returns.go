@@ -93,13 +93,13 @@ type Returns struct {
 const (
 	whyUnreadable   = "its code cannot be read"
 	whyLarge        = "it is too large to find where it returns"
-	whyUndecoded    = "not all of its instructions can be told"
-	whyComputed     = "it jumps to places that are computed, which may be in functions that return in its place"
-	whyConditional  = "it ends in a jump to another function, which returns in its place, on a condition"
-	whyNoReturn     = "no instruction of it returns: it ends in a jump to another function, or never"
-	whyLeaves       = "it may also end in a jump to another function, which returns in its place"
-	whyMany         = "it returns in too many places"
-	whyNothingFound = "no instruction in it returns"
+	whyUndecoded    = "not all of its instructions can be decoded"
+	whyComputed     = "it has indirect jumps, which may be tail calls"
+	whyConditional  = "it ends in a conditional tail call"
+	whyNoReturn     = "it has no return instruction: it ends in a tail call, or never"
+	whyLeaves       = "it may also end in a tail call"
+	whyMany         = "it has too many return instructions"
+	whyNothingFound = "it has no return instruction"
 )
 
 // ReturnsOf finds the instructions with which a function ends, which begins at start and has its code in ranges

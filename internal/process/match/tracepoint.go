@@ -160,7 +160,7 @@ func (m *matcher) noTracefs(s *spec, err error) {
 	if s.skip {
 		return
 	}
-	d := m.diags.Errorf(s.ap.Span, "the kernel's events cannot be read: %s", err)
+	d := m.diags.Errorf(s.ap.Span, "the kernel's tracepoints cannot be read: %s", err)
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		d.Hint("run as root")

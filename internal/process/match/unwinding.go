@@ -87,10 +87,10 @@ func (m *matcher) exitPoints(c *candidate, p *probe.Point) []*probe.Point {
 	case n > 0 && !m.needs.Typed():
 		addrs = append(addrs, found.Tails...) // it is left there
 	case n > 0 && len(addrs) == 0:
-		m.breaksUnwinding(c, &probe.Refusal{Reason: "it ends in a jump to another function, which returns in its place"})
+		m.breaksUnwinding(c, &probe.Refusal{Reason: "it ends in a tail call"})
 		return []*probe.Point{p}
 	case n > 0 && !hasWildcard(c.s.fn) && !m.listing:
-		m.diags.Add(diag.Info, c.s.ap.Span, "where %s ends in a jump to another function, which returns in its place, "+
+		m.diags.Add(diag.Info, c.s.ap.Span, "where %s ends in a tail call, "+
 			"its result is not seen: %s", p.Func, places(n))
 	}
 	points := make([]*probe.Point, 0, len(addrs))

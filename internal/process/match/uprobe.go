@@ -235,7 +235,7 @@ func (m *matcher) functions(s *spec, b *binary, q *objfile.Query) ([]*probe.Poin
 		return nil, err
 	}
 	if len(funcs) > 0 && len(funcs[0].Variants) > 0 && s.kind.kind == probe.Uprobe && !s.hasOff {
-		m.diags.Add(diag.Info, s.ap.Span, "for some of its callers the compiler made variants of %s, which are not probed: %s",
+		m.diags.Add(diag.Info, s.ap.Span, "the compiler generated variants of %s for some of its callers, which are not probed: %s",
 			s.fn, strings.Join(funcs[0].Variants, ", "))
 	}
 	// An indirect function stands for its implementations, which keep its name.
@@ -409,10 +409,10 @@ func (m *matcher) matchPlace(s *spec, b *binary) []*probe.Point {
 		} else {
 			d := refuse("Could not resolve address: %s:%#x", b.name, s.addr)
 			if !b.obj.Executable(s.addr) {
-				d.Note(diag.Span{}, "there is no code at that address in the file (addresses are those that nm shows)")
+				d.Note(diag.Span{}, "there is no code at that address in the file (use addresses as printed by nm)")
 			} else {
-				d.Note(diag.Span{}, "no function is known there, so that it cannot be told whether an instruction begins")
-				d.Hint("--unsafe attaches unchecked; inside of an instruction that corrupts the program")
+				d.Note(diag.Span{}, "no function is known there, so instruction boundaries are not known")
+				d.Hint("--unsafe attaches without this check; a probe inside an instruction corrupts the program")
 			}
 			return nil
 		}

@@ -33,7 +33,7 @@ const recheck = 250 * time.Millisecond
 // maxWait is how long looks in vain may hold off the next.
 const maxWait = 8 * time.Second
 
-var errRestless = errors.New("it executes one program after another")
+var errRestless = errors.New("it keeps executing new programs")
 
 // process finds or makes the entry of a process id; a new one is looked at.
 func (s *Symbolizer) process(pid target.PID) *process {

@@ -18,13 +18,13 @@ import (
 func CgroupID(dir string) (uint64, error) {
 	h, _, err := unix.NameToHandleAt(unix.AT_FDCWD, dir, 0)
 	if err != nil {
-		return 0, fmt.Errorf("%s: no cgroup id: %w", dir, err)
+		return 0, fmt.Errorf("%s: no cgroup ID: %w", dir, err)
 	}
 	// kernfs hands out the id alone (FILEID_KERNFS, include/linux/exportfs.h).
 	if b := h.Bytes(); len(b) == 8 {
 		return binary.NativeEndian.Uint64(b), nil
 	}
-	return 0, fmt.Errorf("%s: not the folder of a cgroup", dir)
+	return 0, fmt.Errorf("%s: not a cgroup directory", dir)
 }
 
 // CgroupPath is where a cgroup is.

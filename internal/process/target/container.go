@@ -13,7 +13,7 @@ import (
 // name into the path. Names that are not in there are found in the runtimes' own files, without asking them.
 
 // ErrNoContainer says that no running container has an id or name.
-var ErrNoContainer = errors.New("no running container has this id or name")
+var ErrNoContainer = errors.New("no running container has this ID or name")
 
 // Container is the first process of a running container, by its id, the beginning of that, or its name. All others that it
 // starts with descend from it.
@@ -55,7 +55,7 @@ func Container(name string) (PID, error) {
 	for id := range found {
 		several[id] = true
 	}
-	return 0, fmt.Errorf("container %q: several begin so: %s", name, shortList(several))
+	return 0, fmt.Errorf("container %q: ambiguous: %s", name, shortList(several))
 }
 
 // Containers are the ids, or names, of the containers that run.

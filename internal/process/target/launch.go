@@ -205,7 +205,7 @@ func (c *Child) start(exe string, argv, env []string) error {
 		return fail(fmt.Errorf("waiting for its exec: %w", err), "")
 	}
 	if !ws.Stopped() { // killed before it came to exec
-		return fail(fmt.Errorf("it ended before it began: %v", exitOf(ws)), "")
+		return fail(fmt.Errorf("it exited before exec: %v", exitOf(ws)), "")
 	}
 	// The stop is exec's SIGTRAP. From here on our end, even by SIGKILL, is its end as well (Linux 3.8).
 	err = unix.PtraceSetOptions(pid, unix.PTRACE_O_EXITKILL)

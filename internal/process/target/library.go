@@ -36,12 +36,12 @@ const (
 func ParseLibraryCache(b []byte) ([]LibraryEntry, error) {
 	if bytes.HasPrefix(b, []byte(cacheOldMagic)) {
 		if len(b) < 16 {
-			return nil, errors.New("ld.so.cache is cut off")
+			return nil, errors.New("ld.so.cache is truncated")
 		}
 		n := uint64(binary.NativeEndian.Uint32(b[12:]))
 		skip := (16 + n*cacheOldEntry + 7) &^ 7 // ALIGN_CACHE: to that of the new header
 		if skip > uint64(len(b)) {
-			return nil, errors.New("ld.so.cache is cut off, or has only the format before glibc 2.2")
+			return nil, errors.New("ld.so.cache is truncated, or has only the format before glibc 2.2")
 		}
 		b = b[skip:]
 	}
@@ -49,11 +49,11 @@ func ParseLibraryCache(b []byte) ([]LibraryEntry, error) {
 		return nil, errors.New("ld.so.cache has an unknown format")
 	}
 	if len(b) < cacheHeaderSize {
-		return nil, errors.New("ld.so.cache is cut off")
+		return nil, errors.New("ld.so.cache is truncated")
 	}
 	n := uint64(binary.NativeEndian.Uint32(b[20:]))
 	if n > uint64(len(b)-cacheHeaderSize)/cacheEntrySize {
-		return nil, fmt.Errorf("ld.so.cache is cut off: %d entries don't fit", n)
+		return nil, fmt.Errorf("ld.so.cache is truncated: %d entries don't fit", n)
 	}
 	str := func(off uint32) (string, bool) {
 		if uint64(off) >= uint64(len(b)) {

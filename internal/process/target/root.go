@@ -125,7 +125,7 @@ func (r Root) Resolve(name string) (string, error) {
 			return c, nil
 		}
 	}
-	return "", fmt.Errorf("%s: it has no path that can be opened from here: %w", at, fs.ErrNotExist)
+	return "", fmt.Errorf("%s: its path cannot be opened from here: %w", at, fs.ErrNotExist)
 }
 
 // Path is what the user would call the file in this root: a path that Resolve returned, without the root's folder.

@@ -50,7 +50,7 @@ func (c *Code) findCall(exact bool) *probe.Call {
 		call.ID, call.Current = 152, 184
 	default:
 		if version == "" {
-			return &probe.Call{Unknown: c.name + " has no debug information and doesn't tell its Go version"}
+			return &probe.Call{Unknown: c.name + " has no debug information and no Go version"}
 		}
 		return &probe.Call{
 			Unknown: fmt.Sprintf("%s has no debug information, and where the runtime of %s keeps it is not known", c.name, version),

@@ -22,7 +22,7 @@ func (c *Code) NoReturn(fn *objfile.Func) *probe.Refusal {
 	switch {
 	case !in:
 		return &probe.Refusal{
-			Reason: "it is not Go code but part of a Go program, whose runtime would crash on a replaced return address", Way: way,
+			Reason: "it is part of a Go program, whose runtime would crash on a replaced return address", Way: way,
 		}
 	case fn.Name == "runtime.systemstack", fn.Name == "runtime.mcall", strings.HasPrefix(fn.Name, "runtime.morestack"),
 		fn.Name == "runtime.gogo", fn.Name == "runtime.asmcgocall", strings.HasPrefix(fn.Name, "runtime.rt0_go"):

@@ -38,7 +38,7 @@ func (c *Code) Entry(entry uint64, p *probe.Point) {
 	switch {
 	case why != "":
 	case fn.More:
-		why = "the stripped program tells no more of the arguments"
+		why = "the stripped program describes no further arguments"
 	}
 	argN(p, why)
 }
@@ -54,7 +54,7 @@ func argN(p *probe.Point, why string) {
 		t := a.Type.Complete()
 		place := a.Place
 		if place.Kind != types.Unavailable && (!t.IsScalar() || t.Size > 8) {
-			place = types.Unknown("it is of type %s, which is more than a number: use args.%s", types.Declare(a.Type, ""), a.Name)
+			place = types.Unknown("it is of type %s, which is not a number: use args.%s", types.Declare(a.Type, ""), a.Name)
 			t = types.TUint64
 		}
 		p.Scope.ArgN, p.Scope.ArgNTypes = append(p.Scope.ArgN, place), append(p.Scope.ArgNTypes, t)

@@ -46,8 +46,8 @@ type shapes struct {
 }
 
 const (
-	unknownShape   = "the program is stripped and doesn't tell the arguments of this function"
-	unknownGeneric = "it is an instance of a generic function, of which the stripped program doesn't tell all arguments"
+	unknownShape   = "the program is stripped and has no information about this function's arguments"
+	unknownGeneric = "it is an instance of a generic function, and the stripped program does not describe all of its arguments"
 )
 
 // shape reads the shapes of a function's arguments.
@@ -214,9 +214,9 @@ func saves(f *objfile.File, entry, end uint64) map[int]saved {
 
 const (
 	whyFloat = "whether it, or an argument before it, is a floating-point number is not in the stripped program; that decides in which register it is"
-	whyDead  = "the function doesn't use it, and the stripped program doesn't tell in which register, or where on the stack, it is"
-	whyFar   = "its place is too far from the others to be told in the stripped program"
-	whyOdd   = "the stripped program is at odds with itself on its size"
+	whyDead  = "the function does not use it, and its location is not known in a stripped program"
+	whyFar   = "its location is too far from the others to be known in a stripped program"
+	whyOdd   = "the stripped program has contradictory information about its size"
 )
 
 // oldConvention tells whether a function is called as assembly is.
@@ -350,7 +350,7 @@ func (p *Program) shaped(fn *Function, g *objfile.GoFunc, s *shapes) {
 		fn.Unknown = s.unknown
 		return
 	case pointer && (len(s.args) == 0 || s.args[0].group || s.args[0].size != 8):
-		fn.Unknown = "the stripped program is at odds with itself on the receiver"
+		fn.Unknown = "the stripped program has contradictory information about the receiver"
 		return
 	}
 	s.placeAll(pointer)
@@ -452,7 +452,7 @@ func (w *shape) placeOf() types.Place {
 	}
 	words := w.words(nil)
 	if w.cut() {
-		return types.Place{Kind: types.Unavailable, Why: "the stripped program tells only its first parts"}
+		return types.Place{Kind: types.Unavailable, Why: "the stripped program describes only its first parts"}
 	}
 	if len(words) == 0 {
 		return types.Place{Kind: types.InPieces}
@@ -462,7 +462,7 @@ func (w *shape) placeOf() types.Place {
 	for i := range words {
 		at := words[i].off - words[0].off
 		if words[i].off < 0 || at < end {
-			return types.Place{Kind: types.Unavailable, Why: "the places of its parts are not told in the stripped program"}
+			return types.Place{Kind: types.Unavailable, Why: "the locations of its parts are not known in a stripped program"}
 		}
 		if at > end {
 			out.Pieces = append(out.Pieces, types.Piece{Size: at - end, Place: types.Place{Kind: types.Constant}})
