@@ -441,7 +441,7 @@ func TestWatchpoint(t *testing.T) {
 		want   string
 	}{
 		{watched + 1, "w", 8, "aligned"},
-		{watched, "r", 8, "reads alone"},
+		{watched, "r", 8, "only reads"},
 		{watched, "wx", 8, "use x alone"},
 		{watched, "w", 3, "1, 2, 4 or 8 bytes"},
 		{watched, "", 8, "needs a mode"},
