@@ -152,8 +152,8 @@ func TestInterrupted(t *testing.T) {
 func TestMachines(t *testing.T) {
 	for _, c := range []struct{ cpu, release, want string }{
 		{"riscv64", "6.12", "is not known, only amd64 and arm64"},
-		{"amd64", "6", "does not begin with the version"},
-		{"amd64", "", "does not begin with the version"},
+		{"amd64", "6", "does not begin with a kernel version"},
+		{"amd64", "", "does not begin with a kernel version"},
 		{"arm64", "5.9.16", "older than 5.10"},
 		{"arm64", "5.10", ""},
 		{"amd64", "6.12.0-1-amd64", ""},
