@@ -132,7 +132,7 @@ func replaced(ctx context.Context, files []*probedFile, found chan<- *result.Not
 		}
 		found <- &result.Notice{Diagnostic: result.Diagnostic{
 			Severity: result.Warning,
-			Text: fmt.Sprintf("%s %s still run%s a former file of %s, which was replaced: nothing is seen of it there",
+			Text: fmt.Sprintf("%s %s still run%s a former file of %s, which was replaced: no events from there",
 				who, list, s, f.path),
 			Hints: []string{"-p PID traces the file that the process runs"},
 		}}

@@ -82,7 +82,7 @@ func TestCommandEnds(t *testing.T) {
 	}
 	o := start(t, t.Context(), s, f, func(in *session.Input, _ *sink) { in.Command = c })
 	expect(t, o, "attached 1", "printf 1", "printf 2", "printf 3",
-		"notice INFO only process 1073741824 was traced, not those that it started: --follow traces them too", "end")
+		"notice INFO only process 1073741824 was traced, not its child processes: --follow traces them too", "end")
 	if o.exit.Command == nil || o.exit.Command.Code != 3 || c.killed {
 		t.Errorf("the command's end: %+v, killed %v", o.exit.Command, c.killed)
 	}

@@ -131,7 +131,7 @@ func TestBadRecords(t *testing.T) {
 		"short":   {rec(l, 1)[:12], "is shorter than its layout says (16)"},
 		"cut":     {cut[:len(cut)-1], "is shorter than its layout says"},
 		"unknown": {le(77), "a record of unknown kind 77"},
-		"kind":    {le(2), "nothing is done with: kind 200"},
+		"kind":    {le(2), "unexpected record of kind 200"},
 	} {
 		f := newFake()
 		f.send(c.rec)
