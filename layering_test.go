@@ -75,7 +75,7 @@ var layers = map[string][]string{
 	"internal/compile/feature": {},
 	"internal/compile/check": {
 		"internal/script/...", "internal/binary/types", "internal/binary/abi", "internal/process/probe",
-		"internal/compile/builtin", "internal/compile/feature",
+		"internal/compile/builtin", "internal/compile/feature", "internal/compile/record",
 	},
 	"internal/compile/record": {"internal/binary/types", "result"},
 	"internal/compile/codegen": {

@@ -2,6 +2,7 @@ package recipe
 
 import (
 	"trocar/internal/binary/types"
+	"trocar/internal/compile/record"
 	"trocar/internal/process/probe"
 	"trocar/internal/script/diag"
 	"trocar/internal/script/syntax"
@@ -35,7 +36,7 @@ func showOf(t *types.Type) (Show, int) {
 	if elem, ok := t.Referenced(); ok && isText(elem) || isText(t) {
 		return AsString, 0
 	}
-	if to, ok := (types.Capture{Registers: true, Kept: true}).Of(t); ok {
+	if to, ok := (record.Capture{Registers: true, Kept: true}).Of(t); ok {
 		return AsWhole, to.Size
 	}
 	return AsValue, t.Size

@@ -107,3 +107,19 @@ func (f *finder) indirect(has, means *Type) bool {
 	}
 	return true
 }
+
+// GoChannel gives the offsets of length, capacity and whether it is closed in a channel's header.
+func (t *Type) GoChannel() (at [3]int, ok bool) {
+	if t.Elem == nil {
+		return at, false
+	}
+	h := t.Elem.Complete()
+	for i, name := range []string{"qcount", "dataqsiz", "closed"} {
+		f, found := h.Field(name)
+		if !found {
+			return at, false
+		}
+		at[i] = f.Offset
+	}
+	return at, true
+}

@@ -1,5 +1,5 @@
-// Package types is the one model of value types: those of C, C++, Rust and Go (read from debug info), those that scripts
-// define, and those that only scripts have (strings, tuples, aggregations).
+// Package types is the one model of value types: those of C, C++, Rust and Go (read from debug info), those that
+// scripts define, and those that only scripts have (strings, tuples, aggregations).
 //
 // A *Type is never changed once it is handed out; a derived type is a new one. Sizes and offsets are in bytes unless a
 // name says bits.
@@ -13,7 +13,8 @@ import (
 // Kind is what a type is made of.
 type Kind uint8
 
-// Kinds. The first group exists in traced programs and scripts, the second in scripts only.
+// Kinds. The first group exists in traced programs and scripts, the second in scripts only, the third stands for
+// values of programs that refer to others. What bytes the second and third have is told in package record.
 const (
 	Void Kind = iota
 	Bool
@@ -26,31 +27,32 @@ const (
 	Enum
 	Func // a function type: only behind pointers
 
-	String     // NUL-padded bytes of at most Size bytes, NUL included
-	Buffer     // u32 length, then Size-4 bytes
+	String     // text of at most Size bytes
+	Buffer     // bytes, at most Size-4
 	Tuple      // Fields without names
 	Record     // Fields with names
-	UStack     // see StackSize
-	KStack     // see StackSize
-	USym       // u64 address, u32 tgid, u32 number of the probe point + 1 whose function is meant (0: the address decides)
-	KSym       // u64 address
-	Inet       // u32 family (2 or 10), 16 bytes of address
-	MAC        // 6 bytes, padded to 8
-	Timestamp  // u64 nanoseconds (as of clock Mode), u32 format id, u32 pad
-	CgroupPath // u64 cgroup id, u32 filter id, u32 pad
-	Username   // u64 uid, shown as the user's name
-	Text       // u64 length in bytes, then the first bytes of a text that may hold NULs; Len: bytes of a character, Max: bytes that are shown
-	Wide       // characters of Len bytes up to one that is 0
-	List       // u64 number of elements, then the first Len of them (fewer if there are not so many), each of Elem
-	Iface      // an interface of Go: see IfaceOf
-	Dyn        // a trait object of Rust: see DynOf
-	Entries    // a map of Go: see EntriesOf
-	Channel    // a channel of Go: u64 address, u64 length, u64 capacity, u64 1 if it is closed
-	Closure    // a func of Go: u64 address of its code minus that of the probed instruction, u32 number of the probe point + 1 (0: nil), u32 pad
-	Pointed    // a pointer of Go with what it points to: u64 address, then Elem (zero for nil)
-	None       // the "type" of a statement-like call (printf …)
+	UStack     // a user stack of at most Depth frames
+	KStack     // a kernel stack of at most Depth frames
+	USym       // a user address, shown by its name
+	KSym       // a kernel address, shown by its name
+	Inet       // an IPv4 or IPv6 address
+	MAC        // a hardware address
+	Timestamp  // a time of Clock, shown by a format
+	CgroupPath // a cgroup, shown by its path
+	Username   // a user id, shown by the user's name
 
-	Count // aggregations: per-CPU values of a map, see AggSize
+	Text    // a text of known length; Len: bytes of a character, Max: bytes that are kept
+	Wide    // a text of characters of Len bytes that ends with one that is 0
+	List    // at most Len elements of a list, each of Elem
+	Iface   // an interface of Go, as much as Nodes says
+	Dyn     // a trait object of Rust
+	Entries // at most Len entries of a map of Go, each of Elem
+	Channel // the state of a channel of Go
+	Closure // a func of Go
+	Pointed // a pointer of Go with what it points to, of Elem
+	None    // the "type" of a statement-like call (printf …)
+
+	Count // aggregations: per-CPU values of a map, see AggOf
 	Sum
 	Min
 	Max
@@ -60,6 +62,11 @@ const (
 	LHist
 	TSeries
 )
+
+// IfaceNodes is how much is kept of the value in an interface of Go (package record says in which form): so many
+// dynamic values, of each so many bytes, Texts strings of FirstText and MoreText bytes, and more of the first string
+// of all.
+type IfaceNodes struct{ Len, Raw, FirstText, MoreText, Texts, Long int }
 
 // Space says in which memory a pointer points.
 type Space uint8
@@ -207,16 +214,6 @@ func ArrayOf(elem *Type, n int) *Type {
 	return &Type{Kind: Array, Size: elem.Size * max(n, 0), Align: elem.Align, Elem: elem, Len: n}
 }
 
-// TextOf makes a text with characters of unit bytes, of which at most n bytes are kept.
-func TextOf(n, unit int) *Type {
-	return &Type{Kind: Text, Name: "string", Size: 8 + (n+7)&^7, Align: 8, Len: unit, Max: int64(n)}
-}
-
-// WideOf makes a text that ends with a character 0, of at most n bytes.
-func WideOf(n, unit int) *Type {
-	return &Type{Kind: Wide, Name: "string", Size: (n + 7) &^ 7, Align: 8, Len: unit}
-}
-
 // WideUnit is the size of the characters that a pointer to char16_t, char32_t or wchar_t points to; 0 for other types.
 func (t *Type) WideUnit() int {
 	if t == nil || t.Kind != Pointer || t.Elem == nil || t.Elem.Kind != Int || t.Elem.Size != 2 && t.Elem.Size != 4 {
@@ -235,15 +232,6 @@ func (t *Type) WideUnit() int {
 		}
 	}
 	return t.Elem.Size
-}
-
-// DynOf makes the captured form of a trait object of Rust: u64 address of the value, u64 address of the virtual table minus
-// that of the probed instruction, u32 number of the probe point + 1, u32 unused.
-func DynOf(t *Type) *Type { return &Type{Kind: Dyn, Name: t.Name, Size: 24, Align: 8} }
-
-// ListOf makes a list that holds at most n elements.
-func ListOf(elem *Type, n int) *Type {
-	return &Type{Kind: List, Name: elem.String() + "[]", Size: 8 + (elem.Size*n+7)&^7, Align: 8, Elem: elem, Len: n}
 }
 
 // StringOf makes a string type that holds size bytes, the final NUL included.
@@ -285,13 +273,13 @@ func (t *Type) layOut() {
 	t.Size = (off + t.Align - 1) / t.Align * t.Align
 }
 
-// StackPointShift parts the word behind the tgid in a stack's value: the number of frames is in the bits below it, the number
-// of the probe point + 1 (0: not known) in those above.
+// StackPointShift parts the word behind the tgid in a stack's value: the number of frames is in the bits below it,
+// the number of the probe point + 1 (0: not known) in those above.
 const StackPointShift = 12
 
-// StackType makes a stack type of at most depth frames. Its value is: u32 tgid, u32 number of frames and point, u64 caller (the
-// return address on top of the stack at a function's entry, which the walk by frame pointers misses; 0: none), then
-// depth u64 addresses (unused ones zero).
+// StackType makes a stack type of at most depth frames. Its value is: u32 tgid, u32 number of frames and point, u64
+// caller (the return address on top of the stack at a function's entry, which the walk by frame pointers misses; 0:
+// none), then depth u64 addresses (unused ones zero).
 func StackType(kind Kind, depth int, mode StackMode) *Type {
 	name := "ustack_t"
 	if kind == KStack {
@@ -315,8 +303,8 @@ func TimestampOf(clock Clock) *Type {
 	return &Type{Kind: Timestamp, Name: "timestamp", Size: 16, Align: 8, Clock: clock}
 }
 
-// AggOf makes an aggregation type without parameters (Count, Sum, Min, Max, Avg, Stats). The value per CPU is:
-// Count, Sum: i64; Min, Max: u64 that only grows, u64 1 if set; Avg, Stats: i64 total, u64 count. The number of Max is the
+// AggOf makes an aggregation type without parameters (Count, Sum, Min, Max, Avg, Stats). The value per CPU is: Count,
+// Sum: i64; Min, Max: u64 that only grows, u64 1 if set; Avg, Stats: i64 total, u64 count. The number of Max is the
 // value, of Min its complement, both with the highest bit inverted if Signed: so 0 is less than all.
 func AggOf(kind Kind, signed bool) *Type {
 	t := &Type{Kind: kind, Size: 16, Align: 8, Signed: signed}
@@ -337,8 +325,8 @@ func AggOf(kind Kind, signed bool) *Type {
 	return t
 }
 
-// HistOf makes a log2 histogram with 2^bits buckets per power of two (bits 0 to 5). Its value is an array of u64 counters:
-// index 0 negative values, then the buckets of HistBucket.
+// HistOf makes a log2 histogram with 2^bits buckets per power of two (bits 0 to 5). Its value is an array of u64
+// counters: index 0 negative values, then the buckets of HistBucket.
 func HistOf(bits int) *Type {
 	return &Type{Kind: Hist, Name: "hist_t", Size: 8 * HistBuckets(bits), Align: 8, Bits: bits}
 }
@@ -367,8 +355,8 @@ func (t *Type) IsAgg() bool { return t.Kind >= Count }
 // IsCastableAgg tells whether an aggregation has an integer value (count, sum, min, max, avg).
 func (t *Type) IsCastableAgg() bool { return t.Kind >= Count && t.Kind <= Stats && t.Kind != Stats }
 
-// IsInteger tells whether the type computes like an integer (integers, enums, bool). Those of 128 bits don't: they are only
-// shown.
+// IsInteger tells whether the type computes like an integer (integers, enums, bool). Those of 128 bits don't: they
+// are only shown.
 func (t *Type) IsInteger() bool {
 	return (t.Kind == Int || t.Kind == Enum || t.Kind == Bool) && t.Size <= 8
 }

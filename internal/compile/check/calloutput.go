@@ -3,6 +3,7 @@ package check
 import (
 	"trocar/internal/binary/types"
 	"trocar/internal/compile/builtin"
+	"trocar/internal/compile/record"
 	"trocar/internal/process/probe"
 )
 
@@ -179,7 +180,7 @@ func (b *builder) snapshot(c *Call, n *node) bool {
 }
 
 // capture says how a call of snapshot captures its value.
-func (c *checker) capture(n *node, kind probe.Kind) types.Capture {
+func (c *checker) capture(n *node, kind probe.Kind) record.Capture {
 	how := c.cfg.Capture()
 	how.Kept, how.Registers = true, spaceOf(kind) == types.User
 	if len(n.kids) > 1 && n.kids[1].posInt() {

@@ -3,6 +3,7 @@ package check
 import (
 	"trocar/internal/binary/types"
 	"trocar/internal/compile/builtin"
+	"trocar/internal/compile/record"
 	"trocar/internal/process/probe"
 	"trocar/internal/script/diag"
 )
@@ -348,8 +349,8 @@ func (c *Config) TextSize() int {
 }
 
 // Capture is how values are captured, as far as settings bound it.
-func (c *Config) Capture() types.Capture {
-	how := types.Capture{Strlen: c.TextSize(), Inner: c.MaxShownStrlen, Levels: c.MaxNestedDepth}
+func (c *Config) Capture() record.Capture {
+	how := record.Capture{Strlen: c.TextSize(), Inner: c.MaxShownStrlen, Levels: c.MaxNestedDepth}
 	if how.Levels == 0 {
 		how.Levels = -1
 	}

@@ -6,15 +6,16 @@ import (
 	"trocar/internal/binary/types"
 	"trocar/internal/compile/check"
 	"trocar/internal/compile/ir"
+	"trocar/internal/compile/record"
 	"trocar/internal/process/probe"
 	"trocar/internal/script/diag"
 )
 
-// Values that are shown are captured, in the types of types.Capture: text, elements and what references refer to is read in
+// Values that are shown are captured, in the types of record.Capture: text, elements and what references refer to is read in
 // the program, when the traced one still has it.
 
 // capturing says how values are captured here.
-func (g *gen) capturing() types.Capture {
+func (g *gen) capturing() record.Capture {
 	how := g.c.prog.Config.Capture()
 	how.Registers = g.typ == probe.UprobeProgram
 	return how
@@ -59,7 +60,7 @@ func (g *gen) capturesIn(e *check.TupleLit) (*types.Type, bool) {
 		if to, ok := g.captures(x); ok {
 			elems[i], changed = to, true
 			if to.Kind == types.String {
-				elems[i] = types.TextOf(to.Size, 1) // with its length
+				elems[i] = record.TextOf(to.Size, 1) // with its length
 			}
 		}
 	}

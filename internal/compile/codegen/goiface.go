@@ -3,6 +3,7 @@ package codegen
 import (
 	"trocar/internal/binary/types"
 	"trocar/internal/compile/ir"
+	"trocar/internal/compile/record"
 	"trocar/internal/script/diag"
 )
 
@@ -70,7 +71,7 @@ const (
 	ifaceSize
 )
 
-// captureIface reads an interface: see types.IfaceOf.
+// captureIface reads an interface: see record.IfaceOf.
 func (g *gen) captureIface(dst, src memory, from, to *types.Type, span diag.Span) {
 	b := g.b
 	if dst.space != inScratch { // the steps find only that
@@ -96,7 +97,7 @@ func (g *gen) captureIface(dst, src memory, from, to *types.Type, span diag.Span
 	// The distance from the probed instruction is the same in every process.
 	g.store(dst.at(8), 8, b.Op(ir.Sub, t, g.saved(g.c.opts.Arch.IP)))
 	g.store(dst.at(16), 8, data)
-	f := iface{g: g, state: state, first: dst.at(8), nodes: to.Nodes, span: span}
+	f := iface{g: g, state: state, first: dst.at(8), nodes: (*record.Nodes)(to.Nodes), span: span}
 	g.repeat(ifaceSteps, ifaceInline, f.step)
 	b.Bind(end)
 }
@@ -105,7 +106,7 @@ func (g *gen) captureIface(dst, src memory, from, to *types.Type, span diag.Span
 type iface struct {
 	g            *gen
 	state, first memory
-	nodes        *types.IfaceNodes
+	nodes        *record.Nodes
 	span         diag.Span
 }
 
@@ -161,7 +162,7 @@ func (f *iface) begin(next, stop ir.Label) {
 	b.Bind(notPointer)
 	b.IfImm(ir.NE, kind, goKindFunc, notFunc)
 	g.store(m.at(24), 8, b.Imm(8))
-	g.store(m.at(types.IfaceHeader), 8, b.Op(ir.Sub, g.user(data, 0, 8, f.span), g.saved(g.c.opts.Arch.IP)))
+	g.store(m.at(record.IfaceHeader), 8, b.Op(ir.Sub, g.user(data, 0, 8, f.span), g.saved(g.c.opts.Arch.IP)))
 	b.Jump(next)
 	b.Bind(notFunc)
 	// A map's header begins with the number of entries, a channel's with length and capacity.
@@ -175,7 +176,7 @@ func (f *iface) begin(next, stop ir.Label) {
 	b.Bind(behind)
 	n := b.Copy(g.atMost(f.get(abiSize), f.nodes.Raw))
 	g.store(m.at(24), 8, n)
-	g.readN(m.at(types.IfaceHeader), data, n, f.nodes.Raw, f.span)
+	g.readN(m.at(record.IfaceHeader), data, n, f.nodes.Raw, f.span)
 	f.set(ifaceAddr, data)
 	f.set(ifaceTexts, b.Imm(0))
 	f.ifText(kind, t, text)
@@ -184,7 +185,7 @@ func (f *iface) begin(next, stop ir.Label) {
 	f.text(m, b.Imm(0), data, next)
 	b.Bind(direct)
 	g.store(m.at(24), 8, b.Imm(8))
-	g.store(m.at(types.IfaceHeader), 8, data)
+	g.store(m.at(record.IfaceHeader), 8, data)
 	b.Jump(next)
 
 	b.Bind(notString)

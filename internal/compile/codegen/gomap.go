@@ -3,6 +3,7 @@ package codegen
 import (
 	"trocar/internal/binary/types"
 	"trocar/internal/compile/ir"
+	"trocar/internal/compile/record"
 	"trocar/internal/script/diag"
 )
 
@@ -63,7 +64,7 @@ func (g *gen) captureMap(dst, src memory, from, to *types.Type, span diag.Span) 
 	key, value := to.Elem.Fields[0], to.Elem.Fields[1]
 	for i := range to.Len {
 		b.IfImm(ir.LE, found, int64(i), end)
-		at := dst.at(types.EntriesHeader + i*to.Elem.Size)
+		at := dst.at(record.EntriesHeader + i*to.Elem.Size)
 		k := b.Copy(g.load(state.at(mapList+16*i), 8, false, span))
 		v := b.Copy(g.load(state.at(mapList+16*i+8), 8, false, span))
 		if m.IndirectKey {

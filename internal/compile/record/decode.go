@@ -137,7 +137,7 @@ func least(t *types.Type) int {
 	case types.Dyn:
 		return 24
 	case types.Entries:
-		return types.EntriesHeader
+		return EntriesHeader
 	case types.Channel:
 		return 32
 	case types.UStack, types.KStack:

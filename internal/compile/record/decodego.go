@@ -96,7 +96,7 @@ func (d *Decoder) entries(v *result.Value, t *types.Type, b []byte) {
 	if t.Elem == nil || len(t.Elem.Fields) != 2 {
 		return
 	}
-	b = b[types.EntriesHeader:]
+	b = b[EntriesHeader:]
 	for range kept {
 		if t.Elem.Size < 0 || len(b) < t.Elem.Size || d.made >= maxValues {
 			unavailable(v, "its type and its size disagree")

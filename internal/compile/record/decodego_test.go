@@ -70,8 +70,8 @@ func words(parts ...any) (b []byte) {
 }
 
 func TestGoInterface(t *testing.T) {
-	nodes := types.IfaceNodes{Len: 2, Raw: 40, FirstText: 8, Texts: 1}
-	face := types.IfaceOf(&types.Type{Name: "error"}, nodes)
+	nodes := record.Nodes{Len: 2, Raw: 40, FirstText: 8, Texts: 1}
+	face := record.IfaceOf(&types.Type{Name: "error"}, nodes)
 	d := record.Decoder{Resolver: resolver{}, Trailer: ".."}
 	for _, c := range []struct {
 		b    []byte
@@ -112,8 +112,8 @@ func TestGoInterface(t *testing.T) {
 
 func TestGoCaptured(t *testing.T) {
 	num := goTypes[1]
-	entries := types.EntriesOf(&types.Type{Name: "map[string]int"}, types.TextOf(8, 1), num, 2)
-	pointed := types.PointedOf(&types.Type{Name: "*int"}, num)
+	entries := record.EntriesOf(&types.Type{Name: "map[string]int"}, record.TextOf(8, 1), num, 2)
+	pointed := record.PointedOf(&types.Type{Name: "*int"}, num)
 	d := record.Decoder{Resolver: resolver{}, Trailer: ".."}
 	for _, c := range []struct {
 		t    *types.Type
@@ -128,13 +128,13 @@ func TestGoCaptured(t *testing.T) {
 		{entries, words(1, 900, 900, 1, "a", 1, 1, "b", 2), "{ [a] = 1, [b] = 2, … of 900 }"},
 		{pointed, words(0, 7), "nil"},
 		{pointed, words(16, 7), "0x10(7)"},
-		{types.ChannelOf(&types.Type{Name: "chan int"}), words(1, 2, 3, 1), "{ .len = 2, .cap = 3, .closed = true }"},
-		{types.ChannelOf(&types.Type{Name: "chan int"}), words(0), "nil"},
-		{types.TClosure, words(5, 1), "pkg.f5"},
-		{types.TClosure, words(5, 0), "nil"},
-		{types.BytesOf(&types.Type{Name: "[]uint8"}, 8), words(3, "a\x00\xff"), `a\x00\xff`},
-		{types.BytesOf(&types.Type{Name: "[]uint8"}, 8), words(9, "abcdefgh"), `abcdefgh..`},
-		{types.BytesOf(&types.Type{Name: "net.IP"}, 16), words(4, "\x7f\x00\x00\x01"), `127.0.0.1`},
+		{record.ChannelOf(&types.Type{Name: "chan int"}), words(1, 2, 3, 1), "{ .len = 2, .cap = 3, .closed = true }"},
+		{record.ChannelOf(&types.Type{Name: "chan int"}), words(0), "nil"},
+		{record.TClosure, words(5, 1), "pkg.f5"},
+		{record.TClosure, words(5, 0), "nil"},
+		{record.BytesOf(&types.Type{Name: "[]uint8"}, 8), words(3, "a\x00\xff"), `a\x00\xff`},
+		{record.BytesOf(&types.Type{Name: "[]uint8"}, 8), words(9, "abcdefgh"), `abcdefgh..`},
+		{record.BytesOf(&types.Type{Name: "net.IP"}, 16), words(4, "\x7f\x00\x00\x01"), `127.0.0.1`},
 	} {
 		for form, typ := range forms(t, c.t) {
 			var v result.Value

@@ -10,17 +10,18 @@ import (
 // notRead is said of what lies beyond the part of a value that was copied.
 const notRead = "not read"
 
-// dynamic decodes the nodes of an interface: see types.IfaceOf.
+// dynamic decodes the nodes of an interface: see IfaceOf.
 type dynamic struct {
 	d     *Decoder
-	nodes *types.IfaceNodes
+	nodes *Nodes
 	point int
 	b     []byte
 }
 
 // iface shows an interface by its dynamic type with its value.
 func (d *Decoder) iface(v *result.Value, t *types.Type, b []byte) {
-	if !t.Nodes.Valid() || len(b) < 8+t.Nodes.Size() {
+	nodes := (*Nodes)(t.Nodes)
+	if !nodes.Valid() || len(b) < 8+nodes.Size() {
 		unavailable(v, "its type and its size disagree")
 		return
 	}
@@ -29,7 +30,7 @@ func (d *Decoder) iface(v *result.Value, t *types.Type, b []byte) {
 		null(v)
 		return
 	}
-	y := dynamic{d: d, nodes: t.Nodes, point: point, b: b[8:]}
+	y := dynamic{d: d, nodes: nodes, point: point, b: b[8:]}
 	y.node(v, 0)
 }
 
@@ -46,7 +47,7 @@ func (y *dynamic) node(v *result.Value, index int) {
 	v.Kind, v.Type, v.Elems = result.Dynamic, t.Name, make([]result.Value, 1)
 	in := &v.Elems[0]
 	kept := int(min(uint(b[24:], 8), uint64(node.Raw)))
-	raw := b[types.IfaceHeader : types.IfaceHeader+kept]
+	raw := b[IfaceHeader : IfaceHeader+kept]
 	c := content{dynamic: y, index: index, node: b}
 	switch {
 	case t.Form() == types.GoMapForm && data != 0 && kept == 8:

@@ -224,7 +224,7 @@ func TestScriptRefused(t *testing.T) {
 func FuzzScript(f *testing.F) {
 	for _, t := range []*types.Type{
 		types.TupleOf(types.TInt8, types.StringOf(64)), types.HistOf(1), types.StackType(types.UStack, 3, types.StackPerf),
-		types.IfaceOf(&types.Type{Name: "error"}, types.IfaceNodes{Len: 2, Raw: 40, FirstText: 8, Texts: 1}), types.ListOf(types.TInt32, 3),
+		record.IfaceOf(&types.Type{Name: "error"}, record.Nodes{Len: 2, Raw: 40, FirstText: 8, Texts: 1}), record.ListOf(types.TInt32, 3),
 	} {
 		s := scriptOf(t)
 		s.Storage = []record.Storage{{Map: record.Map{Name: "@", Value: types.TInt32}, Scalar: true, ValueSize: 4}}

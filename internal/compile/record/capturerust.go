@@ -1,33 +1,35 @@
-package types
+package record
+
+import "trocar/internal/binary/types"
 
 // ofRust is the type in which values of Rust's library and tuples are captured; false: as other structures are.
-func (c Capture) ofRust(t *Type, depth int) (*Type, bool) {
+func (c Capture) ofRust(t *types.Type, depth int) (*types.Type, bool) {
 	s, ok := t.Rust()
 	if !ok {
 		return nil, false
 	}
 	switch s.Kind {
-	case RustInner:
+	case types.RustInner:
 		return c.of(s.Parts[0].Type, depth), true
-	case RustDyn:
+	case types.RustDyn:
 		if c.Registers {
 			return DynOf(t), true
 		}
-	case RustCounted:
+	case types.RustCounted:
 		p := s.Parts[0].Type
 		if depth == maxCaptured {
 			return p, true
 		}
 		return c.of(p.Elem, depth+1), true
-	case RustParts:
-		kind := Struct
+	case types.RustParts:
+		kind := types.Struct
 		if s.Tuple {
-			kind = Tuple
+			kind = types.Tuple
 		}
-		out := &Type{Kind: kind, Name: t.Name, Align: 8}
+		out := &types.Type{Kind: kind, Name: t.Name, Align: 8}
 		changed := s.Implied > 0
 		for _, f := range s.Parts {
-			n := Field{Name: f.Name, Type: c.of(f.Type, depth+1), Offset: out.Size}
+			n := types.Field{Name: f.Name, Type: c.of(f.Type, depth+1), Offset: out.Size}
 			changed = changed || n.Type != f.Type
 			out.Size += (n.Type.Size + 7) &^ 7
 			out.Fields = append(out.Fields, n)
@@ -43,14 +45,14 @@ func (c Capture) ofRust(t *Type, depth int) (*Type, bool) {
 // maxVariants bounds the alternatives of which parts are captured.
 const maxVariants = 64
 
-// ofVariants is the type in which a value with alternatives is captured: the discriminant in the first word, then what the
-// alternative that it tells holds.
-func (c Capture) ofVariants(t *Type, depth int) *Type {
+// ofVariants is the type in which a value with alternatives is captured: the discriminant in the first word, then
+// what the alternative that it tells holds.
+func (c Capture) ofVariants(t *types.Type, depth int) *types.Type {
 	from := t.Alternatives()
 	if len(from.List) > maxVariants || from.Discr.Type != nil && from.Discr.Type.Size > 8 {
 		return t
 	}
-	to := &Variants{Discr: from.Discr}
+	to := &types.Variants{Discr: from.Discr}
 	to.Discr.Offset = 0
 	size, changed := 0, false
 	for _, v := range from.List {
@@ -73,20 +75,21 @@ func (c Capture) ofVariants(t *Type, depth int) *Type {
 	if !changed || size > maxCapture {
 		return t
 	}
-	return &Type{Kind: Struct, Name: t.Name, Size: 8 + size, Align: 8, Source: &Source{Lang: t.Lang(), Form: RustEnumForm, Variants: to}}
+	source := &types.Source{Lang: t.Lang(), Form: types.RustEnumForm, Variants: to}
+	return &types.Type{Kind: types.Struct, Name: t.Name, Size: 8 + size, Align: 8, Source: source}
 }
 
 // ofHeld is the type in which the members of an alternative are captured.
-func (c Capture) ofHeld(t *Type, depth int) *Type {
-	out := &Type{Kind: Struct, Name: t.Name, Align: 8, Source: &Source{}}
+func (c Capture) ofHeld(t *types.Type, depth int) *types.Type {
+	out := &types.Type{Kind: types.Struct, Name: t.Name, Align: 8, Source: &types.Source{}}
 	changed := false
 	for _, f := range t.Fields {
-		n := Field{Name: f.Name, Type: c.of(f.Type, depth+1), Offset: out.Size}
+		n := types.Field{Name: f.Name, Type: c.of(f.Type, depth+1), Offset: out.Size}
 		changed = changed || n.Type != f.Type
 		out.Size += (n.Type.Size + 7) &^ 7
 		out.Fields = append(out.Fields, n)
 	}
-	if t.Kind != Struct || !changed || t.Source != nil && t.Source.Variants != nil {
+	if t.Kind != types.Struct || !changed || t.Source != nil && t.Source.Variants != nil {
 		return t
 	}
 	return out

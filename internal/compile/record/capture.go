@@ -1,8 +1,10 @@
-package types
+package record
 
-// What lies elsewhere than in a value (text, elements, what references refer to) is read when the value is shown or kept,
-// while the program still has it. The type of what is captured differs from the value's own: a std::string becomes a
-// String, a vector a List, a reference what it refers to. The tree of reads is bounded in depth and size.
+import "trocar/internal/binary/types"
+
+// What lies elsewhere than in a value (text, elements, what references refer to) is read when the value is shown or
+// kept, while the program still has it. The type of what is captured differs from the value's own: a std::string
+// becomes a String, a vector a List, a reference what it refers to. The tree of reads is bounded in depth and size.
 
 // Bounds of captured values inside others. Text that is captured by itself has the bound of the Capture.
 const (
@@ -27,14 +29,14 @@ type Capture struct {
 }
 
 // Of is the type in which values of t are captured; t itself, and false, if they are as they lie in memory.
-func (c Capture) Of(t *Type) (*Type, bool) {
+func (c Capture) Of(t *types.Type) (*types.Type, bool) {
 	if t == nil {
 		return t, false
 	}
 	switch t.Kind {
-	case Struct, Array:
-	case Pointer:
-		if t.Space == Kernel {
+	case types.Struct, types.Array:
+	case types.Pointer:
+		if t.Space == types.Kernel {
 			return t, false
 		}
 	default:
@@ -58,8 +60,8 @@ func (c Capture) inner() int {
 	return innerStrlen
 }
 
-func (c Capture) of(t *Type, depth int) *Type {
-	if t == nil || t.Source == nil && t.Kind != Struct {
+func (c Capture) of(t *types.Type, depth int) *types.Type {
+	if t == nil || t.Source == nil && t.Kind != types.Struct {
 		return t
 	}
 	t = t.Complete()
@@ -82,22 +84,22 @@ func (c Capture) of(t *Type, depth int) *Type {
 		case c.Kept:
 			return TextOf(c.Strlen, 1)
 		}
-		return StringOf(c.Strlen) // sent with its true length
+		return types.StringOf(c.Strlen) // sent with its true length
 	}
 	if v, ok := t.List(); ok && v.Bits {
-		return &Type{Kind: List, Name: t.Name, Size: 16, Align: 8, Len: 64, Bits: 1, Elem: TBool}
+		return &types.Type{Kind: types.List, Name: t.Name, Size: 16, Align: 8, Len: 64, Bits: 1, Elem: types.TBool}
 	} else if ok {
-		if t.Lang() == Go && v.Elem.Kind == Int && v.Elem.Name == "uint8" {
+		if t.Lang() == types.Go && v.Elem.Kind == types.Int && v.Elem.Name == "uint8" {
 			return BytesOf(t, c.text(t, depth))
 		}
 		n := innerElems
-		if t.Lang() == Go {
+		if t.Lang() == types.Go {
 			n >>= max(0, depth-2) + c.less
 		}
 		if c.many {
 			n = max(1, n/2)
 		}
-		c.many = t.Lang() == Go
+		c.many = t.Lang() == types.Go
 		elem := c.of(v.Elem, depth+1)
 		room := maxCapture / 4
 		if c.many {
@@ -112,18 +114,19 @@ func (c Capture) of(t *Type, depth int) *Type {
 		}
 		return ListOf(elem, n)
 	}
-	if elem, ok := t.Referenced(); ok && (elem.Size > 0 || t.Lang() == Rust && elem.Kind != Void) && !elem.Incomplete {
+	elem, ok := t.Referenced()
+	if ok && (elem.Size > 0 || t.Lang() == types.Rust && elem.Kind != types.Void) && !elem.Incomplete {
 		if to := c.of(elem, depth); to.Size <= maxCapture {
 			return to
 		}
 		return t
 	}
 	switch t.Kind {
-	case Pointer:
-		if t.Elem != nil && t.Elem.Kind == Func && t.Size == 8 {
-			return TUSym // the function's name
+	case types.Pointer:
+		if t.Elem != nil && t.Elem.Kind == types.Func && t.Size == 8 {
+			return types.TUSym // the function's name
 		}
-	case Struct:
+	case types.Struct:
 		if t.Alternatives() != nil {
 			return c.ofVariants(t, depth)
 		}
@@ -134,7 +137,7 @@ func (c Capture) of(t *Type, depth int) *Type {
 			switch {
 			case f.Name != "":
 				return sized(t)
-			case f.Type.Kind == Pointer && (f.Type.Elem == nil || f.Type.Elem.Kind != Func):
+			case f.Type.Kind == types.Pointer && (f.Type.Elem == nil || f.Type.Elem.Kind != types.Func):
 				return f.Type
 			}
 			return c.of(f.Type, depth)
@@ -143,25 +146,25 @@ func (c Capture) of(t *Type, depth int) *Type {
 			return sized(t)
 		}
 		if fields, ok := t.TupleOfCPP(); ok {
-			elems := make([]*Type, len(fields))
+			elems := make([]*types.Type, len(fields))
 			for i, f := range fields {
 				elems[i] = c.of(f.Type, depth+1)
 			}
-			return TupleOf(elems...)
+			return types.TupleOf(elems...)
 		}
 		return c.ofStruct(t, depth)
-	case Array:
+	case types.Array:
 		if e := c.of(t.Elem, depth+1); e != t.Elem && t.Len > 0 && t.Len*e.Size <= maxCapture {
-			return ArrayOf(e, t.Len)
+			return types.ArrayOf(e, t.Len)
 		}
 	}
 	return t
 }
 
 // text is how much of a text inside another value is captured: of Go, where more is followed, less the deeper it lies.
-func (c Capture) text(t *Type, depth int) int {
+func (c Capture) text(t *types.Type, depth int) int {
 	switch {
-	case c.Inner > 0 || t.Lang() != Go:
+	case c.Inner > 0 || t.Lang() != types.Go:
 		return c.inner()
 	case c.many:
 		return innerStrlen >> min(3, max(1, depth-1)+c.less)
@@ -170,12 +173,13 @@ func (c Capture) text(t *Type, depth int) int {
 }
 
 // sized is what is shown of a container whose elements are in a tree or table: their number.
-func sized(t *Type) *Type {
-	return &Type{Kind: Struct, Name: t.Name, Size: 8, Align: 8, Fields: []Field{{Name: "size", Type: TUint64}}}
+func sized(t *types.Type) *types.Type {
+	size := types.Field{Name: "size", Type: types.TUint64}
+	return &types.Type{Kind: types.Struct, Name: t.Name, Size: 8, Align: 8, Fields: []types.Field{size}}
 }
 
 // ofStruct captures each field in its own way, with less of what lies elsewhere if that would be too much.
-func (c Capture) ofStruct(t *Type, depth int) *Type {
+func (c Capture) ofStruct(t *types.Type, depth int) *types.Type {
 	to, ok := c.fields(t, depth)
 	if ok {
 		return to
@@ -195,7 +199,7 @@ func (c Capture) ofStruct(t *Type, depth int) *Type {
 	return t
 }
 
-func (c Capture) fields(t *Type, depth int) (to *Type, fits bool) {
+func (c Capture) fields(t *types.Type, depth int) (to *types.Type, fits bool) {
 	changed := false
 	out := *t
 	out.Fields = nil

@@ -1,0 +1,98 @@
+package record
+
+import (
+	"strings"
+
+	"trocar/internal/binary/types"
+)
+
+// maxHops is how many of Go's pointers are followed from a value, one behind the other.
+const maxHops = 1
+
+// maxPointed bounds the values that pointers are followed to.
+const maxPointed = 1 << 10
+
+// ofGo is the type in which Go's own kinds are captured.
+func (c Capture) ofGo(t *types.Type, depth int) (*types.Type, bool) {
+	if !c.Registers {
+		return nil, false
+	}
+	switch t.Form() {
+	case types.GoIfaceForm, types.GoEfaceForm:
+		return IfaceOf(t, c.nodes(depth)), true
+	case types.GoMapForm:
+		return c.ofMap(t, depth), true
+	case types.GoChanForm:
+		if _, ok := t.GoChannel(); ok {
+			return ChannelOf(t), true
+		}
+		return nil, false
+	case types.GoFuncForm:
+		return TClosure, true
+	case types.GoUnsafePointer:
+		return nil, false
+	}
+	if t.Kind != types.Pointer || t.Lang() != types.Go || t.Elem == nil || isShape(t) ||
+		c.hops >= maxHops || depth > 2 || depth >= c.levels() {
+		return nil, false
+	}
+	elem := t.Elem.Complete()
+	if elem.Size <= 0 || elem.Size > maxPointed || elem.Incomplete ||
+		elem.Kind == types.Pointer && elem.Form() == types.NoForm {
+		return nil, false
+	}
+	c.hops++
+	return PointedOf(t, c.of(elem, depth+1)), true
+}
+
+// isShape tells a pointer in code that several instances of a generic function share: to what is not known there.
+func isShape(t *types.Type) bool { return strings.HasPrefix(t.Name, "go.shape.") }
+
+// ofMap is the captured form of a map: only its length where its layout is not known, or it lies deep in a value.
+func (c Capture) ofMap(t *types.Type, depth int) *types.Type {
+	m, ok := t.GoMap()
+	if !ok || depth > 2 {
+		return EntriesOf(t, types.TVoid, types.TVoid, 0)
+	}
+	c.many = true
+	key, value := c.of(m.Key, depth+1), c.of(m.Value, depth+1)
+	n := innerElems >> c.less
+	for n > 1 && n*(key.Size+value.Size) > maxCapture/4 {
+		n /= 2
+	}
+	return EntriesOf(t, key, value, n)
+}
+
+// nodes is how much of an interface's value is captured.
+func (c Capture) nodes(depth int) Nodes {
+	switch {
+	case depth <= 1 && !c.many && c.less == 0:
+		return Nodes{Len: 5, Raw: 112, FirstText: 80, MoreText: 40, Texts: 3, Long: c.inner()}
+	case depth <= 2 && c.less < 2:
+		return Nodes{Len: 3, Raw: 80, FirstText: 80, MoreText: 32, Texts: 3}
+	}
+	return Nodes{Len: 2, Raw: 64, FirstText: 48, MoreText: 24, Texts: 3}
+}
+
+// deep is the captured form of what lies too deep for more: of text a little, of Go's slices the length.
+func (c Capture) deep(t *types.Type, depth int) *types.Type {
+	if t.Lang() != types.Go || depth > 2*maxCaptured {
+		return t
+	}
+	c.hops = maxHops
+	if to, ok := c.ofGo(t, depth); ok {
+		return to
+	}
+	if _, ok := t.Text(); ok {
+		return TextOf(c.text(t, maxCaptured), 1)
+	}
+	if v, ok := t.List(); ok {
+		return ListOf(v.Elem, 0)
+	}
+	if t.Kind == types.Struct && t.Form() == types.NoForm {
+		if to, ok := c.fields(t, depth); ok {
+			return to
+		}
+	}
+	return t
+}

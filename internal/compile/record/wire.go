@@ -1,0 +1,142 @@
+package record
+
+import "trocar/internal/binary/types"
+
+// The bytes of values in records and maps, by their kind. All that types of programs hold directly (integers,
+// structures …) is as in their memory. Numbers are little-endian.
+//
+//	String      text, padded with NULs to Size, one of which is at its end if it is whole
+//	Buffer      u32 length, then Size-4 bytes
+//	Tuple       Fields at their offsets; so is Record
+//	UStack      u32 process, u32 number of frames and point (see types.StackPointShift), u64 caller, Depth addresses;
+//	            so is KStack
+//	USym        u64 address, u32 process, u32 number of the probe point + 1 whose function is meant
+//	            (0: the address decides)
+//	KSym        u64 address
+//	Inet        u32 family (2 or 10), 16 bytes of address
+//	MAC         6 bytes, padded to 8
+//	Timestamp   u64 nanoseconds of its Clock, u32 number of the format, u32 unused
+//	CgroupPath  u64 id, u32 number of the filter + 1 (0: none), u32 unused
+//	Username    u64 user id
+//
+// What lies elsewhere than in a value is captured in a form of its own (see Capture):
+//
+//	Text     u64 length in bytes, then the first bytes of a text that may hold NULs. Len: bytes of a character; Max: bytes
+//	         that are shown
+//	Wide     characters of Len bytes up to one that is 0
+//	List     u64 number of elements, then the first Len of them (fewer if there are not so many), each of Elem
+//	Iface    an interface of Go: see IfaceOf
+//	Entries  a map of Go: see EntriesOf
+//	Channel  a channel of Go: u64 address, u64 length, u64 capacity, u64 1 if it is closed
+//	Closure  a func of Go: u64 address of its code minus that of the probed instruction, u32 number of the probe point + 1
+//	         (0: nil), u32 unused
+//	Pointed  a pointer of Go with what it points to: u64 address, then Elem (zero for nil)
+//	Dyn      a trait object of Rust: see DynOf
+//
+// Those of aggregations stand with their types (types.AggOf, HistOf, LHistOf, SeriesOf).
+
+// TextOf makes a text with characters of unit bytes, of which at most n bytes are kept.
+func TextOf(n, unit int) *types.Type {
+	return &types.Type{Kind: types.Text, Name: "string", Size: 8 + roundUp(n), Align: 8, Len: unit, Max: int64(n)}
+}
+
+// WideOf makes a text that ends with a character 0, of at most n bytes.
+func WideOf(n, unit int) *types.Type {
+	return &types.Type{Kind: types.Wide, Name: "string", Size: roundUp(n), Align: 8, Len: unit}
+}
+
+// DynOf makes the captured form of a trait object of Rust: u64 address of the value, u64 address of the virtual table
+// minus that of the probed instruction, u32 number of the probe point + 1, u32 unused.
+func DynOf(t *types.Type) *types.Type {
+	return &types.Type{Kind: types.Dyn, Name: t.Name, Size: 24, Align: 8}
+}
+
+// ListOf makes a list that holds at most n elements.
+func ListOf(elem *types.Type, n int) *types.Type {
+	size := 8 + roundUp(elem.Size*n)
+	return &types.Type{Kind: types.List, Name: elem.String() + "[]", Size: size, Align: 8, Elem: elem, Len: n}
+}
+
+// IfaceOf makes the captured form of a Go interface: u32 number of the probe point + 1 (0: the interface is nil), u32
+// unused, then the nodes, first the interface's own value, then those of interfaces in it, and Long bytes: the
+// beginning of the first string in the first node, in place of what the node has of it.
+func IfaceOf(t *types.Type, nodes Nodes) *types.Type {
+	kept := types.IfaceNodes(nodes)
+	return &types.Type{Kind: types.Iface, Name: t.Name, Size: 8 + nodes.Size(), Align: 8, Nodes: &kept}
+}
+
+// Nodes is how much of an interface's value is captured. A node is what is captured of one dynamic value: u64 address
+// of its type minus that of the probed instruction (0: there is no value), u64 the data word, u64 its place (1 +
+// offset in the node that holds it, whose number is in the upper 32 bits; no matter for the first), u64 number of
+// bytes of the value that follow, Raw bytes, then Texts times: u64 1 + offset of a string in the value (0: none), u64
+// its length, and its first bytes: FirstText, then MoreText of them.
+type Nodes types.IfaceNodes
+
+// IfaceHeader is the part of a node in front of the value's bytes.
+const IfaceHeader = 32
+
+// Text gives the place of the i-th string in a node, and how many bytes of it there are at most.
+func (n *Nodes) Text(i int) (at, most int) {
+	at = IfaceHeader + n.Raw
+	if i == 0 {
+		return at, n.FirstText
+	}
+	return at + 16 + n.FirstText + (i-1)*(16+n.MoreText), n.MoreText
+}
+
+// Node is the size of a node.
+func (n *Nodes) Node() int {
+	at, _ := n.Text(n.Texts)
+	return at
+}
+
+// Valid tells whether there are nodes, of a sensible size.
+func (n *Nodes) Valid() bool {
+	if n == nil || n.Len < 1 {
+		return false
+	}
+	for _, size := range []int{n.Len, n.Raw, n.FirstText, n.MoreText, n.Texts, n.Long} {
+		if size < 0 || size > 1<<16 {
+			return false
+		}
+	}
+	return true
+}
+
+// Size is the size of all nodes and of the long text.
+func (n *Nodes) Size() int { return n.Len*n.Node() + n.Long }
+
+// BytesOf makes the captured form of a Go slice of bytes: a Text that is shown as bytes.
+func BytesOf(t *types.Type, n int) *types.Type {
+	b := TextOf(n, 1)
+	b.Name, b.Source = t.Name, &types.Source{Lang: types.Go, Form: types.GoSliceForm}
+	return b
+}
+
+// EntriesOf makes the captured form of a Go map: u64 address (0: nil), u64 number of entries, u64 number of those that
+// follow, then at most n times a key and a value.
+func EntriesOf(t, key, value *types.Type, n int) *types.Type {
+	entry := &types.Type{Kind: types.Struct, Align: 8, Size: roundUp(key.Size) + roundUp(value.Size), Fields: []types.Field{
+		{Name: "key", Type: key}, {Name: "value", Type: value, Offset: roundUp(key.Size)},
+	}}
+	size := EntriesHeader + n*entry.Size
+	return &types.Type{Kind: types.Entries, Name: t.Name, Size: size, Align: 8, Elem: entry, Len: n}
+}
+
+// EntriesHeader is the part of a captured map in front of its entries.
+const EntriesHeader = 24
+
+// ChannelOf makes the captured form of a Go channel.
+func ChannelOf(t *types.Type) *types.Type {
+	return &types.Type{Kind: types.Channel, Name: t.Name, Size: 32, Align: 8}
+}
+
+// TClosure is the captured form of Go's funcs.
+var TClosure = &types.Type{Kind: types.Closure, Name: "func", Size: 16, Align: 8}
+
+// PointedOf makes the captured form of a Go pointer with its target.
+func PointedOf(t, target *types.Type) *types.Type {
+	return &types.Type{Kind: types.Pointed, Name: t.Name, Size: 8 + roundUp(target.Size), Align: 8, Elem: target}
+}
+
+func roundUp(n int) int { return (n + 7) &^ 7 }
