@@ -41,7 +41,7 @@ var layers = map[string][]string{
 	"internal/binary/code":  {"internal/binary/abi"},
 	"internal/binary/btf":   {"internal/binary/types", "golang.org/x/sys"},
 	"internal/binary/objfile": {
-		"internal/binary/abi", "internal/binary/code", "github.com/ianlancetaylor/demangle", "github.com/ulikunitz/xz",
+		"internal/binary/types", "internal/binary/abi", "internal/binary/code", "github.com/ianlancetaylor/demangle", "github.com/ulikunitz/xz",
 		"golang.org/x/sys",
 	},
 	"internal/binary/debuginfo": {

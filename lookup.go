@@ -1,6 +1,9 @@
 package trocar
 
 import (
+	"errors"
+	"fmt"
+
 	"trocar/internal/compile/check"
 	"trocar/internal/process/probe"
 	"trocar/internal/process/symbolize"
@@ -22,5 +25,25 @@ func (p *Program) lookup() check.Lookup {
 
 func (p *Program) userSymbol(pt *probe.Point, name string) (check.Symbol, error) {
 	s, err := p.matched.Symbol(pt, name)
-	return check.Symbol{Addr: s.Addr, Size: s.Size, Absolute: s.Fixed}, err
+	return check.Symbol{Place: s.Place, Size: s.Size}, err
+}
+
+// threadPointer is the offset of the traced thread's pointer to its own variables in the kernel's struct task_struct.
+func (p *Program) threadPointer() (int, error) {
+	arch := p.machine.arch()
+	if arch == nil || arch.TLS == nil {
+		return 0, fmt.Errorf("where a thread's own variables are is not known on %s", p.machine.CPU)
+	}
+	at, offset := p.features.Types().Type("struct task_struct"), 0
+	for _, name := range arch.TLS.ThreadPointer {
+		if at == nil {
+			return 0, errors.New("the kernel has no type information (CONFIG_DEBUG_INFO_BTF), which tells where it is")
+		}
+		f, ok := at.Field(name)
+		if !ok {
+			return 0, fmt.Errorf("%s of this kernel has no %s", at.Name, name)
+		}
+		offset, at = offset+f.Offset, f.Type
+	}
+	return offset, nil
 }

@@ -284,7 +284,7 @@ func (p *Program) codegenOptions() codegen.Options {
 	return codegen.Options{
 		Features: p.features, TimeMap: p.timeMap(), Arch: p.machine.arch(), PID: pid,
 		Follow: p.req.Target.Follow && pid != 0, Namespace: p.ns, CPUs: p.machine.CPUs, HelperErrors: p.req.Failures, Heads: p.req.Heads,
-		Session: p.session,
+		Session: p.session, ThreadPointer: p.threadPointer,
 	}
 }
 

@@ -45,6 +45,7 @@ type Arch struct {
 	Rust   RustConvention
 
 	ELF   ELF
+	TLS   *TLS // nil: where a thread has its own variables is not known
 	Watch Watch
 	// MinInst is the size of the smallest instruction, of which the sizes of all others are multiples.
 	MinInst int
@@ -111,6 +112,18 @@ type ELF struct {
 	Class    byte   // EI_CLASS: 1 or 2
 	Relative uint32 // the type of relocations that add the address at which a file is loaded; 0: not known
 	Cache    uint32 // what bits 8 to 15 of the flags in ld.so.cache are for libraries of the main ABI
+}
+
+// TLS is how programs find thread-local variables ("ELF Handling For Thread-Local Storage", Drepper 2013).
+type TLS struct {
+	// ThreadPointer is the path in the kernel's struct task_struct to the thread pointer of the running thread. It is what
+	// was set by a system call; a program that sets it by an instruction of its own is seen at the next context switch.
+	ThreadPointer []string
+	// Types of relocations, each of a cell that the loader fills: with a variable's distance from the thread pointer, with
+	// the number of the module that defines a variable, with its distance from the beginning of that module's block.
+	TPOff, Module, DTPOff uint32
+	// Vector is the distance from the thread pointer to the pointer to the vector of blocks (DTV), as glibc has it.
+	Vector int64
 }
 
 // Watch is what debug registers can watch.

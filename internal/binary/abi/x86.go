@@ -51,9 +51,12 @@ func amd64() *Arch {
 			Floats:   15,                                 // X0 to X14
 			Frame:    8, SP: rsp, G: 14,
 		},
-		Rust:    RustConvention{result: rustResult, hidden: rustHidden},
-		ELF:     ELF{Machine: 62, Class: 2, Relative: 8, Cache: 0x03}, // R_X86_64_RELATIVE; FLAG_X8664_LIB64
-		Watch:   Watch{Exec: 8},                                       // sizeof(long), whatever is there
+		Rust: RustConvention{result: rustResult, hidden: rustHidden},
+		ELF:  ELF{Machine: 62, Class: 2, Relative: 8, Cache: 0x03}, // R_X86_64_RELATIVE; FLAG_X8664_LIB64
+		TLS: &TLS{ // R_X86_64_TPOFF64, R_X86_64_DTPMOD64, R_X86_64_DTPOFF64; tcbhead_t in glibc's sysdeps/x86_64/nptl/tls.h
+			ThreadPointer: []string{"thread", "fsbase"}, TPOff: 18, Module: 16, DTPOff: 17, Vector: 8,
+		},
+		Watch:   Watch{Exec: 8}, // sizeof(long), whatever is there
 		MinInst: 1,
 		// The privilege level is in the lowest bits of CS.
 		userMode:   &UserMode{Register: "cs", Mask: 3, Value: 3},

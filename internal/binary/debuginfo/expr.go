@@ -357,6 +357,19 @@ func (c *exprCompiler) pushAddr(addr uint64, ok bool) {
 	c.push(sym{reg: pc, off: int64(addr - c.env.pc)})
 }
 
+// threadLocal is where the running thread has what lies at an offset in the program's block of such variables.
+func (c *exprCompiler) threadLocal(offset sym) sym {
+	find := c.env.in.src.ThreadLocal
+	if find == nil || !offset.isConst() {
+		c.fail("it is thread-local")
+	}
+	place, err := find(uint64(offset.off))
+	if err != nil {
+		c.fail("%s", err)
+	}
+	return sym{ops: place.Ops}
+}
+
 // op compiles one operation (DWARF 5, 2.5 and 2.6).
 func (c *exprCompiler) op(op uint8) {
 	r := &c.r
@@ -424,9 +437,7 @@ func (c *exprCompiler) op(op uint8) {
 		c.entryValue(r.Bytes(r.ULEB()))
 	case opNop:
 	case opFormTLSAddress, opGNUPushTLS:
-		c.pop()
-		c.push(constant(0))
-		c.fail("thread-local")
+		c.push(c.threadLocal(c.pop()))
 	case opGNUUninit:
 		c.fail("not initialized here")
 	case opGNUParameterRef, opCall4:

@@ -25,6 +25,9 @@ type Source struct {
 	Debug   Sections  // the file with the DWARF; nil: Code
 	DebugAt string    // its path
 	Arch    *abi.Arch // tells the names and meaning of registers
+	// ThreadLocal is where the running thread has what lies at an offset in the program's block of thread-local variables.
+	// Nil: not known.
+	ThreadLocal func(offset uint64) (types.Place, error)
 	// Open opens the other files that debug info names: .dwo, .dwp and the common file of dwz. Nil: they are not read.
 	Open func(path string) (Sections, error)
 	// Fetch gets a debug file by its build id and returns its path. Nil: none are fetched.

@@ -12,7 +12,7 @@ func Open(f *objfile.File) (*Info, error) {
 	if f.Type() != objfile.TypeExec && f.Type() != objfile.TypeDyn {
 		return nil, fmt.Errorf("%s: %w: it is not linked, so nothing in it has an address", f.Path(), ErrNone)
 	}
-	src := Source{Path: f.Path(), Code: f, Arch: f.Arch(), Open: openSections}
+	src := Source{Path: f.Path(), Code: f, Arch: f.Arch(), Open: openSections, ThreadLocal: f.ThreadLocalAt}
 	if root := f.Root(); root != "" {
 		src.Roots = []string{root, ""}
 	}

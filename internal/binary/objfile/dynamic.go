@@ -11,6 +11,8 @@ type dynamic struct {
 	table   symTable // by DT_SYMTAB, for files without section headers
 	rela    []byte   // DT_RELA and DT_JMPREL
 	jmprel  []byte
+	named   bool // has a name as a library (DT_SONAME)
+	pie     bool // says that it is a program
 }
 
 const (
@@ -22,12 +24,16 @@ const (
 	dtRela     = 7
 	dtRelaSz   = 8
 	dtStrSz    = 10
+	dtSoname   = 14
 	dtRpath    = 15
 	dtPltRel   = 20
 	dtJmpRel   = 23
 	dtRunpath  = 29
 	dtGNUHash  = 0x6ffffef5
 	dtVerSym   = 0x6ffffff0
+	dtFlags1   = 0x6ffffffb
+
+	flagPIE = 0x08000000 // DF_1_PIE of dtFlags1
 
 	maxNeeded = 1024
 )
@@ -61,6 +67,10 @@ func (f *File) dynamicInfo() *dynamic {
 				if len(rpaths) < 2 {
 					rpaths = append(rpaths, v)
 				}
+			case dtSoname:
+				d.named = true
+			case dtFlags1:
+				d.pie = v&flagPIE != 0
 			case dtPltRelSz, dtHash, dtStrTab, dtSymTab, dtRela, dtRelaSz, dtStrSz, dtPltRel, dtJmpRel, dtGNUHash, dtVerSym:
 				val[tag] = v
 			}

@@ -65,6 +65,8 @@ type File struct {
 	sections    []Section
 	dyn         struct{ off, size uint64 } // PT_DYNAMIC in the file
 	noteRegions []region
+	tls         *tlsSegment // nil: none
+	interp      bool        // asks for a dynamic linker
 
 	debugDirs  []string
 	fetchDebug func(buildID string) (string, error)
@@ -330,7 +332,9 @@ func (f *File) parseSections(off, ent, num, str uint64, phnum *uint64) {
 const (
 	ptLoad    = 1
 	ptDynamic = 2
+	ptInterp  = 3
 	ptNote    = 4
+	ptTLS     = 7
 	shtNote   = 7
 	shtNoBits = 8
 )
@@ -365,6 +369,10 @@ func (f *File) parseSegments(off, ent, num uint64) error {
 			}
 			s.Exec, s.Write = flags&1 != 0, flags&2 != 0
 			f.segments = append(f.segments, s)
+		case ptTLS:
+			f.tls = &tlsSegment{addr: s.Addr, size: s.MemSiz, align: align}
+		case ptInterp:
+			f.interp = true
 		case ptDynamic:
 			f.dyn.off, f.dyn.size = s.Offset, s.FileSize
 		case ptNote:

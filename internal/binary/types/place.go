@@ -26,6 +26,16 @@ func Unknown(format string, args ...any) Place {
 	return Place{Kind: Unavailable, Why: fmt.Sprintf(format, args...)}
 }
 
+// Loaded is the place of what has an address in the file that is probed, wherever that is loaded.
+func Loaded(addr uint64) Place {
+	return Place{Kind: InMemory, Ops: []PlaceOp{{Code: PushLoaded}, {Code: PushConst, Arg: int64(addr)}, {Code: Add}}}
+}
+
+// Absolute is the place of what has an address that is the same in each process.
+func Absolute(addr uint64) Place {
+	return Place{Kind: InMemory, Ops: []PlaceOp{{Code: PushConst, Arg: int64(addr)}}}
+}
+
 // Steps are the operations with which the address (InMemory) or the value (Computed) comes about.
 func (p Place) Steps() []PlaceOp {
 	if len(p.Ops) > 0 {
@@ -79,6 +89,10 @@ const (
 	IfLe
 	IfGt
 	IfGe
+	// PushLoaded pushes where the file that is probed is loaded: what its addresses count from.
+	PushLoaded
+	// PushThread pushes the thread pointer, from which the addresses of a thread's own variables count.
+	PushThread
 )
 
 // PlaceKind is the form of a Place.

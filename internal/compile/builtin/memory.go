@@ -7,8 +7,9 @@ var memory = []Func{
 		ID: UAddr, Names: []string{"uaddr"}, Min: 1, Max: 1, Group: GroupMemory,
 		Variants: []string{"uint64 * uaddr(const string symbol)"},
 		Doc: `The address of a variable of the traced program or library, by the symbol's name, corrected for where the file is
-loaded. If the symbol's size is 1, 2 or 4 bytes, the result points to a uint8, uint16 or uint32. Only in uprobe,
-uretprobe and usdt probes.`,
+loaded. If the symbol's size is 1, 2 or 4 bytes, the result points to a uint8, uint16 or uint32. Of a
+thread-local variable (__thread, thread_local, errno in libc) it is the running thread's own. Only in uprobe, uretprobe and
+usdt probes.`,
 	},
 	{
 		ID: KAddr, Names: []string{"kaddr"}, Min: 1, Max: 1, Group: GroupMemory, Result: types.TUint64, CompileTime: true,

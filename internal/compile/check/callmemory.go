@@ -12,9 +12,7 @@ import (
 func (m *meanings) memory() {
 	m[builtin.UAddr] = meaning{typed: (*inferrer).uaddrType, place: placeUser, fill: func(b *builder, c *Call, n *node) bool {
 		sym, _ := b.userSymbolOf(n)
-		c.Symbol = n.kids[0].str
-		c.add(&Const{E{types.TUint64, n.span}, sym.Addr})
-		c.add(&Const{E{types.TBool, n.span}, boolNum(sym.Absolute)})
+		c.Symbol, c.Place = n.kids[0].str, sym.Place
 		return true
 	}}
 	m[builtin.KAddr] = meaning{value: (*builder).compileTime}

@@ -42,7 +42,7 @@ func compile(t testing.TB, src string, in Input) (*Program, *diag.List) {
 
 func fakeSymbol(_ *probe.Point, name string) (Symbol, error) {
 	if name == "counter" {
-		return Symbol{Addr: 0x4010, Size: 4}, nil
+		return Symbol{Place: types.Loaded(0x4010), Size: 4}, nil
 	}
 	return Symbol{}, errors.New("no symbol \"" + name + "\" in /bin/x")
 }

@@ -56,9 +56,8 @@ type Lookup struct {
 
 // Symbol is a symbol of a file.
 type Symbol struct {
-	Addr     uint64 // virtual address in the file
-	Size     uint64
-	Absolute bool // the file is loaded where it says (not position independent)
+	Place types.Place // in memory; it holds at all points of the file
+	Size  uint64
 }
 
 // has tells whether the kernel has a feature.

@@ -214,6 +214,7 @@ type (
 		Register  string      // reg
 		Filter    string      // cgroup_path: a glob of the hierarchy's name; "": all
 		Symbol    string      // uaddr, percpu_kaddr
+		Place     types.Place // uaddr: where the symbol is
 		Clock     types.Clock // nsecs
 		InitialNS bool        // pid, tid: as the initial PID namespace numbers them
 		Arg       int         // argN: its number

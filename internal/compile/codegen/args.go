@@ -124,6 +124,10 @@ func (g *gen) compute(ops []types.PlaceOp, span diag.Span) ir.Reg {
 			stack = append(stack, g.machine(op.Reg, span))
 		case types.PushConst:
 			stack = append(stack, b.Imm(op.Arg))
+		case types.PushLoaded:
+			stack = append(stack, g.loaded(span))
+		case types.PushThread:
+			stack = append(stack, g.threadPointer(span))
 		case types.Load:
 			stack = append(stack, g.load(memory{space: inUser, base: pop()}, int(op.Arg), false, span))
 		case types.Negate:

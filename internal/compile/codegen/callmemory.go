@@ -3,11 +3,11 @@ package codegen
 import (
 	"github.com/cilium/ebpf/asm"
 
+	"trocar/internal/binary/types"
 	"trocar/internal/compile/builtin"
 	"trocar/internal/compile/check"
 	"trocar/internal/compile/ir"
 	"trocar/internal/compile/record"
-	"trocar/internal/process/probe"
 )
 
 func (c *codes) memory() {
@@ -42,21 +42,10 @@ func (g *gen) writeUser(e *check.Call) ir.Reg {
 	return r
 }
 
-// uaddr is the address of a symbol in the traced process: its offset in the file plus where the file is loaded, which the
-// instruction pointer tells.
+// uaddr is the address of a symbol in the traced process.
 func (g *gen) uaddr(e *check.Call) ir.Reg {
-	k, ok := e.Args[0].Expr.(*check.Const)
-	if !ok {
+	if e.Place.Kind != types.InMemory {
 		refuse(e.Span, "the symbol of uaddr was not resolved")
 	}
-	if g.typ != probe.UprobeProgram || len(g.points) == 0 {
-		refuse(e.Span, "uaddr needs a uprobe or usdt probe: it is relative to the traced file")
-	}
-	addr := g.points[0].Addr
-	for _, p := range g.points {
-		if p.Addr != addr || g.ret {
-			refuse(e.Span, "uaddr requires probes at one location of one file")
-		}
-	}
-	return g.b.OpImm(ir.Add, g.saved(g.c.opts.Arch.IP), int64(k.Value)-int64(addr))
+	return g.b.Copy(g.compute(e.Place.Ops, e.Span))
 }

@@ -38,6 +38,9 @@ type Options struct {
 	HelperErrors bool       // report each failed read of memory (-k)
 	Heads        bool       // records say when, where and by whom a probe was hit
 	TimeMap      *check.Map // stands for the clock of time series; nil: the boot clock
+	// ThreadPointer is the offset in the kernel's struct task_struct of the thread pointer of the traced program. It is asked
+	// only if a script needs it; nil: it is not known.
+	ThreadPointer func() (int, error)
 	// Session gives the kernel's functions for sessions, nil if it has none. It is asked only if a script needs it.
 	Session func() *Session
 }

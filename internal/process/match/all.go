@@ -9,6 +9,7 @@ package match
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -172,8 +173,8 @@ func (r *Result) Enumerator(p *probe.Point, name string) (t *types.Type, value i
 
 // Symbol is a variable or function of a file.
 type Symbol struct {
-	Addr, Size uint64 // its address in the file
-	Fixed      bool   // the file is always loaded at its own addresses
+	Place types.Place // in memory
+	Size  uint64
 }
 
 // Symbol finds a variable or function by name in the file that a point lies in.
@@ -186,11 +187,21 @@ func (r *Result) Symbol(p *probe.Point, name string) (Symbol, error) {
 		return Symbol{}, fmt.Errorf("%s cannot be opened any more", p.Path)
 	}
 	addr, size, ok := b.obj.Symbol(name)
-	if !ok {
+	switch {
+	case ok && b.obj.Type() == objfile.TypeExec:
+		return Symbol{types.Absolute(addr), size}, nil
+	case ok:
+		return Symbol{types.Loaded(addr), size}, nil
+	}
+	place, size, err := b.obj.ThreadLocal(name)
+	if errors.Is(err, objfile.ErrNoSymbol) {
 		//lint:ignore ST1005 bpftrace's words, which scripts' tests look for
 		return Symbol{}, fmt.Errorf("Could not resolve symbol: %s:%s", b.name, name)
 	}
-	return Symbol{addr, size, b.obj.Type() == objfile.TypeExec}, nil
+	if err != nil {
+		return Symbol{}, fmt.Errorf("the address of %s is not available: %w", name, err)
+	}
+	return Symbol{place, size}, nil
 }
 
 // Points are the points of all probes, in order.

@@ -76,7 +76,7 @@ func TestArguments(t *testing.T) {
 		if r.Type(p, "struct nothing") != nil {
 			t.Error("a type that is not there was found")
 		}
-		if s, err := r.Symbol(p, "main"); err != nil || s.Addr == 0 || s.Size == 0 {
+		if s, err := r.Symbol(p, "main"); err != nil || s.Place.Kind != types.InMemory || s.Size == 0 {
 			t.Errorf("main: %+v %v", s, err)
 		}
 		if _, err := r.Symbol(p, "nothing"); err == nil {
