@@ -39,6 +39,7 @@ type Inst struct {
 	RIP    bool  // it has a memory operand relative to the instruction pointer
 	Mem    int64 // its place, from the instruction's first byte
 	Imm    int64
+	Hazard Hazard // why it must not be probed
 
 	emulated bool  // the kernel emulates it under a uprobe instead of stepping over a copy
 	quiet    bool  // executing it changes nothing that a probe at a function's entry may look at

@@ -72,7 +72,7 @@ func Before(arch *abi.Arch, fn []byte, off uint64) (start uint64, ok bool) {
 const entryWindow = 8
 
 // EntryWindow is how much of a function's code Entry and GoEntry look at, at most.
-const EntryWindow = (entryWindow + 4) * maxX86
+const EntryWindow = (entryWindow + 4) * MaxInstruction
 
 // Entry gives the offset of the instruction near a C function's start where a probe means the same as at the start and is
 // cheapest: the kernel emulates some instructions and single-steps a copy of the others, which takes up to 15 times as

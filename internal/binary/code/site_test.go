@@ -149,7 +149,7 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for _, arch := range []*abi.Arch{abi.AMD64, abi.I386, abi.ARM64} {
 			in, ok := Decode(arch, b)
-			if ok && (in.Len <= 0 || in.Len > len(b) || in.Len > maxX86) {
+			if ok && (in.Len <= 0 || in.Len > len(b) || in.Len > MaxInstruction) {
 				t.Fatalf("length %d of %d", in.Len, len(b))
 			}
 			if e, _ := Entry(arch, b); e < 0 || e > len(b) {

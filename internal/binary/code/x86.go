@@ -60,30 +60,33 @@ var twoByte = [256]uint16{
 
 // x86 is an instruction being decoded.
 type x86 struct {
-	b      []byte
-	at     int
-	long   bool // 64-bit mode
-	opSize bool // 0x66
-	adSize bool // 0x67
-	rep    byte // 0xf2, 0xf3
-	seg    bool // a segment prefix
-	rex    byte
-	vector bool // VEX, EVEX, XOP
-	opMap  uint8
-	op     byte
-	modrm  byte
-	hasMod bool
-	ripAt  int // where the displacement of a RIP-relative operand stands, 0: none
-	imm    int64
-	immLen int
+	b                     []byte
+	at                    int
+	long                  bool // 64-bit mode
+	opSize                bool // 0x66
+	adSize                bool // 0x67
+	rep                   byte // 0xf2, 0xf3
+	seg                   bool // a segment prefix
+	rex                   byte
+	vector                bool // VEX, EVEX, XOP
+	evexPrefix, xopPrefix bool
+	pp                    uint8 // vector: the prefix that is part of the opcode: none, 66, f3, f2
+	rexB                  uint8 // vector: the upper bits of the register or memory operand of ModRM
+	opMap                 uint8
+	op                    byte
+	modrm                 byte
+	hasMod                bool
+	ripAt                 int // where the displacement of a RIP-relative operand stands, 0: none
+	imm                   int64
+	immLen                int
 }
 
-// maxX86 is the longest an instruction may be; the CPU refuses longer ones.
-const maxX86 = 15
+// MaxInstruction is the longest an instruction may be; the CPU refuses longer ones.
+const MaxInstruction = 15
 
 func decodeX86(b []byte, long bool) (in Inst, ok bool) {
-	if len(b) > maxX86 {
-		b = b[:maxX86]
+	if len(b) > MaxInstruction {
+		b = b[:MaxInstruction]
 	}
 	x := x86{b: b, long: long}
 	what, ok := x.opcode()
@@ -196,12 +199,13 @@ func (x *x86) vex(c byte) (what uint16, ok bool) {
 	if !ok {
 		return 0, false
 	}
-	x.opMap = 1
+	x.opMap, x.pp = 1, p&3
 	if c == 0xc4 {
-		x.opMap = p & 0x1f
-		if _, ok = x.next(); !ok {
+		x.opMap, x.rexB = p&0x1f, ^p>>5&1
+		if p, ok = x.next(); !ok {
 			return 0, false
 		}
+		x.pp = p & 3
 	}
 	if x.op, ok = x.next(); !ok {
 		return 0, false
@@ -231,7 +235,7 @@ func vectorOperands(opMap uint8, op byte) (uint16, bool) {
 }
 
 func (x *x86) evex() (what uint16, ok bool) {
-	x.vector = true
+	x.vector, x.evexPrefix = true, true
 	if x.at+4 > len(x.b) {
 		return 0, false
 	}
@@ -241,6 +245,7 @@ func (x *x86) evex() (what uint16, ok bool) {
 		return 0, false
 	}
 	x.opMap, x.op = p[0]&7, p[3]
+	x.pp, x.rexB = p[1]&3, ^p[0]>>5&1|^p[0]>>6&1<<1
 	x.at += 4
 	if x.opMap == 4 || x.opMap == 7 {
 		return 0, false
@@ -249,7 +254,7 @@ func (x *x86) evex() (what uint16, ok bool) {
 }
 
 func (x *x86) xop() (what uint16, ok bool) {
-	x.vector = true
+	x.vector, x.xopPrefix = true, true
 	if x.at+3 > len(x.b) {
 		return 0, false
 	}
@@ -366,7 +371,9 @@ func (x *x86) immediates(what uint16) bool {
 
 // classify gives the instruction its meaning.
 func (x *x86) classify(in Inst) (Inst, bool) {
+	in.Hazard = x.hazard()
 	if x.vector {
+		in.quiet = x.quietVector()
 		return in, true
 	}
 	reg, direct := x.modrm>>3&7, x.modrm>>6 == 3

@@ -68,6 +68,18 @@ func (f *File) Lookup(addr uint64) (sym Symbol, ok bool) {
 	return Symbol{}, false
 }
 
+// BeginsIn tells whether a symbol of code, a label included, begins at one of the addresses from low up to high.
+func (f *File) BeginsIn(low, high uint64) (found bool) {
+	var err error
+	defer Guard(&err)()
+	x := f.addrIndex()
+	if x == nil {
+		return false
+	}
+	i := sort.Search(len(x.entries), func(i int) bool { return x.entries[i].addr >= low })
+	return i < len(x.entries) && x.entries[i].addr <= high
+}
+
 // first is the best entry among those with the same address as entry j.
 func first(x *addrIndex, j int) *indexEntry {
 	for j > 0 && x.entries[j-1].addr == x.entries[j].addr {

@@ -45,6 +45,10 @@ type matcher struct {
 	// noReturns has the names of functions of the attach point whose return cannot be probed, by reason.
 	noReturns leftOut
 
+	harms   leftOut // places of the attach point that must not be probed, by reason (hazard.go)
+	vectors *bool   // Options.VectorsStepped, once asked
+	last    *binary // that a point was looked up in
+
 	kernelFuncs *kernelFunctions
 	tracefs     *tracefs.FS // nil until something needs it
 }
@@ -52,8 +56,8 @@ type matcher struct {
 func newMatcher(ctx context.Context, opts Options, diags *diag.List) *matcher {
 	return &matcher{
 		ctx: ctx, opts: opts, diags: diags, kinds: kinds(), named: map[string]diag.Span{}, files: newFiles(ctx, opts),
-		noReturns: leftOut{},
-		needs:     probe.Needs{Args: true, Retval: true, ArgN: true, Name: true},
+		noReturns: leftOut{}, harms: leftOut{},
+		needs: probe.Needs{Args: true, Retval: true, ArgN: true, Name: true},
 	}
 }
 
@@ -366,7 +370,7 @@ func (m *matcher) spec(s *spec) []*probe.Point {
 	if !s.kind.parse(m, s) {
 		return nil
 	}
-	points := s.kind.match(m, s)
+	points := m.harmless(s, s.kind.match(m, s))
 	if hasWildcard(s.target + s.ns + s.fn) {
 		for _, p := range points {
 			p.Pattern = true

@@ -1,7 +1,6 @@
 package match
 
 import (
-	"trocar/internal/binary/code"
 	"trocar/internal/binary/objfile"
 	"trocar/internal/process/probe"
 	"trocar/internal/script/diag"
@@ -13,10 +12,11 @@ type candidate struct {
 	b  *binary
 	fn *objfile.Func
 
-	name    string // of its points, in full
-	shown   string // the function's, for people
-	site    int    // distance in bytes of the instruction to probe from the entry; below 0: none can be
-	pattern bool   // a pattern found it: what is in the way is not reported
+	name    string  // of its points, in full
+	shown   string  // the function's, for people
+	site    int     // distance in bytes of the instruction to probe from the entry; below 0: none can be
+	why     *hazard // of the instruction at the entry, if site is below 0 for that
+	pattern bool    // a pattern found it: what is in the way is not reported
 }
 
 // refuse reports what is in the way of a candidate that was asked for by its name.
@@ -68,12 +68,16 @@ func (m *matcher) function(c *candidate) *probe.Point {
 		return m.inside(s, c.b, fn, p, refuse)
 	}
 	if c.site < 0 {
-		m.refuse(c, "%s cannot be probed: at %#x are %s", p.Func, fn.Addr, code.ErrUndecodable)
+		m.refuseEntry(c)
 		return nil
 	}
 	site := c.site
 	if s.hasOff && p.Call == nil {
 		site = 0 // "func+0" is the first instruction, and nothing else; in Go it runs twice for one call if the stack grows
+		if c.why = m.hazardAt(c.b.obj, fn.Addr); c.why != nil {
+			m.refuseEntry(c)
+			return nil
+		}
 	}
 	p.Entry, p.Skip = true, site
 	return m.place(p, c.b, fn.Addr+uint64(site))
@@ -82,14 +86,15 @@ func (m *matcher) function(c *candidate) *probe.Point {
 // entry notes the entry of a function whose returns are probed, if that is asked for, or if something must be kept
 // there to know the result.
 func (m *matcher) entry(c *candidate, kept bool) {
-	if c.site < 0 || !kept && !m.needs.Duration {
+	if c.site < 0 && c.why == nil || !kept && !m.needs.Duration {
 		return
 	}
+	site := max(c.site, 0) // a harmful one is left out, with the returns
 	p := &probe.Point{
-		Kind: probe.Uprobe, Path: c.b.path, PID: m.pid(), Func: c.shown, Entry: true, Skip: c.site,
+		Kind: probe.Uprobe, Path: c.b.path, PID: m.pid(), Func: c.shown, Entry: true, Skip: site,
 		Call: m.call(c.b, c.fn.Addr),
 	}
-	if m.place(p, c.b, c.fn.Addr+uint64(c.site)) != nil {
+	if m.place(p, c.b, c.fn.Addr+uint64(site)) != nil {
 		m.begins = append(m.begins, p)
 	}
 }

@@ -148,7 +148,7 @@ func hasVar(vars []probe.Var, name string) bool {
 // here is gone there.
 func (m *matcher) behindPrologue(s *spec, b *binary, info *debuginfo.Info, fn *debuginfo.Function, p *probe.Point, here []debuginfo.Var) []debuginfo.Var {
 	body, ok := info.Body(fn)
-	if !ok || body <= fn.Entry || m.loopsTo(b, fn, body) {
+	if !ok || body <= fn.Entry || m.loopsTo(b, fn, body) || m.hazardAt(b.obj, body) != nil {
 		return nil
 	}
 	if ok, _, err := m.decodeTo(b, fn.Entry, body); !ok || err != nil {

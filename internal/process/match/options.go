@@ -10,12 +10,14 @@ import (
 
 // Options of matching.
 type Options struct {
-	PID       int // -p
-	ChildPID  int // -c: a process held at exec
-	Unsafe    bool
-	Missing   string // config missing_probes: error, warn, ignore
-	MaxProbes int
-	Demangle  bool
+	PID      int // -p
+	ChildPID int // -c: a process held at exec
+	Unsafe   bool
+	// VectorsStepped tells whether the kernel executes probed vector instructions as they are (code.Hazard.Vector); nil: it does not.
+	VectorsStepped func() bool
+	Missing        string // config missing_probes: error, warn, ignore
+	MaxProbes      int
+	Demangle       bool
 	// Needs is what each probe's code asks of its points, in the probes' order. Nil: types of arguments and results, arguments
 	// by position, and names.
 	Needs []probe.Needs

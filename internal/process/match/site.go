@@ -21,13 +21,14 @@ const (
 	maxBefore = 64 << 10
 )
 
-// entrySites gives the distance of the site from the entry for each function, -1 for those that cannot be probed.
-func entrySites(obj *objfile.File, frames *cfi.Table, funcs []objfile.Func) (sites []int, err error) {
-	sites = make([]int, len(funcs))
+// entrySites gives the distance of the site from the entry for each function, -1 for those that cannot be probed; why where their
+// first instruction is the cause.
+func (m *matcher) entrySites(obj *objfile.File, frames *cfi.Table, funcs []objfile.Func) (sites []int, why []*hazard, err error) {
+	sites, why = make([]int, len(funcs)), make([]*hazard, len(funcs))
 	defer objfile.Guard(&err)()
 	arch := obj.Arch()
 	if arch == nil {
-		return sites, nil
+		return sites, why, nil
 	}
 	isGo := obj.IsGo()
 	thorough := !isGo && len(funcs) <= maxScannedFuncs && textSize(obj) <= maxScannedText
@@ -61,7 +62,45 @@ func entrySites(obj *objfile.File, frames *cfi.Table, funcs []objfile.Func) (sit
 			sites[i] = 0
 		}
 	}
-	return sites, nil
+	m.avoidHazards(obj, frames, funcs, sites, why)
+	return sites, why, nil
+}
+
+// avoidHazards moves sites from instructions that must not be probed to the first behind them that is as good. Where there is none, or
+// something jumps or begins in between, there is no site.
+func (m *matcher) avoidHazards(obj *objfile.File, frames *cfi.Table, funcs []objfile.Func, sites []int, why []*hazard) {
+	var moved []int
+	for i := range funcs {
+		if sites[i] < 0 {
+			continue
+		}
+		fn := &funcs[i]
+		if why[i] = m.hazardAt(obj, fn.Addr+uint64(sites[i])); why[i] == nil {
+			continue
+		}
+		n := code.EntryWindow
+		if fn.Size > 0 {
+			n = int(min(fn.Size, code.EntryWindow))
+		}
+		site, ok := code.SafeEntry(obj.Arch(), obj.Bytes(fn.Addr, n), m.lifted)
+		if ok && !obj.IsGo() && !obj.BeginsIn(fn.Addr+1, fn.Addr+uint64(site)) {
+			sites[i] = site
+			moved = append(moved, i)
+		} else {
+			sites[i] = -1
+		}
+	}
+	if len(moved) == 0 {
+		return
+	}
+	for _, i := range jumpedInto(obj, frames, funcs, sites, moved) {
+		sites[i] = -1
+	}
+	for _, i := range moved {
+		if sites[i] >= 0 {
+			why[i] = nil
+		}
+	}
 }
 
 func textSize(obj *objfile.File) (n uint64) {

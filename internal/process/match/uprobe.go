@@ -250,7 +250,7 @@ func (m *matcher) functions(s *spec, b *binary, q *objfile.Query) ([]*probe.Poin
 			all, names = append(all, impls[j]), append(names, funcs[i].Name)
 		}
 	}
-	sites, err := entrySites(b.obj, b.im.Frames(), all)
+	sites, whys, err := m.entrySites(b.obj, b.im.Frames(), all)
 	if err != nil {
 		return nil, err
 	}
@@ -280,7 +280,7 @@ func (m *matcher) functions(s *spec, b *binary, q *objfile.Query) ([]*probe.Poin
 			name = s.fn // as it was asked for
 		}
 		c := &candidate{
-			s: s, b: b, fn: fn, name: uprobeName(s, b, name), shown: shown, site: sites[i], pattern: q.Wildcard(),
+			s: s, b: b, fn: fn, name: uprobeName(s, b, name), shown: shown, site: sites[i], why: whys[i], pattern: q.Wildcard(),
 		}
 		points = append(points, m.candidatePoints(c, scope)...)
 	}
@@ -347,6 +347,10 @@ func (m *matcher) insidePoint(s *spec, b *binary, p *probe.Point, addr uint64, r
 		return nil
 	}
 	p.Skip = 5 * nops
+	if h := m.hazardAt(b.obj, addr+uint64(p.Skip)); h != nil {
+		refuse("%s cannot be probed: the instruction at %#x is %s", p.Name, addr+uint64(p.Skip), h)
+		return nil
+	}
 	return m.place(p, b, addr+uint64(p.Skip))
 }
 
@@ -425,12 +429,12 @@ func (m *matcher) matchPlace(s *spec, b *binary) []*probe.Point {
 			return nil
 		}
 		fn := &objfile.Func{Symbol: objfile.Symbol{Name: name, Addr: start, Size: b.obj.CodeSize(start)}}
-		sites, err := entrySites(b.obj, b.im.Frames(), []objfile.Func{*fn})
+		sites, whys, err := m.entrySites(b.obj, b.im.Frames(), []objfile.Func{*fn})
 		if err != nil {
 			refuse("%s cannot be probed: %s", p.Name, err)
 			return nil
 		}
-		return m.returnPoints(&candidate{s: s, b: b, fn: fn, name: p.Name, shown: p.Func, site: sites[0]}, p.Scope)
+		return m.returnPoints(&candidate{s: s, b: b, fn: fn, name: p.Name, shown: p.Func, site: sites[0], why: whys[0]}, p.Scope)
 	}
 	if start != s.addr && !m.boundary(s, b, name, start, s.addr, refuse) {
 		return nil

@@ -1,0 +1,171 @@
+package code
+
+import (
+	"fmt"
+
+	"trocar/internal/binary/abi"
+)
+
+// Hazard is why a probe on an instruction would change what the program does. The kernel executes a probed instruction in one of two
+// ways: it emulates it, or steps over a copy of it elsewhere. Which one, and what it mends afterwards, it decides by one byte of the
+// opcode (branch_setup_xol_ops, push_setup_xol_ops and arch_uprobe_analyze_insn in arch/x86/kernel/uprobes.c), also where that byte
+// has another meaning.
+type Hazard uint8
+
+// Hazards.
+const (
+	Sound Hazard = iota
+	// Mistaken is a vector instruction (VEX, EVEX, XOP) whose opcode byte is that of an older instruction. Not executed, if that one is
+	// emulated (jumps, call, nop); else the program is left in the copy, or stepping doesn't end (return, far call, popf).
+	Mistaken
+	// Unsteppable is a vector instruction that the kernel refuses, for the byte is that of one which cannot be stepped over (in, out,
+	// int, segment prefixes). It harms nothing, but there is no probe.
+	Unsteppable
+	// Exchange is xchg of rax with r8, which has the opcode of nop.
+	Exchange
+)
+
+// Vector tells whether a hazard is of vector instructions, and gone where the kernel tells these apart.
+func (h Hazard) Vector() bool { return h == Mistaken || h == Unsteppable }
+
+// Why says what is wrong, behind a name of the instruction.
+func (h Hazard) Why() string {
+	switch h {
+	case Mistaken:
+		return "a vector instruction that the kernel takes for an older one when it is probed, so that the program would compute wrong values"
+	case Unsteppable:
+		return "a vector instruction that the kernel refuses to step over"
+	case Exchange:
+		return "which the kernel takes for a nop when it is probed, so that the program would compute wrong values"
+	case Sound:
+	}
+	return "which can be probed"
+}
+
+// hazard tells what the kernel does wrong with the instruction. op is what it takes for the opcode.
+func (x *x86) hazard() Hazard {
+	switch op := x.op; {
+	case !x.vector && x.opMap == 0 && op == 0x90 && x.rex&1 != 0:
+		return Exchange
+	case !x.vector:
+		return Sound
+	case op >= 0x70 && op <= 0x7f, op == 0x90, op == 0xe8, op == 0xe9, op == 0xeb: // emulated
+		return Mistaken
+	case op == 0xc2, op == 0xc3, op == 0xca, op == 0xcb, op == 0xea: // returns and a far jump: the copy's address is kept
+		return Mistaken
+	case op == 0x9a, op == 0x9d, op == 0xff: // far call, popf, and a group with calls
+		return Mistaken
+	case x.xopPrefix: // its first byte is pop's, and no kernel up to 6.17 knows more of it
+		return Mistaken
+	case !steppable(op):
+		return Unsteppable
+	}
+	return Sound
+}
+
+// steppable tells whether the kernel steps over an instruction with this opcode (good_insns_64).
+func steppable(op byte) bool {
+	switch {
+	case op < 0x40:
+		return op&7 < 6
+	case op < 0x50:
+		return false
+	case op >= 0x60 && op <= 0x6f:
+		return op >= 0x63 && op <= 0x65 || op >= 0x68 && op <= 0x6b
+	}
+	switch op {
+	case 0x82, 0xc4, 0xc5, 0xcc, 0xcd, 0xce, 0xcf, 0xd4, 0xd5, 0xd6, 0xe4, 0xe5, 0xe6, 0xe7, 0xec, 0xed, 0xee, 0xef, 0xf0, 0xf1, 0xf4, 0xfa, 0xfb:
+		return false
+	}
+	return true
+}
+
+// quietVector tells of a vector instruction whether it changes nothing but vector registers or one that carries nothing into a C
+// function (see quiet). Only moves and integer operations count: they raise no exception. Vector registers are not seen by probes.
+func (x *x86) quietVector() bool {
+	if x.modrm>>6 != 3 || !x.hasMod || !x.long || x.xopPrefix {
+		return false
+	}
+	switch op := x.op; x.opMap {
+	case 1:
+		switch {
+		case op == 0x7e && x.pp == 1: // vmovd, vmovq to a general register
+			rm := x.modrm&7 | x.rexB<<3
+			return rm == 0 || rm == 10 || rm == 11
+		case op == 0x7e:
+			return x.pp == 2
+		case op >= 0x60 && op <= 0x76, op == 0x7f, op >= 0xe8 && op <= 0xeb, op == 0xef:
+			return true
+		}
+	case 2:
+		return op == 0x78 || op == 0x79 || op == 0x58 || op == 0x59 || (op >= 0x7a && op <= 0x7c && x.evexPrefix)
+	}
+	return false
+}
+
+// SafeEntry gives the offset of the first instruction near a C function's start that a probe does no harm to and where it means the
+// same as at the start: as Entry, but not the cheapest. lifted are hazards that there are none of on this kernel.
+func SafeEntry(arch *abi.Arch, fn []byte, lifted func(Hazard) bool) (site int, ok bool) {
+	for at, n := 0, 0; n < entryWindow; n++ {
+		in, ok := Decode(arch, fn[at:])
+		switch {
+		case !ok:
+			return 0, false
+		case in.Hazard == Sound || lifted(in.Hazard):
+			return at, true
+		case !in.quiet:
+			return 0, false
+		}
+		at += in.Len
+	}
+	return 0, false
+}
+
+// Describe names the instruction at the start of b for people: what vector instructions of a hazard are called, else its bytes.
+func Describe(arch *abi.Arch, b []byte) string {
+	in, ok := Decode(arch, b)
+	if !ok {
+		return ErrUndecodable.Error()
+	}
+	bytes := fmt.Sprintf("% x", b[:in.Len])
+	x := x86{b: b, long: arch == abi.AMD64}
+	if arch != abi.AMD64 && arch != abi.I386 {
+		return bytes
+	}
+	if _, ok := x.opcode(); !ok {
+		return bytes
+	}
+	name := ""
+	switch {
+	case x.vector:
+		name = vectorName(x.opMap, x.pp, x.op)
+	case in.Hazard == Exchange:
+		name = "xchg"
+	}
+	if name == "" {
+		return bytes
+	}
+	return name + " (" + bytes + ")"
+}
+
+// vectorName is the usual name of a vector instruction, without what tells its elements where one opcode has several; "": not listed.
+func vectorName(opMap, pp uint8, op byte) string {
+	type key struct {
+		opMap uint8
+		op    byte
+	}
+	names := map[key][4]string{ // by pp: none, 66, f3, f2
+		{1, 0x6e}: {1: "vmovd"}, {1, 0x6f}: {"", "vmovdqa", "vmovdqu", "vmovdqu8"},
+		{1, 0x70}: {1: "vpshufd", 2: "vpshufhw", 3: "vpshuflw"},
+		{1, 0x71}: {1: "vpsrlw"}, {1, 0x72}: {1: "vpsrld"}, {1, 0x73}: {1: "vpsrlq"},
+		{1, 0x74}: {1: "vpcmpeqb"}, {1, 0x75}: {1: "vpcmpeqw"}, {1, 0x76}: {1: "vpcmpeqd"}, {1, 0x77}: {0: "vzeroupper"},
+		{1, 0x7c}: {1: "vhaddpd", 3: "vhaddps"}, {1, 0x7d}: {1: "vhsubpd", 3: "vhsubps"},
+		{1, 0x7e}: {1: "vmovd", 2: "vmovq"}, {1, 0x7f}: {"", "vmovdqa", "vmovdqu", "vmovdqu8"},
+		{1, 0x90}: {"kmovw", "kmovb"}, {1, 0xc2}: {"vcmpps", "vcmppd", "vcmpss", "vcmpsd"},
+		{1, 0xe7}: {1: "vmovntdq"}, {1, 0xe8}: {1: "vpsubsb"}, {1, 0xe9}: {1: "vpsubsw"}, {1, 0xea}: {1: "vpminsw"}, {1, 0xeb}: {1: "vpor"},
+		{1, 0xef}: {1: "vpxor"},
+		{2, 0x78}: {1: "vpbroadcastb"}, {2, 0x79}: {1: "vpbroadcastw"}, {2, 0x7a}: {1: "vpbroadcastb"}, {2, 0x7b}: {1: "vpbroadcastw"},
+		{2, 0x7c}: {1: "vpbroadcastd"}, {2, 0x90}: {1: "vpgatherdd"}, {2, 0x9a}: {1: "vfmsub132ps"}, {2, 0x9d}: {1: "vfnmadd132ss"},
+	}
+	return names[key{opMap, op}][pp&3]
+}
