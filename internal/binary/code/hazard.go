@@ -23,6 +23,17 @@ const (
 	Unsteppable
 	// Exchange is xchg of rax with r8, which has the opcode of nop.
 	Exchange
+	// Flags is pushf: it stores the flag with which the kernel steps.
+	Flags
+	// Repeated is a string instruction that repeats: the kernel stops after each repetition, and every time the probe is hit.
+	Repeated
+	// Leaves is an instruction that goes to the kernel or, in a virtual machine, to the hypervisor, and comes back behind the copy
+	// without the stop that the kernel waits for: the program ends by SIGSEGV, or a child goes on in the copy.
+	Leaves
+	// Misread is one whose operand relative to the instruction pointer the kernel does not see, so that the copy has another.
+	Misread
+	// Narrow is a loop instruction with the prefix for 16 bits, which cuts off the copy's address.
+	Narrow
 )
 
 // Vector tells whether a hazard is of vector instructions, and gone where the kernel tells these apart.
@@ -37,6 +48,16 @@ func (h Hazard) Why() string {
 		return "a vector instruction that the kernel refuses to step over"
 	case Exchange:
 		return "which the kernel takes for a nop when it is probed, so that the program would compute wrong values"
+	case Flags:
+		return "which stores the trap flag of the probe's single step"
+	case Repeated:
+		return "at which a probe is hit for each repetition"
+	case Leaves:
+		return "which enters the system: a program that is probed there ends by a signal"
+	case Misread:
+		return "whose operand the kernel misreads when it is probed, so that the program would use other memory"
+	case Narrow:
+		return "which would leave the probe's copy with half of its address"
 	case Sound:
 	}
 	return "which can be probed"
@@ -48,7 +69,7 @@ func (x *x86) hazard() Hazard {
 	case !x.vector && x.opMap == 0 && op == 0x90 && x.rex&1 != 0:
 		return Exchange
 	case !x.vector:
-		return Sound
+		return x.olderHazard()
 	case op >= 0x70 && op <= 0x7f, op == 0x90, op == 0xe8, op == 0xe9, op == 0xeb: // emulated
 		return Mistaken
 	case op == 0xc2, op == 0xc3, op == 0xca, op == 0xcb, op == 0xea: // returns and a far jump: the copy's address is kept
@@ -59,6 +80,26 @@ func (x *x86) hazard() Hazard {
 		return Mistaken
 	case !steppable(op):
 		return Unsteppable
+	}
+	return Sound
+}
+
+// olderHazard is hazard for instructions without VEX, EVEX and XOP.
+func (x *x86) olderHazard() Hazard {
+	op := x.op
+	switch {
+	case x.opMap == 0 && op == 0x9c:
+		return Flags
+	case x.opMap == 0 && x.rep != 0 && (op >= 0xa4 && op <= 0xa7 || op >= 0xaa && op <= 0xaf || op >= 0x6c && op <= 0x6f):
+		return Repeated
+	case x.opMap == 0 && x.opSize && op >= 0xe0 && op <= 0xe3:
+		return Narrow
+	case x.opMap == 1 && (op == 0x05 || op == 0x34 || op == 0xa2): // syscall, sysenter, cpuid
+		return Leaves
+	case x.ripAt > 0 && x.seg:
+		return Misread
+	case x.ripAt > 0 && x.rep != 0 && x.opMap == 1 && (op == 0x2b || op >= 0x40 && op <= 0x4f || op >= 0x90 && op <= 0x9f):
+		return Misread // cmov and setcc with a prefix that means nothing, but makes kmov and others of them with VEX
 	}
 	return Sound
 }
@@ -139,8 +180,13 @@ func Describe(arch *abi.Arch, b []byte) string {
 	switch {
 	case x.vector:
 		name = vectorName(x.opMap, x.pp, x.op)
-	case in.Hazard == Exchange:
-		name = "xchg"
+	default:
+		name = map[Hazard]string{
+			Exchange: "xchg", Flags: "pushf", Repeated: "a string instruction with rep", Narrow: "loop", Leaves: "syscall",
+		}[in.Hazard]
+		if x.opMap == 1 && x.op == 0xa2 {
+			name = "cpuid"
+		}
 	}
 	if name == "" {
 		return bytes

@@ -34,6 +34,20 @@ func TestHazard(t *testing.T) {
 		{"4990", "xchg", Exchange},
 		{"4890", "", Sound}, // nop
 		{"90", "", Sound},
+		{"9c", "pushf", Flags},
+		{"f3a4", "a string instruction with rep", Repeated},
+		{"f348ab", "", Repeated},
+		{"a4", "", Sound},
+		{"0f05", "syscall", Leaves},
+		{"0fa2", "cpuid", Leaves},
+		{"66e0db", "loop", Narrow},
+		{"e0db", "", Sound},
+		{"f2410f413df7070010", "", Misread}, // cmov
+		{"0f413df7070010", "", Sound},
+		{"f30f9005f8070010", "", Misread}, // setcc
+		{"f20f2b25f8070010", "", Misread}, // movntsd
+		{"64410fb73df7070010", "", Misread},
+		{"64488b0425f8ffffff", "", Sound},
 		{"f390", "", Sound}, // pause
 		{"0f7f06", "", Sound},
 		{"660febc1", "", Sound},

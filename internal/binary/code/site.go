@@ -249,10 +249,18 @@ func goPrologue(in []byte) bool {
 	return false
 }
 
-// IsNop5 tells whether the five-byte nop stands at the start of b. Under a uprobe, kernels from 6.18 replace it by a call,
-// which writes below the stack pointer: in the middle of a function that may be in use.
+// IsNop5 tells whether a five-byte nop stands at the start of b, with any operand. Under a uprobe, kernels from 6.18 replace it by a
+// call, which writes below the stack pointer: in the middle of a function that may be in use.
 func IsNop5(b []byte) bool {
-	return len(b) >= 5 && b[0] == 0x0f && b[1] == 0x1f && b[2] == 0x44 && b[3] == 0 && b[4] == 0
+	if len(b) < 5 {
+		return false
+	}
+	x := x86{b: b[:5], long: true}
+	what, ok := x.opcode()
+	if !ok || x.vector || what&m != 0 && !x.operand() || x.at != 5 {
+		return false
+	}
+	return x.opMap == 1 && x.op == 0x1f && x.modrm>>3&7 == 0 || x.opMap == 0 && x.op == 0x90
 }
 
 // Taken lists the addresses that a function's code at addr takes or loads: what lea and mov make, and, by read, what is in

@@ -44,6 +44,17 @@ func TestEntry(t *testing.T) {
 	}
 }
 
+func TestIsNop5(t *testing.T) {
+	for code, want := range map[string]bool{
+		"0f1f440000": true, "0f1f440008": true, "66410f1fc3": true, "670f1f4000": true, "6666666690": true, "0f1f4000": false,
+		"660f1f440000": false, "0f1f4c0000": false, "9090909090": false, "c5f8904008": false, "0f1f80000000": false, "0f1f": false,
+	} {
+		if got := IsNop5(unhex(t, code)); got != want {
+			t.Errorf("%s: %v", code, got)
+		}
+	}
+}
+
 func TestGoEntry(t *testing.T) {
 	for _, c := range []struct {
 		name, code string
