@@ -85,7 +85,7 @@ var layers = map[string][]string{
 	},
 
 	"internal/kernel": {
-		"internal/binary/abi", "internal/binary/btf", "internal/process/probe", "internal/process/tracefs",
+		"internal/binary/abi", "internal/binary/btf", "internal/binary/code", "internal/process/probe", "internal/process/tracefs",
 		"internal/compile/feature", "github.com/cilium/ebpf", "golang.org/x/sys",
 	},
 

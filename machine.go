@@ -161,6 +161,9 @@ type Report struct {
 	// Nop5Corrupts: a probe on a 5-byte nop inside a function may corrupt a program (Linux 6.18 and before its fix), so
 	// that none is placed there.
 	Nop5Corrupts bool
+	// VectorsStepped: probed vector instructions are executed as they are. Where they are not, none is placed on those that the kernel
+	// takes for others; also without the right to try.
+	VectorsStepped bool
 }
 
 // Sysctl is a setting of the kernel.
@@ -194,7 +197,7 @@ func (m *Machine) Report(ctx context.Context) (*Report, error) {
 		Release: k.Release, Version: k.Version, CPU: k.Arch,
 		MissingCaps: k.MissingCaps, UserNamespace: k.UserNamespace, Seccomp: k.Seccomp, Lockdown: k.Lockdown,
 		OnlineCPUs: k.OnlineCPUs, PossibleCPUs: k.PossibleCPUs, RingSize: int(k.RingSize),
-		Tracefs: k.Tracefs, TracefsOK: k.TracefsOK, Nop5Corrupts: k.Nop5Corrupts,
+		Tracefs: k.Tracefs, TracefsOK: k.TracefsOK, Nop5Corrupts: k.Nop5Corrupts, VectorsStepped: k.VectorsStepped,
 	}
 	for _, s := range k.Sysctls {
 		r.Sysctls = append(r.Sysctls, Sysctl(s))

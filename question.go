@@ -115,10 +115,11 @@ func (e *AmbiguousError) Error() string {
 func Ask(ctx context.Context, r Request) (*Script, error) {
 	images := r.Files.images(ctx)
 	defer images.done()
-	return ask(ctx, r, images.Set)
+	return ask(ctx, r, images.Set, nil)
 }
 
-func ask(ctx context.Context, r Request, images *image.Set) (*Script, error) {
+// ask is Ask with the files of a program that is compiled, and what its machine tells of vector instructions (match.Options).
+func ask(ctx context.Context, r Request, images *image.Set, stepped func() bool) (*Script, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -145,7 +146,7 @@ func ask(ctx context.Context, r Request, images *image.Set) (*Script, error) {
 	var diags diag.List
 	fns := recipe.Find(ctx, recipe.Target{
 		Path: q.Path, PID: r.Target.PID, Patterns: q.Functions, SearchPath: r.Files.SearchPath,
-		Images: images,
+		Images: images, VectorsStepped: stepped,
 	}, &diags)
 	if err := ctx.Err(); err != nil {
 		return nil, err

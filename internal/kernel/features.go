@@ -21,6 +21,8 @@ type Features struct {
 	tries *tries
 	known [feature.Count]int8 // 1 yes, -1 no
 	types *btf.Types
+
+	vectors int8 // VectorsStepped: 1 yes, -1 no
 }
 
 // NewFeatures probes nothing yet.
@@ -34,6 +36,7 @@ func NewFeaturesWith(types btf.Source) *Features {
 // AssumedFeatures are those of a kernel that is not the running one.
 func AssumedFeatures(types btf.Source, set feature.Set) *Features {
 	f := NewFeaturesWith(types)
+	f.vectors = -1
 	for _, x := range feature.List() {
 		f.known[x] = -1
 		if set.Has(x) {
@@ -55,7 +58,7 @@ func (f *Features) Disable(which ...feature.Feature) {
 // Without is a copy in which some features look absent.
 func (f *Features) Without(which ...feature.Feature) *Features {
 	f.mu.Lock()
-	c := &Features{tries: f.tries, known: f.known, types: f.types}
+	c := &Features{tries: f.tries, known: f.known, types: f.types, vectors: f.vectors}
 	f.mu.Unlock()
 	c.Disable(which...)
 	return c

@@ -33,7 +33,7 @@ type Report struct {
 	Sources  []Source
 	Features []FeatureState
 
-	Nop5Corrupts bool
+	Nop5Corrupts, VectorsStepped bool
 }
 
 // Sysctl is a setting of the kernel.
@@ -55,7 +55,9 @@ type FeatureState struct {
 
 // Inspect asks for everything, which takes some tens of milliseconds.
 func Inspect(f *Features) *Report {
-	r := &Report{Nop5Corrupts: f.Nop5Corrupts(), RingSize: DefaultRingSize(0), PossibleCPUs: possibleCPUs()}
+	r := &Report{
+		Nop5Corrupts: f.Nop5Corrupts(), VectorsStepped: f.VectorsStepped(), RingSize: DefaultRingSize(0), PossibleCPUs: possibleCPUs(),
+	}
 	if host, err := abi.Host(); err == nil {
 		r.Arch = host.Name
 	}

@@ -26,6 +26,8 @@ type Target struct {
 	Patterns []string
 	// Images opens the files.
 	Images *image.Set
+	// VectorsStepped is that of package match's options.
+	VectorsStepped func() bool
 }
 
 // Find finds functions. Without any, diags has an error: nothing fits, or the file cannot be read.
@@ -85,6 +87,7 @@ func functions(ctx context.Context, o Target, path, name string, diags *diag.Lis
 	probes := []*syntax.Probe{entry: point("uprobe"), ret: point("uretprobe")}
 	opts := match.Options{
 		PID: o.PID, Demangle: true, SearchPath: o.SearchPath, Images: o.Images, OutOfLine: true, Variants: true,
+		VectorsStepped: o.VectorsStepped,
 	}
 	matched := match.All(ctx, probes, opts)
 	defer func() { matched.Close() }()

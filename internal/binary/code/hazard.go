@@ -21,6 +21,8 @@ const (
 	// Unsteppable is a vector instruction that the kernel refuses, for the byte is that of one which cannot be stepped over (in, out,
 	// int, segment prefixes). It harms nothing, but there is no probe.
 	Unsteppable
+	// Undecoded is an instruction of XOP, which the kernel's decoder does not know: its first byte is that of pop.
+	Undecoded
 	// Exchange is xchg of rax with r8, which has the opcode of nop.
 	Exchange
 	// Flags is pushf: it stores the flag with which the kernel steps.
@@ -46,6 +48,8 @@ func (h Hazard) Why() string {
 		return "a vector instruction that the kernel takes for an older one when it is probed, so that the program would compute wrong values"
 	case Unsteppable:
 		return "a vector instruction that the kernel refuses to step over"
+	case Undecoded:
+		return "an instruction of XOP, which the kernel does not know and would step over wrongly"
 	case Exchange:
 		return "which the kernel takes for a nop when it is probed, so that the program would compute wrong values"
 	case Flags:
@@ -70,13 +74,13 @@ func (x *x86) hazard() Hazard {
 		return Exchange
 	case !x.vector:
 		return x.olderHazard()
+	case x.xopPrefix:
+		return Undecoded
 	case op >= 0x70 && op <= 0x7f, op == 0x90, op == 0xe8, op == 0xe9, op == 0xeb: // emulated
 		return Mistaken
 	case op == 0xc2, op == 0xc3, op == 0xca, op == 0xcb, op == 0xea: // returns and a far jump: the copy's address is kept
 		return Mistaken
 	case op == 0x9a, op == 0x9d, op == 0xff: // far call, popf, and a group with calls
-		return Mistaken
-	case x.xopPrefix: // its first byte is pop's, and no kernel up to 6.17 knows more of it
 		return Mistaken
 	case !steppable(op):
 		return Unsteppable

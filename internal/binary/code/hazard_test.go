@@ -25,7 +25,7 @@ func TestHazard(t *testing.T) {
 		{"c4e2699dc1", "vfnmadd132ss", Mistaken},
 		{"c5f877", "vzeroupper", Mistaken},
 		{"c5f890c1", "kmovw", Mistaken},
-		{"8fe878a2c130", "", Mistaken}, // XOP
+		{"8fe878a2c130", "", Undecoded}, // XOP
 		{"c5fa6f06", "vmovdqu", Unsteppable},
 		{"c5f96ec7", "vmovd", Unsteppable},
 		{"c5f858c1", "", Sound},     // vaddps

@@ -33,6 +33,8 @@ func writeReport(w io.Writer, r *trocar.Report) {
 	}
 	corrupts := "no: this kernel would corrupt the program"
 	line("probes on nops inside functions", "%s", either(r.Nop5Corrupts, corrupts, "yes"))
+	line("probes on vector instructions", "%s", either(r.VectorsStepped, "yes",
+		"only on some: this kernel takes others for jumps, calls and nops"))
 	fmt.Fprintln(w, "\nEvent sources")
 	for _, s := range r.Sources {
 		line(s.Name, "%s", either(s.OK, "yes", "no (for "+s.Use+")"))
