@@ -34,7 +34,8 @@ const (
 	Leaves
 	// Misread is one whose operand relative to the instruction pointer the kernel does not see, so that the copy has another.
 	Misread
-	// Narrow is a loop instruction with the prefix for 16 bits, which cuts off the copy's address.
+	// Narrow is a loop, or a call or jump to a computed address, with the prefix for 16 bits: the copy's address is cut off, or a
+	// return address of 64 bits stored.
 	Narrow
 )
 
@@ -61,7 +62,7 @@ func (h Hazard) Why() string {
 	case Misread:
 		return "whose operand the kernel misreads when it is probed, so that the program would use other memory"
 	case Narrow:
-		return "which would leave the probe's copy with half of its address"
+		return "which has addresses of 16 bits, where the kernel reckons with whole ones"
 	case Sound:
 	}
 	return "which can be probed"
@@ -96,12 +97,10 @@ func (x *x86) olderHazard() Hazard {
 		return Flags
 	case x.opMap == 0 && x.rep != 0 && (op >= 0xa4 && op <= 0xa7 || op >= 0xaa && op <= 0xaf || op >= 0x6c && op <= 0x6f):
 		return Repeated
-	case x.opMap == 0 && x.opSize && op >= 0xe0 && op <= 0xe3:
+	case x.opMap == 0 && x.opSize && (op >= 0xe0 && op <= 0xe3 || op == 0xff && x.modrm>>3&7 >= 2 && x.modrm>>3&7 <= 5):
 		return Narrow
 	case x.opMap == 1 && (op == 0x05 || op == 0x34 || op == 0xa2): // syscall, sysenter, cpuid
 		return Leaves
-	case x.ripAt > 0 && x.seg:
-		return Misread
 	case x.ripAt > 0 && x.rep != 0 && x.opMap == 1 && (op == 0x2b || op >= 0x40 && op <= 0x4f || op >= 0x90 && op <= 0x9f):
 		return Misread // cmov and setcc with a prefix that means nothing, but makes kmov and others of them with VEX
 	}
@@ -186,7 +185,7 @@ func Describe(arch *abi.Arch, b []byte) string {
 		name = vectorName(x.opMap, x.pp, x.op)
 	default:
 		name = map[Hazard]string{
-			Exchange: "xchg", Flags: "pushf", Repeated: "a string instruction with rep", Narrow: "loop", Leaves: "syscall",
+			Exchange: "xchg", Flags: "pushf", Repeated: "a string instruction with rep", Narrow: "a branch of 16 bits", Leaves: "syscall",
 		}[in.Hazard]
 		if x.opMap == 1 && x.op == 0xa2 {
 			name = "cpuid"

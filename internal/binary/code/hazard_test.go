@@ -40,13 +40,16 @@ func TestHazard(t *testing.T) {
 		{"a4", "", Sound},
 		{"0f05", "syscall", Leaves},
 		{"0fa2", "cpuid", Leaves},
-		{"66e0db", "loop", Narrow},
+		{"66e0db", "a branch of 16 bits", Narrow},
+		{"66ffd3", "", Narrow},
+		{"ffd3", "", Sound},
+		{"66ffc3", "", Sound},
 		{"e0db", "", Sound},
 		{"f2410f413df7070010", "", Misread}, // cmov
 		{"0f413df7070010", "", Sound},
 		{"f30f9005f8070010", "", Misread}, // setcc
 		{"f20f2b25f8070010", "", Misread}, // movntsd
-		{"64410fb73df7070010", "", Misread},
+		{"64410fb73df7070010", "", Sound},
 		{"64488b0425f8ffffff", "", Sound},
 		{"f390", "", Sound}, // pause
 		{"0f7f06", "", Sound},
