@@ -136,6 +136,9 @@ func (g *generator) add(head, modrm []byte, rip bool, tail byte) {
 	if !ok || in.Len < n || in.Len > n && modrm != nil && !rip && in.RIP {
 		return
 	}
+	if modrm != nil && (in.Direct || in.Op == code.CondJump) {
+		return // they are part of its distance
+	}
 	b = b[:in.Len]
 	if in.Len-n == 8 && modrm == nil { // an address
 		binary.LittleEndian.PutUint64(b[n:], scratch)

@@ -66,7 +66,7 @@ func TestSteps(t *testing.T) {
 		if words[2] == "same" || words[2] == "refused" {
 			continue
 		}
-		if in.Hazard == code.Sound && !code.IsNop5(b) && !varies(b) {
+		if in.Hazard == code.Sound && !code.IsNop5(b) && !varies(b) && !(loadsStack(b) && strings.Contains(line, "ended by signal")) {
 			if bad++; bad <= 50 {
 				t.Errorf("%s is probed, but differs: %s", code.Describe(abi.AMD64, b), strings.TrimSpace(line))
 			}
@@ -76,6 +76,22 @@ func TestSteps(t *testing.T) {
 	if count["same"] < 1000 {
 		t.Errorf("only %d forms were tried", count["same"])
 	}
+}
+
+// loadsStack tells of an instruction that makes the stack pointer something that is no address: the kernel cannot return to that from the
+// probe. No program goes on with such a stack.
+func loadsStack(b []byte) bool {
+	for n := range b {
+		if b[n]&0xf8 != 0x48 {
+			continue
+		}
+		rest := b[n+1:]
+		if len(rest) > 1 && rest[0] == 0x0f {
+			rest = rest[1:]
+		}
+		return len(rest) > 0 && rest[0] == 0xcc || len(rest) > 1 && rest[1]>>3&7 == 4
+	}
+	return false
 }
 
 // varies tells of an instruction that gives another result each time: of a clock or of chance, or what the hypervisor answers.
@@ -89,7 +105,7 @@ func varies(b []byte) bool {
 	if len(b) < 2 || b[0] != 0x0f {
 		return false
 	}
-	if b[1] == 0x31 || b[1] == 0xcc { // rdtsc; bswap of rsp: it is no address then
+	if b[1] == 0x31 { // rdtsc
 		return true
 	}
 	if len(b) < 3 {
