@@ -13,6 +13,7 @@ F(lane_or, " vpor %xmm0,%xmm0,%xmm2\n vmovq %xmm2,%rax\n")                 // 0x
 F(lane_equal, " vpcmpeqb %xmm0,%xmm0,%xmm3\n vmovd %xmm3,%eax\n cltq\n")   // all ones
 F(lane_minus, " vpsubsb %xmm0,%xmm0,%xmm4\n vmovd %xmm4,%eax\n cltq\n")    // zero
 F(lane_least, " vpminsw %xmm0,%xmm0,%xmm5\n vmovd %xmm5,%eax\n cltq\n")    // 0x41414141
+F(lane_later, " mov $0,%eax\n vpor %xmm0,%xmm0,%xmm2\n movq %xmm2,%rax\n") // 0x4141414141414141
 F(lane_plain, " lea 1(%rdi),%rax\n")                                       // one more
 
 static void fill(void)
@@ -32,7 +33,7 @@ int main(void)
 	for (int i = 0; i < 5; i++) {
 		CHECK(lane_plain(i, b), i + 1);
 		if (!vectors) {
-			right += 8, n += 8;
+			right += 9, n += 9;
 			continue;
 		}
 		memset(b, 0, sizeof b);
@@ -42,6 +43,7 @@ int main(void)
 		CHECK(lane_back(0, b), 0x41414141);
 		CHECK(lane_or(0, b), 0x4141414141414141);
 		CHECK(lane_equal(0, b), -1);
+		CHECK(lane_later(0, b), 0x4141414141414141);
 		CHECK(lane_minus(0, b), 0);
 		CHECK(lane_least(0, b), 0x41414141);
 	}

@@ -42,6 +42,7 @@ type Inst struct {
 	Hazard Hazard // why it must not be probed
 
 	emulated bool  // the kernel emulates it under a uprobe instead of stepping over a copy
+	vectors  bool  // it changes vector registers only
 	quiet    bool  // executing it changes nothing that a probe at a function's entry may look at
 	reg      uint8 // arm64: the destination register of Lea and the page address
 	page     bool  // arm64: Mem is a page (adrp)

@@ -125,17 +125,24 @@ func steppable(op byte) bool {
 }
 
 // quietVector tells of a vector instruction whether it changes nothing but vector registers or one that carries nothing into a C
-// function (see quiet). Only moves and integer operations count: they raise no exception. Vector registers are not seen by probes.
+// function (see quiet).
 func (x *x86) quietVector() bool {
+	if x.opMap == 1 && x.op == 0x7e && x.pp == 1 && x.hasMod && x.modrm>>6 == 3 && x.long { // vmovd, vmovq to a general register
+		rm := x.modrm&7 | x.rexB<<3
+		return rm == 0 || rm == 10 || rm == 11
+	}
+	return x.vectorsOnly()
+}
+
+// vectorsOnly tells whether an instruction changes nothing but vector registers, which probes do not see. Only moves and integer
+// operations count: they raise no exception.
+func (x *x86) vectorsOnly() bool {
 	if x.modrm>>6 != 3 || !x.hasMod || !x.long || x.xopPrefix {
 		return false
 	}
 	switch op := x.op; x.opMap {
 	case 1:
 		switch {
-		case op == 0x7e && x.pp == 1: // vmovd, vmovq to a general register
-			rm := x.modrm&7 | x.rexB<<3
-			return rm == 0 || rm == 10 || rm == 11
 		case op == 0x7e:
 			return x.pp == 2
 		case op >= 0x60 && op <= 0x76, op == 0x7f, op >= 0xe8 && op <= 0xeb, op == 0xef:
@@ -161,6 +168,24 @@ func SafeEntry(arch *abi.Arch, fn []byte, lifted func(Hazard) bool) (site int, o
 			return 0, false
 		}
 		at += in.Len
+	}
+	return 0, false
+}
+
+// PastVectors gives the length of the instructions at the start of text that a probe would do harm to and that change vector registers
+// only; none may remain in front of one that can be probed.
+func PastVectors(arch *abi.Arch, text []byte, lifted func(Hazard) bool) (n int, ok bool) {
+	for range entryWindow {
+		in, ok := Decode(arch, text[n:])
+		switch {
+		case !ok:
+			return 0, false
+		case in.Hazard == Sound || lifted(in.Hazard):
+			return n, !IsNop5(text[n:])
+		case !in.vectors:
+			return 0, false
+		}
+		n += in.Len
 	}
 	return 0, false
 }

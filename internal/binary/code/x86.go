@@ -373,7 +373,7 @@ func (x *x86) immediates(what uint16) bool {
 func (x *x86) classify(in Inst) (Inst, bool) {
 	in.Hazard = x.hazard()
 	if x.vector {
-		in.quiet = x.quietVector()
+		in.quiet, in.vectors = x.quietVector(), x.vectorsOnly()
 		return in, true
 	}
 	reg, direct := x.modrm>>3&7, x.modrm>>6 == 3

@@ -47,6 +47,7 @@ type matcher struct {
 
 	harms   leftOut // places of the attach point that must not be probed, by reason (hazard.go)
 	vectors *bool   // Options.VectorsStepped, once asked
+	past    int     // places of the attach point that were looked for behind a vector instruction
 	last    *binary // that a point was looked up in
 
 	kernelFuncs *kernelFunctions

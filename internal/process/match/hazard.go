@@ -50,6 +50,43 @@ func (m *matcher) hazardAt(obj *objfile.File, addr uint64) (h *hazard) {
 	return m.hazardIn(obj, obj.Bytes(addr, code.MaxInstruction))
 }
 
+// maxPast is for how many places of an attach point all code is searched for jumps behind them.
+const maxPast = 64
+
+// pastVectors gives the distance of the first instruction behind an address that can be probed and stands for it: what lies in between
+// changes vector registers only, and nothing comes by without it.
+func (m *matcher) pastVectors(b *binary, addr uint64) (n int, ok bool) {
+	var err error
+	defer objfile.Guard(&err)()
+	start, _, known := m.functionStart(b, addr)
+	if !known || b.obj.IsGo() || m.past >= maxPast || textSize(b.obj) > maxScannedText {
+		return 0, false
+	}
+	n, ok = code.PastVectors(b.obj.Arch(), b.obj.Bytes(addr, code.EntryWindow), m.lifted)
+	if !ok || b.obj.BeginsIn(addr+1, addr+uint64(n)) || m.jumpsAnywhere(b.obj, start) {
+		return 0, false
+	}
+	m.past++
+	here := objfile.Func{Symbol: objfile.Symbol{Addr: addr}}
+	if len(jumpedInto(b.obj, b.im.Frames(), []objfile.Func{here}, []int{n}, []int{0})) > 0 {
+		return 0, false
+	}
+	return n, true
+}
+
+// jumpsAnywhere tells whether a function has jumps to computed places, or it is not known what it has.
+func (m *matcher) jumpsAnywhere(obj *objfile.File, start uint64) bool {
+	body := obj.Bytes(start, int(min(obj.CodeSize(start), code.MaxFunction)))
+	for at := 0; at < len(body); {
+		in, ok := code.Decode(obj.Arch(), body[at:])
+		if !ok || in.Op == code.Jump && !in.Direct {
+			return true
+		}
+		at += in.Len
+	}
+	return len(body) == 0
+}
+
 // harmless leaves out of an attach point's points, and of the entries beside them, those on instructions that must not be probed, and
 // says so: every point passes here.
 func (m *matcher) harmless(s *spec, points []*probe.Point) []*probe.Point {
@@ -154,4 +191,5 @@ func (m *matcher) tellHarm(s *spec, nothing bool) {
 		}
 	}
 	clear(m.harms)
+	m.past = 0
 }

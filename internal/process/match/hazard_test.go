@@ -17,9 +17,12 @@ F(lane_store, " vmovdqu %xmm0,(%rsi)\n mov $16,%eax\n")
 F(lane_load, " vmovdqu (%rsi),%xmm0\n mov $16,%eax\n")
 F(lane_loop, " vpor %xmm0,%xmm0,%xmm2\n 1: dec %edi\n jnz 1b\n")
 F(lane_into, " vpor %xmm0,%xmm0,%xmm2\n .globl lane_second\n .type lane_second,@function\nlane_second:\n lea 1(%rdi),%rcx\n")
-F(lane_target, " vpor %xmm0,%xmm0,%xmm2\n lane_behind: lea 1(%rdi),%rcx\n")
-F(lane_source, " mov %rsi,%rdx\n .byte 0xe9\n .long lane_behind - . - 4\n")
+F(lane_target, " vpor %xmm0,%xmm0,%xmm2\n lane_aim: lea 1(%rdi),%rcx\n")
+F(lane_source, " mov %rsi,%rdx\n .byte 0xe9\n .long lane_aim - . - 4\n")
 F(lane_middle, " mov %rsi,%rdx\n vpor %xmm0,%xmm0,%xmm2\n mov $1,%eax\n")
+F(lane_behind, " mov %rsi,%rdx\n vpor %xmm0,%xmm0,%xmm2\n lane_again: mov $1,%eax\n")
+F(lane_jumps, " mov %rsi,%rdx\n .byte 0xe9\n .long lane_again - . - 4\n")
+F(lane_switch, " mov %rsi,%rdx\n vpor %xmm0,%xmm0,%xmm2\n jmp *%rdi\n")
 F(lane_tail, " mov %rsi,%rdx\n vzeroupper\n")
 F(lane_plain, " lea 1(%rdi),%rax\n")
 int main(void) { return 0; }
@@ -48,7 +51,9 @@ func TestHazards(t *testing.T) {
 		{"uprobe:%:lane_into", -1, "vpor"},
 		{"uprobe:%:lane_target", -1, "vpor"},
 		{"uprobe:%:lane_middle", 0, ""},
-		{"uprobe:%:lane_middle+3", -1, "vpor"},
+		{"uprobe:%:lane_middle+3", 4, ""},
+		{"uprobe:%:lane_behind+3", -1, "vpor"},
+		{"uprobe:%:lane_switch+3", -1, "vpor"},
 		{"uprobe:%:lane_middle+7", 0, ""},
 		{"uprobe:%:lane_tail+3", -1, "vzeroupper"},
 		{"uprobe:%:lane_or+0", -1, "vpor"},
@@ -76,14 +81,14 @@ func TestHazardsLeftOut(t *testing.T) {
 	path := buildLanes(t)
 	points, r := find(t, "uprobe:"+path+":lane_* {}", Options{})
 	defer r.Close()
-	if text := messages(r); len(points) != 6 || r.Diags.Errors() > 0 ||
+	if text := messages(r); len(points) != 9 || r.Diags.Errors() > 0 ||
 		!strings.Contains(text, "4 places are left out") || !strings.Contains(text, "1 place is left out, lane_load") {
 		t.Errorf("%d points\n%s", len(points), text)
 	}
 	kept := func() bool { return true }
 	points, r = find(t, "uprobe:"+path+":lane_* {}", Options{VectorsStepped: kept})
 	defer r.Close()
-	if len(points) != 11 || len(r.Diags.All) > 0 {
+	if len(points) != 14 || len(r.Diags.All) > 0 {
 		t.Errorf("where the kernel is right: %d points\n%s", len(points), messages(r))
 	}
 }

@@ -348,6 +348,10 @@ func (m *matcher) insidePoint(s *spec, b *binary, p *probe.Point, addr uint64, r
 	}
 	p.Skip = 5 * nops
 	if h := m.hazardAt(b.obj, addr+uint64(p.Skip)); h != nil {
+		if n, ok := m.pastVectors(b, addr+uint64(p.Skip)); ok {
+			p.Skip += n
+			return m.place(p, b, addr+uint64(p.Skip))
+		}
 		refuse("%s cannot be probed: the instruction at %#x is %s", p.Name, addr+uint64(p.Skip), h)
 		return nil
 	}
