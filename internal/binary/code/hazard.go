@@ -23,6 +23,8 @@ const (
 	Unsteppable
 	// Undecoded is an instruction of XOP, which the kernel's decoder does not know: its first byte is that of pop.
 	Undecoded
+	// Prefixed is one with lock or a prefix for es, cs, ss or ds, which the kernel refuses (is_prefix_bad).
+	Prefixed
 	// Exchange is xchg of rax with r8, which has the opcode of nop.
 	Exchange
 	// Flags is pushf: it stores the flag with which the kernel steps.
@@ -51,6 +53,8 @@ func (h Hazard) Why() string {
 		return "a vector instruction that the kernel refuses to step over"
 	case Undecoded:
 		return "an instruction of XOP, which the kernel does not know and would step over wrongly"
+	case Prefixed:
+		return "which has a prefix (lock or a segment's) that the kernel refuses to step over"
 	case Exchange:
 		return "which the kernel takes for a nop when it is probed, so that the program would compute wrong values"
 	case Flags:
@@ -71,6 +75,8 @@ func (h Hazard) Why() string {
 // hazard tells what the kernel does wrong with the instruction. op is what it takes for the opcode.
 func (x *x86) hazard() Hazard {
 	switch op := x.op; {
+	case x.badPrefix:
+		return Prefixed
 	case !x.vector && x.opMap == 0 && op == 0x90 && x.rex&1 != 0:
 		return Exchange
 	case !x.vector:
@@ -173,7 +179,7 @@ func SafeEntry(arch *abi.Arch, fn []byte, lifted func(Hazard) bool) (site int, o
 }
 
 // PastVectors gives the length of the instructions at the start of text that a probe would do harm to and that change vector registers
-// only; none may remain in front of one that can be probed.
+// only, or nothing; none may remain in front of one that can be probed.
 func PastVectors(arch *abi.Arch, text []byte, lifted func(Hazard) bool) (n int, ok bool) {
 	for range entryWindow {
 		in, ok := Decode(arch, text[n:])
@@ -182,7 +188,7 @@ func PastVectors(arch *abi.Arch, text []byte, lifted func(Hazard) bool) (n int, 
 			return 0, false
 		case in.Hazard == Sound || lifted(in.Hazard):
 			return n, !IsNop5(text[n:])
-		case !in.vectors:
+		case !in.vectors && in.Op != Nop:
 			return 0, false
 		}
 		n += in.Len

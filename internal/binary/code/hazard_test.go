@@ -35,6 +35,10 @@ func TestHazard(t *testing.T) {
 		{"4890", "", Sound}, // nop
 		{"90", "", Sound},
 		{"9c", "pushf", Flags},
+		{"662e0f1f840000000000", "", Prefixed},
+		{"f0ff0f", "", Prefixed},
+		{"3effe0", "", Prefixed},
+		{"2e7403", "", Prefixed},
 		{"f3a4", "a string instruction with rep", Repeated},
 		{"f348ab", "", Repeated},
 		{"a4", "", Sound},
@@ -90,6 +94,8 @@ func TestSafeEntry(t *testing.T) {
 		{"arithmetic may fault", "c5f0c2c200 c3", 0, false},
 		{"vzeroupper", "c5f877 c3", 0, false},
 		{"xchg", "4990 c3", 0, false},
+		{"lock", "f0ff0f c3", 0, false},
+		{"cs nop", "662e0f1f840000000000 4883ec08 c3", 10, true},
 		{"cut", "c5f9", 0, false},
 	} {
 		site, ok := SafeEntry(abi.AMD64, unhex(t, c.code), func(Hazard) bool { return false })

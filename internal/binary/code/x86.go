@@ -67,6 +67,7 @@ type x86 struct {
 	adSize                bool // 0x67
 	rep                   byte // 0xf2, 0xf3
 	seg                   bool // a segment prefix
+	badPrefix             bool // lock, es, cs, ss, ds
 	rex                   byte
 	vector                bool // VEX, EVEX, XOP
 	evexPrefix, xopPrefix bool
@@ -137,7 +138,10 @@ func (x *x86) opcode() (what uint16, ok bool) {
 		case c == 0xf2, c == 0xf3:
 			x.rep = c
 		case c == 0xf0:
-		case c == 0x26, c == 0x2e, c == 0x36, c == 0x3e, c == 0x64, c == 0x65:
+			x.badPrefix = true
+		case c == 0x26, c == 0x2e, c == 0x36, c == 0x3e:
+			x.seg, x.badPrefix = true, true
+		case c == 0x64, c == 0x65:
 			x.seg = true
 		case x.long && c&0xf0 == 0x40:
 			x.rex = c
@@ -429,6 +433,7 @@ func (x *x86) classify(in Inst) (Inst, bool) {
 		in.Target = int64(x.at) + x.imm
 	}
 	in.quiet = in.quiet || x.quiet()
+	in.emulated = in.emulated && in.Hazard == Sound
 	return in, true
 }
 
