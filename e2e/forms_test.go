@@ -10,7 +10,8 @@ import (
 	"trocar/internal/binary/code"
 )
 
-// Instructions for testdata/steps.c: of each opcode in each map, with prefixes, its forms with operands in registers and memory.
+// Instructions for testdata/steps.c: of each opcode in each map, with prefixes, its forms with operands in registers
+// and memory.
 
 // form is an instruction.
 type form struct {
@@ -67,9 +68,11 @@ func (g *generator) older(op byte) {
 		}
 		prefixes = append(prefixes, []byte{0x67}, []byte{0x64})
 	}
-	one := op >= 0x80 && op <= 0x83 || op == 0x8f || op&0xfe == 0xc0 || op&0xfe == 0xc6 || op >= 0xd0 && op <= 0xdf && op&7 < 4 || op >= 0xd8 && op <= 0xdf || op >= 0xf6
+	one := op >= 0x80 && op <= 0x83 || op == 0x8f || op&0xfe == 0xc0 || op&0xfe == 0xc6 ||
+		op >= 0xd0 && op <= 0xdf || op >= 0xf6
 	two := op <= 1 || op >= 0x18 && op <= 0x1f || op >= 0x71 && op <= 0x73 || op == 0xae || op == 0xba || op == 0xc7
-	isPrefix := slices.Contains([]byte{0x0f, 0x62, 0xc4, 0xc5, 0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65, 0x66, 0x67, 0xf0, 0xf2, 0xf3}, op) || op&0xf0 == 0x40
+	others := []byte{0x0f, 0x62, 0xc4, 0xc5, 0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65, 0x66, 0x67, 0xf0, 0xf2, 0xf3}
+	isPrefix := slices.Contains(others, op) || op&0xf0 == 0x40
 	for _, prefix := range prefixes {
 		if !isPrefix {
 			g.operands(append(slices.Clone(prefix), op), g.numbers(one))

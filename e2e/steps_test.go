@@ -19,8 +19,8 @@ var (
 	formsOut  = flag.String("forms-out", "", "TestSteps: write what steps.c says to this file")
 )
 
-// TestSteps executes each instruction that the decoder knows with and without a probe on it. What does not do the same, or is hit other
-// than once, must be one that no probe is put on (code.Hazard).
+// TestSteps executes each instruction that the decoder knows with and without a probe on it. What does not do the same,
+// or is hit other than once, must be one that no probe is put on (code.Hazard).
 func TestSteps(t *testing.T) {
 	need.Root(t)
 	need.Tool(t, "gcc")
@@ -28,7 +28,8 @@ func TestSteps(t *testing.T) {
 		t.Skip("the forms are those of x86-64")
 	}
 	program := filepath.Join(t.TempDir(), "steps")
-	out, err := exec.Command("gcc", "-O1", "-static", "-no-pie", "-fno-stack-protector", "-fcf-protection=none", "-o", program, "testdata/steps.c").CombinedOutput()
+	out, err := exec.Command("gcc", "-O1", "-static", "-no-pie", "-fno-stack-protector", "-fcf-protection=none",
+		"-o", program, "testdata/steps.c").CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -78,8 +79,8 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// loadsStack tells of an instruction that makes the stack pointer something that is no address: the kernel cannot return to that from the
-// probe. No program goes on with such a stack.
+// loadsStack tells of an instruction that makes the stack pointer something that is no address: the kernel cannot
+// return to that from the probe. No program goes on with such a stack.
 func loadsStack(b []byte) bool {
 	for n := range b {
 		if b[n]&0xf8 != 0x48 {
@@ -94,7 +95,8 @@ func loadsStack(b []byte) bool {
 	return false
 }
 
-// varies tells of an instruction that gives another result each time: of a clock or of chance, or what the hypervisor answers.
+// varies tells of an instruction that gives another result each time: of a clock or of chance, or what the hypervisor
+// answers.
 func varies(b []byte) bool {
 	for len(b) > 0 && (b[0] == 0x66 || b[0] == 0x67 || b[0] == 0x64 || b[0]|1 == 0xf3 || b[0]&0xf0 == 0x40) {
 		b = b[1:]

@@ -15,10 +15,10 @@ import (
 	"trocar/internal/binary/code"
 )
 
-// VectorsStepped tells by a trial whether the kernel executes vector instructions as they are when they are probed. No kernel up to
-// 6.18 does: it looks at one byte of the opcode, which in these means something else. A program of ours of 600 bytes, in memory,
-// executes one of each kind with a probe on it, checks the results and ends with status 0 only if all are right. What cannot be tried is
-// taken for wrong. The trial takes some 100 milliseconds, and is made once.
+// VectorsStepped tells by a trial whether the kernel executes vector instructions as they are when they are probed. No
+// kernel up to 6.18 does: it looks at one byte of the opcode, which in these means something else. A program of ours of
+// 600 bytes, in memory, executes one of each kind with a probe on it, checks the results and ends with status 0 only if
+// all are right. What cannot be tried is taken for wrong. The trial takes some 100 milliseconds, and is made once.
 func (f *Features) VectorsStepped() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -6,20 +6,21 @@ import (
 	"trocar/internal/binary/abi"
 )
 
-// Hazard is why a probe on an instruction would change what the program does. The kernel executes a probed instruction in one of two
-// ways: it emulates it, or steps over a copy of it elsewhere. Which one, and what it mends afterwards, it decides by one byte of the
-// opcode (branch_setup_xol_ops, push_setup_xol_ops and arch_uprobe_analyze_insn in arch/x86/kernel/uprobes.c), also where that byte
-// has another meaning.
+// Hazard is why a probe on an instruction would change what the program does. The kernel executes a probed instruction
+// in one of two ways: it emulates it, or steps over a copy of it elsewhere. Which one, and what it mends afterwards, it
+// decides by one byte of the opcode (branch_setup_xol_ops, push_setup_xol_ops and arch_uprobe_analyze_insn in
+// arch/x86/kernel/uprobes.c), also where that byte has another meaning.
 type Hazard uint8
 
 // Hazards.
 const (
 	Sound Hazard = iota
-	// Mistaken is a vector instruction (VEX, EVEX, XOP) whose opcode byte is that of an older instruction. Not executed, if that one is
-	// emulated (jumps, call, nop); else the program is left in the copy, or stepping doesn't end (return, far call, popf).
+	// Mistaken is a vector instruction (VEX, EVEX, XOP) whose opcode byte is that of an older instruction. Not
+	// executed, if that one is emulated (jumps, call, nop); else the program is left in the copy, or stepping doesn't
+	// end (return, far call, popf).
 	Mistaken
-	// Unsteppable is a vector instruction that the kernel refuses, for the byte is that of one which cannot be stepped over (in, out,
-	// int, segment prefixes). It harms nothing, but there is no probe.
+	// Unsteppable is a vector instruction that the kernel refuses, for the byte is that of one which cannot be stepped
+	// over (in, out, int, segment prefixes). It harms nothing, but there is no probe.
 	Unsteppable
 	// Undecoded is an instruction of XOP, which the kernel's decoder does not know: its first byte is that of pop.
 	Undecoded
@@ -29,15 +30,18 @@ const (
 	Exchange
 	// Flags is pushf: it stores the flag with which the kernel steps.
 	Flags
-	// Repeated is a string instruction that repeats: the kernel stops after each repetition, and every time the probe is hit.
+	// Repeated is a string instruction that repeats: the kernel stops after each repetition, and every time the probe
+	// is hit.
 	Repeated
-	// Leaves is an instruction that goes to the kernel or, in a virtual machine, to the hypervisor, and comes back behind the copy
-	// without the stop that the kernel waits for: the program ends by SIGSEGV, or a child goes on in the copy.
+	// Leaves is an instruction that goes to the kernel or, in a virtual machine, to the hypervisor, and comes back
+	// behind the copy without the stop that the kernel waits for: the program ends by SIGSEGV, or a child goes on in
+	// the copy.
 	Leaves
-	// Misread is one whose operand relative to the instruction pointer the kernel does not see, so that the copy has another.
+	// Misread is one whose operand relative to the instruction pointer the kernel does not see, so that the copy has
+	// another.
 	Misread
-	// Narrow is a loop, or a call or jump to a computed address, with the prefix for 16 bits: the copy's address is cut off, or a
-	// return address of 64 bits stored.
+	// Narrow is a loop, or a call or jump to a computed address, with the prefix for 16 bits: the copy's address is cut
+	// off, or a return address of 64 bits stored.
 	Narrow
 )
 
@@ -124,14 +128,15 @@ func steppable(op byte) bool {
 		return op >= 0x63 && op <= 0x65 || op >= 0x68 && op <= 0x6b
 	}
 	switch op {
-	case 0x82, 0xc4, 0xc5, 0xcc, 0xcd, 0xce, 0xcf, 0xd4, 0xd5, 0xd6, 0xe4, 0xe5, 0xe6, 0xe7, 0xec, 0xed, 0xee, 0xef, 0xf0, 0xf1, 0xf4, 0xfa, 0xfb:
+	case 0x82, 0xc4, 0xc5, 0xcc, 0xcd, 0xce, 0xcf, 0xd4, 0xd5, 0xd6,
+		0xe4, 0xe5, 0xe6, 0xe7, 0xec, 0xed, 0xee, 0xef, 0xf0, 0xf1, 0xf4, 0xfa, 0xfb:
 		return false
 	}
 	return true
 }
 
-// quietVector tells of a vector instruction whether it changes nothing but vector registers or one that carries nothing into a C
-// function (see quiet).
+// quietVector tells of a vector instruction whether it changes nothing but vector registers or one that carries nothing
+// into a C function (see quiet).
 func (x *x86) quietVector() bool {
 	if x.opMap == 1 && x.op == 0x7e && x.pp == 1 && x.hasMod && x.modrm>>6 == 3 && x.long { // vmovd, vmovq to a general register
 		rm := x.modrm&7 | x.rexB<<3
@@ -140,8 +145,8 @@ func (x *x86) quietVector() bool {
 	return x.vectorsOnly()
 }
 
-// vectorsOnly tells whether an instruction changes nothing but vector registers, which probes do not see. Only moves and integer
-// operations count: they raise no exception.
+// vectorsOnly tells whether an instruction changes nothing but vector registers, which probes do not see. Only moves
+// and integer operations count: they raise no exception.
 func (x *x86) vectorsOnly() bool {
 	if x.modrm>>6 != 3 || !x.hasMod || !x.long || x.xopPrefix {
 		return false
@@ -160,8 +165,9 @@ func (x *x86) vectorsOnly() bool {
 	return false
 }
 
-// SafeEntry gives the offset of the first instruction near a C function's start that a probe does no harm to and where it means the
-// same as at the start: as Entry, but not the cheapest. lifted are hazards that there are none of on this kernel.
+// SafeEntry gives the offset of the first instruction near a C function's start that a probe does no harm to and where
+// it means the same as at the start: as Entry, but not the cheapest. lifted are hazards that there are none of on this
+// kernel.
 func SafeEntry(arch *abi.Arch, fn []byte, lifted func(Hazard) bool) (site int, ok bool) {
 	for at, n := 0, 0; n < entryWindow; n++ {
 		in, ok := Decode(arch, fn[at:])
@@ -178,8 +184,8 @@ func SafeEntry(arch *abi.Arch, fn []byte, lifted func(Hazard) bool) (site int, o
 	return 0, false
 }
 
-// PastVectors gives the length of the instructions at the start of text that a probe would do harm to and that change vector registers
-// only, or nothing; none may remain in front of one that can be probed.
+// PastVectors gives the length of the instructions at the start of text that a probe would do harm to and that change
+// vector registers only, or nothing; none may remain in front of one that can be probed.
 func PastVectors(arch *abi.Arch, text []byte, lifted func(Hazard) bool) (n int, ok bool) {
 	for range entryWindow {
 		in, ok := Decode(arch, text[n:])
@@ -196,7 +202,8 @@ func PastVectors(arch *abi.Arch, text []byte, lifted func(Hazard) bool) (n int, 
 	return 0, false
 }
 
-// Describe names the instruction at the start of b for people: what vector instructions of a hazard are called, else its bytes.
+// Describe names the instruction at the start of b for people: what vector instructions of a hazard are called, else
+// its bytes.
 func Describe(arch *abi.Arch, b []byte) string {
 	in, ok := Decode(arch, b)
 	if !ok {
@@ -228,7 +235,8 @@ func Describe(arch *abi.Arch, b []byte) string {
 	return name + " (" + bytes + ")"
 }
 
-// vectorName is the usual name of a vector instruction, without what tells its elements where one opcode has several; "": not listed.
+// vectorName is the usual name of a vector instruction, without what tells its elements where one opcode has several;
+// "": not listed.
 func vectorName(opMap, pp uint8, op byte) string {
 	type key struct {
 		opMap uint8

@@ -27,8 +27,8 @@ const (
 	sameAs7 = "66480f7ed3 66480f7efd 4839dd" + Sure
 )
 
-// VectorTrial has one instruction of each opcode, or range of them, that kernels mistake or refuse (Hazard.Vector), nil if the CPU has
-// no such. It ends with status 0 if all gave what they should.
+// VectorTrial has one instruction of each opcode, or range of them, that kernels mistake or refuse (Hazard.Vector), nil
+// if the CPU has no such. It ends with status 0 if all gave what they should.
 func VectorTrial(arch *abi.Arch) *Trial {
 	if arch != abi.AMD64 {
 		return nil
@@ -54,7 +54,8 @@ func VectorTrial(arch *abi.Arch) *Trial {
 	)
 }
 
-// NewTrial makes an ELF file for x86-64 of instructions in hexadecimal; before a step whose first one is probed stands a star.
+// NewTrial makes an ELF file for x86-64 of instructions in hexadecimal; before a step whose first one is probed stands
+// a star.
 func NewTrial(steps ...string) *Trial {
 	const header, address = 64 + 56, 0x400000
 	t := &Trial{File: make([]byte, header)}

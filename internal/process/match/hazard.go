@@ -11,8 +11,9 @@ import (
 	"trocar/internal/script/diag"
 )
 
-// Places where a probe changes what the program does (code.Hazard). None of them leaves this package: spec asks harmless of all points
-// of an attach point, whatever kind they are of, and what finds places asks hazardAt before, to take another or to say more.
+// Places where a probe changes what the program does (code.Hazard). None of them leaves this package: spec asks
+// harmless of all points of an attach point, whatever kind they are of, and what finds places asks hazardAt before, to
+// take another or to say more.
 
 // hazard is an instruction that must not be probed.
 type hazard struct {
@@ -53,8 +54,8 @@ func (m *matcher) hazardAt(obj *objfile.File, addr uint64) (h *hazard) {
 // maxPast is for how many places of an attach point all code is searched for jumps behind them.
 const maxPast = 64
 
-// pastVectors gives the distance of the first instruction behind an address that can be probed and stands for it: what lies in between
-// changes vector registers only, and nothing comes by without it.
+// pastVectors gives the distance of the first instruction behind an address that can be probed and stands for it: what
+// lies in between changes vector registers only, and nothing comes by without it.
 func (m *matcher) pastVectors(b *binary, addr uint64) (n int, ok bool) {
 	var err error
 	defer objfile.Guard(&err)()
@@ -87,8 +88,8 @@ func (m *matcher) jumpsAnywhere(obj *objfile.File, start uint64) bool {
 	return len(body) == 0
 }
 
-// harmless leaves out of an attach point's points, and of the entries beside them, those on instructions that must not be probed, and
-// says so: every point passes here.
+// harmless leaves out of an attach point's points, and of the entries beside them, those on instructions that must not
+// be probed, and says so: every point passes here.
 func (m *matcher) harmless(s *spec, points []*probe.Point) []*probe.Point {
 	begins := map[uint64]bool{} // that are left out, by function
 	m.begins, _ = m.sound(m.begins, func(p *probe.Point, h *hazard) { begins[p.FunctionStart()] = true; m.harm(p, h) })
@@ -170,7 +171,8 @@ func (m *matcher) refuseEntry(c *candidate) {
 		return
 	}
 	m.failAttach(c.s, "%s cannot be probed: its first instruction is %s", c.shown, c.why).
-		Hint("nothing behind it is as good: it changes what a probe may look at, or calls come by without it; probe what calls %s, or a line of it",
+		Hint("nothing behind it is as good: it changes what a probe may look at, or calls come by without it; "+
+			"probe what calls %s, or a line of it",
 			c.shown)
 }
 
