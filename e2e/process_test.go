@@ -185,6 +185,7 @@ func finish(ts *testscript.TestScript, neg bool, args []string) {
 		var ok bool
 		signal, ok = map[string]syscall.Signal{
 			"-0": 0, "-INT": syscall.SIGINT, "-TERM": syscall.SIGTERM, "-KILL": syscall.SIGKILL, "-USR1": syscall.SIGUSR1,
+			"-HUP": syscall.SIGHUP, "-QUIT": syscall.SIGQUIT,
 		}[args[0]]
 		if !ok {
 			ts.Fatalf("unknown signal %s", args[0])

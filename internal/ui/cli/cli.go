@@ -81,6 +81,7 @@ func Main(ctx context.Context, args []string) int {
 
 func (a *app) main(ctx context.Context, args []string) int {
 	root := newRun(a)
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return checkFlags(cmd) }
 	if len(args) > 0 && a.name != "bpftrace" && isCommand(args[0]) {
 		for _, c := range commands() {
 			root.AddCommand(c.make(a))

@@ -44,7 +44,7 @@ TARGET is a process ID, a path, or the name of a program or library.
 
 // target is the command info.
 func (a *app) target(ctx context.Context, f *infoFlags, args []string) error {
-	if len(args) != 1 {
+	if len(args) != 1 || args[0] == "" {
 		return usageErrorf("a target is required: a process ID, a path or a name")
 	}
 	b, err := trocar.OpenBinary(ctx, args[0], (&settings{debugInfo: f.debugDirs}).files())
@@ -231,8 +231,8 @@ func parseLines(text string) (file string, from, to int, err error) {
 	if err == nil && ranged {
 		m, err = strconv.ParseUint(last, 10, 31)
 	}
-	if err != nil || m < n {
-		return "", 0, 0, usageErrorf("invalid lines %q: use FILE:N or FILE:N-M", text)
+	if err != nil || n == 0 || m < n {
+		return "", 0, 0, usageErrorf("invalid lines %q: use FILE:N or FILE:N-M, counted from 1", text)
 	}
 	return text[:i], int(n), int(m), nil
 }

@@ -2,11 +2,9 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -96,9 +94,6 @@ func (a *app) trace(ctx context.Context, s *settings, p *script) error {
 	if s.mode == "test" || s.mode == "bench" {
 		r.Mode = trocar.Mode(s.mode)
 	}
-	if _, err := regexp.Compile(s.filter); err != nil {
-		return usageErrorf("Invalid --probe-filter regex '%s': %v", s.filter, err)
-	}
 	if s.ahead != "" {
 		return a.writeAhead(ctx, s, r)
 	}
@@ -124,7 +119,7 @@ func (a *app) traceWith(ctx context.Context, s *settings, r trocar.Request, noti
 	}
 	program, command, err := compile(ctx, r)
 	if err != nil {
-		return errors.Join(sink.failure(err), sink.close())
+		return sink.failed(err)
 	}
 	defer program.Close()
 	if command != nil {

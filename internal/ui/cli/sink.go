@@ -74,11 +74,17 @@ func (k *sink) diagnostic(d trocar.Diagnostic) {
 	if d.Severity != result.Error && k.s.noWarnings {
 		return
 	}
-	if !k.s.machine() {
-		_, _ = k.app.err.Write(d.AppendText(nil, k.app.color()))
-		return
+	if k.s.machine() {
+		err := k.Sink.Event(&result.Notice{Diagnostic: d})
+		if err == nil && d.Severity == result.Error {
+			err = k.Flush()
+		}
+		if err == nil || output.Closed(err) {
+			return
+		}
+		// The results cannot be written, so this has to be said where they are not.
 	}
-	_ = k.Sink.Event(&result.Notice{Diagnostic: d})
+	_, _ = k.app.err.Write(d.AppendText(nil, k.app.color()))
 }
 
 // mostPoints is how many points are named where all are asked for.
@@ -156,7 +162,16 @@ func (a *app) fail(s *settings, err error) error {
 	if err2 != nil {
 		return err2
 	}
-	return errors.Join(k.failure(err), k.close())
+	return k.failed(err)
+}
+
+// failed shows why there is no run, and ends the output; what goes wrong with that is told as well.
+func (k *sink) failed(err error) error {
+	status := k.failure(err)
+	if err := k.close(); err != nil {
+		_ = k.app.status(err)
+	}
+	return status
 }
 
 // close writes what is pending. That nobody reads any more is no failure.

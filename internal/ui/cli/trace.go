@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -169,8 +170,11 @@ func parseLinear(text string) (n [3]int64, err error) {
 		n[i], err = strconv.ParseInt(strings.TrimSpace(parts[i]), 0, 64)
 		ok = err == nil
 	}
-	if !ok || n[2] <= 0 {
+	switch {
+	case !ok || n[2] <= 0:
 		return n, usageErrorf("--linear takes three numbers: MIN,MAX,STEP, such as 0,4096,512 (not %q)", text)
+	case n[0] >= n[1]:
+		return n, usageErrorf("--linear %s: the minimum must be less than the maximum", text)
 	}
 	return n, nil
 }
@@ -205,7 +209,7 @@ func (r *recipeFlags) question(a *app, cmd *cobra.Command, words []string) (argv
 			return nil, err
 		}
 	}
-	if len(words) == 0 {
+	if len(words) == 0 || slices.Contains(words, "") {
 		return nil, usageErrorf("a function name is required, or a pattern such as 'http_*' (%s list prints them)",
 			a.name)
 	}
