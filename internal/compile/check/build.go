@@ -340,9 +340,12 @@ func (b *builder) aggregate(n *node) Stmt {
 	}
 	signed := arg.ty.signed()
 	switch n.fn.ID {
-	case builtin.Hist, builtin.LHist, builtin.TSeries:
-	default:
+	case builtin.Hist, builtin.LHist, builtin.TSeries: // as the argument is: their type doesn't tell
+	case builtin.Sum, builtin.Min, builtin.Max, builtin.Avg, builtin.Stats:
 		signed = n.m.val.ty.signed()
+	default:
+		b.errorf(n.span, "internal: %s() is not known as an aggregation", n.fn.ID)
+		return a
 	}
 	e := b.expr(arg)
 	a.Args = []Expr{castTo(e, types.IntOf(8, signed))}

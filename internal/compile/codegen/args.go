@@ -206,12 +206,14 @@ func (g *gen) assemble(dst memory, p types.Place, n int, span diag.Span) {
 		g.fetch(dst, g.memoryAt(p, span), n, span)
 	case types.Unavailable:
 		refuse(span, "a part of the value is not available: %s", p.Why)
-	default:
+	case types.Constant, types.InRegister, types.Computed, types.InContext:
 		t := types.IntOf(8, false)
 		r := g.fromPlace(p, t, span)
 		tmp := memory{space: onStack, off: b.Slot(8)}
 		g.store(tmp, 8, r)
 		g.copy(dst, tmp, min(n, 8))
+	default:
+		refuse(span, "internal: no code for a value at a location of kind %d", p.Kind)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"trocar/internal/compile/feature"
 	"trocar/internal/compile/ir"
 	"trocar/internal/compile/record"
+	"trocar/internal/script/diag"
 )
 
 // storage decides how a script's map is kept. A scalar map is an array with one entry, reached without a look-up; keyed
@@ -338,7 +339,7 @@ func (g *gen) aggregate(s *check.Aggregate) {
 		i := g.linearIndex(n, t)
 		g.bucket(p, i, t.Size/8)
 	case types.TSeries:
-		g.series(p, n, t)
+		g.series(p, n, t, s.Span)
 	default:
 		refuse(s.Span, "internal: no code for aggregation %s", t)
 	}
@@ -448,7 +449,7 @@ func (g *gen) linearIndex(n ir.Reg, t *types.Type) ir.Reg {
 
 // series records a value in the interval of now: a ring of intervals, each marked with its number so that old content is
 // noticed (types.SeriesOf).
-func (g *gen) series(p, n ir.Reg, t *types.Type) {
+func (g *gen) series(p, n ir.Reg, t *types.Type, span diag.Span) {
 	b := g.b
 	s := t.Series
 	now := b.Reg()
@@ -482,9 +483,11 @@ func (g *gen) series(p, n ir.Reg, t *types.Type) {
 		}
 		b.If(c, n, b.Load(8, e, 8), end)
 		b.Jump(set)
-	default:
+	case types.None: // the last value counts
 		b.Store(8, e, 16, now)
 		b.Jump(set)
+	default:
+		refuse(span, "internal: no code for a tseries() of kind %d", s.Agg)
 	}
 	b.Bind(fresh)
 	b.Store(8, e, 0, epoch)

@@ -21,6 +21,7 @@ const (
 	inKernel               // kernel memory at an address
 	inAny                  // either: the address tells
 	inBPF                  // our own memory at an address that the verifier may not know as a pointer any more
+	nowhere                // an address space that is not known
 )
 
 // memory is the place of a value: base (a pointer or address, where the space needs one) plus off.
@@ -72,6 +73,8 @@ func (g *gen) ptr(m memory) ir.Reg {
 // spaceOf is where a pointer type points.
 func spaceOf(t *types.Type) space {
 	switch t.Space {
+	case types.User:
+		return inUser
 	case types.Kernel:
 		return inKernel
 	case types.BPF:
@@ -79,7 +82,7 @@ func spaceOf(t *types.Type) space {
 	case types.AnySpace:
 		return inAny
 	}
-	return inUser
+	return nowhere // which is refused where it is read
 }
 
 // at8 makes the memory that a value of pointer type p, in register r, points to.
@@ -176,6 +179,8 @@ func (g *gen) fetch(dst, src memory, n int, span diag.Span) {
 		b.Bind(kernel)
 		g.readKernel(dst, src, fixedLength(n), span)
 		b.Bind(done)
+	default:
+		refuse(span, "internal: no code for reading memory of kind %d", src.space)
 	}
 }
 

@@ -84,12 +84,15 @@ func (g *gen) effect(e check.Expr) {
 	case *check.IncDec:
 		g.incDec(e, false)
 	case *check.Const, *check.StrConst, *check.VarRef, *check.ArgRef, *check.ArgsRef, nil:
-	default:
+	case *check.MapGet, *check.Unary, *check.Binary, *check.Logic, *check.Cast, *check.Deref, *check.Member, *check.Index,
+		*check.AddrOf, *check.TupleLit:
 		if e.Type().IsScalar() {
 			g.scalar(e)
 		} else if e.Type().Kind != types.None {
 			g.place(e)
 		}
+	default:
+		refuse(e.Pos(), "internal: no code for expression %T", e)
 	}
 }
 
@@ -152,6 +155,8 @@ func (g *gen) jump(s *check.Jump) {
 		refuse(s.Span, "%s outside of a loop", s.Kind)
 	case s.Kind == "continue":
 		b.Jump(g.loop.next)
+	case s.Kind != "break":
+		refuse(s.Span, "internal: no code for the jump %q", s.Kind)
 	case g.loop.inline:
 		b.Jump(g.loop.end)
 	default:

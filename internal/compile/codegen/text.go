@@ -104,7 +104,7 @@ func (g *gen) readString(dst memory, size length, src memory, span diag.Span) ir
 		b.Bind(ok)
 		b.Bind(done)
 		return n
-	default:
+	case onStack, inFrame, inScratch, inReg, inCtx, inBPF, inKernel:
 		read(asm.FnProbeReadKernelStr)
 		b.IfImm(ir.SGE, n, 1, fine)
 		if src.space == inKernel {
@@ -112,6 +112,9 @@ func (g *gen) readString(dst memory, size length, src memory, span diag.Span) ir
 		}
 		b.SetImm(n, 1)
 		b.Bind(fine)
+		return n
+	default:
+		refuse(span, "internal: no code for reading a string from memory of kind %d", src.space)
 		return n
 	}
 }
