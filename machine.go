@@ -109,6 +109,13 @@ func (m *Machine) offers() *kernel.Features {
 	return m.features
 }
 
+// filteredReturns tells whether seccomp filters see the system call with which calls return whose return address the
+// kernel replaced (uretprobe(2), which came with 6.11; 6.14 lets it pass).
+func (m *Machine) filteredReturns() bool {
+	version, ok := versionOf(m.Release)
+	return !ok || version >= 6<<16|11 && version < 6<<16|14
+}
+
 // oldest is the first kernel with all that there is no fallback for: Linux 5.10.
 const oldest = 5<<16 | 10
 

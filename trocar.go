@@ -196,8 +196,8 @@ func (p *Program) match(ctx context.Context, diags *diag.List) error {
 	demangle := p.setting("cpp_demangle")
 	p.matched = match.All(ctx, p.file.Probes, match.Options{
 		PID: p.req.Target.PID, ChildPID: p.req.Target.Held, Unsafe: p.req.Unsafe, Needs: needs, Filter: p.filter,
-		VectorsStepped: p.features.VectorsStepped,
-		Missing:        p.setting("missing_probes"), MaxProbes: p.limit("max_probes"), OutOfLine: p.req.NoInlined,
+		VectorsStepped: p.features.VectorsStepped, Spread: p.req.Target.Follow, FilteredReturns: p.machine.filteredReturns(),
+		Missing: p.setting("missing_probes"), MaxProbes: p.limit("max_probes"), OutOfLine: p.req.NoInlined,
 		TraceableFunctions: p.req.Files.TraceableFunctions, SearchPath: p.req.Files.SearchPath, Images: p.images.Set,
 		KernelType: p.features.Types().Type, Prototype: prototype(p.features.Types()),
 		Demangle: demangle != "0" && demangle != "false",

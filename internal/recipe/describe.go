@@ -215,7 +215,7 @@ func (fn *candidate) word() string {
 
 // returns tells where the return of a function is probed; ret is its return probe, if it can have one.
 func (fn *candidate) returns(ret *probe.Point, noReturn string) {
-	if fn.known.Throws() && !fn.Goroutines && fn.arch.ReturnOnStack() {
+	if ret != nil && ret.AtReturn && !fn.Goroutines && fn.arch.ReturnOnStack() {
 		if returns, tails, why := fn.exits(); why == "" && len(tails) > 0 {
 			fn.Leaves, fn.ReturnKey = tails, frameKey("sp", int64(fn.arch.C.StackArgs))
 			if len(returns) == 0 {
@@ -242,37 +242,13 @@ func (fn *candidate) returns(ret *probe.Point, noReturn string) {
 		result = s.Retval
 		fn.Result, fn.ResultExpr = paramOf(*result), "retval"
 	}
-	at := "uretprobe:" + strings.TrimSuffix(fn.Point, "+0")
-	switch {
-	case ret.AtReturn:
+	if ret.AtReturn {
 		if fn.arch.ReturnOnStack() && !fn.Goroutines {
 			fn.ReturnKey = frameKey("sp", int64(fn.arch.C.StackArgs))
 		}
-	case fn.known.Throws():
-		fn.NoReturn = "not all of its return instructions are known, " +
-			"and a return probe would break exceptions and panics that pass it"
-		return
-	case callsItself(fn.known, fn.point):
-		points, tails, why := fn.exits()
-		if why == "" && len(tails) > 0 {
-			why = "it ends in a tail call"
-		}
-		if why != "" {
-			fn.Notices = append(fn.Notices, fmt.Sprintf("the kernel sees the returns of only %d calls "+
-				"that are nested: deeper ones are shown as not returned", maxReturnDepth))
-			break
-		}
-		fn.Returns = points
-		if fn.arch.ReturnOnStack() {
-			fn.ReturnKey = frameKey("sp", int64(fn.arch.C.StackArgs))
-		}
-		if fn.Result != nil && fn.Result.Show != Hidden {
-			if fn.ResultExpr = resultExpr(fn.arch, result); fn.ResultExpr == "" {
-				fn.Result.Show = Hidden
-				fn.Result.Why = "a result of type " + fn.Result.Type + " is not read in recursive functions"
-			}
-		}
-		return
+	} else if callsItself(fn.known, fn.point) {
+		fn.Notices = append(fn.Notices, fmt.Sprintf("the kernel sees the returns of only %d calls "+
+			"that are nested: deeper ones are shown as not returned", maxReturnDepth))
 	}
-	fn.Returns = []string{at}
+	fn.Returns = []string{"uretprobe:" + strings.TrimSuffix(fn.Point, "+0")}
 }

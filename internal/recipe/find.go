@@ -20,6 +20,8 @@ type Target struct {
 	// Path is the program or library; "": that of the process.
 	Path string
 	PID  int
+	// Spread and FilteredReturns are as in match.Options.
+	Spread, FilteredReturns bool
 	// SearchPath are the folders in which programs are looked for (PATH).
 	SearchPath string
 	// Patterns are names as in the source, exact or with wildcards; "lib:func" is in a library; "file.c:42" is a line.
@@ -88,6 +90,11 @@ func functions(ctx context.Context, o Target, path, name string, diags *diag.Lis
 	opts := match.Options{
 		PID: o.PID, Demangle: true, SearchPath: o.SearchPath, Images: o.Images, OutOfLine: true, Variants: true,
 		VectorsStepped: o.VectorsStepped,
+		Spread:         o.Spread, FilteredReturns: o.FilteredReturns,
+		// Results are typed, but what is not known of them does not hide where calls end.
+		Needs: []probe.Needs{
+			entry: {Args: true, Retval: true, ArgN: true, Name: true}, ret: {Args: true, ArgN: true, Name: true},
+		},
 	}
 	matched := match.All(ctx, probes, opts)
 	defer func() { matched.Close() }()

@@ -49,6 +49,8 @@ type matcher struct {
 	vectors *bool   // Options.VectorsStepped, once asked
 	past    int     // places of the attach point that were looked for behind a vector instruction
 	last    *binary // that a point was looked up in
+	tails   int     // functions of the attach point whose result is not seen where they end in tail calls
+	stack   *string // why return addresses may not be replaced; nil: not looked at
 
 	kernelFuncs *kernelFunctions
 	tracefs     *tracefs.FS // nil until something needs it

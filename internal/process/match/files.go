@@ -25,9 +25,8 @@ type binary struct {
 
 	noDebug bool // that there is no debug information has been said
 
-	codes   []runtimes.Code // of runtimes, once asked
-	asked   bool
-	unwinds *bool // whether it has code that exceptions pass; nil: not looked at
+	codes []runtimes.Code // of runtimes, once asked
+	asked bool
 }
 
 // files finds and opens the files that attach points mean.

@@ -42,8 +42,8 @@ func TestHazards(t *testing.T) {
 		says string // in the refusal
 	}{
 		{"uprobe:%:lane_plain", 0, ""},
-		{"uprobe:%:lane_or", 9, ""}, // vmovq to rax is quiet, lea is not emulated
-		{"uretprobe:%:lane_or", 9, ""},
+		{"uprobe:%:lane_or", 9, ""},    // vmovq to rax is quiet, lea is not emulated
+		{"uretprobe:%:lane_or", 0, ""}, // at its return instruction
 		{"uprobe:%:lane_store", -1, "vmovdqu"},
 		{"uretprobe:%:lane_store", -1, "vmovdqu"},
 		{"uprobe:%:lane_load", -1, "vmovdqu"},

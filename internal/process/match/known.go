@@ -1,6 +1,7 @@
 package match
 
 import (
+	"trocar/internal/binary/cfi"
 	"trocar/internal/binary/debuginfo"
 	"trocar/internal/binary/objfile"
 	"trocar/internal/process/probe"
@@ -9,9 +10,10 @@ import (
 
 // Known is what the debug information tells of the function that a point lies in.
 type Known struct {
-	File *objfile.File
-	Info *debuginfo.Info     // nil: there is none
-	Func *debuginfo.Function // nil: not in it
+	File   *objfile.File
+	Frames *cfi.Table
+	Info   *debuginfo.Info     // nil: there is none
+	Func   *debuginfo.Function // nil: not in it
 }
 
 // Known looks up the function of a point. It is good until the result is closed.
@@ -23,7 +25,7 @@ func (r *Result) Known(p *probe.Point) (k Known) {
 	if b == nil {
 		return k
 	}
-	k.File = b.obj
+	k.File, k.Frames = b.obj, b.im.Frames()
 	info, err := b.debug()
 	if err != nil {
 		return k

@@ -15,9 +15,13 @@ type Options struct {
 	Unsafe   bool
 	// VectorsStepped tells whether the kernel executes probed vector instructions as they are (code.Hazard.Vector); nil: it does not.
 	VectorsStepped func() bool
-	Missing        string // config missing_probes: error, warn, ignore
-	MaxProbes      int
-	Demangle       bool
+	// Spread: processes that are not known yet are traced as well, like those that PID starts.
+	Spread bool
+	// FilteredReturns: the kernel's return probes use a system call that filters of a process may forbid.
+	FilteredReturns bool
+	Missing         string // config missing_probes: error, warn, ignore
+	MaxProbes       int
+	Demangle        bool
 	// Needs is what each probe's code asks of its points, in the probes' order. Nil: types of arguments and results, arguments
 	// by position, and names.
 	Needs []probe.Needs

@@ -22,14 +22,6 @@ func goStart(obj *objfile.File, name string) bool {
 	return a != nil && name == "rt0_"+a.Name+"_linux"
 }
 
-// nativeReturnRefused tells why the return of a function of C, C++ or Rust cannot be caught, nil if it can.
-func nativeReturnRefused(obj *objfile.File, fn *objfile.Func) *probe.Refusal {
-	if why := noReturnAddress(obj, fn); why != "" {
-		return &probe.Refusal{Reason: why, Way: entryInstead}
-	}
-	return nil
-}
-
 // noReturnAddress tells what is in place of a return address, or who looks at it; "": it is as it should be.
 func noReturnAddress(obj *objfile.File, fn *objfile.Func) string {
 	name := strings.TrimLeft(fn.Name, "_")

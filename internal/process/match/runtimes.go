@@ -6,6 +6,7 @@ import (
 	"trocar/internal/process/probe"
 	"trocar/internal/process/runtimes"
 	"trocar/internal/process/runtimes/golang"
+	"trocar/internal/script/diag"
 )
 
 // known are all runtimes. To leave one out would let return probes end its programs, so they are not an option.
@@ -69,7 +70,7 @@ func (m *matcher) runtimeReturns(c *candidate, code runtimes.Code) []*probe.Poin
 	if size == 0 {
 		size = c.b.obj.CodeSize(fn.Addr)
 	}
-	found, refusal := ReturnsOf(c.b.obj, fn.Addr, []debuginfo.Range{{Low: fn.Addr, High: fn.Addr + size}})
+	found, refusal := ReturnsOf(c.b.obj, nil, fn.Addr, []debuginfo.Range{{Low: fn.Addr, High: fn.Addr + size}})
 	if refusal != nil {
 		m.noReturn(c, &probe.Refusal{Reason: refusal.Reason, Way: entryInstead})
 		return nil
@@ -98,6 +99,10 @@ func (m *matcher) tellNoReturns(s *spec) {
 			len(names), names[0], why)
 	}
 	clear(m.noReturns)
+	if m.tails > 0 {
+		m.diags.Add(diag.Info, s.ap.Span, "%d of the functions end in tail calls in places: their results are not seen there", m.tails)
+		m.tails = 0
+	}
 }
 
 // describeBare fills in what debug information doesn't tell of functions and runtimes do; false: the file has no runtime's code.

@@ -101,6 +101,12 @@ func (p PID) UID() (uint32, error) {
 	return uint32(n), err
 }
 
+// Filtered tells whether a seccomp filter decides about the process's system calls.
+func (p PID) Filtered() (bool, error) {
+	v, err := p.status("Seccomp")
+	return v != "" && v != "0", err
+}
+
 // status is a line of /proc/PID/status, "" if there is none of this name.
 func (p PID) status(name string) (string, error) {
 	b, err := p.read("status", 1<<16)

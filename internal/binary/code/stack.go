@@ -1,0 +1,50 @@
+package code
+
+import "trocar/internal/binary/abi"
+
+// SetsStack finds the first instruction in code that gives the stack pointer a value which has nothing to do with the
+// one that it had, as far as one instruction tells: what is loaded from memory or comes from a register other than the
+// frame pointer. Bytes that are no instruction are stepped over. On CPUs other than x86-64 every code is taken to.
+func SetsStack(arch *abi.Arch, text []byte) (at int, found bool) {
+	if arch != abi.AMD64 {
+		return 0, true
+	}
+	for at < len(text) {
+		in, ok := Decode(arch, text[at:])
+		if !ok {
+			at++
+			continue
+		}
+		if in.Op == Other && in.Len <= 8 && setsStack(text[at:at+in.Len]) || in.Op == Lea && setsStack(text[at:at+in.Len]) ||
+			in.Op == Load && setsStack(text[at:at+in.Len]) {
+			return at, true
+		}
+		at += in.Len
+	}
+	return 0, false
+}
+
+// setsStack knows the instructions of x86-64 (Intel SDM, volume 2) that write rsp, besides push, pop, call, ret, enter,
+// leave and arithmetic.
+func setsStack(in []byte) bool {
+	const sp, fp, drap = 4, 5, 10 // GCC finds an aligned frame by r10
+	if len(in) > 0 && in[0] == 0x5c {
+		return true // pop %rsp
+	}
+	if len(in) < 3 || in[0]&0xf8 != 0x48 {
+		return false // with REX.W only: others would cut off the pointer
+	}
+	rex, op, modrm := in[0], in[1], in[2]
+	reg, rm, direct := modrm>>3&7|rex&4<<1, modrm&7|rex&1<<3, modrm>>6 == 3
+	switch {
+	case op == 0x89 && direct && rm == sp: // mov %reg,%rsp
+		return reg != fp
+	case op == 0x8b && reg == sp: // mov …,%rsp
+		return !direct || rm != fp
+	case op == 0x8d && reg == sp: // lea
+		return rm != fp && rm != drap && (modrm&7 != sp || len(in) < 4 || in[3]&7 != sp)
+	case op == 0x87 && (reg == sp || direct && rm == sp), op == 0x94: // xchg
+		return true
+	}
+	return false
+}

@@ -1,0 +1,160 @@
+package match
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"trocar/internal/binary/code"
+	"trocar/internal/binary/objfile"
+)
+
+// Where the kernel may put its own address in place of a return address. It keeps the true ones of a thread in a list,
+// and takes those away that lie below the stack pointer when a probed function returns: right for a thread that has one
+// stack and leaves its frames in order. It ends programs (SIGILL, SIGSEGV, an abort) that
+//
+//   - have several stacks on one thread: fibers, coroutines, handlers of signals on a stack of their own;
+//   - walk their own stack: exceptions, panics, cancelled threads, garbage collectors, or move it;
+//   - forbid its system call (uretprobe(2), Linux 6.11 to 6.13) by a seccomp filter.
+//
+// So it must be known of all code that a process may run that it does nothing of the kind.
+
+// stackWords are functions that give a program another stack, or look at the one that it has, by what they do.
+var stackWords = []struct {
+	does  string
+	names []string
+}{
+	{"switches stacks", []string{
+		"makecontext", "swapcontext", "setcontext", "jump_fcontext", "make_fcontext", "ontop_fcontext", "co_switch", "coro_transfer",
+	}},
+	{"jumps between stacks or out of calls", []string{
+		"longjmp", "_longjmp", "siglongjmp", "__longjmp_chk", "__libc_longjmp", "__libc_siglongjmp",
+	}},
+	{"handles signals on another stack", []string{"sigaltstack"}},
+	{"unwinds its stack", []string{
+		"_Unwind_RaiseException", "_Unwind_Resume", "_Unwind_Resume_or_Rethrow", "_Unwind_ForcedUnwind", "_Unwind_Backtrace",
+		"__cxa_throw", "__cxa_begin_catch", "__gxx_personality_v0", "rust_begin_unwind", "rust_eh_personality",
+		"unw_step", "unw_backtrace", "backtrace", "pthread_exit", "pthread_cancel", "thrd_exit",
+	}},
+	{"loads code later", []string{"dlopen", "dlmopen", "mprotect", "pkey_mprotect", "memfd_create"}},
+}
+
+// systemLibraries have such functions themselves, and use them for nobody but callers.
+var systemLibraries = []string{"libc.so", "ld-linux", "libm.so", "libpthread.so", "libdl.so", "librt.so", "ld-musl", "libc.musl"}
+
+// maxStackCode bounds the code of a file that is searched for changes of the stack pointer.
+const maxStackCode = 8 << 20
+
+// kernelReturnRefused tells why the kernel may not replace return addresses in what is traced; "": nothing is in the way.
+func (m *matcher) kernelReturnRefused() string {
+	if m.stack == nil {
+		why := m.stackHarm()
+		m.stack = &why
+	}
+	return *m.stack
+}
+
+func (m *matcher) stackHarm() string {
+	pid := m.files.pid()
+	switch {
+	case pid == 0:
+		return "which programs will run it is not known (-p and -c name one)"
+	case m.opts.Spread:
+		return "which programs will run it is not known"
+	}
+	if m.opts.FilteredReturns {
+		if filtered, err := pid.Filtered(); err != nil || filtered {
+			return "a seccomp filter may forbid the system call with which it returns"
+		}
+	}
+	files, complete := m.files.loaded()
+	if !complete {
+		return "not all of its libraries can be read"
+	}
+	for _, b := range files {
+		if why := b.stackHarm(m.opts.FilteredReturns); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// loaded are the program of the process, its libraries, and those that they ask for.
+func (fs *files) loaded() (out []*binary, complete bool) {
+	complete = true
+	add := func(b *binary, err error) {
+		switch {
+		case err != nil:
+			complete = false
+		case !hasFile(out, b):
+			out = append(out, b)
+		}
+	}
+	add(fs.exe())
+	for _, m := range fs.mappedFiles() {
+		add(fs.openMapping(m))
+	}
+	if fs.mapsErr != nil {
+		return nil, false
+	}
+	for i := 0; i < len(out) && len(out) < maxRunning; i++ {
+		paths := fs.neededBy(out[i])
+		complete = complete && len(paths) == len(out[i].obj.Needed())
+		for _, p := range paths {
+			add(fs.openName(p, p))
+		}
+	}
+	return out, complete
+}
+
+// stackHarm tells what of a file has to do with stacks in a way that replaced return addresses would break.
+func (b *binary) stackHarm(filters bool) string {
+	name := path.Base(b.name)
+	if len(b.runtimes()) > 0 {
+		return name + " has a runtime that walks and moves stacks"
+	}
+	system := false
+	for _, s := range systemLibraries {
+		system = system || strings.HasPrefix(name, s)
+	}
+	if system && b.obj.Type() == objfile.TypeDyn {
+		return ""
+	}
+	for _, w := range stackWords {
+		for _, fn := range w.names {
+			if _, has := b.obj.SymbolAddr(fn); has || b.obj.Imports(fn) {
+				return fmt.Sprintf("%s %s (%s)", name, w.does, fn)
+			}
+		}
+	}
+	if filters {
+		for _, fn := range []string{"prctl", "seccomp_load", "syscall"} {
+			if b.obj.Imports(fn) {
+				return fmt.Sprintf("%s may install a seccomp filter (%s)", name, fn)
+			}
+		}
+	}
+	if textSize(b.obj) > maxStackCode {
+		return name + " is too large to find out whether it switches stacks"
+	}
+	if at, found := setsStack(b.obj); found {
+		return fmt.Sprintf("%s sets its stack pointer (at %#x)", name, at)
+	}
+	return ""
+}
+
+// setsStack finds an instruction that may give a program another stack.
+func setsStack(obj *objfile.File) (at uint64, found bool) {
+	var err error
+	defer objfile.Guard(&err)()
+	found = true // unless all of it was seen
+	for _, s := range obj.Segments() {
+		if !s.Exec {
+			continue
+		}
+		if off, ok := code.SetsStack(obj.Arch(), obj.Bytes(s.Addr, int(s.FileSize))); ok {
+			return s.Addr + uint64(off), true
+		}
+	}
+	return 0, false
+}
