@@ -74,7 +74,7 @@ func (p *Position) AppendSource(dst []byte) []byte { return p.appendSource(dst, 
 
 func (p *Position) appendSource(dst []byte, color string) []byte {
 	for _, line := range p.Source {
-		dst = append(append(dst, line...), '\n')
+		dst = append(AppendShown(dst, line), '\n')
 	}
 	if len(p.Source) == 0 || p.Line != p.EndLine {
 		return dst
@@ -130,15 +130,15 @@ func (d *Diagnostic) AppendText(dst []byte, color bool) []byte {
 	word := d.Severity.String() + ":"
 	head := func(at *Position, text string) {
 		if at.Line != 0 {
-			dst = append(appendPainted(dst, p.place, at.String()+":"), ' ')
+			dst = append(appendPainted(dst, p.place, Shown(at.String())+":"), ' ')
 		}
 		dst = appendPainted(dst, p.word, word)
-		dst = append(append(append(dst, ' '), text...), '\n')
+		dst = append(AppendShown(append(dst, ' '), text), '\n')
 		dst = at.appendSource(dst, p.word)
 	}
 	aside := func(word, text string) {
 		dst = appendPainted(dst, p.aside, word)
-		dst = append(append(append(dst, ' '), text...), '\n')
+		dst = append(AppendShown(append(dst, ' '), text), '\n')
 	}
 	head(&d.At, d.Text)
 	for i := range d.Notes {

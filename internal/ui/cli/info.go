@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -12,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"trocar"
+	"trocar/result"
 )
 
 // infoFlags are what is asked of a target.
@@ -52,7 +52,7 @@ func (a *app) target(ctx context.Context, f *infoFlags, args []string) error {
 		return infoError(err)
 	}
 	defer b.Close()
-	w := bufio.NewWriter(a.out)
+	w := result.NewShownWriter(a.out)
 	for _, name := range f.types {
 		if err := writeTypes(w, b, name); err != nil {
 			return infoError(err)

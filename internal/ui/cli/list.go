@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"os"
@@ -10,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"trocar"
+	"trocar/result"
 )
 
 // newList is -l for those who think in commands.
@@ -111,7 +111,7 @@ func (a *app) points(ctx context.Context, s *settings, r trocar.ListRequest) err
 	if err != nil {
 		return err
 	}
-	w := bufio.NewWriter(a.out)
+	w := result.NewShownWriter(a.out)
 	warnings, err := trocar.List(ctx, r, m, func(point trocar.Listed) {
 		if point.Definition != "" {
 			fmt.Fprintf(w, "%s\n\n", point.Definition)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -84,8 +85,12 @@ func (a *app) run(cmd *cobra.Command, s *settings, args []string) error {
 	return a.trace(cmd.Context(), s, p)
 }
 
+// controls finds what a script's text has of control characters: as such, or as the escapes of string literals.
+var controls = regexp.MustCompile("[\x00-\x08\x0b-\x1f\x7f]|\\\\[0-7abefrvx]")
+
 // trace runs a script as the flags say.
 func (a *app) trace(ctx context.Context, s *settings, p *script) error {
+	s.controls = controls.MatchString(p.text)
 	r := trocar.Request{
 		Script: p.text, Name: p.name, Params: p.positional, Options: p.named, Settings: environmentSettings(),
 		Target: s.target(), Files: s.files(), Filter: s.filter, NoInlined: s.noInlined,

@@ -30,6 +30,10 @@ type Options struct {
 	// Bare, of the text form: no empty lines before the maps at the end, and each key of a map is on one line, whatever
 	// a program has in its texts.
 	Bare bool
+	// Shown, of the text form: what comes from traced programs is escaped (result.AppendShown), as a terminal would obey it;
+	// without it, texts stay as they are. Controls: the script writes control characters itself, and what printf prints is
+	// left alone.
+	Shown, Controls bool
 }
 
 // Buffering says when output is written.

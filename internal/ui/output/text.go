@@ -28,8 +28,12 @@ func (t *Text) Close() error { return t.out.write() }
 
 // Event writes one event.
 func (t *Text) Event(e result.Event) error {
+	begin := len(t.out.buf)
 	switch e := e.(type) {
 	case *result.Printf:
+		if t.o.Controls {
+			begin += len(e.Text)
+		}
 		t.out.buf = append(t.out.buf, e.Text...)
 	case *result.Time:
 		t.out.buf = append(t.out.buf, e.Text...)
@@ -70,6 +74,9 @@ func (t *Text) Event(e result.Event) error {
 		t.test(e)
 	default:
 		return result.UnknownEvent("the text format", e)
+	}
+	if t.o.Shown {
+		t.out.buf = result.ShownFrom(t.out.buf, begin)
 	}
 	return t.out.end()
 }
@@ -146,7 +153,7 @@ func (t *Text) lost(e *result.Lost) error {
 	t.msg = append(t.msg, e.What...)
 	if e.Detail != "" {
 		t.msg = append(t.msg, ": "...)
-		t.msg = append(t.msg, e.Detail...)
+		t.msg = result.AppendShown(t.msg, e.Detail)
 	}
 	t.msg = append(t.msg, '\n')
 	return t.say()
@@ -253,11 +260,11 @@ func (t *Text) headline(h headWord, at *result.Position, text string) {
 	}
 	t.msg = append(t.msg, color...)
 	if at.Line != 0 {
-		t.msg = append(t.msg, at.String()...)
+		t.msg = result.AppendShown(t.msg, at.String())
 		t.msg = append(t.msg, ": "...)
 	}
 	t.msg = append(t.msg, h.word...)
-	t.msg = append(t.msg, strings.TrimSuffix(text, "\n")...)
+	t.msg = result.AppendShown(t.msg, strings.TrimSuffix(text, "\n"))
 	if color != "" {
 		t.msg = append(t.msg, reset...)
 	}
@@ -266,7 +273,7 @@ func (t *Text) headline(h headWord, at *result.Position, text string) {
 
 // aside appends a line that belongs to a message.
 func (t *Text) aside(word, text string) {
-	t.msg = append(append(append(t.msg, word...), text...), '\n')
+	t.msg = append(result.AppendShown(append(t.msg, word...), text), '\n')
 }
 
 // expanded tells of the macro calls that the text was expanded from.

@@ -1,0 +1,83 @@
+package result
+
+import (
+	"bufio"
+	"io"
+	"unicode/utf8"
+)
+
+// AppendShown appends text so that a terminal shows it and does not obey it: control characters but line ends and tabs,
+// characters that turn the direction of text, and bytes that are no UTF-8 are escaped as in C. Names and texts of traced
+// programs may have such characters in them.
+func AppendShown(dst []byte, text string) []byte {
+	start := len(dst)
+	return shownFrom(append(dst, text...), start)
+}
+
+// Shown is text as AppendShown has it.
+func Shown(text string) string { return string(AppendShown(nil, text)) }
+
+// ShownFrom does with what dst has from start on what AppendShown does with a text.
+func ShownFrom(dst []byte, start int) []byte { return shownFrom(dst, start) }
+
+func shownFrom(dst []byte, start int) []byte {
+	at := start
+	for at < len(dst) {
+		n := shows(dst[at:])
+		if n == 0 {
+			break
+		}
+		at += n
+	}
+	if at == len(dst) {
+		return dst // nearly always
+	}
+	rest := string(dst[at:])
+	dst = dst[:at]
+	for i := 0; i < len(rest); {
+		if n := shows(rest[i:]); n > 0 {
+			dst = append(dst, rest[i:i+n]...)
+			i += n
+			continue
+		}
+		_, n := utf8.DecodeRuneInString(rest[i:])
+		for _, c := range []byte(rest[i : i+n]) {
+			if c == '\r' {
+				dst = append(dst, `\r`...)
+				continue
+			}
+			dst = append(dst, '\\', 'x', hexDigits[c>>4], hexDigits[c&15])
+		}
+		i += n
+	}
+	return dst
+}
+
+// shows is the length of the character that s begins with, 0 if it is escaped.
+func shows[T string | []byte](s T) int {
+	if c := s[0]; c == '\n' || c == '\t' || c == '\\' {
+		return 1
+	}
+	return keeps(s, false)
+}
+
+// ShownWriter writes to another writer what AppendShown makes of it. Flush writes all that is pending.
+type ShownWriter struct {
+	w   *bufio.Writer
+	buf []byte
+}
+
+// NewShownWriter makes a writer for names and texts of traced programs.
+func NewShownWriter(w io.Writer) *ShownWriter { return &ShownWriter{w: bufio.NewWriter(w)} }
+
+// Write takes a text, which must not end within a character.
+func (s *ShownWriter) Write(b []byte) (int, error) {
+	s.buf = shownFrom(append(s.buf[:0], b...), 0)
+	if _, err := s.w.Write(s.buf); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
+// Flush writes what is pending.
+func (s *ShownWriter) Flush() error { return s.w.Flush() }
