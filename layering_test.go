@@ -39,21 +39,26 @@ var layers = map[string][]string{
 	"internal/binary/types": {},
 	"internal/binary/abi":   {"internal/binary/types"},
 	"internal/binary/code":  {"internal/binary/abi"},
-	"internal/binary/btf":   {"internal/binary/types", "golang.org/x/sys"},
+	"internal/binary/btf":   {"internal/binary/types", "internal/binary/opener", "golang.org/x/sys"},
 	"internal/binary/objfile": {
-		"internal/binary/types", "internal/binary/abi", "internal/binary/code", "github.com/ianlancetaylor/demangle", "github.com/ulikunitz/xz",
-		"golang.org/x/sys",
+		"internal/binary/types",
+		"internal/binary/abi", "internal/binary/code", "internal/binary/opener", "github.com/ianlancetaylor/demangle",
+		"github.com/ulikunitz/xz", "golang.org/x/sys",
 	},
+	"internal/binary/opener": {"golang.org/x/sys"},
 	"internal/binary/debuginfo": {
 		"internal/binary/types", "internal/binary/abi", "internal/binary/section", "internal/binary/cfi", "internal/binary/objfile",
+		"internal/binary/opener",
 	},
 
-	"internal/binary/debuginfod": {"internal/binary/objfile"},
+	"internal/binary/debuginfod": {"internal/binary/objfile", "internal/binary/opener"},
 	"internal/binary/section":    {},
 	"internal/binary/cfi":        {"internal/binary/abi", "internal/binary/section", "internal/binary/objfile"},
-	"internal/binary/image":      {"internal/binary/cfi", "internal/binary/debuginfo", "internal/binary/objfile"},
+	"internal/binary/image": {
+		"internal/binary/cfi", "internal/binary/debuginfo", "internal/binary/objfile", "internal/binary/opener",
+	},
 
-	"internal/process/target":  {"internal/binary/abi", "golang.org/x/sys"},
+	"internal/process/target":  {"internal/binary/abi", "internal/binary/opener", "golang.org/x/sys"},
 	"internal/process/tracefs": {"golang.org/x/sys"},
 	"internal/process/runtimes": {
 		"internal/binary/types", "internal/binary/objfile", "internal/binary/debuginfo", "internal/process/probe",

@@ -3,7 +3,7 @@
 set -euo pipefail
 
 # program:Debian package
-needed=(gcc:gcc g++:g++ readelf:binutils ld.lld:lld musl-gcc:musl-tools rustc:rustc gdb:gdb xz:xz-utils zip:zip
+needed=(gcc:gcc g++:g++ readelf:binutils ld.lld:lld musl-gcc:musl-tools rustc:rustc gdb:gdb strace:strace xz:xz-utils zip:zip
 	clang:clang llvm-dwarfdump:llvm dwz:dwz debuginfod:debuginfod groff:groff-base)
 
 packages=()

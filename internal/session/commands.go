@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"trocar/internal/binary/opener"
 	"trocar/internal/compile/record"
 	"trocar/result"
 )
@@ -24,7 +25,7 @@ func (s *Session) failed(l *record.Layout, format string, args ...any) error {
 
 // cat shows the beginning of a file.
 func (s *Session) cat(l *record.Layout, name string) error {
-	f, err := os.Open(name)
+	f, err := opener.Asked(name)
 	if err != nil {
 		return s.failed(l, "failed to open file '%s' (%s)", name, cause(err))
 	}

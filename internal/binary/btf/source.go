@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"trocar/internal/binary/opener"
 )
 
 // KernelPath is where the running kernel shows its types (with CONFIG_DEBUG_INFO_BTF, Linux 5.4).
@@ -79,7 +81,7 @@ func (b *Types) read() (types, strings []byte, err error) {
 }
 
 func (b *Types) readFile(path string) ([]byte, error) {
-	file, err := os.Open(path)
+	file, err := opener.Asked(path)
 	if err != nil {
 		return nil, err
 	}

@@ -30,10 +30,12 @@ type Source struct {
 	ThreadLocal func(offset uint64) (types.Place, error)
 	// Open opens the other files that debug info names: .dwo, .dwp and the common file of dwz. Nil: they are not read.
 	Open func(path string) (Sections, error)
-	// Fetch gets a debug file by its build id and returns its path. Nil: none are fetched.
-	Fetch func(buildID string) (string, error)
-	// Roots are put before the paths that debug info names ("/proc/PID/root"), and tried in order; none: as they are.
-	Roots []string
+	// Paths are those that Open may be given for a name in debug info, best first. Nil: the name itself.
+	Paths func(name string) []string
+	// Dirs are further folders where such files may be.
+	Dirs []string
+	// Fetch opens a debug file by its build id, from elsewhere. Nil: none are fetched.
+	Fetch func(buildID string) (file Sections, path string, err error)
 }
 
 // Info is the debug info of one program or library. It may be used by several goroutines.

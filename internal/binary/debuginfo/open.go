@@ -12,11 +12,28 @@ func Open(f *objfile.File) (*Info, error) {
 	if f.Type() != objfile.TypeExec && f.Type() != objfile.TypeDyn {
 		return nil, fmt.Errorf("%s: %w: it is not linked, so nothing in it has an address", f.Path(), ErrNone)
 	}
-	src := Source{Path: f.Path(), Code: f, Arch: f.Arch(), Open: openSections, ThreadLocal: f.ThreadLocalAt}
-	if root := f.Root(); root != "" {
-		src.Roots = []string{root, ""}
+	names := f.Names()
+	src := Source{Path: f.Path(), Code: f, Arch: f.Arch(), ThreadLocal: f.ThreadLocalAt, Paths: names.Paths, Dirs: names.Dirs()}
+	src.Open = func(path string) (Sections, error) {
+		opened, err := f.OpenNamed(names, path)
+		if err != nil {
+			return nil, err // and no pointer that is nil
+		}
+		return opened, nil
 	}
-	src.Fetch = f.Fetch()
+	if fetch := f.Fetch(); fetch != nil {
+		src.Fetch = func(buildID string) (Sections, string, error) {
+			path, err := fetch(buildID)
+			if err != nil {
+				return nil, "", err
+			}
+			opened, err := objfile.Open(path)
+			if err != nil {
+				return nil, "", err
+			}
+			return opened, path, nil
+		}
+	}
 	if hasDWARF(f) {
 		return New(src)
 	}
@@ -41,12 +58,3 @@ func hasDWARF(f Sections) bool {
 }
 
 const shtNoBits = 8 // the section's content is in another file
-
-// openSections opens a file that the debug info names.
-func openSections(path string) (Sections, error) {
-	f, err := objfile.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	return f, nil
-}

@@ -6,9 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path/filepath"
+	"slices"
 
 	"trocar/internal/binary/objfile"
+	"trocar/internal/binary/opener"
 	"trocar/internal/binary/section"
 )
 
@@ -37,31 +40,36 @@ func (in *Info) Close() error {
 	return errors.Join(errs...)
 }
 
-// openPath opens a file that the debug info names, in the first of the roots that has it.
-func (in *Info) openPath(path string) (Sections, string, error) {
+// openPath opens a file that the debug info names, where it is found first.
+func (in *Info) openPath(name string) (Sections, string, error) {
 	if in.src.Open == nil {
-		return nil, "", fmt.Errorf("%s: other files are not read", path)
+		return nil, "", fmt.Errorf("%s: other files are not read", name)
 	}
-	roots := in.src.Roots
-	if len(roots) == 0 {
-		roots = []string{""}
+	paths := []string{name}
+	if in.src.Paths != nil {
+		paths = in.src.Paths(name)
 	}
 	var first error
-	for _, root := range roots {
-		at := path
-		if root != "" {
-			at = filepath.Join(root, path)
-		}
-		s, err := in.src.Open(at)
+	for _, path := range paths {
+		s, err := in.src.Open(path)
 		if err == nil {
 			in.adopt(s)
-			return s, at, nil
+			return s, path, nil
 		}
-		if first == nil {
+		// That a file is not there says less than that it is, but must not be read.
+		if first == nil || errors.Is(first, fs.ErrNotExist) {
 			first = err
 		}
 	}
 	return nil, "", first
+}
+
+// realDir is the folder of a file of ours, without links.
+func realDir(path string) string {
+	if real, err := (opener.Root{}).Resolve(path); err == nil {
+		path = real
+	}
+	return filepath.Dir(path)
 }
 
 // adopt has a file closed with the Info.
@@ -123,7 +131,13 @@ func (in *Info) openDwo(ro *root) (*file, error) {
 		paths[0] = filepath.Join(ro.compDir, name)
 	}
 	if in.src.Path != "" {
-		dir := filepath.Dir(in.src.Path)
+		dir := realDir(in.src.Path)
+		if !filepath.IsAbs(name) {
+			paths = append(paths, filepath.Join(dir, name))
+		}
+		paths = append(paths, filepath.Join(dir, filepath.Base(name)))
+	}
+	for _, dir := range in.src.Dirs {
 		if !filepath.IsAbs(name) {
 			paths = append(paths, filepath.Join(dir, name))
 		}
@@ -326,14 +340,13 @@ func (in *Info) openAlt() error {
 	}
 	paths := []string{string(name)}
 	if !filepath.IsAbs(paths[0]) {
-		dir := filepath.Dir(in.src.DebugAt)
-		if real, err := filepath.EvalSymlinks(in.src.DebugAt); err == nil {
-			dir = filepath.Dir(real)
-		}
-		paths[0] = filepath.Join(dir, paths[0])
+		paths[0] = filepath.Join(realDir(in.src.DebugAt), paths[0])
 	}
 	if len(id) > 1 {
-		paths = append(paths, fmt.Sprintf("/usr/lib/debug/.build-id/%x/%x.debug", id[:1], id[1:]))
+		byID := fmt.Sprintf(".build-id/%x/%x.debug", id[:1], id[1:])
+		for _, dir := range append(slices.Clone(in.src.Dirs), opener.DebugDir) {
+			paths = append(paths, filepath.Join(dir, byID))
+		}
 	}
 	var first error
 	for _, path := range paths {
@@ -350,14 +363,11 @@ func (in *Info) openAlt() error {
 		}
 	}
 	if in.src.Fetch != nil && len(id) > 0 {
-		path, err := in.src.Fetch(hex.EncodeToString(id))
+		sec, path, err := in.src.Fetch(hex.EncodeToString(id))
 		if err == nil {
-			var sec Sections
-			if sec, err = in.src.Open(path); err == nil {
-				in.adopt(sec)
-				in.main.alt = in.newFile(path, sec)
-				return nil
-			}
+			in.adopt(sec)
+			in.main.alt = in.newFile(path, sec)
+			return nil
 		}
 		first = err
 	}

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"trocar/internal/binary/objfile"
+	"trocar/internal/binary/opener"
 )
 
 // Servers are the settings: which servers are asked, and how. The zero value, and nil, ask none.
@@ -172,7 +173,7 @@ func (d *Servers) fetch(ctx context.Context, base, buildID, dir, path string) er
 // get begins to read a file.
 func (d *Servers) get(ctx context.Context, cancel func(), base, buildID string) (io.ReadCloser, error) {
 	if dir, ok := strings.CutPrefix(base, "file://"); ok {
-		f, err := os.Open(filepath.Join(dir, "buildid", buildID, "debuginfo"))
+		f, err := opener.Root{}.Open(filepath.Join(dir, "buildid", buildID, "debuginfo"))
 		if errors.Is(err, os.ErrNotExist) {
 			return nil, errNoFile
 		}

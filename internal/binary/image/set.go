@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"trocar/internal/binary/objfile"
+	"trocar/internal/binary/opener"
 )
 
 // ErrClosed is returned for a question to an image without users, or to a closed set.
@@ -59,8 +60,10 @@ func (s *Set) Open(path string) (*Image, error) {
 	if strings.Contains(path, "!/") {
 		return s.openMember(path)
 	}
-	// O_NONBLOCK: opening a FIFO of a hostile container must not wait for its other end.
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := opener.Root{}.Open(path)
+	if errors.Is(err, opener.ErrNotRegular) {
+		return nil, fmt.Errorf("%s: %w (not a regular file)", path, objfile.ErrNotELF)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -8,18 +8,18 @@ import (
 	"hash/crc32"
 	"path/filepath"
 	"strings"
-)
 
-// debugRoot is where distributions put separate debug files.
-const debugRoot = "/usr/lib/debug"
+	"trocar/internal/binary/opener"
+)
 
 // Debug is the separate file with the full symbol table and the debug information of a stripped file, nil if there is
 // none: by build id below /usr/lib/debug, else by .gnu_debuglink, else from where FetchDebug says. It is looked for on the
 // first call, and closed with f.
 func (f *File) Debug() *File {
 	return f.debug.get(func(p **File) {
-		for _, path := range f.debugPaths() {
-			if d, err := f.openDebug(path); err == nil {
+		names := f.Names()
+		for _, path := range f.debugPaths(names) {
+			if d, err := f.openDebug(names, path); err == nil {
 				*p = d
 				return
 			}
@@ -30,7 +30,7 @@ func (f *File) Debug() *File {
 		}
 		path, err := f.fetchDebug(id)
 		if err == nil {
-			*p, err = f.openDebug(path)
+			*p, err = f.openDebug(opener.Names{}, path) // a path of ours
 		}
 		f.fetchErr = err
 	})
@@ -72,13 +72,24 @@ func (f *File) hasDebug() bool {
 // the file's own folder, too. It must be called before Debug.
 func (f *File) SearchDebug(dirs ...string) { f.debugDirs = append(f.debugDirs, dirs...) }
 
+// Names opens the files that this file names, and those that its debug files name.
+func (f *File) Names() opener.Names { return opener.Beside(f.path, f.debugDirs...) }
+
+// dir is the folder that the file is in, without links: a path of ours.
+func (f *File) dir() string {
+	if real, err := (opener.Root{}).Resolve(f.AttachPath()); err == nil {
+		return filepath.Dir(real)
+	}
+	return filepath.Dir(f.path)
+}
+
 // extraPaths are the places in the folders of SearchDebug: by build id, by .gnu_debuglink and by the file's own name.
-func (f *File) extraPaths() (paths []string) {
+func (f *File) extraPaths(own string) (paths []string) {
 	id, link := f.BuildID(), f.debugLink()
 	for _, d := range f.debugDirs {
 		dirs := []string{d}
 		if !filepath.IsAbs(d) {
-			dirs = append(dirs, filepath.Join(filepath.Dir(f.path), d))
+			dirs = append(dirs, filepath.Join(own, d))
 		}
 		for _, dir := range dirs {
 			if len(id) > 2 {
@@ -94,51 +105,27 @@ func (f *File) extraPaths() (paths []string) {
 	return paths
 }
 
-// debugPaths are the places where the debug file may be, best first. A file inside of a process's root
+// debugPaths are the places where the debug file may be, best first, as paths of ours. A file inside of a process's root
 // (/proc/PID/root/…) has its debug files there or here.
-func (f *File) debugPaths() (paths []string) {
-	paths = f.extraPaths()
-	roots := []string{""}
-	if root := procRoot(f.path); root != "" {
-		roots = []string{root, ""}
-	}
+func (f *File) debugPaths(names opener.Names) (paths []string) {
+	dir := f.dir()
+	paths = f.extraPaths(dir)
 	if id := f.BuildID(); len(id) > 2 {
-		for _, root := range roots {
-			paths = append(paths, root+debugRoot+"/.build-id/"+id[:2]+"/"+id[2:]+".debug")
-		}
+		paths = append(paths, names.Paths(opener.DebugDir+"/.build-id/"+id[:2]+"/"+id[2:]+".debug")...)
 	}
 	name := f.debugLink()
 	if name == "" || f.archive != "" {
 		return paths
 	}
-	dir := filepath.Dir(f.path)
-	if real, err := filepath.EvalSymlinks(f.path); err == nil {
-		dir = filepath.Dir(real)
-	}
 	paths = append(paths, filepath.Join(dir, name), filepath.Join(dir, ".debug", name))
 	if abs, err := filepath.Abs(dir); err == nil {
-		inner := strings.TrimPrefix(abs, procRoot(abs))
-		for _, root := range roots {
-			paths = append(paths, filepath.Join(root+debugRoot, inner, name))
+		inner := abs
+		if root := names.Root(); !root.Own() {
+			inner = strings.TrimPrefix(abs, root.String())
 		}
+		paths = append(paths, names.Paths(filepath.Join(opener.DebugDir, inner, name))...)
 	}
 	return paths
-}
-
-// Root is the root of the process in whose file system the file is, as a path of ours: "/proc/PID/root", or "".
-func (f *File) Root() string { return procRoot(f.path) }
-
-// procRoot is the "/proc/PID/root" a path begins with, or "".
-func procRoot(path string) string {
-	rest, ok := strings.CutPrefix(path, "/proc/")
-	if !ok {
-		return ""
-	}
-	pid, rest, ok := strings.Cut(rest, "/")
-	if !ok || pid == "" || strings.Trim(pid, "0123456789") != "" && pid != "self" || !strings.HasPrefix(rest, "root/") {
-		return ""
-	}
-	return "/proc/" + pid + "/root"
 }
 
 // debugLink is the file name in .gnu_debuglink; anything with a slash is refused.
@@ -173,11 +160,8 @@ func (f *File) debugLinkCRC() (crc uint32, ok bool) {
 
 // openDebug opens a debug file if it really belongs to f: the build ids are equal or, where one has none, the checksum
 // of .gnu_debuglink is right.
-func (f *File) openDebug(path string) (d *File, err error) {
-	if !exists(path) {
-		return nil, ErrNotELF
-	}
-	if d, err = Open(path); err != nil {
+func (f *File) openDebug(names opener.Names, path string) (d *File, err error) {
+	if d, err = f.OpenNamed(names, path); err != nil {
 		return nil, err
 	}
 	if !f.owns(d) {

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"strings"
 	"sync"
 
 	"golang.org/x/sys/unix"
 
 	"trocar/internal/binary/abi"
+	"trocar/internal/binary/opener"
 )
 
 // ErrNotELF is what Open returns (wrapped) for a file that is no ELF file.
@@ -135,13 +135,20 @@ func newFile(path string, mapped []byte, base, size uint64) (*File, error) {
 
 // mapFile maps a regular file read-only.
 func mapFile(path string) ([]byte, error) {
-	// O_NONBLOCK: opening a FIFO of a hostile container must not wait for its other end.
-	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+	f, err := opener.Root{}.Open(path)
 	if err != nil {
-		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
+		return nil, openError(path, err)
 	}
-	defer unix.Close(fd)
-	return mapFD(path, fd)
+	defer f.Close()
+	return mapFD(path, int(f.Fd()))
+}
+
+// openError: what is no regular file is no ELF file either.
+func openError(path string, err error) error {
+	if errors.Is(err, opener.ErrNotRegular) {
+		return fmt.Errorf("%s: %w (not a regular file)", path, ErrNotELF)
+	}
+	return err
 }
 
 func mapFD(path string, fd int) ([]byte, error) {
@@ -484,9 +491,3 @@ func (f *File) IsExecutable() bool { return f.typ == TypeExec || f.typ == TypeDy
 func u16(b []byte, at int) uint64 { return uint64(binary.LittleEndian.Uint16(b[at:])) }
 func u32(b []byte, at int) uint64 { return uint64(binary.LittleEndian.Uint32(b[at:])) }
 func u64(b []byte, at int) uint64 { return binary.LittleEndian.Uint64(b[at:]) }
-
-// exists tells whether a regular file is at path.
-func exists(path string) bool {
-	st, err := os.Stat(path)
-	return err == nil && st.Mode().IsRegular()
-}

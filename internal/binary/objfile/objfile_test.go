@@ -260,7 +260,7 @@ int mix(int a) { return mix_one(a) + 1; }`
 		t.Errorf("build id %q", id)
 	}
 	id := f.BuildID()
-	if p := f.debugPaths(); len(p) == 0 || p[0] != "/usr/lib/debug/.build-id/"+id[:2]+"/"+id[2:]+".debug" {
+	if p := f.debugPaths(f.Names()); len(p) == 0 || p[0] != "/usr/lib/debug/.build-id/"+id[:2]+"/"+id[2:]+".debug" {
 		t.Errorf("paths %v", p)
 	}
 }

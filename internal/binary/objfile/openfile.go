@@ -4,6 +4,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"trocar/internal/binary/opener"
 )
 
 // OpenFile maps an ELF file that is open already, such as one that is mapped in a process but deleted. path is the name it
@@ -19,4 +21,14 @@ func OpenFile(f *os.File, path string) (*File, error) {
 		return nil, err
 	}
 	return file, nil
+}
+
+// OpenNamed opens a file that this one, or one of its debug files, names.
+func (f *File) OpenNamed(names opener.Names, path string) (*File, error) {
+	file, err := names.Open(path)
+	if err != nil {
+		return nil, openError(path, err)
+	}
+	defer file.Close()
+	return OpenFile(file, path)
 }

@@ -7,12 +7,18 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"trocar/internal/binary/opener"
 )
 
 // splitArchive splits "archive.zip!/member" if there is such an archive.
 func splitArchive(path string) (archive, member string, ok bool) {
 	archive, member, ok = strings.Cut(path, "!/")
-	return archive, member, ok && member != "" && exists(archive)
+	if !ok || member == "" {
+		return "", "", false
+	}
+	_, ok = opener.Root{}.Regular(archive)
+	return archive, member, ok
 }
 
 // openMember opens a member of a zip file. Only members stored without compression can be mapped, and so be probed.

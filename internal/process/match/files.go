@@ -12,6 +12,7 @@ import (
 
 	"trocar/internal/binary/image"
 	"trocar/internal/binary/objfile"
+	"trocar/internal/binary/opener"
 	"trocar/internal/process/runtimes"
 	"trocar/internal/process/target"
 )
@@ -107,7 +108,7 @@ func (fs *files) find(name string) ([]*binary, error) {
 		b, err := fs.openName(name, name)
 		return list(b, err)
 	case strings.Contains(name, "/"):
-		b, err := fs.openPath(name)
+		b, err := fs.openPath(name, fs.inRoot(name))
 		return list(b, err)
 	}
 	return fs.byName(name)
@@ -122,21 +123,23 @@ func list(b *binary, err error) ([]*binary, error) {
 
 // openPath opens the file of a path in the target's root; if the process has the path's former file mapped (it was
 // replaced or deleted), that one, because it is what runs.
-func (fs *files) openPath(name string) (*binary, error) {
+func (fs *files) openPath(name, full string) (*binary, error) {
 	if b, err := fs.mapped(name); b != nil || err != nil {
 		return b, err
 	}
-	full := fs.inRoot(name)
 	return fs.openName(full, full)
 }
 
-// inRoot is the path by which we open a path of the target.
+// inRoot is the path by which we open a path that the user names. One of /proc is ours.
 func (fs *files) inRoot(name string) string {
-	if fs.root.Own() || strings.HasPrefix(name, "/proc/") {
+	if strings.HasPrefix(name, "/proc/") {
 		return name
 	}
-	return path.Join(fs.root.String(), name)
+	return fs.inside(name)
 }
+
+// inside is the path by which we open a path that the target or one of its files names: in its root.
+func (fs *files) inside(name string) string { return fs.root.Ours(name) }
 
 // openName opens a file by a path from our own root. Links in a container's files are followed inside of it.
 func (fs *files) openName(file, name string) (*binary, error) {
@@ -151,7 +154,7 @@ func (fs *files) openName(file, name string) (*binary, error) {
 			return nil, fileError(err)
 		}
 	} else {
-		f, err := target.Root{}.Open(file)
+		f, err := opener.Root{}.Open(file)
 		if err != nil {
 			return nil, fileError(err)
 		}
@@ -165,7 +168,7 @@ func (fs *files) openName(file, name string) (*binary, error) {
 	b := &binary{name: name, path: archive, obj: obj, im: im}
 	// The kernel follows links of a container from our root: give it the file itself.
 	if strings.HasPrefix(file, "/proc/") && strings.Contains(file, "/root/") && !strings.Contains(file, "!/") {
-		if p, err := (target.Root{}).Resolve(file); err == nil {
+		if p, err := (opener.Root{}).Resolve(file); err == nil {
 			b.path = p
 		}
 	}
@@ -195,7 +198,7 @@ func (fs *files) byName(name string) ([]*binary, error) {
 		}
 	}
 	for _, p := range fs.root.LookPath(name, fs.pathVar()) {
-		if b, err := fs.openPath(p); err == nil {
+		if b, err := fs.openPath(p, fs.inside(p)); err == nil {
 			return []*binary{b}, nil
 		}
 	}
@@ -250,7 +253,10 @@ func (fs *files) glob(pattern string) ([]*binary, error) {
 			return nil, err
 		}
 		for _, p := range paths {
-			full := fs.inRoot(p)
+			full := fs.inside(p)
+			if strings.HasPrefix(pattern, "/proc/") {
+				full = fs.inRoot(p)
+			}
 			b, err := fs.openName(full, full)
 			if err != nil || !b.obj.IsExecutable() || seen[b.im] {
 				continue
@@ -320,13 +326,9 @@ func (fs *files) mapped(name string) (*binary, error) {
 
 // openMapping opens the very file that is mapped.
 func (fs *files) openMapping(m *target.Mapping) (*binary, error) {
-	name := fs.inRoot(m.Path)
+	name := fs.inside(fs.root.Shown(m.Path))
 	if !m.Deleted {
 		if b, err := fs.openName(name, name); err == nil {
-			return b, nil
-		}
-		// A process that only changed its root has its files mapped under paths of ours.
-		if b, err := fs.openName(m.Path, m.Path); err == nil && b.im.ID().Inode == m.Inode {
 			return b, nil
 		}
 	}
@@ -356,7 +358,7 @@ func (fs *files) exe() (*binary, error) {
 		return nil, err
 	}
 	if !deleted {
-		full := fs.inRoot(name)
+		full := fs.inside(fs.root.Shown(name))
 		if b, err := fs.openName(full, full); err == nil {
 			return b, nil
 		}
@@ -444,11 +446,11 @@ func (fs *files) neededBy(b *binary) (paths []string) {
 	if v, ok, err := fs.pid().Env("LD_LIBRARY_PATH"); err == nil && ok {
 		dirs = append(dirs, strings.Split(v, ":")...)
 	}
-	origin := path.Dir(b.path)
+	origin := fs.root.Path(path.Dir(b.path))
 needed:
 	for _, lib := range b.obj.Needed() {
 		if strings.Contains(lib, "/") {
-			paths = append(paths, fs.inRoot(lib))
+			paths = append(paths, fs.inside(lib))
 			continue
 		}
 		for _, dir := range dirs {
@@ -458,11 +460,11 @@ needed:
 				continue
 			case strings.HasPrefix(dir, "$ORIGIN"), strings.HasPrefix(dir, "${ORIGIN}"):
 				rest := strings.TrimPrefix(strings.TrimPrefix(dir, "$ORIGIN"), "${ORIGIN}")
-				full = path.Join(origin, rest, lib)
+				full = fs.inside(path.Join(origin, rest, lib))
 			default:
-				full = fs.inRoot(path.Join(dir, lib))
+				full = fs.inside(path.Join(dir, lib))
 			}
-			if st, err := os.Stat(full); err == nil && st.Mode().IsRegular() {
+			if _, ok := (opener.Root{}).Regular(full); ok {
 				paths = append(paths, full)
 				continue needed
 			}

@@ -193,7 +193,7 @@ int main(int c, char **v) { return second(c); }`, "-O1", "-s", "-fcf-protection=
 	if !strings.Contains(messages(r), "has no symbols: it is stripped") {
 		t.Errorf("stripped: %s", messages(r))
 	}
-	b, err := newFiles(t.Context(), Options{}).openPath(stripped)
+	b, err := newFiles(t.Context(), Options{}).openPath(stripped, stripped)
 	if err != nil {
 		t.Fatal(err)
 	}

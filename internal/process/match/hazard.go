@@ -2,11 +2,11 @@ package match
 
 import (
 	"fmt"
-	"os"
 
 	"trocar/internal/binary/abi"
 	"trocar/internal/binary/code"
 	"trocar/internal/binary/objfile"
+	"trocar/internal/binary/opener"
 	"trocar/internal/process/probe"
 	"trocar/internal/script/diag"
 )
@@ -137,7 +137,7 @@ func (m *matcher) pointHazard(p *probe.Point) *hazard {
 	if err != nil {
 		return nil
 	}
-	f, err := os.Open(p.Path)
+	f, err := opener.Asked(p.Path)
 	if err != nil {
 		return nil
 	}

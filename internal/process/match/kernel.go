@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"trocar/internal/binary/opener"
 	"trocar/internal/process/probe"
 	"trocar/internal/process/tracefs"
 	"trocar/internal/script/diag"
@@ -72,7 +73,7 @@ func (m *matcher) traceableFunctions(yield func(string) bool) error {
 
 // eachLine calls yield with the lines of a file until it returns false. The line is only good during the call.
 func eachLine(path string, yield func(string) bool) error {
-	file, err := os.Open(path)
+	file, err := opener.Asked(path)
 	if err != nil {
 		return err
 	}

@@ -291,7 +291,7 @@ func TestChild(t *testing.T) {
 	}
 	fs := newFiles(t.Context(), Options{ChildPID: pid})
 	defer fs.close()
-	b, err := fs.openPath(prog)
+	b, err := fs.openPath(prog, prog)
 	if err != nil {
 		t.Fatal(err)
 	}

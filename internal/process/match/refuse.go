@@ -2,10 +2,10 @@ package match
 
 import (
 	"bytes"
-	"os"
 	"strings"
 
 	"trocar/internal/binary/objfile"
+	"trocar/internal/binary/opener"
 	"trocar/internal/binary/types"
 	"trocar/internal/process/probe"
 )
@@ -73,18 +73,14 @@ func cdeclScope(obj *objfile.File) *probe.Scope {
 
 // scriptOf tells the interpreter of a script.
 func (fs *files) scriptOf(name string) (interpreter string, ok bool) {
-	paths := []string{fs.inRoot(name)}
+	paths := []string{name}
 	if !strings.Contains(name, "/") {
 		paths = fs.root.LookPath(name, fs.pathVar())
 	}
 	if len(paths) == 0 {
 		return "", false
 	}
-	st, err := os.Stat(paths[0])
-	if err != nil || !st.Mode().IsRegular() {
-		return "", false
-	}
-	f, err := os.Open(paths[0])
+	f, err := opener.Root{}.Open(fs.inRoot(paths[0]))
 	if err != nil {
 		return "", false
 	}

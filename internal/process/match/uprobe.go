@@ -9,6 +9,7 @@ import (
 
 	"trocar/internal/binary/code"
 	"trocar/internal/binary/objfile"
+	"trocar/internal/binary/opener"
 	"trocar/internal/process/probe"
 	"trocar/internal/process/target"
 	"trocar/internal/script/diag"
@@ -213,7 +214,7 @@ func (m *matcher) badTarget(s *spec, err error) {
 		if strings.HasPrefix(s.target, "lib") && !strings.Contains(s.target, "/") {
 			d.Hint("`ldconfig -p` lists the libraries that are found by name; or give the path")
 		}
-	case errors.Is(err, objfile.ErrNotELF), errors.Is(err, target.ErrNotRegular):
+	case errors.Is(err, objfile.ErrNotELF), errors.Is(err, opener.ErrNotRegular):
 		d = m.diags.Errorf(s.ap.Span, "%s target file '%s' does not exist or is not executable", s.kind.name, s.target)
 		d.Note(diag.Span{}, "%s", err)
 		if kind, ok := m.files.scriptOf(s.target); ok {

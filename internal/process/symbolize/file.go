@@ -2,11 +2,13 @@ package symbolize
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"time"
 
 	"trocar/internal/binary/image"
 	"trocar/internal/binary/objfile"
+	"trocar/internal/binary/opener"
 	"trocar/internal/process/target"
 )
 
@@ -125,7 +127,7 @@ func (fs *files) mapped(pid target.PID, m *target.Mapping, now time.Time) *File 
 		if fs.budget--; fs.budget < 0 {
 			f.err = errTooMany
 		} else if o, err := pid.OpenMapped(m); err == nil {
-			f = fs.open(o, m.Path)
+			f = fs.open(o, m.Path, oursOf(pid, m.Path))
 			o.Close()
 		} else {
 			f.err = err
@@ -138,8 +140,17 @@ func (fs *files) mapped(pid target.PID, m *target.Mapping, now time.Time) *File 
 	return f
 }
 
-// open makes a File of an open file, or finds the one that is it already.
-func (fs *files) open(o *os.File, path string) *File {
+// oursOf is the path by which we open a file that is mapped in a process: what the file names is looked for in that root.
+func oursOf(pid target.PID, path string) string {
+	root, err := pid.Root()
+	if err != nil { // it ended meanwhile
+		return opener.At(fmt.Sprintf("/proc/%d/root", pid)).Ours(path)
+	}
+	return root.Ours(root.Shown(path))
+}
+
+// open makes a File of an open file, or finds the one that is it already. Ours is its path for us.
+func (fs *files) open(o *os.File, path, ours string) *File {
 	id, err := target.IDOf(o)
 	if err != nil {
 		return &File{path: path, err: err}
@@ -152,7 +163,7 @@ func (fs *files) open(o *os.File, path string) *File {
 		f.err = errTooMany
 		return f
 	}
-	im, err := fs.images.OpenFile(o, path)
+	im, err := fs.images.OpenFile(o, ours)
 	if err != nil {
 		f.err = err
 		return f // not kept by id: nothing holds the inode, its number may become another file's
@@ -197,17 +208,19 @@ func (fs *files) find(f *File, pid target.PID) {
 	key := f.keys[0]
 	g := fs.byBuild[key.buildID]
 	if g == nil {
+		// Of one that has ended nobody knows the root: ours is as good a guess as any.
 		roots := []target.Root{{}}
 		if r, err := pid.Root(); err == nil {
-			roots = append(roots, r)
+			roots[0] = r
 		}
 		for _, r := range roots {
-			o, err := r.Open(f.path)
+			inner := r.Shown(f.path)
+			o, err := r.Open(inner)
 			if err != nil {
 				f.err = err
 				continue
 			}
-			g = fs.open(o, f.path)
+			g = fs.open(o, f.path, r.Ours(inner))
 			o.Close()
 			if g.elf != nil && (key.buildID != "" && g.buildID == key.buildID || key.buildID == "" && g.id == target.FileID{Dev: key.dev, Inode: key.inode}) {
 				break

@@ -119,7 +119,7 @@ func (s *Symbolizer) probed(path string) *File {
 	o, err := target.Root{}.Open(path)
 	if err == nil {
 		defer o.Close()
-		return s.files.open(o, path)
+		return s.files.open(o, path, path)
 	}
 	f := &File{path: path, err: err}
 	if im, err := s.files.images.Open(path); err == nil { // a member of an archive

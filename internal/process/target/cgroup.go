@@ -2,6 +2,7 @@ package target
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -158,7 +160,7 @@ func cgroupByHandle(dir string, id uint64) (string, bool) {
 		return "", false
 	}
 	defer unix.Close(fd)
-	link, err := os.Readlink(procFD(fd))
+	link, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(fd))
 	if err != nil {
 		return "", false
 	}
@@ -166,7 +168,7 @@ func cgroupByHandle(dir string, id uint64) (string, bool) {
 	if n, isThere := inode(link); !ok || !isThere || n != id {
 		return "", false
 	}
-	return cmpOr(rest, "/"), true
+	return cmp.Or(rest, "/"), true
 }
 
 func cgroupByWalk(dir string, id uint64) (string, bool) {
@@ -177,7 +179,7 @@ func cgroupByWalk(dir string, id uint64) (string, bool) {
 			return nil // removed meanwhile, or not ours to read
 		}
 		if n, ok := inode(p); ok && n == id {
-			path = cmpOr(strings.TrimPrefix(p, dir), "/")
+			path = cmp.Or(strings.TrimPrefix(p, dir), "/")
 			return found
 		}
 		return nil

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"io/fs"
 	"syscall"
+
+	"trocar/internal/binary/opener"
 )
 
 // ErrGone says that a process does not exist (any more). Test with errors.Is.
-var ErrGone = errors.New("no such process")
+var ErrGone = opener.ErrGone
 
 // ErrNoMemory says that a process has no user memory: it is a kernel thread or has exited and waits for its parent.
 var ErrNoMemory = errors.New("process has no user memory (it is a kernel thread or has exited)")

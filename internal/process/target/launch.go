@@ -120,7 +120,7 @@ func findProgram(name string, env []string) (string, error) {
 		return p[0], nil
 	}
 	if !strings.Contains(name, "/") {
-		if name != "" && (Root{}).executable("./"+name) {
+		if name != "" && (Root{}).Executable("./"+name) {
 			return "./" + name, nil
 		}
 		return "", &LaunchError{Command: name, Err: notFound{}}
@@ -192,7 +192,7 @@ func (c *Child) start(exe string, argv, env []string) error {
 		return fail(err, "the command is held by ptrace until the probes are attached; a seccomp filter or kernel.yama.ptrace_scope=3 may forbid that here: start the program yourself and use -p PID")
 	case errors.Is(err, syscall.ENOEXEC):
 		return fail(err, "it is not a program of this machine; a script needs a first line like #!/bin/sh")
-	case errors.Is(err, fs.ErrNotExist) && (Root{}).exists(exe):
+	case errors.Is(err, fs.ErrNotExist) && (Root{}).Exists(exe):
 		return fail(errors.New("its interpreter does not exist (the loader in its ELF header, or the first line of the script)"), "")
 	default:
 		return fail(err, "")

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"trocar/internal/binary/abi"
+	"trocar/internal/binary/opener"
 )
 
 // LibraryEntry is one entry of ld.so.cache: the name programs ask for, and the file that serves it.
@@ -138,7 +139,7 @@ func (r Root) FindLibrary(name string) ([]string, error) {
 		return found, nil
 	}
 	for _, dir := range libraryDirs() {
-		names, rerr := r.readDir(dir)
+		names, rerr := r.ReadDir(dir)
 		if rerr != nil {
 			continue
 		}
@@ -156,7 +157,7 @@ func (r Root) FindLibrary(name string) ([]string, error) {
 			}
 		}
 	}
-	if len(found) == 0 && err != nil && !errors.Is(err, ErrNotRegular) {
+	if len(found) == 0 && err != nil && !errors.Is(err, opener.ErrNotRegular) {
 		return nil, err
 	}
 	return found, nil
@@ -165,7 +166,7 @@ func (r Root) FindLibrary(name string) ([]string, error) {
 // libraryCache reads the root's ld.so.cache; a root without one has no entries.
 func (r Root) libraryCache() ([]LibraryEntry, error) {
 	const name = "/etc/ld.so.cache"
-	if !r.exists(name) {
+	if !r.Exists(name) {
 		return nil, nil
 	}
 	f, err := r.Open(name)

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"trocar/internal/binary/opener"
+
 	"trocar/internal/need"
 )
 
@@ -105,7 +107,7 @@ func TestLibraryCacheOfThisMachine(t *testing.T) {
 
 func TestFindLibrary(t *testing.T) {
 	dir := t.TempDir()
-	r := Root{dir}
+	r := Root{opener.At(dir)}
 	for _, d := range []string{"etc", "opt", "lib"} {
 		os.MkdirAll(filepath.Join(dir, d), 0o755)
 	}

@@ -200,7 +200,7 @@ func (p PID) OpenMapped(m *Mapping) (*os.File, error) {
 	}
 	// map_files needs CAP_CHECKPOINT_RESTORE (5.9) or CAP_SYS_ADMIN, and names a mapping by its exact bounds.
 	name := "map_files/" + strconv.FormatUint(m.Start, 16) + "-" + strconv.FormatUint(m.End, 16)
-	f, err := openRegular(unix.AT_FDCWD, p.path(name), 0)
+	f, err := (Root{}).Open(p.path(name))
 	if err == nil {
 		return f, nil
 	}
@@ -209,7 +209,7 @@ func (p PID) OpenMapped(m *Mapping) (*os.File, error) {
 	}
 	// By name then, with a check that it is still the same file.
 	if exe, _, xerr := p.Exe(); xerr == nil && exe == m.Path {
-		if f, xerr := openRegular(unix.AT_FDCWD, p.path("exe"), 0); xerr == nil {
+		if f, xerr := (Root{}).Open(p.path("exe")); xerr == nil {
 			if sameFile(f, m) {
 				return f, nil
 			}
@@ -223,7 +223,7 @@ func (p PID) OpenMapped(m *Mapping) (*os.File, error) {
 	if rerr != nil {
 		return nil, rerr
 	}
-	if f, err = root.Open(m.Path); err != nil {
+	if f, err = root.Open(root.Shown(m.Path)); err != nil {
 		return nil, err
 	}
 	if !sameFile(f, m) {

@@ -1,4 +1,4 @@
-package target
+package opener
 
 import (
 	"errors"
@@ -11,6 +11,13 @@ import (
 	"syscall"
 	"testing"
 )
+
+func write(t *testing.T, name, content string, mode os.FileMode) {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(content), mode); err != nil {
+		t.Fatal(err)
+	}
+}
 
 // fakeRoot is a folder made like the root of a container.
 func fakeRoot(t *testing.T) Root {
