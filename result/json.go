@@ -218,7 +218,9 @@ func appendUintJSON(dst []byte, u uint64) []byte {
 // exact tells whether a double has enough bits for the number.
 func exact(u uint64) bool { return bits.Len64(u)-bits.TrailingZeros64(u) <= 53 || u == 0 }
 
-// AppendJSONString appends s as a JSON string (RFC 8259 section 7). Bytes that are no UTF-8 become U+FFFD.
+// AppendJSONString appends s as a JSON string (RFC 8259 section 7). A byte b that is no UTF-8 becomes the
+// character U+EF00+b of the private use area, and so does each byte of a character from U+EF80 to U+EFFF, so that two texts
+// stay two and each can be read back.
 func AppendJSONString[T string | []byte](dst []byte, s T) []byte {
 	dst = append(dst, '"')
 	start := 0
@@ -235,7 +237,8 @@ func AppendJSONString[T string | []byte](dst []byte, s T) []byte {
 				continue
 			}
 			dst = append(dst, s[start:i]...)
-			dst = append(dst, `\ufffd`...)
+			dst = append(dst, `\uef`...)
+			dst = append(dst, hexDigits[c>>4], hexDigits[c&15])
 			i++
 			start = i
 			continue
@@ -254,10 +257,11 @@ func AppendJSONString[T string | []byte](dst []byte, s T) []byte {
 	return append(dst, '"')
 }
 
-// sequence is the length of the valid UTF-8 sequence at the start of s, 0 if there is none.
+// sequence is the length of the valid UTF-8 sequence at the start of s, 0 if there is none, or if it is a character that
+// stands for a byte.
 func sequence[T string | []byte](s T) int {
 	r, size := decodeRune(s)
-	if r == utf8.RuneError && size <= 1 {
+	if r == utf8.RuneError && size <= 1 || r >= 0xef80 && r <= 0xefff {
 		return 0
 	}
 	return size

@@ -37,9 +37,35 @@ func (v *Value) AppendCompactKey(dst []byte) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = v.Elems[i].appendText(dst, compact)
+		dst = v.Elems[i].appendKeyPart(dst)
 	}
 	return dst
+}
+
+// appendKeyPart appends a part of a key: a text in quotes if it has characters by which parts are told apart, or begins with a quote, so that
+// ("a,b", "c") and ("a", "b,c") stay two keys.
+func (v *Value) appendKeyPart(dst []byte) []byte {
+	switch {
+	case v.Kind == Tuple:
+		dst = append(dst, '(')
+		for i := range v.Elems {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = v.Elems[i].appendKeyPart(dst)
+		}
+		return append(dst, ')')
+	case v.Kind == String && (strings.ContainsAny(v.Text, ",()") || strings.HasPrefix(v.Text, "\"")):
+		dst = append(dst, '"')
+		for i := range len(v.Text) {
+			if c := v.Text[i]; c == '"' || c == '\\' {
+				dst = append(dst, '\\')
+			}
+			dst = append(dst, v.Text[i])
+		}
+		return append(dst, '"')
+	}
+	return v.appendText(dst, compact)
 }
 
 // style is how a value is written.

@@ -100,6 +100,9 @@ func TestKeys(t *testing.T) {
 		{num(1), "1", "1"},
 		{str("(a b)"), "(a b)", "(a b)"},
 		{tuple(num(1), str("a b"), tuple(num(2), num(3))), "1, a b, (2, 3)", "1,a b,(2,3)"},
+		{tuple(str("a,b"), str("c")), "a,b, c", `"a,b",c`},
+		{tuple(str("a"), str("b,c")), "a, b,c", `a,"b,c"`},
+		{tuple(str(`"a`), tuple(str(`b)`), str(`\"`))), `"a, (b), \")`, `"\"a",("b)",\")`},
 		{record([]string{"a", "b"}, num(1), num(2)), "{ .a = 1, .b = 2 }", "{.a=1,.b=2}"},
 		{stack(ModeBpftrace, Frame{Symbol: "f", Offset: 1}), "\n        f+1\n", "\nf+1\n"},
 	}
