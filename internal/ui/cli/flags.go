@@ -9,6 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"trocar"
+	"trocar/result"
 )
 
 // A flag whose value means nothing is refused, never taken for a flag that is not given: the empty $PID of a command
@@ -69,6 +72,9 @@ func checkFlags(cmd *cobra.Command) error {
 		check := all[cmd.Name()+" "+f.Name]
 		if check == nil {
 			check = all[f.Name]
+		}
+		if f.Name == "debuginfo" && cmd.Flags().Lookup("execute") != nil {
+			check = eachOf(":", notEmpty("a folder")) // as bpftrace has it; a missing one is reported (missingFolders)
 		}
 		if check == nil {
 			wrong = usageErrorf("--%s cannot be checked", f.Name)
@@ -174,6 +180,15 @@ func validFilter(name, value string) error {
 func validLinear(_, value string) error {
 	_, err := parseLinear(value)
 	return err
+}
+
+// missingFolders reports folders of --debuginfo that are not there. Scripts of bpftrace's users run all the same.
+func (a *app) missingFolders(s *settings) {
+	for _, dir := range s.debugDirs() {
+		if err := folders("--debuginfo", dir); err != nil {
+			a.plain(s).diagnostic(trocar.Diagnostic{Severity: result.Warning, Text: err.Error()})
+		}
+	}
 }
 
 // folders wants a directory that exists.

@@ -68,6 +68,7 @@ func (a *app) run(cmd *cobra.Command, s *settings, args []string) error {
 	if err := s.check(); err != nil {
 		return err
 	}
+	a.missingFolders(s)
 	given := cmd.Flags().Changed("execute")
 	if s.list && !given {
 		return a.list(cmd.Context(), s, args)
