@@ -211,7 +211,7 @@ func readable(name, value string) error {
 		return err
 	}
 	info, err := os.Stat(value) // a FIFO that nobody writes to would be waited for
-	if err == nil && !info.Mode().IsRegular() {
+	if err == nil && !info.Mode().IsRegular() && value != os.DevNull { // that is a list with nothing in it
 		return fmt.Errorf("%s %s: this is not a regular file", name, value)
 	}
 	if err == nil {

@@ -33,7 +33,7 @@ func senseless(t *testing.T) map[string][]string {
 		"include-dir":         {"", "/nonexistent", file},
 		"include":             {"", "/nonexistent/a.h"},
 		"debuginfo":           {"", "/nonexistent", file, "/:", ":/", "/:/nonexistent"},
-		"traceable-functions": {"", "/nonexistent", "/", "/dev/null"},
+		"traceable-functions": {"", "/nonexistent", "/", "/dev/zero"},
 		"no-feature":          {"", "uprobe_multi,,"},
 		"probe-filter":        {"", "[z"},
 		"debug":               {"", "nothing", "ast,"},
