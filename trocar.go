@@ -285,7 +285,7 @@ func (p *Program) codegenOptions() codegen.Options {
 	return codegen.Options{
 		Features: p.features, TimeMap: p.timeMap(), Arch: p.machine.arch(), PID: pid,
 		Follow: p.req.Target.Follow && pid != 0, Namespace: p.ns, CPUs: p.machine.CPUs, HelperErrors: p.req.Failures, Heads: p.req.Heads,
-		Session: p.session, ThreadPointer: p.threadPointer,
+		Session: p.session, ThreadPointer: p.threadPointer, ReturnDepth: p.returnDepth,
 	}
 }
 

@@ -90,7 +90,7 @@ func Latency(fns []Function, o Question, diags *diag.List) Script {
 	for i := range fns {
 		fn := &fns[i]
 		switch {
-		case len(fn.Returns) == 0:
+		case len(fn.Returns)+len(fn.Leaves) == 0:
 			s.notice(fn, "left out: %s", fn.NoReturn)
 		case returnsSeen(fn):
 			direct = append(direct, fn)
@@ -98,6 +98,9 @@ func Latency(fns []Function, o Question, diags *diag.List) Script {
 		case fn.EntryKey == "":
 			s.notice(fn, "left out: the location of its frame is not known")
 		default:
+			if len(fn.Leaves) > 0 {
+				s.notice(fn, "where it ends in a tail call, the duration is measured up to the tail call")
+			}
 			paired = append(paired, fn)
 		}
 	}
@@ -126,7 +129,7 @@ func Latency(fns []Function, o Question, diags *diag.List) Script {
 
 // returnsSeen tells whether the builtin duration times a function: its returns are return probes.
 func returnsSeen(fn *Function) bool {
-	return !slices.ContainsFunc(fn.Returns, func(p string) bool { return !strings.HasPrefix(p, "uretprobe:") })
+	return len(fn.Leaves) == 0 && !slices.ContainsFunc(fn.Returns, func(p string) bool { return !strings.HasPrefix(p, "uretprobe:") })
 }
 
 func (s *script) timedProbe(returns []string, key string) {
@@ -134,8 +137,7 @@ func (s *script) timedProbe(returns []string, key string) {
 	s.line("{\n  @microseconds[%s] = hist(duration / 1000);\n}", key)
 }
 
-// paired times functions by a map of the calls that are open: those that call themselves deeper than the kernel keeps
-// returns.
+// paired times functions by a map of the calls that are open: those that end in tail calls, too.
 func (s *script) paired(fns []*Function) {
 	if len(fns) == 0 {
 		return
@@ -147,7 +149,7 @@ func (s *script) paired(fns []*Function) {
 		s.line("\nuprobe:%s\n{", fn.Point)
 		s.line("  %s = (int64)nsecs;", set)
 		s.line("}")
-		s.points(fn.Returns)
+		s.points(slices.Concat(fn.Returns, fn.Leaves))
 		s.line("{\n  $key = (%s, %s);", fn.ReturnKey, name)
 		s.line("  if (has_key(@open, $key)) {")
 		s.line("    @microseconds[%s] = hist((uint64)((int64)nsecs - @open[$key]) / 1000);", name)

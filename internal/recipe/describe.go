@@ -215,9 +215,12 @@ func (fn *candidate) word() string {
 
 // returns tells where the return of a function is probed; ret is its return probe, if it can have one.
 func (fn *candidate) returns(ret *probe.Point, noReturn string) {
+	var returns []string // of a function that ends in tail calls, too
 	if ret != nil && ret.AtReturn && !fn.Goroutines && fn.arch.ReturnOnStack() {
-		if returns, tails, why := fn.exits(); why == "" && len(tails) > 0 {
-			fn.Leaves, fn.ReturnKey = tails, frameKey("sp", int64(fn.arch.C.StackArgs))
+		points, tails, why := fn.exits()
+		if why == "" && len(tails) > 0 {
+			returns, fn.Leaves = points, tails
+			fn.ReturnKey = frameKey("sp", int64(fn.arch.C.StackArgs))
 			if len(returns) == 0 {
 				return
 			}
@@ -249,6 +252,17 @@ func (fn *candidate) returns(ret *probe.Point, noReturn string) {
 	} else if callsItself(fn.known, fn.point) {
 		fn.Notices = append(fn.Notices, fmt.Sprintf("the kernel sees the returns of only %d calls "+
 			"that are nested: deeper ones are shown as not returned", maxReturnDepth))
+	}
+	if len(returns) > 0 {
+		// A return probe may be the kernel's where the script runs: these are where the keys say.
+		fn.Returns = returns
+		if fn.Result != nil && fn.Result.Show != Hidden {
+			if fn.ResultExpr = resultExpr(fn.arch, result); fn.ResultExpr == "" {
+				fn.Result.Show = Hidden
+				fn.Result.Why = "a result of type " + fn.Result.Type + " is not read in functions that end in tail calls"
+			}
+		}
+		return
 	}
 	fn.Returns = []string{"uretprobe:" + strings.TrimSuffix(fn.Point, "+0")}
 }

@@ -74,6 +74,14 @@ func (s *script) distribution(fns []Function, value syntax.Expr, name string, di
 		fn := &fns[i]
 		c := s.newCall(fn)
 		s.expressions(c, exprs)
+		// Where it goes on in another function its result is not known, but that it is left is.
+		results := c.atExit != nil
+		for _, x := range exprs {
+			results = results || mentions(x, "retval")
+		}
+		if results {
+			c.leaves = nil
+		}
 		late := value == nil || c.atExit != nil || s.o.Min > 0
 		hidden := ""
 		for _, p := range c.shown {
@@ -83,10 +91,13 @@ func (s *script) distribution(fns []Function, value syntax.Expr, name string, di
 			}
 		}
 		switch {
-		case late && (!c.pairs() || len(fn.Returns) == 0):
+		case late && (!c.pairs() || len(c.returns)+len(c.leaves) == 0):
 			why := fn.NoReturn
 			if why == "" {
 				why = "the location of its frame is not known"
+				if results && len(fn.Leaves) > 0 {
+					why = "it ends in tail calls only: its results are those of the functions that it jumps to"
+				}
 			}
 			s.notice(fn, "left out: its returns are not seen: %s", why)
 			continue
@@ -100,12 +111,17 @@ func (s *script) distribution(fns []Function, value syntax.Expr, name string, di
 			s.notice(fn, "left out: %s is not known: %s", hidden, why)
 			continue
 		case !late:
-			c.early, c.returns = true, nil
+			c.early, c.returns, c.leaves = true, nil, nil
+		case results && len(fn.Leaves) > 0:
+			s.notice(fn, "calls that end in a tail call are left out: their results are those of the functions that are jumped to")
+		case len(c.leaves) > 0:
+			s.notice(fn, "where it ends in a tail call, the duration is measured up to the tail call")
 		}
 		if len(calls) > 0 && calls[len(calls)-1].joins(c) {
 			last := calls[len(calls)-1]
 			last.points = append(last.points, c.points...)
 			last.returns = append(last.returns, c.returns...)
+			last.leaves = append(last.leaves, c.leaves...)
 			continue
 		}
 		calls = append(calls, c)
@@ -118,7 +134,7 @@ func (s *script) distribution(fns []Function, value syntax.Expr, name string, di
 	for _, c := range calls {
 		if c.pairs() {
 			s.entry(c)
-			s.returned(c, c.returns, func(indent string) {
+			s.returned(c, append(c.returns, c.leaves...), func(indent string) {
 				s.add(indent, c, value, name, func(p part) string {
 					if p.exit != "" {
 						return p.exit

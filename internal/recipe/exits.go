@@ -3,8 +3,10 @@ package recipe
 import (
 	"fmt"
 
+	"trocar/internal/binary/abi"
 	"trocar/internal/binary/code"
 	"trocar/internal/binary/debuginfo"
+	"trocar/internal/binary/types"
 	"trocar/internal/process/match"
 	"trocar/internal/process/probe"
 	"trocar/internal/script/syntax"
@@ -63,4 +65,35 @@ func (fn *candidate) exits() (returns, tails []string, why string) {
 		return list
 	}
 	return points(found.At), points(found.Tails), ""
+}
+
+// resultExpr is the expression of a result at the instruction that returns it, "" if a script cannot compute it.
+func resultExpr(arch *abi.Arch, v *probe.Var) string {
+	if v == nil || arch == nil || v.Place.Kind != types.InRegister || v.Place.Reg != arch.C.Result {
+		return ""
+	}
+	name, ok := arch.ScriptName(v.Place.Reg)
+	if !ok {
+		return ""
+	}
+	reg := fmt.Sprintf("reg(%q)", name)
+	t := v.Type.Complete()
+	sized := fmt.Sprintf("(%s)%s", types.IntOf(t.Size, t.Signed), reg)
+	if t.Size == 8 && !t.Signed {
+		sized = reg
+	}
+	switch t.Kind {
+	case types.Bool:
+		return "(bool)(uint8)" + reg
+	case types.Int, types.Enum:
+		if t.Size <= 8 {
+			return sized
+		}
+	case types.Pointer:
+		if isCString(t) {
+			return "(int8 *)" + reg
+		}
+		return "(void *)" + reg
+	}
+	return ""
 }

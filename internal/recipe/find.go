@@ -90,6 +90,7 @@ func functions(ctx context.Context, o Target, path, name string, diags *diag.Lis
 	opts := match.Options{
 		PID: o.PID, Demangle: true, SearchPath: o.SearchPath, Images: o.Images, OutOfLine: true, Variants: true,
 		VectorsStepped: o.VectorsStepped,
+		Instructions:   true, // the keys of calls go by it
 		Spread:         o.Spread, FilteredReturns: o.FilteredReturns,
 		// Results are typed, but what is not known of them does not hide where calls end.
 		Needs: []probe.Needs{

@@ -62,6 +62,8 @@ func (s *Session) loss(l *record.Loss, n uint64) (result.Event, error) {
 			"and the location of the result is known only at function entry", n)
 	case record.LostCalls:
 		d.Text = fmt.Sprintf("%d calls were not timed: too many were open at once", n)
+	case record.LostReturns:
+		d.Text = fmt.Sprintf("%d returns were lost: the kernel sees those of only 64 calls that are nested in a thread", n)
 	case record.LostLoops:
 		d.Text = fmt.Sprintf("a loop was stopped %d times by the kernel's limit of iterations", n)
 	default:

@@ -41,6 +41,9 @@ type Options struct {
 	// ThreadPointer is the offset in the kernel's struct task_struct of the thread pointer of the traced program. It is asked
 	// only if a script needs it; nil: it is not known.
 	ThreadPointer func() (int, error)
+	// ReturnDepth gives where the kernel keeps how many calls of a thread are open whose return addresses it replaced:
+	// the offset in struct task_struct of a pointer to a structure, and that in the structure. Nil: it is not known.
+	ReturnDepth func() (pointer, depth int, ok bool)
 	// Session gives the kernel's functions for sessions, nil if it has none. It is asked only if a script needs it.
 	Session func() *Session
 }
@@ -192,6 +195,7 @@ type group struct {
 	points  []*probe.Point
 	open    string // timed without a session: the map of calls that are open
 	enters  bool   // the program is that which fills the map
+	deep    bool   // the program counts calls that are nested too deeply for return probes
 }
 
 // action compiles an action once for each type of program that its points have.
@@ -221,6 +225,9 @@ next:
 			g.open = c.entries(a, g.points)
 		}
 		c.compileGroup(a, g)
+		if g.ret && g.typ == probe.UprobeProgram {
+			c.depths(a, g.points)
+		}
 	}
 }
 
@@ -289,9 +296,12 @@ func (c *compiler) program(a *check.Action, of *group, firstCookie uint64) (prog
 		g.sleepable = of.typ == probe.UprobeProgram && c.opts.Features.Has(feature.SleepableUprobe)
 		g.p, g.main = ir.New(name)
 		g.b = g.main
-		if of.enters {
+		switch {
+		case of.enters:
 			g.enter()
-		} else {
+		case of.deep:
+			g.nested()
+		default:
 			g.body()
 		}
 		insns, err := g.p.Assemble()

@@ -49,19 +49,24 @@ func (c *compiler) session() *Session {
 // entries makes the programs that keep when calls began, for points of a timed action that run in no session, and gives
 // the name of the map.
 func (c *compiler) entries(a *check.Action, points []*probe.Point) string {
-	wanted := map[functionKey]bool{}
-	for _, p := range points {
-		wanted[functionKey{p.Path, p.Func, p.FunctionStart()}] = true
-	}
-	entries := slices.DeleteFunc(slices.Clone(a.Entries), func(p *probe.Point) bool {
-		return !wanted[functionKey{p.Path, p.Func, p.FunctionStart()}]
-	})
+	entries := entriesOf(a, points)
 	name := fmt.Sprintf("open%d", len(c.out.Programs))
 	c.out.Maps = append(c.out.Maps, &ebpf.MapSpec{Name: name, Type: ebpf.Hash, KeySize: openKeySize, ValueSize: openValueSize, MaxEntries: record.MaxOpenCalls})
 	if len(entries) > 0 {
 		c.compileGroup(a, &group{typ: probe.UprobeProgram, points: entries, open: name, enters: true})
 	}
 	return name
+}
+
+// entriesOf are the entries of the functions that points of an action return from.
+func entriesOf(a *check.Action, points []*probe.Point) []*probe.Point {
+	wanted := map[functionKey]bool{}
+	for _, p := range points {
+		wanted[functionKey{p.Path, p.Func, p.FunctionStart()}] = true
+	}
+	return slices.DeleteFunc(slices.Clone(a.Entries), func(p *probe.Point) bool {
+		return !wanted[functionKey{p.Path, p.Func, p.FunctionStart()}]
+	})
 }
 
 // enter is the program at the entries of timed functions.

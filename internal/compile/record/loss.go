@@ -24,6 +24,7 @@ const (
 	LostLoops                   // a loop ran into the kernel's limit
 	LostBegins                  // calls that had begun before, of which the result's place is not known
 	LostCalls                   // too many calls were open to time one more
+	LostReturns                 // too many calls were nested for the kernel's return probes
 	lossKinds
 )
 

@@ -17,6 +17,8 @@ type Options struct {
 	VectorsStepped func() bool
 	// Spread: processes that are not known yet are traced as well, like those that PID starts.
 	Spread bool
+	// Instructions: returns are caught at instructions wherever these are known, also where results are lost by it.
+	Instructions bool
 	// FilteredReturns: the kernel's return probes use a system call that filters of a process may forbid.
 	FilteredReturns bool
 	Missing         string // config missing_probes: error, warn, ignore

@@ -31,7 +31,7 @@ type ends struct {
 }
 
 // endsOf decides how the return of a function of C, C++ or Rust is caught. It goes by the function and by what runs
-// it, not by what is asked there: the keys that pair calls and returns depend on it.
+// it, and not by what is asked there.
 func (m *matcher) endsOf(c *candidate) ends {
 	if why := noReturnAddress(c.b.obj, c.fn); why != "" {
 		return ends{refusal: &probe.Refusal{Reason: why, Way: entryInstead}}
@@ -43,6 +43,9 @@ func (m *matcher) endsOf(c *candidate) ends {
 	}
 	if refusal != nil && refusal.Reason == whyNothingFound {
 		return ends{refusal: &probe.Refusal{Reason: whyNothingFound, Way: entryInstead}}
+	}
+	if refusal == nil && m.opts.Instructions {
+		return ends{found: found}
 	}
 	harm := m.kernelReturnRefused()
 	switch {
@@ -100,7 +103,7 @@ func (m *matcher) returnPoints(c *candidate, scope *probe.Scope) []*probe.Point 
 		points = m.exitPoints(c, p, e.found)
 	}
 	if len(points) > 0 {
-		m.entry(c, p.Keeps())
+		m.entry(c, p.Keeps() || e.way == byAddress) // there it is counted what the kernel lets pass
 	}
 	return points
 }
@@ -120,7 +123,7 @@ func (m *matcher) exitPoints(c *candidate, p *probe.Point, found Returns) []*pro
 	addrs := found.At
 	switch n := len(found.Tails); {
 	case n == 0:
-	case !m.needs.Typed():
+	case !m.needs.Retval:
 		addrs = append(slices.Clone(addrs), found.Tails...) // it is left there
 		if m.needs.Duration && !c.pattern && !m.listing {
 			m.diags.Add(diag.Info, c.s.ap.Span, "where %s ends in a tail call, "+
