@@ -28,6 +28,8 @@ type Function struct {
 	Inlined bool
 	// NoCall tells that the compiler changed how it is called (DW_CC_nocall): no ABI tells where its arguments are.
 	NoCall bool
+	// Completes tells that its entry completes a declaration, like that of a method outside of its class (DW_AT_specification).
+	Completes bool
 	// Optimized tells that its unit was compiled with optimization; known for GCC only, else true.
 	Optimized bool
 	Producer  string // the compiler, as its unit names it
@@ -139,9 +141,23 @@ func (in *Info) function(d *die) *Function {
 	if v, _, ok := d.inherited(atCallingConvention); ok && v.u == 3 { // DW_CC_nocall
 		fn.NoCall = true
 	}
+	fn.Completes = d.completion()
 	fn.Optimized, fn.Producer = d.u.root.optimized, d.u.root.producer
 	fn.identity = in.identity(d.abstract(), fn)
 	return fn
+}
+
+// completion tells whether the entry, or one that it is an instance of, completes a declaration.
+func (d *die) completion() bool {
+	for range maxOrigins {
+		if _, ok := d.get(atSpecification); ok {
+			return true
+		}
+		if d = d.origin(); d == nil {
+			break
+		}
+	}
+	return false
 }
 
 // identity makes a function's identity from its abstract entry, which all copies have in common: their own linkage

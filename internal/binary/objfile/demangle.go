@@ -55,3 +55,47 @@ func cloneSuffix(name string) string {
 	}
 	return name[i:]
 }
+
+// ParamCount is the number of parameters that a function's mangled C++ name lists, without those that the compiler adds and without
+// "...". False: the name doesn't say.
+func ParamCount(name string) (n int, ok bool) {
+	// A pack ("Dp") stands for as many as it has, which is not always told.
+	if !strings.HasPrefix(name, "_Z") || len(name) > maxMangled || strings.Contains(name, "Dp") {
+		return 0, false
+	}
+	ast, err := demangle.ToAST(name, demangle.LLVMStyle, demangle.MaxLength(14))
+	if err != nil {
+		return 0, false
+	}
+	if c, is := ast.(*demangle.Clone); is {
+		ast = c.Base
+	}
+	typed, ok := ast.(*demangle.Typed)
+	if !ok {
+		return 0, false
+	}
+	typ := typed.Type
+	for {
+		q, is := typ.(*demangle.MethodWithQualifiers)
+		if !is {
+			break
+		}
+		typ = q.Method
+	}
+	fn, ok := typ.(*demangle.FunctionType)
+	if !ok {
+		return 0, false
+	}
+	for _, a := range fn.Args {
+		switch a := a.(type) {
+		case *demangle.BuiltinType:
+			if a.Name == "..." || a.Name == "void" {
+				continue
+			}
+			n++
+		default:
+			n++
+		}
+	}
+	return n, true
+}

@@ -71,6 +71,11 @@ func (b *binary) conventional(info *debuginfo.Info, fn *debuginfo.Function, vars
 		}
 		list, at = append(list, v.Type), append(at, i)
 	}
+	// clang leaves unused parameters of classes that are passed by address out of what it tells of unoptimized code: those
+	// behind them are a register further than a count of the listed ones says. The mangled name has all of them.
+	if n, ok := objfile.ParamCount(fn.Linkage); ok && n != listed(vars) {
+		return nil
+	}
 	found := b.obj.Arch().CPlaces(list, result)
 	if found == nil {
 		return nil
@@ -87,6 +92,16 @@ func (b *binary) conventional(info *debuginfo.Info, fn *debuginfo.Function, vars
 		places[i] = found[j]
 	}
 	return places
+}
+
+// listed is how many of the variables are parameters of the source.
+func listed(vars []debuginfo.Var) (n int) {
+	for i := range vars {
+		if !vars[i].Artificial {
+			n++
+		}
+	}
+	return n
 }
 
 // structorOfBase tells the constructors and destructors of a class as a base.

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"trocar/internal/binary/abi"
 	"trocar/internal/binary/code"
 	"trocar/internal/binary/debuginfo"
 	"trocar/internal/binary/objfile"
@@ -54,7 +55,10 @@ func (m *matcher) typed(s *spec, b *binary, entry uint64, p *probe.Point) {
 		switch why := b.noResult(fn); {
 		case why != "":
 			place = types.Unknown("%s", why)
-		case fn.NoCall && !(t.IsScalar() && t.Size <= 8 && m.takes(b, info, fn.Entry, code.FirstResult)):
+		case (fn.NoCall || b.unmarked(fn)) && inRegister(b.obj.Arch(), t, fn.Lang) &&
+			m.takes(b, info, fn.Entry, code.FirstResult):
+			place = b.obj.Arch().Result(t, fn.Lang)
+		case fn.NoCall, b.unmarked(fn) && droppable(b.obj.Arch(), t, fn.Lang):
 			place = types.Unknown("the compiler changed what %s takes and returns: where its result is, if there is one, is not known", fn.Name)
 		case fn.Lang == types.Rust:
 			place = m.rustResult(b, info, fn, t)
@@ -110,6 +114,28 @@ func (b *binary) noResult(fn *debuginfo.Function) string {
 	return ""
 }
 
+// unmarked tells the functions whose signature LLVM may have changed without the mark for that: it writes
+// DW_CC_nocall only into entries that complete no declaration, so none of a method has it. What may change is what
+// only the file itself calls.
+func (b *binary) unmarked(fn *debuginfo.Function) bool {
+	if !fn.Optimized || !fn.Completes || gnu(fn) || fn.Lang == types.Go {
+		return false
+	}
+	sym, ok := b.obj.Lookup(fn.Entry)
+	return !ok || sym.Bind == objfile.Local
+}
+
+// inRegister tells a result that all conventions return in the first register for results.
+func inRegister(arch *abi.Arch, t *types.Type, lang types.Language) bool {
+	return t.IsScalar() && t.Size <= 8 && arch.Result(t, lang).Kind == types.InRegister
+}
+
+// droppable tells a result that a compiler may leave out: one that is returned in registers. For one in memory the
+// caller passes an address, which stays a parameter.
+func droppable(arch *abi.Arch, t *types.Type, lang types.Language) bool {
+	return t.Size > 0 && (t.Size <= 16 || arch.Result(t, lang).Kind != types.InMemory)
+}
+
 // olderClang tells a compiler that changes functions without a word: LLVM before 16 had no mark for them.
 func olderClang(producer string) bool {
 	_, version, ok := strings.Cut(producer, "clang version ")
@@ -141,39 +167,6 @@ func argsOf(vars []debuginfo.Var) (args []probe.Var) {
 
 func hasVar(vars []probe.Var, name string) bool {
 	return slices.ContainsFunc(vars, func(v probe.Var) bool { return v.Name == name })
-}
-
-// behindPrologue moves a point to where code without optimization has stored its parameters, and gives these there. It
-// stays where it is, with nil, if a loop of the function comes back to that place, or one of the parameters that it has
-// here is gone there.
-func (m *matcher) behindPrologue(s *spec, b *binary, info *debuginfo.Info, fn *debuginfo.Function, p *probe.Point, here []debuginfo.Var) []debuginfo.Var {
-	body, ok := info.Body(fn)
-	if !ok || body <= fn.Entry || m.loopsTo(b, fn, body) || m.hazardAt(b.obj, body) != nil {
-		return nil
-	}
-	if ok, _, err := m.decodeTo(b, fn.Entry, body); !ok || err != nil {
-		return nil
-	}
-	vars, err := info.Params(fn.Own(), body)
-	if err != nil {
-		return nil
-	}
-	for i := range vars {
-		if i < len(here) && vars[i].Place.Kind == types.Unavailable && here[i].Place.Kind != types.Unavailable {
-			return nil
-		}
-	}
-	moved := *p
-	moved.Skip = int(body - fn.Entry)
-	moved.Entry = false
-	if m.place(&moved, b, body) == nil {
-		return nil
-	}
-	*p = moved
-	// The prologue may have used the registers of arguments for something else: these are read where they are stored.
-	p.Scope = p.Scope.Clone()
-	p.Scope.ArgN, p.Scope.ArgNTypes = registerArgs(vars)
-	return vars
 }
 
 // loopsTo tells whether a jump in a function leads to an address.

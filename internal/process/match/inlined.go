@@ -4,6 +4,7 @@ import (
 	"trocar/internal/binary/code"
 	"trocar/internal/binary/debuginfo"
 	"trocar/internal/binary/objfile"
+	"trocar/internal/binary/types"
 	"trocar/internal/process/probe"
 	"trocar/internal/script/diag"
 )
@@ -200,6 +201,12 @@ func (m *matcher) copyPoint(s *spec, b *binary, in *inlinedFunc, c *inlinedCopy,
 	if err != nil {
 		refuse("their arguments cannot be read: %s", err)
 		return nil
+	}
+	for i := range vars {
+		// Of what has one place in the frame for all of the instance nobody says when it is stored there.
+		if v := &vars[i]; v.Always && v.Place.Kind == types.InMemory {
+			v.Place = types.Unknown("it is in the frame, but not known to be stored there when the inlined instance begins")
+		}
 	}
 	p.Scope.Args = append(argsOf(vars), m.locals(s, info, c.of, p.Addr, 0)...)
 	return p

@@ -1,0 +1,61 @@
+package code
+
+import (
+	"encoding/hex"
+	"strings"
+	"testing"
+
+	"trocar/internal/binary/abi"
+)
+
+func TestPrologue(t *testing.T) {
+	rsp, rbp := dwarfRSP, dwarfRBP
+	for _, c := range []struct {
+		name, code string
+		at         int // a place to look at
+		slot       Slot
+		want       bool
+	}{
+		// sub $0x78,%rsp; mov %cl,7(%rsp); mov %rsi,0x18(%rsp); mov %edi,8(%rsp); ret
+		{"stored later", "4883ec78 884c2407 4889742418 897c2408 c3", 4, Slot{rsp, 8, 4}, false},
+		{"stored", "4883ec78 884c2407 4889742418 897c2408 c3", 17, Slot{rsp, 8, 4}, true},
+		{"one byte", "4883ec78 884c2407 4889742418 897c2408 c3", 8, Slot{rsp, 7, 1}, true},
+		{"a part only", "4883ec78 884c2407 4889742418 897c2408 c3", 17, Slot{rsp, 8, 8}, false},
+		{"of the caller", "4883ec78 884c2407 c3", 4, Slot{rsp, 0x80, 16}, true},
+		// push %rbp; mov %rsp,%rbp; mov %edi,-4(%rbp); ret
+		{"frame pointer", "55 4889e5 897dfc c3", 7, Slot{rbp, -4, 4}, true},
+		{"through the other register", "55 4889e5 897dfc c3", 7, Slot{rsp, -4, 4}, true},
+		{"above the frame", "55 4889e5 897dfc c3", 7, Slot{rbp, 16, 32}, true},
+		{"the return address", "55 4889e5 897dfc c3", 7, Slot{rbp, 8, 8}, false},
+		// push %rbp; mov %rsp,%rbp; test %al,%al; je +4; movaps %xmm0,-0x40(%rbp); mov %edi,-4(%rbp); ret
+		{"over the branch", "55 4889e5 84c0 7404 0f2945c0 897dfc c3", 15, Slot{rbp, -4, 4}, true},
+		{"on one way only", "55 4889e5 84c0 7404 0f2945c0 897dfc c3", 15, Slot{rbp, -64, 16}, false},
+		// mov %edi,-4(%rsp); mov %esi,-4(%rsp): who knows which is meant
+		{"stored twice", "897c24fc 897424fc c3", 8, Slot{rsp, -4, 4}, false},
+		// push %rbp; mov %rsp,%rbp; and $-32,%rsp; mov %edi,4(%rsp)
+		{"aligned", "55 4889e5 4883e4e0 897c2404 c3", 12, Slot{rsp, 4, 4}, true},
+		{"aligned, from the frame pointer", "55 4889e5 4883e4e0 897c2404 c3", 12, Slot{rbp, 4, 4}, false},
+		// mov %rdi,%rbp; mov %esi,-4(%rbp): the frame pointer is none
+		{"no frame pointer", "4889fd 8975fc c3", 6, Slot{rbp, -4, 4}, false},
+		// vmovups %ymm0,-0x28(%rsp); vmovss %xmm1,-4(%rsp)
+		{"vector", "c5fc114424d8 c5fa114c24fc c3", 12, Slot{rsp, -40, 32}, true},
+		{"vector of one", "c5fc114424d8 c5fa114c24fc c3", 12, Slot{rsp, -4, 4}, true},
+	} {
+		fn, err := hex.DecodeString(strings.ReplaceAll(c.code, " ", ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, ok := ReadPrologue(abi.AMD64, fn, false)
+		if !ok {
+			t.Fatalf("%s: not read", c.name)
+		}
+		if got := p.Stores(c.at, c.slot); got != c.want {
+			t.Errorf("%s: stored is %v at +%d", c.name, got, c.at)
+		}
+	}
+	// Behind a branch that does not come back no place is one that all calls pass.
+	p, _ := ReadPrologue(abi.AMD64, []byte{0x85, 0xff, 0x74, 0x05, 0x89, 0x7c, 0x24, 0xfc, 0xc3, 0x31, 0xc0, 0xc3}, false)
+	if len(p.Ends) != 1 {
+		t.Errorf("places behind a branch: %v", p.Ends)
+	}
+}
