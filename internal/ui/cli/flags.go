@@ -210,8 +210,9 @@ func readable(name, value string) error {
 	if err := notEmpty("a file")(name, value); err != nil {
 		return err
 	}
-	info, err := os.Stat(value) // a FIFO that nobody writes to would be waited for
-	if err == nil && !info.Mode().IsRegular() && value != os.DevNull { // that is a list with nothing in it
+	// A FIFO that nobody writes to would be waited for; /dev/null is a list with nothing in it.
+	info, err := os.Stat(value)
+	if err == nil && !info.Mode().IsRegular() && value != os.DevNull {
 		return fmt.Errorf("%s %s: this is not a regular file", name, value)
 	}
 	if err == nil {
