@@ -45,7 +45,12 @@ func (fn *candidate) exits() (returns, tails []string, why string) {
 		return nil, nil, "its code cannot be read"
 	}
 	start := p.Addr - uint64(p.Skip)
-	ranges := []debuginfo.Range{{Low: start, High: start + k.File.CodeSize(start)}}
+	// In stripped files the next symbol may be behind functions that have none.
+	size := k.File.CodeSize(start)
+	if sym, ok := k.File.Lookup(start); ok && sym.Addr == start && sym.Size > 0 {
+		size = sym.Size
+	}
+	ranges := []debuginfo.Range{{Low: start, High: start + size}}
 	if k.Func != nil && len(k.Func.Ranges) > 0 {
 		start, ranges = k.Func.Entry, k.Func.Ranges
 	}

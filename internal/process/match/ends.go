@@ -38,6 +38,7 @@ const (
 	whyNoReturn     = "it has no return instruction: it ends in a tail call, or never"
 	whyLeaves       = "it may also end in a tail call"
 	whyMany         = "it has too many return instructions"
+	whyElsewhere    = "it jumps to code that is not known to be its own, with its frame on the stack"
 	whyNothingFound = "it has no return instruction"
 )
 
@@ -54,6 +55,7 @@ func ReturnsOf(
 	f.entry = func(t code.Table) uint64 { return tableEntry(obj, t) }
 	f.golang, _ = obj.GoCode(start)
 	f.part = func(at, target uint64) (debuginfo.Range, bool) { return partOf(obj, frames, start, at, target) }
+	f.framed = func(at uint64) bool { return framed(obj.Arch(), frames, at) }
 	if why := f.find(); why != "" {
 		return Returns{}, &probe.Refusal{Reason: why}
 	}
@@ -86,15 +88,11 @@ func partOf(obj *objfile.File, frames *cfi.Table, start, at, target uint64) (r d
 			return debuginfo.Range{Low: sym.Addr, High: sym.Addr + sym.Size}, true
 		}
 	}
-	if frames == nil || obj.Arch() == nil {
+	if !framed(obj.Arch(), frames, at) {
 		return r, false
 	}
-	arch := obj.Arch()
 	from, err := frames.At(at)
-	if err != nil || from.CFA.Expr != nil {
-		return r, false
-	}
-	if from.CFA.Reg == arch.SP && from.CFA.Offset == int64(arch.C.StackArgs) {
+	if err != nil {
 		return r, false
 	}
 	to, err := frames.At(target)
@@ -103,6 +101,19 @@ func partOf(obj *objfile.File, frames *cfi.Table, start, at, target uint64) (r d
 	}
 	found, ok := frames.Function(target)
 	return debuginfo.Range{Low: found.Low, High: found.High}, ok
+}
+
+// framed tells whether a function's frame is certain to be on the stack at an address: a jump there is none that leaves
+// the function.
+func framed(arch *abi.Arch, frames *cfi.Table, at uint64) bool {
+	if frames == nil || arch == nil {
+		return false
+	}
+	row, err := frames.At(at)
+	if err != nil || row.CFA.Expr != nil {
+		return false
+	}
+	return row.CFA.Reg != arch.SP || row.CFA.Offset != int64(arch.C.StackArgs)
 }
 
 // returnFinder is one search for the instructions with which a function ends.
@@ -114,8 +125,10 @@ type returnFinder struct {
 	ranges []debuginfo.Range
 	golang bool // Go's compiler made it: it jumps to computed places only for switches
 	// part tells whether a jump leads to a part of the function that is not in ranges; nil: there are none.
-	part  func(at, target uint64) (debuginfo.Range, bool)
-	found Returns
+	part func(at, target uint64) (debuginfo.Range, bool)
+	// framed tells whether the function's frame is on the stack at an address; nil: it is not known.
+	framed func(at uint64) bool
+	found  Returns
 }
 
 func (f *returnFinder) inside(addr uint64) bool {
@@ -172,9 +185,14 @@ func (f *returnFinder) instruction(in *code.Inst, body []byte, low uint64, start
 		case ok && slices.ContainsFunc(tables, f.within):
 		case ok:
 			return whyComputed
+		case f.framed != nil && f.framed(addr):
+			// A computed goto, as interpreters have them: it stays in the function. Where a label is in a part that no
+			// direct jump leads to, that part is not known.
 		default:
 			f.found.Tails = append(f.found.Tails, addr)
 		}
+	case in.Op == code.Jump && !f.inside(target) && !f.golang && f.framed != nil && f.framed(addr):
+		return whyElsewhere
 	case in.Op == code.Jump && !f.inside(target):
 		f.found.Tails = append(f.found.Tails, addr)
 	case in.Op == code.CondJump && !f.inside(target) && f.golang:
