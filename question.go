@@ -115,11 +115,12 @@ func (e *AmbiguousError) Error() string {
 func Ask(ctx context.Context, r Request) (*Script, error) {
 	images := r.Files.images(ctx)
 	defer images.done()
-	return ask(ctx, r, images.Set, nil)
+	return ask(ctx, r, images.Set, nil, true)
 }
 
-// ask is Ask with the files of a program that is compiled, and what its machine tells of vector instructions (match.Options).
-func ask(ctx context.Context, r Request, images *image.Set, stepped func() bool) (*Script, error) {
+// ask is Ask with the files of a program that is compiled, and what its machine tells of vector instructions and of return
+// probes (match.Options).
+func ask(ctx context.Context, r Request, images *image.Set, stepped func() bool, filtered bool) (*Script, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -146,7 +147,7 @@ func ask(ctx context.Context, r Request, images *image.Set, stepped func() bool)
 	var diags diag.List
 	fns := recipe.Find(ctx, recipe.Target{
 		Path: q.Path, PID: r.Target.PID, Patterns: q.Functions, SearchPath: r.Files.SearchPath,
-		Images: images, VectorsStepped: stepped,
+		Images: images, VectorsStepped: stepped, Spread: r.Target.Follow, FilteredReturns: filtered,
 	}, &diags)
 	if err := ctx.Err(); err != nil {
 		return nil, err

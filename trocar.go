@@ -151,7 +151,7 @@ func (p *Program) resolve(ctx context.Context, r Request) (err error) {
 		return fmt.Errorf("process %d: %w", t.PID, target.ErrGone)
 	}
 	if r.Question != nil {
-		script, err := ask(ctx, r, p.images.Set, p.features.VectorsStepped)
+		script, err := ask(ctx, r, p.images.Set, p.features.VectorsStepped, p.machine.filteredReturns())
 		if err != nil {
 			return err
 		}

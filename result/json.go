@@ -226,14 +226,22 @@ func AppendJSONString[T string | []byte](dst []byte, s T) []byte {
 	start := 0
 	for i := 0; i < len(s); {
 		c := s[i]
-		if c >= ' ' && c != '"' && c != '\\' && c < utf8.RuneSelf {
+		if c >= ' ' && c != '"' && c != '\\' && c < 0x7f {
 			i++
 			continue
 		}
 		if c >= utf8.RuneSelf {
 			n := sequence(s[i:])
-			if n > 0 {
+			if n > 0 && keeps(s[i:], false) > 0 {
 				i += n
+				continue
+			}
+			if n > 0 { // what a terminal would obey; these have 16 bits at most
+				r, _ := decodeRune(s[i:])
+				dst = append(dst, s[start:i]...)
+				dst = append(dst, '\\', 'u', hexDigits[r>>12&15], hexDigits[r>>8&15], hexDigits[r>>4&15], hexDigits[r&15])
+				i += n
+				start = i
 				continue
 			}
 			dst = append(dst, s[start:i]...)

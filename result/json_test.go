@@ -7,11 +7,16 @@ import (
 )
 
 func FuzzJSONString(f *testing.F) {
-	for _, s := range []string{"", "abc", "\"\\\n\r\t\x00\x1f\x7f", "\xff\xc3\x28", "\u2028\U0001F600", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\uef80 \uefff \uef7f \uf000"} {
+	for _, s := range []string{"", "abc", "\"\\\n\r\t\x00\x1f\x7f", "\xff\xc3\x28", "\u2028\U0001F600", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\uef80 \uefff \uef7f \uf000", "\u009b2J \u202e \u200e \u061c \u2066"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		out := AppendJSONString(nil, s)
+		for i, r := range string(out) {
+			if r < ' ' || r >= 0x7f && r < 0xa0 || r == 0x202e || r == 0x200e {
+				t.Errorf("%q: a terminal obeys %q at %d of %q", s, r, i, out)
+			}
+		}
 		var back string
 		if err := json.Unmarshal(out, &back); err != nil {
 			t.Fatalf("%q: %q: %v", s, out, err)

@@ -97,8 +97,9 @@ func keeps[T string | []byte](s T, quotes bool) int {
 	r, n := decodeRune(s)
 	switch {
 	case r == utf8.RuneError && n <= 1,
-		r < 0xa0,                   // C1 controls, the next line among them
-		r == 0x2028 || r == 0x2029, // line and paragraph separators
+		r < 0xa0,                                 // C1 controls, the next line among them
+		r == 0x2028 || r == 0x2029,               // line and paragraph separators
+		r == 0x200e || r == 0x200f || r == 0x61c, // marks of direction
 		r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069: // direction
 		return 0
 	}

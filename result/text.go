@@ -37,14 +37,14 @@ func (v *Value) AppendCompactKey(dst []byte) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = v.Elems[i].appendKeyPart(dst)
+		dst = v.Elems[i].appendKeyPart(dst, `,`)
 	}
 	return dst
 }
 
-// appendKeyPart appends a part of a key: a text in quotes if it has characters by which parts are told apart, or begins with a quote, so that
+// appendKeyPart appends a part of a key: a text in quotes if it has marks by which parts are told apart, or begins with a quote, so that
 // ("a,b", "c") and ("a", "b,c") stay two keys.
-func (v *Value) appendKeyPart(dst []byte) []byte {
+func (v *Value) appendKeyPart(dst []byte, marks string) []byte {
 	switch {
 	case v.Kind == Tuple:
 		dst = append(dst, '(')
@@ -52,10 +52,10 @@ func (v *Value) appendKeyPart(dst []byte) []byte {
 			if i > 0 {
 				dst = append(dst, ',')
 			}
-			dst = v.Elems[i].appendKeyPart(dst)
+			dst = v.Elems[i].appendKeyPart(dst, `,()`)
 		}
 		return append(dst, ')')
-	case v.Kind == String && (strings.ContainsAny(v.Text, ",()") || strings.HasPrefix(v.Text, "\"")):
+	case v.Kind == String && (strings.ContainsAny(v.Text, marks) || strings.HasPrefix(v.Text, "\"")):
 		dst = append(dst, '"')
 		for i := range len(v.Text) {
 			if c := v.Text[i]; c == '"' || c == '\\' {

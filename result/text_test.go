@@ -102,6 +102,7 @@ func TestKeys(t *testing.T) {
 		{tuple(num(1), str("a b"), tuple(num(2), num(3))), "1, a b, (2, 3)", "1,a b,(2,3)"},
 		{tuple(str("a,b"), str("c")), "a,b, c", `"a,b",c`},
 		{tuple(str("a"), str("b,c")), "a, b,c", `a,"b,c"`},
+		{tuple(num(1), str("std::swap(int*)")), "1, std::swap(int*)", "1,std::swap(int*)"},
 		{tuple(str(`"a`), tuple(str(`b)`), str(`\"`))), `"a, (b), \")`, `"\"a",("b)",\")`},
 		{record([]string{"a", "b"}, num(1), num(2)), "{ .a = 1, .b = 2 }", "{.a=1,.b=2}"},
 		{stack(ModeBpftrace, Frame{Symbol: "f", Offset: 1}), "\n        f+1\n", "\nf+1\n"},

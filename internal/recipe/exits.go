@@ -5,15 +5,11 @@ import (
 
 	"trocar/internal/binary/abi"
 	"trocar/internal/binary/code"
-	"trocar/internal/binary/debuginfo"
 	"trocar/internal/binary/types"
 	"trocar/internal/process/match"
 	"trocar/internal/process/probe"
 	"trocar/internal/script/syntax"
 )
-
-// The kernel keeps the return addresses of a few calls only that are open in each other. Functions that call
-// themselves are probed at the instructions that return, which it need not remember.
 
 // maxReturnDepth is how many calls of a thread the kernel keeps the return addresses of (MAX_URETPROBE_DEPTH in
 // include/linux/uprobes.h); it lets the returns of deeper ones pass unseen.
@@ -44,17 +40,12 @@ func (fn *candidate) exits() (returns, tails []string, why string) {
 	if k.File == nil {
 		return nil, nil, "its code cannot be read"
 	}
-	start := p.Addr - uint64(p.Skip)
-	// In stripped files the next symbol may be behind functions that have none.
-	size := k.File.CodeSize(start)
-	if sym, ok := k.File.Lookup(start); ok && sym.Addr == start && sym.Size > 0 {
-		size = sym.Size
-	}
-	ranges := []debuginfo.Range{{Low: start, High: start + size}}
+	start := p.FunctionStart()
 	if k.Func != nil && len(k.Func.Ranges) > 0 {
-		start, ranges = k.Func.Entry, k.Func.Ranges
+		start = k.Func.Entry
 	}
-	found, refusal := match.ReturnsOf(k.File, k.Frames, start, ranges)
+	ranges := k.Code(start)
+	found, refusal := k.Returns(start)
 	if refusal != nil {
 		return nil, nil, refusal.Reason
 	}

@@ -231,7 +231,8 @@ func frameEffect(b []byte, sp, bp frameBase, bases int) (st frameStore, sp2, bp2
 	case x.vector:
 		// Some have a general register as their destination: those of BMI, and moves out of vector registers.
 		switch {
-		case x.opMap != 1, b[0] == 0x62, mod == 3 && x.op == 0x7e, x.op == 0x2c, x.op == 0x2d, x.op == 0x50, x.op == 0xc5, x.op == 0xd7:
+		case x.opMap != 1, b[0] == 0x62, mod == 3 && x.op == 0x7e, x.op == 0x2c, x.op == 0x2d, x.op == 0x50,
+			x.op == 0xc5, x.op == 0xd7:
 			return st, frameBase{}, frameBase{}, bases, allRegisters
 		}
 		stored(vectorStore(x.op, vexPrefix(b), vexWide(b)))
@@ -323,7 +324,8 @@ func frameEffect(b []byte, sp, bp frameBase, bases int) (st frameStore, sp2, bp2
 		write(x.op&7|x.rex&1<<3, frameBase{})
 	case x.op >= 0xd8 && x.op <= 0xdf:
 		// Floating point of the 387: its stores are not counted.
-	case x.op < 0x40 && x.op&7 < 4, x.op == 0x63, x.op == 0x69, x.op == 0x6b, x.op == 0x8b, x.op == 0x8a, x.op >= 0x80 && x.op < 0x88,
+	case x.op < 0x40 && x.op&7 < 4, x.op == 0x63, x.op == 0x69, x.op == 0x6b, x.op == 0x8b, x.op == 0x8a,
+		x.op >= 0x80 && x.op < 0x88,
 		x.op == 0xc0, x.op == 0xc1, x.op >= 0xd0 && x.op < 0xd4, x.op == 0xf6, x.op == 0xf7, x.op == 0xfe:
 		if x.op|1 == 0xf7 { // multiplications and divisions
 			wrote |= 1<<0 | 1<<2

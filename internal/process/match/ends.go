@@ -42,10 +42,10 @@ const (
 	whyNothingFound = "it has no return instruction"
 )
 
-// ReturnsOf finds the instructions with which a function ends, which begins at start and has its code in ranges
+// returnsOf finds the instructions with which a function ends, which begins at start and has its code in ranges
 // (nil: behind start, as far as the file tells). frames tells which jumps leave it (nil: not known). A refusal says
 // why they are not known.
-func ReturnsOf(
+func returnsOf(
 	obj *objfile.File, frames *cfi.Table, start uint64, ranges []debuginfo.Range,
 ) (Returns, *probe.Refusal) {
 	if len(ranges) == 0 {

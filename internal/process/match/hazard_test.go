@@ -45,7 +45,8 @@ func TestHazards(t *testing.T) {
 		{"uprobe:%:lane_or", 9, ""},    // vmovq to rax is quiet, lea is not emulated
 		{"uretprobe:%:lane_or", 0, ""}, // at its return instruction
 		{"uprobe:%:lane_store", -1, "vmovdqu"},
-		{"uretprobe:%:lane_store", -1, "vmovdqu"},
+		{"uretprobe:%:lane_store", 0, ""},
+		{"uretprobe:%:lane_load", 0, ""},
 		{"uprobe:%:lane_load", -1, "vmovdqu"},
 		{"uprobe:%:lane_loop", -1, "vpor"},
 		{"uprobe:%:lane_into", -1, "vpor"},

@@ -104,7 +104,7 @@ func (fs *files) loaded() (out []*binary, complete bool) {
 			add(fs.openName(p, p))
 		}
 	}
-	return out, complete
+	return out, complete && len(out) < maxRunning
 }
 
 // stackHarm tells what of a file has to do with stacks in a way that replaced return addresses would break.

@@ -37,6 +37,25 @@ func (r *Result) Known(p *probe.Point) (k Known) {
 	return k
 }
 
+// Code is where the code of the function is that begins at an address: as the debug information tells, else its symbol,
+// else up to the next symbol; in stripped files that may be behind functions that have none.
+func (k *Known) Code(start uint64) []debuginfo.Range {
+	if k.Func != nil && k.Func.Entry == start && len(k.Func.Ranges) > 0 {
+		return k.Func.Ranges
+	}
+	size := k.File.CodeSize(start)
+	if sym, ok := k.File.Lookup(start); ok && sym.Addr == start && sym.Size > 0 {
+		size = sym.Size
+	}
+	return []debuginfo.Range{{Low: start, High: start + size}}
+}
+
+// Returns are the instructions with which the function that begins at an address ends. A refusal says why they are not
+// known.
+func (k *Known) Returns(start uint64) (Returns, *probe.Refusal) {
+	return returnsOf(k.File, k.Frames, start, k.Code(start))
+}
+
 // function is what the debug information tells of a function for a list.
 type function struct {
 	declared *Declared // if it was asked for and is known

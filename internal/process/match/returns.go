@@ -3,7 +3,6 @@ package match
 import (
 	"slices"
 
-	"trocar/internal/binary/debuginfo"
 	"trocar/internal/process/probe"
 	"trocar/internal/script/diag"
 )
@@ -36,8 +35,8 @@ func (m *matcher) endsOf(c *candidate) ends {
 	if why := noReturnAddress(c.b.obj, c.fn); why != "" {
 		return ends{refusal: &probe.Refusal{Reason: why, Way: entryInstead}}
 	}
-	ranges := m.rangesOf(c)
-	found, refusal := ReturnsOf(c.b.obj, c.b.im.Frames(), c.fn.Addr, ranges)
+	k := m.known(c)
+	found, refusal := k.Returns(c.fn.Addr)
 	if refusal == nil && len(found.Tails) == 0 {
 		return ends{found: found}
 	}
@@ -63,17 +62,6 @@ func (m *matcher) endsOf(c *candidate) ends {
 	}}
 }
 
-// rangesOf is the code of a function.
-func (m *matcher) rangesOf(c *candidate) []debuginfo.Range {
-	if k := m.known(c); k.Func != nil {
-		return k.Func.Ranges
-	}
-	if c.fn.Size > 0 {
-		return []debuginfo.Range{{Low: c.fn.Addr, High: c.fn.Addr + c.fn.Size}}
-	}
-	return nil
-}
-
 // returnPoints makes the points at which the return of a function is seen; scope is what is in scope without debug
 // information.
 func (m *matcher) returnPoints(c *candidate, scope *probe.Scope) []*probe.Point {
@@ -92,6 +80,9 @@ func (m *matcher) returnPoints(c *candidate, scope *probe.Scope) []*probe.Point 
 	if e.refusal != nil {
 		m.noReturn(c, e.refusal)
 		return nil
+	}
+	if e.way == byInstruction && c.site < 0 && c.why != nil && c.fn.Size > 0 {
+		c.site = 0 // where the probes will be is elsewhere
 	}
 	p := m.function(c)
 	if p == nil {
@@ -154,7 +145,7 @@ func (m *matcher) exitPoints(c *candidate, p *probe.Point, found Returns) []*pro
 
 // known is what debug information tells of a candidate.
 func (m *matcher) known(c *candidate) Known {
-	k := Known{File: c.b.obj}
+	k := Known{File: c.b.obj, Frames: c.b.im.Frames()}
 	if info, err := c.b.debug(); err == nil {
 		if f, err := info.FunctionAt(c.fn.Addr); err == nil && f.Entry == c.fn.Addr {
 			k.Info, k.Func = info, f

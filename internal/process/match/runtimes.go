@@ -70,7 +70,7 @@ func (m *matcher) runtimeReturns(c *candidate, code runtimes.Code) []*probe.Poin
 	if size == 0 {
 		size = c.b.obj.CodeSize(fn.Addr)
 	}
-	found, refusal := ReturnsOf(c.b.obj, nil, fn.Addr, []debuginfo.Range{{Low: fn.Addr, High: fn.Addr + size}})
+	found, refusal := returnsOf(c.b.obj, nil, fn.Addr, []debuginfo.Range{{Low: fn.Addr, High: fn.Addr + size}})
 	if refusal != nil {
 		m.noReturn(c, &probe.Refusal{Reason: refusal.Reason, Way: entryInstead})
 		return nil

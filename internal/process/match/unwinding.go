@@ -5,9 +5,7 @@ import (
 	"trocar/internal/binary/types"
 )
 
-// Returns that exceptions may pass. A return probe puts an address of the kernel's on the stack in place of the
-// return address. An exception of C++ or a panic of Rust that passes it finds nothing there that tells how to go on,
-// and ends the program. So there the instructions that return are probed instead, which leaves the stack alone.
+// Functions that exceptions of C++ or panics of Rust may pass: such calls end without a return.
 
 // Throws tells whether exceptions or panics may pass the function.
 func (k *Known) Throws() bool {
