@@ -115,5 +115,5 @@ func varies(b []byte) bool {
 	}
 	group := b[2] >> 3 & 7
 	return b[1] == 0xc7 && group >= 6 || // rdrand, rdseed, rdpid
-		b[1] == 0x01 && (b[2] == 0xf9 || b[2] == 0xfd || b[2]>>6 != 3 && group < 2) // rdtscp, rdpru; sgdt and sidt, which are made up
+		b[1] == 0x01 && (b[2] == 0xf9 || b[2] == 0xfd) // rdtscp, rdpru
 }

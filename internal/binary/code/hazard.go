@@ -35,7 +35,8 @@ const (
 	Repeated
 	// Leaves is an instruction that goes to the kernel or, in a virtual machine, to the hypervisor, and comes back
 	// behind the copy without the stop that the kernel waits for: the program ends by SIGSEGV, or a child goes on in
-	// the copy.
+	// the copy. On CPUs with UMIP that holds for sgdt, sidt, sldt, str and smsw, which the kernel emulates
+	// (arch/x86/kernel/umip.c).
 	Leaves
 	// Misread is one whose operand relative to the instruction pointer the kernel does not see, so that the copy has
 	// another.
@@ -66,7 +67,7 @@ func (h Hazard) Why() string {
 	case Repeated:
 		return "at which a probe is hit for each repetition"
 	case Leaves:
-		return "which enters the system: a program that is probed there ends by a signal"
+		return "which enters the kernel: a program that is probed there ends by a signal"
 	case Misread:
 		return "whose operand the kernel misreads when it is probed, so that the program would use other memory"
 	case Narrow:
@@ -109,12 +110,35 @@ func (x *x86) olderHazard() Hazard {
 		return Repeated
 	case x.opMap == 0 && x.opSize && (op >= 0xe0 && op <= 0xe3 || op == 0xff && x.modrm>>3&7 >= 2 && x.modrm>>3&7 <= 5):
 		return Narrow
-	case x.opMap == 1 && (op == 0x05 || op == 0x34 || op == 0xa2): // syscall, sysenter, cpuid
+	case x.leaves() != "":
 		return Leaves
 	case x.ripAt > 0 && x.rep != 0 && x.opMap == 1 && (op == 0x2b || op >= 0x40 && op <= 0x4f || op >= 0x90 && op <= 0x9f):
 		return Misread // cmov and setcc with a prefix that means nothing, but makes kmov and others of them with VEX
 	}
 	return Sound
+}
+
+// leaves names an instruction of the hazard Leaves; "": it is none.
+func (x *x86) leaves() string {
+	if x.opMap != 1 {
+		return ""
+	}
+	reg, memory := x.modrm>>3&7, x.modrm>>6 != 3
+	switch op := x.op; {
+	case op == 0x05:
+		return "syscall"
+	case op == 0x34:
+		return "sysenter"
+	case op == 0xa2:
+		return "cpuid"
+	case op == 0x00 && reg < 2:
+		return [...]string{"sldt", "str"}[reg]
+	case op == 0x01 && reg < 2 && memory:
+		return [...]string{"sgdt", "sidt"}[reg]
+	case op == 0x01 && reg == 4:
+		return "smsw"
+	}
+	return ""
 }
 
 // steppable tells whether the kernel steps over an instruction with this opcode (good_insns_64).
@@ -223,10 +247,11 @@ func Describe(arch *abi.Arch, b []byte) string {
 		name = vectorName(x.opMap, x.pp, x.op)
 	default:
 		name = map[Hazard]string{
-			Exchange: "xchg", Flags: "pushf", Repeated: "a string instruction with rep", Narrow: "a branch of 16 bits", Leaves: "syscall",
+			Exchange: "xchg", Flags: "pushf", Repeated: "a string instruction with rep", Narrow: "a branch of 16 bits",
 		}[in.Hazard]
-		if x.opMap == 1 && x.op == 0xa2 {
-			name = "cpuid"
+		if in.Hazard == Leaves {
+			x.operand() // there is none behind syscall, sysenter and cpuid
+			name = x.leaves()
 		}
 	}
 	if name == "" {

@@ -44,6 +44,16 @@ func TestHazard(t *testing.T) {
 		{"a4", "", Sound},
 		{"0f05", "syscall", Leaves},
 		{"0fa2", "cpuid", Leaves},
+		{"0f34", "sysenter", Leaves},
+		{"0f00c0", "sldt", Leaves},
+		{"660f0008", "str", Leaves},
+		{"0f0018", "", Sound}, // ltr
+		{"0f0100", "sgdt", Leaves},
+		{"670f0108", "sidt", Leaves},
+		{"0f01c1", "", Sound}, // vmcall
+		{"490f01e1", "smsw", Leaves},
+		{"0f0120", "smsw", Leaves},
+		{"0f01ef", "", Sound}, // wrpkru
 		{"66e0db", "a branch of 16 bits", Narrow},
 		{"66ffd3", "", Narrow},
 		{"ffd3", "", Sound},
