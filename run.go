@@ -27,7 +27,10 @@ func (p *Program) run(ctx context.Context, c *Command, sink result.Sink, h Hooks
 		return Exit{}, err
 	}
 	defer s.Close()
-	o := kernel.Options{Features: p.features, Log: h.VerifierLog, RingMap: record.RingName}
+	o := kernel.Options{
+		Features: p.features, Log: h.VerifierLog, RingMap: record.RingName,
+		MaxPrograms: p.typed.Config.MaxBPFProgs,
+	}
 	if h.VerifierLog != nil {
 		o.LogLevel = 1
 	}
@@ -48,8 +51,9 @@ func (p *Program) sessionInput(c *Command, h Hooks) session.Input {
 		DryRun: p.req.DryRun, Errors: h.Errors, Progress: h.Progress, Totals: p.totals,
 		Config: session.Config{
 			Trailer: config.StrTruncTrailer, Quad: !p.machine.arch().Extended, StackMode: config.StackMode,
-			Mangled: !config.CPPDemangle, MaxCatBytes: config.MaxCatBytes, PrintMapsOnExit: config.PrintMapsOnExit, MissingProbes: config.MissingProbes,
-			SeriesTime: p.timeMap() != nil,
+			Mangled: !config.CPPDemangle, MaxCatBytes: config.MaxCatBytes, PrintMapsOnExit: config.PrintMapsOnExit,
+			MissingProbes: config.MissingProbes,
+			SeriesTime:    p.timeMap() != nil,
 		},
 	}
 	switch p.req.Mode {

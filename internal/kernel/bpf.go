@@ -15,11 +15,13 @@ const (
 	cmdMapCreate            = 0
 	cmdProgLoad             = 5
 	cmdProgTestRun          = 10
+	cmdMapGetFDByID         = 14
 	cmdRawTracepointOpen    = 17
 	cmdMapLookupBatch       = 24
 	cmdMapLookupDeleteBatch = 25
 	cmdLinkCreate           = 28
 	cmdIterCreate           = 33
+	cmdProgBindMap          = 35
 )
 
 // Attach types (enum bpf_attach_type).
@@ -113,6 +115,15 @@ type attrLinkIter struct {
 
 type attrIterCreate struct {
 	linkFD, flags uint32
+}
+
+type attrGetByID struct {
+	id, next, flags uint32
+}
+
+// attrProgBindMap is BPF_PROG_BIND_MAP (5.10).
+type attrProgBindMap struct {
+	progFD, mapFD, flags uint32
 }
 
 type attrRawTracepoint struct {

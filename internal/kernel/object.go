@@ -47,6 +47,8 @@ type Options struct {
 	Log      func(program, text string)
 	// RingMap names the map that is the ring buffer; "": the first of that type.
 	RingMap string
+	// MaxPrograms is the most programs that are loaded; 0, and more than the kernel can free at once, is that.
+	MaxPrograms int
 }
 
 // Loaded is an object in the kernel. Keep it reachable: maps and programs are closed when they are collected.
@@ -90,6 +92,9 @@ func Load(obj *Object, opts Options) (*Loaded, error) {
 }
 
 func (l *Loaded) load(obj *Object, opts Options) error {
+	if err := limitPrograms(obj, opts.MaxPrograms); err != nil {
+		return err
+	}
 	for _, spec := range obj.Maps {
 		m, err := newMap(spec)
 		if err != nil {
@@ -133,9 +138,11 @@ func raiseMemlock() error {
 func (l *Loaded) explainMap(spec *ebpf.MapSpec, err error) error {
 	switch {
 	case errors.Is(err, unix.ENOMEM):
-		return fmt.Errorf("not enough memory for the map %s (%d entries of %d bytes): make it smaller", spec.Name, spec.MaxEntries, spec.KeySize+spec.ValueSize)
+		return fmt.Errorf("not enough memory for the map %s (%d entries of %d bytes): make it smaller",
+			spec.Name, spec.MaxEntries, spec.KeySize+spec.ValueSize)
 	case errors.Is(err, unix.E2BIG):
-		return fmt.Errorf("map %s is too large for the kernel (%d entries, keys of %d bytes, values of %d bytes)", spec.Name, spec.MaxEntries, spec.KeySize, spec.ValueSize)
+		return fmt.Errorf("map %s is too large for the kernel (%d entries, keys of %d bytes, values of %d bytes)",
+			spec.Name, spec.MaxEntries, spec.KeySize, spec.ValueSize)
 	case spec.Type == ebpf.RingBuf && errors.Is(err, unix.EINVAL):
 		if err := l.features.Need(feature.RingBuf, ""); err != nil {
 			return err
@@ -293,7 +300,8 @@ func loadSpec(spec *ebpf.ProgramSpec, name string, opts Options) (*ebpf.Program,
 	case errors.Is(err, unix.EFAULT):
 		// The answer of recent verifiers to more than 8192 branches that are still to be followed (push_stack, 6.18). The
 		// library takes it for a bug of the verifier and drops the log.
-		return nil, fmt.Errorf("the program of %s has too many branches for the kernel to check: put fewer conditions into its loops, or make it several probes: %w", name, unix.EFAULT)
+		return nil, fmt.Errorf("the program of %s has too many branches for the kernel to check: "+
+			"put fewer conditions into its loops, or make it several probes: %w", name, unix.EFAULT)
 	case spec.AttachType == ebpf.AttachTraceIter && errors.Is(err, ebpf.ErrNotSupported):
 		return nil, &LacksError{Feature: fmt.Sprintf("%s %q", spec.AttachType, spec.AttachTo), Way: "see trocar doctor"}
 	}
@@ -309,18 +317,10 @@ func (l *Loaded) Ring() *Ring { return l.ring }
 // Features are those that the object was loaded with.
 func (l *Loaded) Features() *Features { return l.features }
 
-// Close detaches everything and frees what was loaded.
+// Close detaches everything and frees what was loaded; of many programs it waits until the kernel has freed most.
 func (l *Loaded) Close() {
 	l.Detach()
-	for _, p := range l.programs {
-		if p == nil {
-			continue
-		}
-		p.prog.Close()
-		for _, e := range p.each {
-			e.prog.Close() // does nothing for nil
-		}
-	}
+	freePaced(l.inKernel(), freeGroup)
 	l.programs = nil
 	if l.ring != nil {
 		l.ring.close()
@@ -330,6 +330,25 @@ func (l *Loaded) Close() {
 		m.close()
 	}
 	l.maps = nil
+}
+
+// inKernel are the programs that were loaded.
+func (l *Loaded) inKernel() []*ebpf.Program {
+	var loaded []*ebpf.Program
+	for _, p := range l.programs {
+		if p == nil {
+			continue
+		}
+		if p.prog != nil {
+			loaded = append(loaded, p.prog)
+		}
+		for _, e := range p.each {
+			if e.prog != nil {
+				loaded = append(loaded, e.prog)
+			}
+		}
+	}
+	return loaded
 }
 
 // program finds a program by name.
