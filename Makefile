@@ -4,13 +4,15 @@
 GO       ?= go
 TOOL      = $(GO) tool -modfile=tools/go.mod
 FUZZTIME ?= 20s
+SEED     ?= 1
+N        ?= 25
 PACKAGES  = $(shell $(GO) list ./... | grep -v /e2e$$)
 
 # One static file without a C library; paths of the building machine stay out of it.
 export CGO_ENABLED = 0
 BUILD = $(GO) build -trimpath -buildvcs=false -ldflags "-s -w"
 
-.PHONY: build test deps lint format unit e2e cross fuzz bench demo generate clean
+.PHONY: build test deps lint format unit e2e truth cross fuzz bench demo generate clean
 
 build:
 	$(BUILD) -o bin/trocar ./cmd/trocar
@@ -36,7 +38,12 @@ unit:
 
 # Real programs, traced on this kernel. Needs root; without it the cases are skipped, unless TROCAR_REQUIRE_ROOT is set.
 e2e: build
-	TROCAR_E2E_TRACER=$(CURDIR)/bin/trocar $(GO) test -count=1 -timeout 15m ./e2e
+	TROCAR_E2E_TRACER=$(CURDIR)/bin/trocar $(GO) test -count=1 -timeout 15m ./e2e ./e2e/truth
+
+# Random programs, of which each value that is shown is compared with what the program passed and returned. Needs root.
+# N programs of each language: make truth SEED=7 N=1 TRUTH="-lang rust -only opt-level=2 -keep out/truth"
+truth: build
+	$(GO) run ./e2e/truth -trocar bin/trocar -seed $(SEED) -n $(N) $(TRUTH)
 
 # The other CPU, tests included.
 cross:

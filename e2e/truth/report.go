@@ -1,0 +1,181 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"math/big"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// report counts what came of programs.
+type report struct {
+	name     string
+	programs int
+	right    int
+	wrong    int
+	lost     int // calls
+	calls    int
+	failed   int
+	refused  map[string]int // by reason
+	faults   []string
+}
+
+func newReport() *report { return &report{refused: map[string]int{}} }
+
+func (r *report) fail(why string) {
+	r.failed++
+	r.faults = append(r.faults, why)
+}
+
+func (r *report) add(o *report) {
+	r.programs += o.programs
+	r.right += o.right
+	r.wrong += o.wrong
+	r.lost += o.lost
+	r.calls += o.calls
+	r.failed += o.failed
+	for k, n := range o.refused {
+		r.refused[k] += n
+	}
+}
+
+func (r *report) refusals() (n int) {
+	for _, k := range r.refused {
+		n += k
+	}
+	return n
+}
+
+func (r *report) counts() string {
+	values := r.right + r.wrong + r.refusals()
+	return fmt.Sprintf("%d values: %d right, %d wrong, %d refused (%.1f %%); %d calls, %d lost",
+		values, r.right, r.wrong, r.refusals(), 100*float64(r.refusals())/float64(max(values, 1)), r.calls, r.lost)
+}
+
+// line is a report of one program.
+func (r *report) line(w io.Writer) {
+	fmt.Fprintf(w, "%s\n\t%s\n", r.name, r.counts())
+	for _, f := range r.faults {
+		fmt.Fprintf(w, "\t%s\n", f)
+	}
+}
+
+// print is the report of all.
+func (r *report) print(w io.Writer) {
+	reasons := slices.SortedFunc(maps.Keys(r.refused), func(a, b string) int { return r.refused[b] - r.refused[a] })
+	fmt.Fprintf(w, "%d programs, %d failed\n%s\n", r.programs, r.failed, r.counts())
+	for _, why := range reasons {
+		fmt.Fprintf(w, "%8d %s\n", r.refused[why], why)
+	}
+}
+
+// shortened makes reasons alike that differ in names and numbers only.
+var shortened = regexp.MustCompile(`0x[0-9a-f]+|\b(xmm|st|s|e|f|Class|m|p|S|E|F)\d+\b|'[^']*'`)
+
+func (r *report) refuse(why string) {
+	r.refused[shortened.ReplaceAllString(why, "$1*")]++
+}
+
+// compare holds what was shown against what the program did.
+func (r *report) compare(p *program, t *traced) {
+	for _, f := range p.funcs {
+		if f.absent {
+			continue
+		}
+		got := t.calls[f.n]
+		r.calls += len(f.rows)
+		if len(got) != len(f.rows) {
+			r.missed(f, t, got)
+			continue
+		}
+		for i, c := range got {
+			for k, prm := range f.params {
+				r.value(t, f, i, prm.name, prm.typ, f.rows[i][k], c.args[prm.name], has(c.args, prm.name))
+			}
+			if f.result != nil {
+				r.value(t, f, i, "the result", f.result, f.results[i], c.result, c.returned)
+			}
+		}
+	}
+	for _, l := range t.losses {
+		r.faults = append(r.faults, "told: "+l)
+	}
+}
+
+func has(m map[string]any, k string) bool {
+	_, ok := m[k]
+	return ok
+}
+
+// missed notes a function of which not all calls are shown, or more than there were.
+func (r *report) missed(f *function, t *traced, got []call) {
+	n := len(f.params)
+	if f.result != nil {
+		n++
+	}
+	told := strings.Join(t.messages[f.n], "; ")
+	switch {
+	case len(got) > len(f.rows):
+		r.wrong += len(got) - len(f.rows)
+		r.faults = append(r.faults, fmt.Sprintf("%s: %d calls are shown, but there were %d (%s)", f.name, len(got), len(f.rows), got[0].function))
+	case f.inlined, told != "":
+		why := "not all of its calls are shown, which is told"
+		if f.inlined && told == "" {
+			why = "not all of its calls are shown: it may be inlined"
+		}
+		for range (len(f.rows) - len(got)) * n {
+			r.refuse(why)
+		}
+		r.faults = append(r.faults, fmt.Sprintf("%s: %d of %d calls: %s", f.name, len(got), len(f.rows), told))
+	default:
+		r.lost += len(f.rows) - len(got)
+		r.faults = append(r.faults, fmt.Sprintf("%s: %d calls are shown of %d", f.name, len(got), len(f.rows)))
+	}
+}
+
+// value compares one value.
+func (r *report) value(t *traced, f *function, row int, name string, typ *typ, want value, got any, shown bool) {
+	if !shown {
+		why := t.reasons[fmt.Sprint(f.n, " ", name)]
+		if why == "" {
+			why = t.reasons["* "+name]
+		}
+		if why == "" {
+			why = "no reason: " + strings.Join(t.messages[f.n], "; ")
+			r.faults = append(r.faults, fmt.Sprintf("%s: %s: not shown, no reason", f.name, name))
+		}
+		r.refuse(why)
+		return
+	}
+	if same(typ, want, got) {
+		r.right++
+		return
+	}
+	r.wrong++
+	if row > 1 {
+		return // it is alike
+	}
+	r.faults = append(r.faults, fmt.Sprintf("WRONG %s, call %d: %s %s is %v, shown as %v", f.name, row+1, typ.name, name, show(want), got))
+}
+
+// show is a value in messages.
+func show(v value) string {
+	switch v := v.(type) {
+	case *big.Int:
+		return v.String()
+	case []value:
+		var s []string
+		for _, e := range v {
+			s = append(s, show(e))
+		}
+		return "[" + strings.Join(s, " ") + "]"
+	case choice:
+		return fmt.Sprintf("%d(%s)", v.of, show(v.v))
+	case string:
+		return fmt.Sprintf("%q", v)
+	}
+	return fmt.Sprint(v)
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"os"
+	"regexp"
+	"testing"
+	"time"
+
+	"trocar/internal/need"
+)
+
+// TestTruth is the short form of `make truth`: small programs of each language, always the same ones.
+func TestTruth(t *testing.T) {
+	need.Root(t)
+	tracer := os.Getenv("TROCAR_E2E_TRACER")
+	if tracer == "" {
+		t.Skip("TROCAR_E2E_TRACER names no tracer")
+	}
+	compilers := map[string]string{"c": "gcc", "cpp": "g++", "rust": "rustc", "go": "go"}
+	for _, l := range languages() {
+		t.Run(l.name, func(t *testing.T) {
+			need.Tool(t, compilers[l.name])
+			o := &options{trocar: tracer, seed: 6, programs: 2, langs: []*language{l}, functions: 16, only: regexp.MustCompile("")}
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+			defer cancel()
+			err := o.each(ctx, func(r *report) {
+				t.Logf("%s: %s", r.name, r.counts())
+				if r.wrong+r.lost+r.failed > 0 {
+					for _, f := range r.faults {
+						t.Error(f)
+					}
+				}
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+func TestProgramsAreTheSame(t *testing.T) {
+	for _, l := range languages() {
+		write := func() (files map[string]string) {
+			dir := t.TempDir()
+			r := source(7, l)
+			b := l.build(r)
+			if err := l.write(newProgram(l, r, 12, &b), dir); err != nil {
+				t.Fatal(err)
+			}
+			files = map[string]string{"": b.String()}
+			list, err := os.ReadDir(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range list {
+				data, err := os.ReadFile(dir + "/" + f.Name())
+				if err != nil {
+					t.Fatal(err)
+				}
+				files[f.Name()] = string(data)
+			}
+			return files
+		}
+		a, b := write(), write()
+		for name := range a {
+			if a[name] != b[name] {
+				t.Errorf("%s: %s is another one the second time", l.name, name)
+			}
+		}
+	}
+}
