@@ -158,7 +158,7 @@ func (s *Session) series(m *result.Map, st *record.Storage, rows []row) {
 		At: s.seriesTime,
 	}
 	for i, row := range rows {
-		if len(cells[i]) == 0 && st.Scalar {
+		if !st.IsSet(row.cpus) {
 			continue
 		}
 		v := result.Value{Kind: result.Series, Series: span.Series(cells[i])}

@@ -86,17 +86,15 @@ func quadruple(b []byte) float64 {
 func (d *Decoder) MapValue(v *result.Value, s *Storage, cpus [][]byte) bool {
 	t := s.Map.Value
 	if s.Scalar {
-		set := false
-		for i := range cpus {
-			if len(cpus[i]) < ScalarHeader {
-				unavailable(v, "it is too short")
-				return true
-			}
-			set = set || binary.LittleEndian.Uint64(cpus[i]) != 0
-			cpus[i] = cpus[i][ScalarHeader:]
+		if slices.ContainsFunc(cpus, func(b []byte) bool { return len(b) < ScalarHeader }) {
+			unavailable(v, "it is too short")
+			return true
 		}
-		if !set {
+		if !s.IsSet(cpus) {
 			return false
+		}
+		for i := range cpus {
+			cpus[i] = cpus[i][ScalarHeader:]
 		}
 	}
 	if len(cpus) == 0 || slices.ContainsFunc(cpus, func(b []byte) bool { return len(b) < t.Size }) {

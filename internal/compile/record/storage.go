@@ -1,6 +1,11 @@
 package record
 
-import "trocar/internal/binary/types"
+import (
+	"encoding/binary"
+	"slices"
+
+	"trocar/internal/binary/types"
+)
 
 // Storage says how a script's map is kept.
 type Storage struct {
@@ -52,6 +57,13 @@ func (s *Storage) Reset(value []byte) {
 		}
 		clear(b)
 	}
+}
+
+// IsSet tells whether a map has a value: one with keys in all its entries, a scalar one where a CPU has set it.
+func (s *Storage) IsSet(cpus [][]byte) bool {
+	return !s.Scalar || slices.ContainsFunc(cpus, func(b []byte) bool {
+		return len(b) >= ScalarHeader && binary.LittleEndian.Uint64(b) != 0
+	})
 }
 
 // Unset is the value of a scalar map that was set to zero, of one CPU: what it reads as before it is set.

@@ -12,9 +12,10 @@ import (
 
 // Text is bpftrace's text form.
 type Text struct {
-	out stream
-	msg []byte
-	o   Options
+	out   stream
+	msg   []byte
+	table []byte // of benchmarks, until it is whole
+	o     Options
 }
 
 // NewText makes a text sink.
@@ -24,7 +25,10 @@ func NewText(o Options) *Text { return &Text{out: newStream(o.Out, o.Buffer), o:
 func (t *Text) Flush() error { return t.out.idle() }
 
 // Close writes what is pending, whatever the buffering.
-func (t *Text) Close() error { return t.out.write() }
+func (t *Text) Close() error {
+	t.endTable()
+	return t.out.write()
+}
 
 // Event writes one event.
 func (t *Text) Event(e result.Event) error {
@@ -97,14 +101,24 @@ func lineKeys(m *result.Map) *result.Map {
 
 func (t *Text) line(s string) { t.out.buf = append(append(t.out.buf, s...), '\n') }
 
-// bench writes a line of bpftrace's table of benchmarks, with its head before the first.
+// bench adds a line to bpftrace's table of benchmarks, which is written whole behind the last of them: what they print
+// comes before it.
 func (t *Text) bench(e *result.Bench) {
 	const name, average = 41, 15
 	if e.Index == 0 {
 		rule := strings.Repeat("-", name+average+len("Iterations"))
-		t.out.buf = fmt.Appendf(t.out.buf, "%-*s%-*sIterations\n%s\n", name, "Benchmark", average, "Time(ns)", rule)
+		t.table = fmt.Appendf(nil, "%-*s%-*sIterations\n%s\n", name, "Benchmark", average, "Time(ns)", rule)
 	}
-	t.out.buf = fmt.Appendf(t.out.buf, "%-*s%-*d%d\n", name, e.Name, average, e.Average.Nanoseconds(), e.Runs)
+	t.table = fmt.Appendf(t.table, "%-*s%-*d%d\n", name, e.Name, average, e.Average.Nanoseconds(), e.Runs)
+	if e.Index >= e.Total-1 {
+		t.endTable()
+	}
+}
+
+// endTable writes the table of benchmarks as far as there is one.
+func (t *Text) endTable() {
+	t.out.buf = append(t.out.buf, t.table...)
+	t.table = nil
 }
 
 // test writes the result of a test probe.
