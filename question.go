@@ -145,8 +145,10 @@ func ask(ctx context.Context, r Request, images *image.Set, stepped func() bool,
 		}
 	}
 	var diags diag.List
+	question := recipe.Question(q)
 	fns := recipe.Find(ctx, recipe.Target{
-		Path: q.Path, PID: r.Target.PID, Patterns: q.Functions, SearchPath: r.Files.SearchPath,
+		Whole: question.Whole(),
+		Path:  q.Path, PID: r.Target.PID, Patterns: q.Functions, SearchPath: r.Files.SearchPath,
 		Images: images, VectorsStepped: stepped, Spread: r.Target.Follow, FilteredReturns: filtered,
 	}, &diags)
 	if err := ctx.Err(); err != nil {
@@ -155,11 +157,14 @@ func ask(ctx context.Context, r Request, images *image.Set, stepped func() bool,
 	if diags.Errors() > 0 {
 		return nil, compileError(&diags, true)
 	}
-	script := recipe.Write(recipe.Question(q), fns, &diags)
+	script := recipe.Write(question, fns, &diags)
 	if diags.Errors() > 0 {
 		return nil, compileError(&diags, false)
 	}
 	out := &Script{Text: script.Text, Notices: script.Notices}
+	for _, d := range diags.All {
+		out.Notices = append(out.Notices, d.Text)
+	}
 	for _, t := range script.Totals {
 		out.Totals = append(out.Totals, Total(t))
 	}

@@ -1,6 +1,7 @@
 package recipe
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -162,13 +163,61 @@ func (s *script) parameters(c *call) {
 		case strings.HasPrefix(p.Name, "~p"): // Go's name for one that has none
 			label, p.Show = "_", Hidden
 		case p.Show == Hidden:
-			s.notice(fn, "%s is not shown: %s", p.Name, p.Why)
+			s.hidden(fn, p.Name, p.Why)
 		case !ok:
 			p.Show = Hidden
-			s.notice(fn, "%s is not shown: a script cannot write this name", p.Name)
+			s.hidden(fn, p.Name, "a script cannot write this name")
 		}
 		c.shown = append(c.shown, part{label: label, field: fields[i], expr: "args." + p.Name, show: p.Show, size: p.Size})
 	}
+}
+
+// hidden notes an argument that is not shown; of many functions only the reasons.
+func (s *script) hidden(fn *Function, name, why string) {
+	if s.many {
+		s.notice(fn, "an argument is not shown: %s", why)
+		return
+	}
+	s.notice(fn, "%s is not shown: %s", name, why)
+}
+
+// understood are the functions for which the names in expressions have a meaning, as far as that is known: they return a
+// result if it is asked for, and have the parameters that others have.
+func (s *script) understood(fns []Function, names map[string]bool) []Function {
+	params := map[string]bool{} // that some of the functions have
+	for i := range fns {
+		for _, p := range fns[i].Params {
+			if names[p.Name] && !slices.Contains(ofNoFunction, p.Name) {
+				params[p.Name] = true
+			}
+		}
+	}
+	var out []Function
+next:
+	for i := range fns {
+		fn := &fns[i]
+		if names["retval"] && fn.Typed && fn.Result == nil && !fn.Line && len(fn.Returns) > 0 {
+			s.notice(fn, "left out: it returns nothing")
+			continue
+		}
+		if r := fn.Result; names["retval"] && r != nil && r.Show == Hidden {
+			s.notice(fn, "left out: its result is not available: %s", r.Why)
+			continue
+		}
+		for _, name := range slices.Sorted(maps.Keys(params)) {
+			i := slices.IndexFunc(fn.Params, func(p Value) bool { return p.Name == name })
+			if i < 0 {
+				s.notice(fn, "left out: it has no parameter %s", name)
+				continue next
+			}
+			if p := &fn.Params[i]; p.Show == Hidden {
+				s.notice(fn, "left out: %s is not available: %s", name, p.Why)
+				continue next
+			}
+		}
+		out = append(out, *fn)
+	}
+	return out
 }
 
 // expressions shows those of the options.

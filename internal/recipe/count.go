@@ -2,6 +2,7 @@ package recipe
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"trocar/internal/compile/record"
@@ -24,29 +25,45 @@ func counted(fns []Function, o Question, diags *diag.List, by []string) Script {
 	if !s.parse(diags) {
 		return s.done()
 	}
+	s.wants = wanted(append(slices.Clone(s.by), s.cond))
 	// What looks at no argument is one probe for all functions, and quick to attach.
 	var same []string
+	var calls []*call
+	fns = named(s.understood(fns, s.wants))
 	for i := range fns {
 		fn := &fns[i]
-		if fn.Called && len(s.by) == 0 && s.cond == nil {
+		if fn.Called && !fn.Line && (len(s.by) == 0 && s.cond == nil || fn.Whole) {
 			same = append(same, fn.Point)
 			continue
 		}
+		c := s.newCall(fn)
+		c.early, c.returns, c.leaves = true, nil, nil
+		s.expressions(c, s.by)
+		calls = append(calls, c)
+	}
+	for _, c := range s.join(calls, nil) {
+		fn := c.fn
 		keys := []string{"func"}
 		if !fn.Called || fn.Line {
 			keys[0] = quoted(fn.Name)
 		}
-		for _, x := range s.by {
-			p := part{expr: syntax.PrintExpr(over(x, fn, argsOf))}
-			if fn.ShowOf != nil {
-				p.show, _ = fn.ShowOf(syntax.PrintExpr(x))
-			}
+		for _, p := range c.shown {
 			keys = append(keys, s.value(p.show, p.expr))
 		}
-		s.countProbe([]string{fn.Point}, fn, append(keys, by...))
+		s.countProbe(c.points, fn, append(keys, by...))
 	}
 	if len(same) > 0 {
-		s.countProbe(same, nil, append([]string{"func"}, by...))
+		keys := []string{"func"}
+		for _, x := range s.by {
+			keys = append(keys, syntax.PrintExpr(x))
+		}
+		for i := range same {
+			same[i] = "uprobe:" + same[i]
+		}
+		s.countProbe(same, &Function{}, append(keys, by...))
+	}
+	if s.b.Len() == 0 {
+		s.none(diags, "no function is left for which this is available")
 	}
 	s.every("@calls")
 	s.timer()
@@ -54,16 +71,7 @@ func counted(fns []Function, o Question, diags *diag.List, by []string) Script {
 }
 
 func (s *script) countProbe(points []string, fn *Function, keys []string) {
-	if s.b.Len() > 0 {
-		s.line("")
-	}
-	for i, p := range points {
-		comma := ""
-		if i < len(points)-1 {
-			comma = ","
-		}
-		s.line("uprobe:%s%s", p, comma)
-	}
+	s.points(points)
 	cond := s.comm
 	if s.cond != nil {
 		cond = both(cond, over(s.cond, fn, argsOf))
@@ -81,10 +89,15 @@ func Latency(fns []Function, o Question, diags *diag.List) Script {
 	if !s.parse(diags) {
 		return s.done()
 	}
+	if slices.ContainsFunc(fns, func(f Function) bool { return f.Whole }) {
+		s.wholeLatency(fns)
+		return s.done()
+	}
 	if s.cond != nil || s.comm != nil || len(s.by) > 0 || s.o.Min > 0 {
 		s.distribution(fns, nil, "@microseconds", diags)
 		return s.done()
 	}
+	fns = named(fns)
 	var direct, paired []*Function
 	called := true // one probe does for all, func names them
 	for i := range fns {
@@ -130,6 +143,35 @@ func Latency(fns []Function, o Question, diags *diag.List) Script {
 // returnsSeen tells whether the builtin duration times a function: its returns are return probes.
 func returnsSeen(fn *Function) bool {
 	return len(fn.Leaves) == 0 && !slices.ContainsFunc(fn.Returns, func(p string) bool { return !strings.HasPrefix(p, "uretprobe:") })
+}
+
+// wholeLatency times all functions that patterns fit, if there are no others.
+func (s *script) wholeLatency(fns []Function) {
+	keys := []string{"func"}
+	for _, x := range s.by {
+		keys = append(keys, syntax.PrintExpr(x))
+	}
+	cond := both(s.comm, s.cond)
+	if s.o.Min > 0 {
+		least := &syntax.IntLit{Value: uint64(s.o.Min), Text: strconv.FormatInt(int64(s.o.Min), 10)}
+		cond = both(&syntax.Binary{Op: ">=", X: &syntax.Ident{Name: "duration"}, Y: least}, cond)
+	}
+	var returns []string
+	for i := range fns {
+		fn := &fns[i]
+		if len(fn.Returns)+len(fn.Leaves) == 0 {
+			s.notice(fn, "left out: %s", fn.NoReturn)
+			continue
+		}
+		returns = append(returns, "uretprobe:"+strings.TrimSuffix(fn.Point, "+0"))
+	}
+	s.points(returns)
+	if cond != nil {
+		s.line("/%s/", syntax.PrintExpr(cond))
+	}
+	s.line("{\n  @microseconds[%s] = hist(duration / 1000);\n}", strings.Join(keys, ", "))
+	s.every("@microseconds")
+	s.timer()
 }
 
 func (s *script) timedProbe(returns []string, key string) {

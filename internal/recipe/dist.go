@@ -2,6 +2,7 @@ package recipe
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -69,6 +70,8 @@ func (s *script) distribution(fns []Function, value syntax.Expr, name string, di
 	if value != nil {
 		exprs = append([]syntax.Expr{value}, s.by...)
 	}
+	s.wants = wanted(append(slices.Clone(exprs), s.cond))
+	fns = named(s.understood(fns, s.wants))
 	var calls []*call
 	for i := range fns {
 		fn := &fns[i]
@@ -117,15 +120,9 @@ func (s *script) distribution(fns []Function, value syntax.Expr, name string, di
 		case len(c.leaves) > 0:
 			s.notice(fn, "where it ends in a tail call, the duration is measured up to the tail call")
 		}
-		if len(calls) > 0 && calls[len(calls)-1].joins(c) {
-			last := calls[len(calls)-1]
-			last.points = append(last.points, c.points...)
-			last.returns = append(last.returns, c.returns...)
-			last.leaves = append(last.leaves, c.leaves...)
-			continue
-		}
 		calls = append(calls, c)
 	}
+	calls = s.join(calls, nil)
 	if len(calls) == 0 {
 		s.none(diags, "no function is left for which this is available")
 		return

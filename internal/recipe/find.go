@@ -30,11 +30,16 @@ type Target struct {
 	Images *image.Set
 	// VectorsStepped is that of package match's options.
 	VectorsStepped func() bool
+	// Whole: a pattern is one function (Function.Whole): nothing that is asked needs to know more.
+	Whole bool
 }
 
-// Find finds functions. Without any, diags has an error: nothing fits, or the file cannot be read.
+// Find finds functions. A pattern that fits nothing is a warning where others fit; without any, diags has an error:
+// nothing fits, or the file cannot be read.
 func Find(ctx context.Context, o Target, diags *diag.List) []Function {
 	var out []Function
+	known := map[string]bool{}
+	var missing diag.List
 	for _, pattern := range o.Patterns {
 		lib, name, line := splitFunction(pattern)
 		if line {
@@ -47,15 +52,24 @@ func Find(ctx context.Context, o Target, diags *diag.List) []Function {
 		if lib != "" {
 			path = lib
 		}
-		fns, ok := functions(ctx, o, path, name, diags)
-		if !ok {
-			return nil
+		var fns []Function
+		if o.Whole && isPattern(name) {
+			fns = whole(ctx, o, path, name, &missing)
+		} else {
+			fns = functions(ctx, o, path, name, &missing)
 		}
 		for _, fn := range fns {
-			if !slices.ContainsFunc(out, func(f Function) bool { return f.Point == fn.Point }) {
+			if !known[fn.Point] {
+				known[fn.Point] = true
 				out = append(out, fn)
 			}
 		}
+	}
+	for _, d := range missing.All {
+		if d.Severity == diag.Error && len(out) > 0 {
+			d.Severity = diag.Warning // it is about one of several
+		}
+		diags.Take(d)
 	}
 	return out
 }
@@ -79,17 +93,13 @@ func splitFunction(pattern string) (lib, name string, line bool) {
 	return "", pattern, false
 }
 
-func functions(ctx context.Context, o Target, path, name string, diags *diag.List) (out []Function, ok bool) {
-	point := func(kind string) *syntax.Probe {
-		return &syntax.Probe{Points: []*syntax.AttachPoint{{
-			Text: kind + ":" + path + ":" + name, Kind: kind, Parts: []string{path, name}, Quoted: []bool{true, true},
-		}}}
-	}
+func functions(ctx context.Context, o Target, path, name string, diags *diag.List) (out []Function) {
 	const entry, ret = 0, 1
-	probes := []*syntax.Probe{entry: point("uprobe"), ret: point("uretprobe")}
+	probes := []*syntax.Probe{entry: pointOf("uprobe", path, name), ret: pointOf("uretprobe", path, name)}
 	opts := match.Options{
 		PID: o.PID, Demangle: true, SearchPath: o.SearchPath, Images: o.Images, OutOfLine: true, Variants: true,
 		VectorsStepped: o.VectorsStepped,
+		Missing:        match.MissingRefused,
 		Instructions:   true, // the keys of calls go by it
 		Spread:         o.Spread, FilteredReturns: o.FilteredReturns,
 		// Results are typed, but what is not known of them does not hide where calls end.
@@ -113,7 +123,7 @@ func functions(ctx context.Context, o Target, path, name string, diags *diag.Lis
 				diags.Take(d)
 			}
 		}
-		return nil, false
+		return nil
 	}
 	points := matched.PointsOf(entry)
 	noReturn := firstError(matched.About(ret))
@@ -133,9 +143,7 @@ func functions(ctx context.Context, o Target, path, name string, diags *diag.Lis
 		}
 		if p.Inlined {
 			fn.NoReturn = "it is an inlined instance, which does not return"
-			if !slices.ContainsFunc(out, func(f Function) bool { return f.Point == fn.Point }) {
-				out = append(out, fn.Function)
-			}
+			out = append(out, fn.Function)
 			continue
 		}
 		fn.returns(first[startOf(p)], noReturn)
@@ -144,7 +152,7 @@ func functions(ctx context.Context, o Target, path, name string, diags *diag.Lis
 		}
 		out = append(out, fn.Function)
 	}
-	return out, true
+	return out
 }
 
 // start is where a function begins.

@@ -24,6 +24,7 @@ type Function struct {
 	Name     string   // as in the source
 	Called   bool     // the builtin func shows Name
 	Line     bool     // it is a line of the source, not a function
+	Whole    bool     // it is all functions that a pattern fits, of which nothing else is known
 
 	Typed  bool // the parameters are known
 	Params []Value
@@ -73,7 +74,11 @@ type script struct {
 	cond    syntax.Expr
 	comm    syntax.Expr // of --comm; nil: all
 	notices []notice
-	counts  bool // calls are counted, not shown
+	noticed map[string]int  // by text
+	many    bool            // there are many functions
+	quiet   bool            // nothing is noted
+	wants   map[string]bool // names that the expressions have, if only these are looked at
+	counts  bool            // calls are counted, not shown
 	totals  []Total
 	dropped bool // something that should be shown is not, as too much would have to be kept
 }
@@ -123,30 +128,44 @@ func (s *script) line(format string, args ...any) {
 
 // notice notes something about a function. What holds for several is said once.
 func (s *script) notice(fn *Function, format string, args ...any) {
-	text := fmt.Sprintf(format, args...)
-	for i := range s.notices {
-		if n := &s.notices[i]; n.text == text {
-			if !slices.Contains(n.names, fn.Name) {
-				n.names = append(n.names, fn.Name)
-			}
-			return
-		}
+	if s.quiet {
+		return
 	}
-	s.notices = append(s.notices, notice{[]string{fn.Name}, text})
+	text := fmt.Sprintf(format, args...)
+	if i, ok := s.noticed[text]; ok {
+		s.notices[i].add(fn.Name)
+		return
+	}
+	if s.noticed == nil {
+		s.noticed = map[string]int{}
+	}
+	s.noticed[text] = len(s.notices)
+	s.notices = append(s.notices, notice{names: []string{fn.Name}, text: text, functions: 1})
 }
 
 // notice is what has to be said of functions.
 type notice struct {
-	names []string
-	text  string
+	names     []string // the first of them
+	text      string
+	functions int
 }
 
 // maxNamed is how many functions a notice names.
 const maxNamed = 3
 
+func (n *notice) add(name string) {
+	if slices.Contains(n.names, name) {
+		return
+	}
+	n.functions++
+	if len(n.names) < maxNamed {
+		n.names = append(n.names, name)
+	}
+}
+
 func (n *notice) String() string {
-	names := strings.Join(n.names[:min(len(n.names), maxNamed)], ", ")
-	if more := len(n.names) - maxNamed; more > 0 {
+	names := strings.Join(n.names, ", ")
+	if more := n.functions - len(n.names); more > 0 {
 		names += fmt.Sprintf(" and %d more", more)
 	}
 	return names + ": " + n.text

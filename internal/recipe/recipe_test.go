@@ -2,6 +2,7 @@ package recipe
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,9 +40,12 @@ func twin() Function {
 
 func inCPP() Function {
 	return Function{
-		Point:   `./shop:"shop::Till::add(std::vector<int> const&)"`,
-		Returns: []string{`uprobe:./shop:"shop::Till::add(std::vector<int> const&)"+16`, `uprobe:./shop:"shop::Till::add(std::vector<int> const&)"+34`},
-		Name:    "shop::Till::add", Typed: true, Params: []Value{{Name: "this"}, {Name: "cents", Show: AsWhole, Size: 7000}},
+		Point: `./shop:"shop::Till::add(std::vector<int> const&)"`,
+		Returns: []string{
+			`uprobe:./shop:"shop::Till::add(std::vector<int> const&)"+16`,
+			`uprobe:./shop:"shop::Till::add(std::vector<int> const&)"+34`,
+		},
+		Name: "shop::Till::add", Typed: true, Params: []Value{{Name: "this"}, {Name: "cents", Show: AsWhole, Size: 7000}},
 		Result: &Value{Name: "retval", Show: AsText}, ResultExpr: `(int8 *)reg("ax")`,
 		EntryKey: `tid, (int64)(reg("sp") + 8)`, ReturnKey: `tid, (int64)(reg("sp") + 8)`,
 	}
@@ -69,6 +73,13 @@ func unknown() Function {
 	}
 }
 
+// all is all functions that a pattern fits.
+func all() Function {
+	return Function{
+		Point: `./server:"h*"`, Returns: []string{`uretprobe:./server:"h*"`}, Name: "h*", Called: true, Whole: true,
+	}
+}
+
 func TestRecipes(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -85,19 +96,27 @@ func TestRecipes(t *testing.T) {
 		{"trace-goroutines-text", Trace, []Function{inGoReturning()}, Question{}},
 		{"trace-args", Trace, []Function{inC()}, Question{Args: []string{"fd + 1, str(path, 10)", "retval"}, If: "fd > 2 && retval < 0"}},
 		{"trace-lines", Trace, []Function{inC()}, Question{Lines: 5, Comm: "a name that is too long", If: "fd > 2", Strlen: 10, Depth: 2}},
-		{"trace-later", Trace, []Function{inC()}, Question{Args: []string{"retval + fd, duration"}, If: "duration > 1000 && str(path) == \"/\"", Depth: -1}},
+		{"trace-later", Trace, []Function{inC()}, Question{
+			Args: []string{"retval + fd, duration"},
+			If:   "duration > 1000 && str(path) == \"/\"", Depth: -1,
+		}},
 		{"trace-if", Trace, []Function{inC()}, Question{If: `str(path) == "/"`}},
 		{"trace-json", Trace, []Function{inC(), inGo()}, Question{Values: true, Stack: true}},
 		{"trace-unknown", Trace, []Function{unknown()}, Question{}},
 		{"count", Count, []Function{inC(), twin(), inCPP()}, Question{}},
 		{"count-by", Count, []Function{inC()}, Question{By: []string{"path, size"}, If: "fd == 1"}},
 		{"count-every", Count, []Function{inC(), twin()}, Question{Every: time.Second}},
-		{"latency-by", Latency, []Function{inC(), twin()}, Question{By: []string{"path"}, If: "fd > 0 && retval == 0", Every: 500 * time.Millisecond}},
+		{"latency-by", Latency, []Function{inC(), twin()}, Question{
+			By: []string{"path"},
+			If: "fd > 0 && retval == 0", Every: 500 * time.Millisecond,
+		}},
 		{"latency-direct", Latency, []Function{inC(), twin()}, Question{Every: 2 * time.Second}},
 		{"dist", Dist, []Function{inC(), twin()}, Question{Value: "fd"}},
 		{"dist-text", Dist, []Function{inC()}, Question{Value: "path", By: []string{"retval, fd % 2"}}},
 		{"dist-linear", Dist, []Function{inC()}, Question{Value: "retval", Linear: [3]int64{0, 100, 10}, Comm: "x", For: 3 * time.Second}},
 		{"dist-table", Dist, []Function{inC(), inGo()}, Question{Value: "duration / 1000", Table: true, Min: time.Millisecond}},
+		{"count-whole", Count, []Function{all(), inC()}, Question{By: []string{"comm"}, If: "pid > 1"}},
+		{"latency-whole", Latency, []Function{all(), inC(), inGo()}, Question{By: []string{"comm"}, Comm: "x", Min: time.Second}},
 		{"count-comm", Count, []Function{inC(), twin()}, Question{Comm: "server"}},
 		{"stack", Stack, []Function{inC(), twin()}, Question{For: time.Microsecond}},
 		{"latency", Latency, []Function{inC(), inCPP(), inGo()}, Question{If: "fd > 0"}},
@@ -186,11 +205,78 @@ func TestNoReturns(t *testing.T) {
 	}
 }
 
+// TestShapes: however many functions are asked about, the number of clauses is bounded, and each function is in one or left
+// out with a word.
+func TestShapes(t *testing.T) {
+	var fns []Function
+	for i := range 3000 {
+		fn := inC()
+		fn.Point, fn.Name = fmt.Sprintf("./server:f%d", i), fmt.Sprintf("f%d", i)
+		fn.Returns = []string{"uretprobe:" + fn.Point}
+		fn.Params = []Value{{Name: "fd"}, {Name: fmt.Sprintf("p%d", i/2)}}
+		fns = append(fns, fn)
+	}
+	for _, o := range []Question{
+		{Kind: "trace"},
+		{Kind: "trace", Stack: true, Min: time.Second},
+		{Kind: "count", By: []string{"fd"}},
+		{Kind: "latency", By: []string{"fd"}},
+		{Kind: "dist", Value: "p7"},
+		{Kind: "stack", If: "fd == 1"},
+	} {
+		var diags diag.List
+		s := Write(o, fns, &diags)
+		file := syntax.Parse(&diag.Source{Text: s.Text}, syntax.ParseOptions{}, &diags)
+		if diags.Errors() > 0 {
+			t.Fatalf("%+v: %s", o, diags.All[0].Text)
+		}
+		if n := len(file.Probes); n > maxPrograms+3 {
+			t.Errorf("%+v: %d probes", o, n)
+		}
+		points := 0
+		for _, p := range file.Probes {
+			if p.Points[0].Kind == "uprobe" {
+				points += len(p.Points)
+			}
+		}
+		if points < len(fns) && len(s.Notices) == 0 {
+			t.Errorf("%+v: %d of %d functions, without a word", o, points, len(fns))
+		}
+	}
+}
+
+// TestWhole: a pattern is a clause where nothing is asked that differs between functions.
+func TestWhole(t *testing.T) {
+	for _, c := range []struct {
+		o    Question
+		want bool
+	}{
+		{Question{Kind: "count"}, true},
+		{Question{Kind: "stack", If: "pid == 3 && comm == \"x\""}, true},
+		{Question{Kind: "latency", By: []string{"comm", "cpu, tid"}, If: "duration > 5"}, true},
+		{Question{Kind: "count", If: "duration > 5"}, false},
+		{Question{Kind: "count", By: []string{"comm, arg0"}}, false},
+		{Question{Kind: "latency", By: []string{"retval"}}, false},
+		{Question{Kind: "latency", If: "name"}, false},
+		{Question{Kind: "latency", If: "args.comm"}, false},
+		{Question{Kind: "count", Functions: []string{"a*", "x.c:12"}}, false},
+		{Question{Kind: "trace"}, false},
+		{Question{Kind: "dist", Value: "duration"}, false},
+	} {
+		if got := c.o.Whole(); got != c.want {
+			t.Errorf("%+v: %v", c.o, got)
+		}
+	}
+}
+
 // TestNames: whatever a program calls its parameters, the script is one.
 func TestNames(t *testing.T) {
 	fn := inC()
 	fn.Params = nil
-	for _, n := range []string{"start", "thread_", "func_", "stack_", "retval", "comm", "if", "int", "~r0", "", "名前", "a.b", "value0", "args", "ärger"} {
+	for _, n := range []string{
+		"start", "thread_", "func_", "stack_", "retval", "comm", "if", "int",
+		"~r0", "", "名前", "a.b", "value0", "args", "ärger",
+	} {
 		fn.Params = append(fn.Params, Value{Name: n})
 	}
 	for _, o := range []Question{{}, {Values: true}} {

@@ -38,6 +38,14 @@ func Trace(fns []Function, o Question, diags *diag.List) Script {
 	if !s.parse(diags) {
 		return s.done()
 	}
+	if s.many = len(fns) > maxShapes; s.many {
+		fns = named(fns)
+	}
+	mentioned := wanted(append(slices.Clone(s.args), s.cond))
+	if len(s.args) > 0 {
+		s.wants = mentioned
+	}
+	fns = s.understood(fns, mentioned)
 	if o.Strlen == 0 && !s.fits(fns, 0) && s.fits(fns, shortStrlen) {
 		s.o.Strlen = shortStrlen
 	}
@@ -60,7 +68,7 @@ func Trace(fns []Function, o Question, diags *diag.List) Script {
 
 // fits tells whether all that is shown of the functions can be kept, if texts are kept up to a length.
 func (s *script) fits(fns []Function, strlen int) bool {
-	t := &script{o: s.o, args: s.args, cond: s.cond}
+	t := &script{o: s.o, args: s.args, cond: s.cond, quiet: true}
 	t.o.Strlen = strlen
 	for i := range fns {
 		if c := t.call(&fns[i]); c.split || t.dropped {
@@ -79,14 +87,9 @@ func (s *script) calls(fns []Function, diags *diag.List) []*call {
 			s.notice(&fns[i], "left out: the condition requires its returns, which are not seen")
 			continue
 		}
-		if len(calls) > 0 && calls[len(calls)-1].joins(c) {
-			calls[len(calls)-1].points = append(calls[len(calls)-1].points, "uprobe:"+fns[i].Point)
-			calls[len(calls)-1].returns = append(calls[len(calls)-1].returns, fns[i].Returns...)
-			calls[len(calls)-1].leaves = append(calls[len(calls)-1].leaves, fns[i].Leaves...)
-			continue
-		}
 		calls = append(calls, c)
 	}
+	calls = s.join(calls, s.plainly)
 	if len(calls) == 0 {
 		s.none(diags, "the condition requires the returns of these functions, which are not seen")
 		return nil
@@ -320,20 +323,4 @@ func (s *script) points(list []string) {
 		}
 		s.line("%s%s", p, comma)
 	}
-}
-
-// joins tells whether the calls of two functions are shown by the same text, so that they can share a probe.
-func (c *call) joins(d *call) bool {
-	f, g := c.fn, d.fn
-	if !f.Called || !g.Called || c.pairs() != d.pairs() || f.EntryKey != g.EntryKey || f.Goroutines != g.Goroutines ||
-		f.ReturnKey != g.ReturnKey || f.ResultExpr != g.ResultExpr || c.split != d.split || c.atCall != d.atCall || c.atExit != d.atExit ||
-		!slices.Equal(c.shown, d.shown) || !slices.Equal(c.extra, d.extra) || !slices.Equal(c.fn.Params, d.fn.Params) {
-		return false
-	}
-	a, b := c.fn.Result, d.fn.Result
-	if a != b && (a == nil || b == nil || *a != *b) {
-		return false
-	}
-	c.name = "" // the builtin func tells them apart
-	return true
 }

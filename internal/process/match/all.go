@@ -322,7 +322,7 @@ func (m *matcher) noPoints(p *syntax.Probe) {
 func (m *matcher) missing(s *spec, format string, args ...any) *diag.Diagnostic {
 	text := fmt.Sprintf(format, args...)
 	mode := m.opts.Missing
-	if mode != "ignore" && hasWildcard(s.target+s.ns+s.fn) {
+	if mode != "ignore" && mode != MissingRefused && hasWildcard(s.target+s.ns+s.fn) {
 		mode = "warn" // a pattern may fit nothing; if nothing else is left of the probe either, that is an error
 	}
 	switch mode {

@@ -21,7 +21,7 @@ type Options struct {
 	Instructions bool
 	// FilteredReturns: the kernel's return probes use a system call that filters of a process may forbid.
 	FilteredReturns bool
-	Missing         string // config missing_probes: error, warn, ignore
+	Missing         string // config missing_probes: error, warn, ignore; or MissingRefused
 	MaxProbes       int
 	Demangle        bool
 	// Needs is what each probe's code asks of its points, in the probes' order. Nil: types of arguments and results, arguments
@@ -37,7 +37,8 @@ type Options struct {
 	Filter func(name string) bool
 	// SearchPath are the folders, separated by colons, in which programs named without a folder are looked for (PATH).
 	SearchPath string
-	// Images opens the files; nil: a set for them alone. The types of points are complete for as long as the result is not closed, or another user has
+	// Images opens the files; nil: a set for them alone. The types of points are complete for as long as the
+	// result is not closed, or another user has
 	// the file open.
 	Images *image.Set
 	// KernelType finds a type of the kernel by its name in C; nil: none is known.
@@ -47,6 +48,9 @@ type Options struct {
 	// TraceableFunctions is a file with the kernel's functions to take instead of available_filter_functions.
 	TraceableFunctions string
 }
+
+// MissingRefused makes patterns that fit nothing errors, as names are, in place of one about the probe.
+const MissingRefused = "refused"
 
 // Result of matching all probes of a script: one entry for each syntax.Probe, in order.
 type Result struct {

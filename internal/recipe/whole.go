@@ -1,0 +1,92 @@
+package recipe
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"trocar/internal/process/match"
+	"trocar/internal/process/probe"
+	"trocar/internal/script/diag"
+	"trocar/internal/script/syntax"
+)
+
+// A question that asks nothing of a function's own, no argument and no result, is one clause over the pattern, as
+// somebody would write it: then a command costs what the script costs, and what cannot be probed of the functions is
+// left out and counted as in scripts.
+
+// ofNoFunction are the words of expressions that mean the same in all functions.
+var ofNoFunction = []string{
+	"comm", "pid", "tid", "uid", "gid", "username", "cpu", "nsecs", "elapsed", "cgroup", "probe", "func", "ustack", "kstack",
+}
+
+// Whole tells whether a question's patterns can be clauses.
+func (o Question) Whole() bool {
+	if slices.ContainsFunc(o.Functions, func(f string) bool { _, _, line := splitFunction(f); return line }) {
+		return false // lines have names of their own, beside those of functions
+	}
+	words := ofNoFunction
+	switch o.Kind {
+	case "count", "stack":
+	case "latency":
+		words = append(slices.Clone(words), "duration")
+	default:
+		return false
+	}
+	for _, text := range append(slices.Clone(o.By), o.If) {
+		if text == "" {
+			continue
+		}
+		for _, x := range syntax.ParseExprs(&diag.Source{Text: text}, &diag.List{}) {
+			if !onlyWords(x, words) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// onlyWords tells whether an expression has no names but these.
+func onlyWords(x syntax.Expr, words []string) bool {
+	ok := true
+	syntax.Inspect(x, func(n syntax.Node) bool {
+		if id, is := n.(*syntax.Ident); is && !slices.Contains(words, id.Name) {
+			ok = false
+		}
+		return ok
+	})
+	return ok
+}
+
+// isPattern tells a pattern from a name with a star of its own: of C++'s operators and types, and Go's pointers.
+func isPattern(name string) bool {
+	return strings.Contains(name, "*") && !strings.ContainsAny(name, "(<") && !strings.Contains(name, "operator")
+}
+
+// whole makes one function of all that a pattern fits.
+func whole(ctx context.Context, o Target, path, pattern string, diags *diag.List) []Function {
+	probes := []*syntax.Probe{pointOf("uprobe", path, pattern)}
+	matched := match.All(ctx, probes, match.Options{
+		PID: o.PID, Demangle: true, SearchPath: o.SearchPath, Images: o.Images, VectorsStepped: o.VectorsStepped,
+		Spread: o.Spread, FilteredReturns: o.FilteredReturns, Needs: []probe.Needs{{}}, Missing: match.MissingRefused,
+	})
+	defer matched.Close()
+	points := matched.PointsOf(0)
+	if len(points) == 0 {
+		for _, d := range matched.Diags.All {
+			diags.Take(d)
+		}
+		return nil
+	}
+	point := syntax.QuoteWord(pathOf(path, o.PID, points[0].Path)) + ":" + syntax.QuoteWord(pattern)
+	return []Function{{
+		Point: point, Returns: []string{"uretprobe:" + point}, Name: pattern, Called: true, Whole: true,
+	}}
+}
+
+// pointOf is a probe of functions of a file.
+func pointOf(kind, path, name string) *syntax.Probe {
+	return &syntax.Probe{Points: []*syntax.AttachPoint{{
+		Text: kind + ":" + path + ":" + name, Kind: kind, Parts: []string{path, name}, Quoted: []bool{true, true},
+	}}}
+}
