@@ -193,14 +193,14 @@ func (p *Program) match(ctx context.Context, diags *diag.List) error {
 	for i, pr := range p.file.Probes {
 		needs[i] = check.NeedsOf(pr)
 	}
-	demangle := p.setting("cpp_demangle")
+	demangle, params := p.setting("cpp_demangle"), p.setting("cpp_params")
 	p.matched = match.All(ctx, p.file.Probes, match.Options{
 		PID: p.req.Target.PID, ChildPID: p.req.Target.Held, Unsafe: p.req.Unsafe, Needs: needs, Filter: p.filter,
 		VectorsStepped: p.features.VectorsStepped, Spread: p.req.Target.Follow, FilteredReturns: p.machine.filteredReturns(),
 		Missing: p.setting("missing_probes"), MaxProbes: p.limit("max_probes"), OutOfLine: p.req.NoInlined,
 		TraceableFunctions: p.req.Files.TraceableFunctions, SearchPath: p.req.Files.SearchPath, Images: p.images.Set,
 		KernelType: p.features.Types().Type, Prototype: prototype(p.features.Types()),
-		Demangle: demangle != "0" && demangle != "false",
+		Demangle: demangle != "0" && demangle != "false", Bare: params == "0" || params == "false",
 	})
 	if err := ctx.Err(); err != nil {
 		return err // what was found is not all

@@ -29,7 +29,8 @@ func counted(fns []Function, o Question, diags *diag.List, by []string) Script {
 	// What looks at no argument is one probe for all functions, and quick to attach.
 	var same []string
 	var calls []*call
-	fns = named(s.understood(fns, s.wants))
+	fns = s.named(s.understood(fns, s.wants))
+	s.settings(nil)
 	for i := range fns {
 		fn := &fns[i]
 		if fn.Called && !fn.Line && (len(s.by) == 0 && s.cond == nil || fn.Whole) {
@@ -90,6 +91,8 @@ func Latency(fns []Function, o Question, diags *diag.List) Script {
 		return s.done()
 	}
 	if slices.ContainsFunc(fns, func(f Function) bool { return f.Whole }) {
+		fns = s.named(fns)
+		s.settings(nil)
 		s.wholeLatency(fns)
 		return s.done()
 	}
@@ -97,7 +100,8 @@ func Latency(fns []Function, o Question, diags *diag.List) Script {
 		s.distribution(fns, nil, "@microseconds", diags)
 		return s.done()
 	}
-	fns = named(fns)
+	fns = s.named(fns)
+	s.settings(nil)
 	var direct, paired []*Function
 	called := true // one probe does for all, func names them
 	for i := range fns {

@@ -18,7 +18,6 @@ func Dist(fns []Function, o Question, diags *diag.List) Script {
 	if !s.parse(diags) {
 		return s.done()
 	}
-	s.config()
 	value := syntax.ParseExpr(&diag.Source{Name: "expression", Text: o.Value}, diags)
 	if diags.Errors() > 0 {
 		return s.done()
@@ -71,7 +70,12 @@ func (s *script) distribution(fns []Function, value syntax.Expr, name string, di
 		exprs = append([]syntax.Expr{value}, s.by...)
 	}
 	s.wants = wanted(append(slices.Clone(exprs), s.cond))
-	fns = named(s.understood(fns, s.wants))
+	fns = s.named(s.understood(fns, s.wants))
+	if value != nil {
+		s.config()
+	} else {
+		s.settings(nil)
+	}
 	var calls []*call
 	for i := range fns {
 		fn := &fns[i]

@@ -24,6 +24,7 @@ type Function struct {
 	Name     string   // as in the source
 	Called   bool     // the builtin func shows Name
 	Line     bool     // it is a line of the source, not a function
+	Mangled  bool     // Whole: some have names with parameters
 	Whole    bool     // it is all functions that a pattern fits, of which nothing else is known
 
 	Typed  bool // the parameters are known
@@ -75,6 +76,7 @@ type script struct {
 	comm    syntax.Expr // of --comm; nil: all
 	notices []notice
 	noticed map[string]int  // by text
+	bare    bool            // functions are named by func, and some have names with parameters
 	many    bool            // there are many functions
 	quiet   bool            // nothing is noted
 	wants   map[string]bool // names that the expressions have, if only these are looked at
@@ -185,6 +187,14 @@ func (s *script) config() {
 	}
 	if s.o.Value == "" {
 		set = append(set, "print_maps_on_exit = false")
+	}
+	s.settings(set)
+}
+
+// settings writes a config block, with what the names of functions need.
+func (s *script) settings(set []string) {
+	if s.bare {
+		set = append(set, "cpp_params = false")
 	}
 	if len(set) == 0 {
 		return

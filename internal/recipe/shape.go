@@ -160,16 +160,18 @@ func (s *script) plainly(fn *Function) *call {
 // named decides how the functions of a question are named in its results: by the builtin func, which gives the symbols'
 // names, or by names that stand in the text as in the source. It is one way for all, as the names are keys of one map, and
 // the second takes a program for each function.
-func named(fns []Function) []Function {
+func (s *script) named(fns []Function) []Function {
 	other := 0
 	for i := range fns {
 		if !fns[i].Called || fns[i].Line {
 			other++
 		}
+		s.bare = s.bare || fns[i].Mangled
 	}
 	if other == 0 {
 		return fns
 	}
+	s.bare = s.bare || len(fns) > maxShapes
 	fns = slices.Clone(fns)
 	for i := range fns {
 		if !fns[i].Line {

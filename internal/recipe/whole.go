@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"trocar/internal/binary/objfile"
 	"trocar/internal/process/match"
 	"trocar/internal/process/probe"
 	"trocar/internal/script/diag"
@@ -81,6 +82,7 @@ func whole(ctx context.Context, o Target, path, pattern string, diags *diag.List
 	point := syntax.QuoteWord(pathOf(path, o.PID, points[0].Path)) + ":" + syntax.QuoteWord(pattern)
 	return []Function{{
 		Point: point, Returns: []string{"uretprobe:" + point}, Name: pattern, Called: true, Whole: true,
+		Mangled: slices.ContainsFunc(points, func(p *probe.Point) bool { return objfile.IsMangled(p.Func) }),
 	}}
 }
 

@@ -18,6 +18,9 @@ func IsMangled(name string) bool {
 // come back as they are.
 func Demangle(name string) string { return demangled(name, false) }
 
+// DemangleBare is Demangle without the parameter list and return type of C++.
+func DemangleBare(name string) string { return demangled(name, true) }
+
 // demangled gives the readable name, bare without the parameter list and return type of C++.
 func demangled(name string, bare bool) string {
 	if !IsMangled(name) || len(name) > maxMangled {

@@ -70,8 +70,9 @@ var meta = []Func{
 		ID: Config, Names: []string{"config"}, Variable: true, Group: GroupMeta, CompileTime: true,
 		Variants: []string{"record config"},
 		Doc: `The settings in force: config.max_strlen, config.stack_mode … Besides bpftrace's settings there are max_shown_strlen
-(bytes of a text whose length is not asked for; by default max_strlen, and 200 inside other values) and max_nested_depth (how deep
-values inside others are followed to what they refer to; 4).`,
+(bytes of a text whose length is not asked for; by default max_strlen, and 200 inside other values), max_nested_depth (how deep
+values inside others are followed to what they refer to; 4) and cpp_params (whether func names the parameters of functions of C++
+that a pattern found also where no other of them has the name; true).`,
 	},
 	{
 		ID: Fail, Names: []string{"fail"}, Min: 1, Max: 128, Group: GroupMeta, CompileTime: true, Result: types.TNone,

@@ -20,6 +20,7 @@ type setting struct {
 // settings lists them all, in the order of the builtin config's record.
 var settings = []setting{
 	boolSetting("cpp_demangle", func(c *Config) *bool { return &c.CPPDemangle }),
+	boolSetting("cpp_params", func(c *Config) *bool { return &c.CPPParams }),
 	boolSetting("lazy_symbolication", func(c *Config) *bool { return &c.LazySymbols }),
 	boolSetting("print_maps_on_exit", func(c *Config) *bool { return &c.PrintMapsOnExit }),
 	boolSetting("use_blazesym", func(c *Config) *bool { return &c.UseBlazesym }),
@@ -176,7 +177,7 @@ func DefaultConfig() Config {
 	return Config{
 		MaxStrlen: 1024, MaxNestedDepth: 4, MaxMapKeys: 4096, MaxProbes: 1024, MaxBPFProgs: 1024, MaxCatBytes: 10240, OnStackLimit: 32,
 		LogSize: 1000000, StackMode: types.StackBpftrace, StrTruncTrailer: "..", PrintMapsOnExit: true,
-		MissingProbes: "error", License: "GPL", CPPDemangle: true, LazySymbols: true, UseBlazesym: true, ShowDebugInfo: true,
+		MissingProbes: "error", License: "GPL", CPPDemangle: true, CPPParams: true, LazySymbols: true, UseBlazesym: true, ShowDebugInfo: true,
 		CacheUserSymbols: "PER_PID",
 		UnstableTSeries:  "warn", UnstableDwUstack: "warn", UnstableTypeinfo: "error", UnstableImport: "error",
 	}

@@ -333,6 +333,7 @@ type Config struct {
 	MissingProbes    string // error, warn, ignore
 	License          string
 	CPPDemangle      bool
+	CPPParams        bool // func names parameters of C++'s functions; false: where it is needed to tell them apart
 	LazySymbols      bool
 	ShowDebugInfo    bool
 	UseBlazesym      bool // accepted, without effect

@@ -24,6 +24,7 @@ type Options struct {
 	Missing         string // config missing_probes: error, warn, ignore; or MissingRefused
 	MaxProbes       int
 	Demangle        bool
+	Bare            bool // functions of C++ are named without their parameters, where that is one function
 	// Needs is what each probe's code asks of its points, in the probes' order. Nil: types of arguments and results, arguments
 	// by position, and names.
 	Needs []probe.Needs

@@ -262,6 +262,8 @@ func (m *matcher) functions(s *spec, b *binary, q *objfile.Query) ([]*probe.Poin
 	display := m.display
 	if q.Wildcard() && !m.needs.Name {
 		display = func(name string) string { return name } // nobody sees them: demangling is most of the work
+	} else if m.opts.Bare {
+		display = m.bareNames(all)
 	}
 	for i := range all {
 		if m.done() {
@@ -286,7 +288,8 @@ func (m *matcher) functions(s *spec, b *binary, q *objfile.Query) ([]*probe.Poin
 		points = append(points, m.candidatePoints(c, scope)...)
 	}
 	if len(notGo) > 0 {
-		m.diags.Warnf(s.ap.Span, "%d of the functions are left out, like %s: they are written in assembly or C, where goid and goframe are not known",
+		m.diags.Warnf(s.ap.Span, "%d of the functions are left out, like %s: "+
+			"they are written in assembly or C, where goid and goframe are not known",
 			len(notGo), notGo[0])
 	}
 	m.tellNoReturns(s)
@@ -319,7 +322,9 @@ func (m *matcher) place(p *probe.Point, b *binary, addr uint64) *probe.Point {
 }
 
 // inside makes the point of func+offset.
-func (m *matcher) inside(s *spec, b *binary, fn *objfile.Func, p *probe.Point, refuse func(string, ...any) *diag.Diagnostic) *probe.Point {
+func (m *matcher) inside(
+	s *spec, b *binary, fn *objfile.Func, p *probe.Point, refuse func(string, ...any) *diag.Diagnostic,
+) *probe.Point {
 	size := fn.Size
 	if size == 0 {
 		size = b.obj.CodeSize(fn.Addr)
@@ -337,7 +342,9 @@ func (m *matcher) inside(s *spec, b *binary, fn *objfile.Func, p *probe.Point, r
 // insidePoint places a point in the middle of a function. A five-byte nop is left alone there: kernels from 6.18 to 7.1
 // replace it by a call that overwrites what the function keeps below its stack pointer. The next instruction, which
 // nothing but the nop leads to in practice, is as good.
-func (m *matcher) insidePoint(s *spec, b *binary, p *probe.Point, addr uint64, refuse func(string, ...any) *diag.Diagnostic) *probe.Point {
+func (m *matcher) insidePoint(
+	s *spec, b *binary, p *probe.Point, addr uint64, refuse func(string, ...any) *diag.Diagnostic,
+) *probe.Point {
 	nops, err := nop5s(b.obj, addr)
 	switch {
 	case err != nil:
@@ -373,7 +380,9 @@ func nop5s(obj *objfile.File, addr uint64) (n int, err error) {
 
 // boundary tells whether an instruction begins at addr, decoding from start. A place inside of an instruction is always
 // refused; one that cannot be judged only without --unsafe.
-func (m *matcher) boundary(s *spec, b *binary, name string, start, addr uint64, refuse func(string, ...any) *diag.Diagnostic) bool {
+func (m *matcher) boundary(
+	s *spec, b *binary, name string, start, addr uint64, refuse func(string, ...any) *diag.Diagnostic,
+) bool {
 	ok, before, err := m.decodeTo(b, start, addr)
 	where := fmt.Sprintf("%s:%s+%d", b.name, name, addr-start)
 	switch {
@@ -530,6 +539,26 @@ func (m *matcher) display(name string) string {
 		return objfile.Demangle(name)
 	}
 	return name
+}
+
+// bareNames gives names of functions without their parameters, where no other of the functions has the same name then.
+func (m *matcher) bareNames(fns []objfile.Func) func(name string) string {
+	bare := make(map[string]string, len(fns)) // by symbol
+	count := make(map[string]int, len(fns))
+	for i := range fns {
+		name := fns[i].Name
+		if _, ok := bare[name]; ok || !objfile.IsMangled(name) {
+			continue
+		}
+		bare[name] = objfile.DemangleBare(name)
+		count[bare[name]]++
+	}
+	return func(name string) string {
+		if b, ok := bare[name]; ok && count[b] == 1 && m.opts.Demangle {
+			return b
+		}
+		return m.display(name)
+	}
 }
 
 // uprobeName is the point's full name.
