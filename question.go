@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"trocar/internal/binary/btf"
 	"trocar/internal/binary/image"
 	"trocar/internal/recipe"
 	"trocar/internal/script/diag"
@@ -115,12 +116,27 @@ func (e *AmbiguousError) Error() string {
 func Ask(ctx context.Context, r Request) (*Script, error) {
 	images := r.Files.images(ctx)
 	defer images.done()
-	return ask(ctx, r, images.Set, nil, true)
+	return ask(ctx, r, images.Set, offers{filteredReturns: true})
 }
 
-// ask is Ask with the files of a program that is compiled, and what its machine tells of vector instructions and of return
-// probes (match.Options).
-func ask(ctx context.Context, r Request, images *image.Set, stepped func() bool, filtered bool) (*Script, error) {
+// Ask is the function Ask for a machine: the script uses what its kernel tells of threads that end.
+func (m *Machine) Ask(ctx context.Context, r Request) (*Script, error) {
+	images := r.Files.images(ctx)
+	defer images.done()
+	return ask(ctx, r, images.Set, offers{
+		filteredReturns: true, threadEnds: btf.New(btf.Source(m.KernelTypes)).Available(),
+	})
+}
+
+// offers is what a machine offers to questions.
+type offers struct {
+	vectorsStepped  func() bool // as in match.Options
+	filteredReturns bool        // as in match.Options
+	threadEnds      bool        // that a thread ends can be seen, and whether its process does
+}
+
+// ask is Ask with the files of a program that is compiled.
+func ask(ctx context.Context, r Request, images *image.Set, on offers) (*Script, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -147,9 +163,9 @@ func ask(ctx context.Context, r Request, images *image.Set, stepped func() bool,
 	var diags diag.List
 	question := recipe.Question(q)
 	fns := recipe.Find(ctx, recipe.Target{
-		Whole: question.Whole(),
-		Path:  q.Path, PID: r.Target.PID, Patterns: q.Functions, SearchPath: r.Files.SearchPath,
-		Images: images, VectorsStepped: stepped, Spread: r.Target.Follow, FilteredReturns: filtered,
+		Whole: question.Whole(), ThreadEnds: on.threadEnds,
+		Path: q.Path, PID: r.Target.PID, Patterns: q.Functions, SearchPath: r.Files.SearchPath,
+		Images: images, VectorsStepped: on.vectorsStepped, Spread: r.Target.Follow, FilteredReturns: on.filteredReturns,
 	}, &diags)
 	if err := ctx.Err(); err != nil {
 		return nil, err

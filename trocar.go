@@ -151,7 +151,10 @@ func (p *Program) resolve(ctx context.Context, r Request) (err error) {
 		return fmt.Errorf("process %d: %w", t.PID, target.ErrGone)
 	}
 	if r.Question != nil {
-		script, err := ask(ctx, r, p.images.Set, p.features.VectorsStepped, p.machine.filteredReturns())
+		script, err := ask(ctx, r, p.images.Set, offers{
+			vectorsStepped: p.features.VectorsStepped, filteredReturns: p.machine.filteredReturns(),
+			threadEnds: p.features.Types().Available(),
+		})
 		if err != nil {
 			return err
 		}

@@ -16,6 +16,7 @@ type call struct {
 	points  []string
 	returns []string
 	leaves  []string // where it goes on in another function
+	tails   []string // the same, where nothing of what is asked is known then
 	name    string   // as it is printed; "": by the builtin func
 	shown   []part
 	extra   []part // parameters kept for expressions at the return, not shown

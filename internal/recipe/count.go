@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"trocar/internal/compile/record"
 	"trocar/internal/script/diag"
 	"trocar/internal/script/syntax"
 )
@@ -84,9 +83,9 @@ func (s *script) countProbe(points []string, fn *Function, keys []string) {
 }
 
 // Latency writes a script that keeps a histogram of durations for each function. A call is paired with its return by
-// thread and frame, so that recursion, exceptions and longjmp pair nothing wrong.
+// process, frame and function, so that recursion, exceptions and longjmp pair nothing wrong.
 func Latency(fns []Function, o Question, diags *diag.List) Script {
-	s := &script{o: o}
+	s := &script{o: o, leaving: leavingOf(fns)}
 	if !s.parse(diags) {
 		return s.done()
 	}
@@ -97,56 +96,51 @@ func Latency(fns []Function, o Question, diags *diag.List) Script {
 		return s.done()
 	}
 	if s.cond != nil || s.comm != nil || len(s.by) > 0 || s.o.Min > 0 {
-		s.distribution(fns, nil, "@microseconds", diags)
+		s.distribution(fns, nil, "@microseconds", diags, nil)
 		return s.done()
 	}
 	fns = s.named(fns)
-	s.settings(nil)
-	var direct, paired []*Function
-	called := true // one probe does for all, func names them
+	var direct, paired []Function
 	for i := range fns {
-		fn := &fns[i]
-		switch {
-		case len(fn.Returns)+len(fn.Leaves) == 0:
-			s.notice(fn, "left out: %s", fn.NoReturn)
-		case returnsSeen(fn):
+		if fn := fns[i]; returnsSeen(&fn) {
 			direct = append(direct, fn)
-			called = called && fn.Called
-		case fn.EntryKey == "":
-			s.notice(fn, "left out: the location of its frame is not known")
-		default:
-			if len(fn.Leaves) > 0 {
-				s.notice(fn, "where it ends in a tail call, the duration is measured up to the tail call")
-			}
+		} else {
 			paired = append(paired, fn)
 		}
 	}
-	if len(direct)+len(paired) == 0 {
-		s.none(diags, "no return of these functions can be probed")
+	var rest func()
+	if len(direct) > 0 {
+		rest = func() { s.direct(direct, s.byFunc) }
 	}
-	s.paired(paired)
-	if called && len(paired) == 0 && len(direct) > 0 {
-		var returns []string
-		for _, fn := range direct {
-			returns = append(returns, fn.Returns...)
-		}
-		s.timedProbe(returns, "func")
-	} else {
-		for _, fn := range direct {
-			s.timedProbe(fn.Returns, quoted(fn.Name))
-		}
-	}
-	s.every("@microseconds")
-	s.timer()
-	if len(paired) > 0 {
-		s.line("\nend { clear(@open); }")
-	}
+	s.byFunc = allCalled(fns)
+	s.distribution(paired, nil, "@microseconds", diags, rest)
 	return s.done()
+}
+
+// allCalled tells whether the builtin func names the functions, so that one probe does for all.
+func allCalled(fns []Function) bool {
+	return !slices.ContainsFunc(fns, func(fn Function) bool { return !fn.Called })
+}
+
+// direct times functions by the builtin duration.
+func (s *script) direct(fns []Function, byFunc bool) {
+	if !byFunc {
+		for i := range fns {
+			s.timedProbe(fns[i].Returns, quoted(fns[i].Name))
+		}
+		return
+	}
+	var returns []string
+	for i := range fns {
+		returns = append(returns, fns[i].Returns...)
+	}
+	s.timedProbe(returns, "func")
 }
 
 // returnsSeen tells whether the builtin duration times a function: its returns are return probes.
 func returnsSeen(fn *Function) bool {
-	return len(fn.Leaves) == 0 && !slices.ContainsFunc(fn.Returns, func(p string) bool { return !strings.HasPrefix(p, "uretprobe:") })
+	at := func(p string) bool { return !strings.HasPrefix(p, "uretprobe:") }
+	return len(fn.Returns) > 0 && len(fn.Leaves) == 0 && !slices.ContainsFunc(fn.Returns, at)
 }
 
 // wholeLatency times all functions that patterns fit, if there are no others.
@@ -181,24 +175,4 @@ func (s *script) wholeLatency(fns []Function) {
 func (s *script) timedProbe(returns []string, key string) {
 	s.points(returns)
 	s.line("{\n  @microseconds[%s] = hist(duration / 1000);\n}", key)
-}
-
-// paired times functions by a map of the calls that are open: those that end in tail calls, too.
-func (s *script) paired(fns []*Function) {
-	if len(fns) == 0 {
-		return
-	}
-	s.line("let @open = hash(%d);", record.MaxOpenCalls)
-	for _, fn := range fns {
-		name := quoted(fn.Name)
-		set := "@open[" + fn.EntryKey + ", " + name + "]"
-		s.line("\nuprobe:%s\n{", fn.Point)
-		s.line("  %s = (int64)nsecs;", set)
-		s.line("}")
-		s.points(slices.Concat(fn.Returns, fn.Leaves))
-		s.line("{\n  $key = (%s, %s);", fn.ReturnKey, name)
-		s.line("  if (has_key(@open, $key)) {")
-		s.line("    @microseconds[%s] = hist((uint64)((int64)nsecs - @open[$key]) / 1000);", name)
-		s.line("    _ = delete(@open, $key);\n  }\n}")
-	}
 }

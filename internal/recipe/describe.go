@@ -157,9 +157,10 @@ func sourceName(fn *debuginfo.Function, display string) string {
 	return display
 }
 
-// keys tell calls apart by thread and the place of the caller's frame. At a function's entry the return address is on
-// top of the stack (amd64) or nothing is on it yet; elsewhere the call frame information tells. Go's stacks are
-// moved, and the language has words for its goroutines and their frames.
+// keys tell calls apart by process and the place of the caller's frame; not by thread, since fibers may begin a call on
+// one and return on another. At a function's entry the return address is on top of the stack (amd64) or nothing is on it
+// yet; elsewhere the call frame information tells. Go's stacks are moved, and the language has words for its goroutines
+// and their frames.
 func (fn *candidate) keys() {
 	k, p, a := fn.known, fn.point, fn.arch
 	if a == nil {
@@ -167,7 +168,7 @@ func (fn *candidate) keys() {
 	}
 	if p.Call != nil && (k.Func == nil || k.Func.Lang == types.Go) {
 		if p.Entry {
-			fn.EntryKey, fn.ReturnKey, fn.Goroutines = "(int64)goid, (int64)goframe", "(int64)goid, (int64)goframe", true
+			fn.EntryKey, fn.ReturnKey, fn.Goroutines = goroutineKey, goroutineKey, true
 		}
 		return
 	}
@@ -189,11 +190,14 @@ func (fn *candidate) keys() {
 	fn.EntryKey, fn.ReturnKey = frameKey(reg, off), frameKey("sp", 0)
 }
 
+// goroutineKey tells the call of a goroutine from all others that are open.
+const goroutineKey = "pid(init), (int64)goid, (int64)goframe"
+
 func frameKey(reg string, off int64) string {
 	if off == 0 {
-		return fmt.Sprintf("tid, (int64)reg(%q)", reg)
+		return fmt.Sprintf("pid(init), (int64)reg(%q)", reg)
 	}
-	return fmt.Sprintf("tid, (int64)(reg(%q) %s)", reg, signed(off))
+	return fmt.Sprintf("pid(init), (int64)(reg(%q) %s)", reg, signed(off))
 }
 
 // signed is a number that is added, with its sign apart.

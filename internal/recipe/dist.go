@@ -14,7 +14,7 @@ import (
 // for each value of other expressions: as a histogram of powers of two, a linear one, or a table of the values that
 // came.
 func Dist(fns []Function, o Question, diags *diag.List) Script {
-	s := &script{o: o}
+	s := &script{o: o, leaving: leavingOf(fns)}
 	if !s.parse(diags) {
 		return s.done()
 	}
@@ -22,9 +22,12 @@ func Dist(fns []Function, o Question, diags *diag.List) Script {
 	if diags.Errors() > 0 {
 		return s.done()
 	}
-	s.distribution(fns, value, "@"+mapName(value), diags)
+	s.distribution(fns, value, "@"+mapName(value), diags, nil)
 	return s.done()
 }
+
+// ownMaps are the maps that scripts use themselves.
+var ownMaps = []string{"left", "open", "ended", "thrown", "unwinding", "unwound"}
 
 // mapName names a map for its values, so that the results tell what they are.
 func mapName(x syntax.Expr) string {
@@ -51,7 +54,7 @@ func mapName(x syntax.Expr) string {
 
 // asName keeps clear of names that a map cannot have, and of those of other maps here.
 func asName(name string) string {
-	if name == "calls" || strings.HasPrefix(name, "calls") {
+	if strings.HasPrefix(name, "calls") || slices.Contains(ownMaps, name) {
 		return "value"
 	}
 	for i, c := range name {
@@ -62,8 +65,9 @@ func asName(name string) string {
 	return name
 }
 
-// distribution writes the probes; a nil value is the duration in microseconds.
-func (s *script) distribution(fns []Function, value syntax.Expr, name string, diags *diag.List) {
+// distribution writes the probes; a nil value is the duration in microseconds. Rest writes those of functions that need no
+// pairing here; nil: there are none.
+func (s *script) distribution(fns []Function, value syntax.Expr, name string, diags *diag.List, rest func()) {
 	s.counts = true
 	exprs := s.by
 	if value != nil {
@@ -71,11 +75,7 @@ func (s *script) distribution(fns []Function, value syntax.Expr, name string, di
 	}
 	s.wants = wanted(append(slices.Clone(exprs), s.cond))
 	fns = s.named(s.understood(fns, s.wants))
-	if value != nil {
-		s.config()
-	} else {
-		s.settings(nil)
-	}
+	s.byFunc = s.byFunc || len(fns) > 1 && allCalled(fns)
 	var calls []*call
 	for i := range fns {
 		fn := &fns[i]
@@ -87,7 +87,7 @@ func (s *script) distribution(fns []Function, value syntax.Expr, name string, di
 			results = results || mentions(x, "retval")
 		}
 		if results {
-			c.leaves = nil
+			c.leaves, c.tails = nil, c.leaves
 		}
 		late := value == nil || c.atExit != nil || s.o.Min > 0
 		hidden := ""
@@ -118,7 +118,7 @@ func (s *script) distribution(fns []Function, value syntax.Expr, name string, di
 			s.notice(fn, "left out: %s is not known: %s", hidden, why)
 			continue
 		case !late:
-			c.early, c.returns, c.leaves = true, nil, nil
+			c.early, c.returns, c.leaves, c.tails = true, nil, nil, nil
 		case results && len(fn.Leaves) > 0:
 			s.notice(fn, "calls that end in a tail call are left out: their results are those of the functions that are jumped to")
 		case len(c.leaves) > 0:
@@ -127,10 +127,17 @@ func (s *script) distribution(fns []Function, value syntax.Expr, name string, di
 		calls = append(calls, c)
 	}
 	calls = s.join(calls, nil)
-	if len(calls) == 0 {
+	if s.byFunc {
+		for _, c := range calls {
+			c.name = "" // keys are of one type
+		}
+	}
+	if len(calls) == 0 && rest == nil {
 		s.none(diags, "no function is left for which this is available")
 		return
 	}
+	paired := slices.ContainsFunc(calls, (*call).pairs)
+	s.config(paired)
 	s.stores(calls)
 	for _, c := range calls {
 		if c.pairs() {
@@ -143,6 +150,9 @@ func (s *script) distribution(fns []Function, value syntax.Expr, name string, di
 					return "$call." + p.field
 				})
 			})
+			if len(c.tails) > 0 {
+				s.forget(c, c.tails)
+			}
 			continue
 		}
 		s.points(c.points)
@@ -157,16 +167,17 @@ func (s *script) distribution(fns []Function, value syntax.Expr, name string, di
 		s.add("  ", c, value, name, func(p part) string { return s.value(p.show, p.expr) })
 		s.line("}")
 	}
+	if rest != nil {
+		rest()
+	}
+	if paired {
+		s.leavings()
+	}
 	s.every(name)
 	s.timer()
-	var open []string // what is no result
-	for _, c := range calls {
-		if c.pairs() {
-			open = append(open, "  clear("+c.store+");\n")
-		}
-	}
-	if len(open) > 0 {
-		s.line("\nend\n{\n%s}", strings.Join(open, ""))
+	s.unreturned(calls, "print("+name+");")
+	if paired {
+		s.unreturnedSums()
 	}
 }
 

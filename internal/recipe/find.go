@@ -32,6 +32,8 @@ type Target struct {
 	VectorsStepped func() bool
 	// Whole: a pattern is one function (Function.Whole): nothing that is asked needs to know more.
 	Whole bool
+	// ThreadEnds: the kernel tells when threads end, and whether their process does.
+	ThreadEnds bool
 }
 
 // Find finds functions. A pattern that fits nothing is a warning where others fit; without any, diags has an error:
@@ -40,6 +42,7 @@ func Find(ctx context.Context, o Target, diags *diag.List) []Function {
 	var out []Function
 	known := map[string]bool{}
 	var missing diag.List
+	leaving := &Leaving{ThreadEnds: o.ThreadEnds}
 	for _, pattern := range o.Patterns {
 		lib, name, line := splitFunction(pattern)
 		if line {
@@ -61,6 +64,7 @@ func Find(ctx context.Context, o Target, diags *diag.List) []Function {
 		for _, fn := range fns {
 			if !known[fn.Point] {
 				known[fn.Point] = true
+				fn.Leaving = leaving
 				out = append(out, fn)
 			}
 		}

@@ -37,6 +37,8 @@ type Function struct {
 	// "": not known.
 	EntryKey, ReturnKey string
 	Goroutines          bool // it is run by goroutines, which are shown in place of threads
+	// Leaving is what tells that calls are left; nil: nothing does.
+	Leaving *Leaving
 	// Notices are what else is to be said.
 	Notices []string
 
@@ -81,7 +83,9 @@ type script struct {
 	quiet   bool            // nothing is noted
 	wants   map[string]bool // names that the expressions have, if only these are looked at
 	counts  bool            // calls are counted, not shown
+	byFunc  bool            // the builtin func is the key of functions, in all probes
 	totals  []Total
+	leaving *Leaving
 	dropped bool // something that should be shown is not, as too much would have to be kept
 }
 
@@ -173,8 +177,8 @@ func (n *notice) String() string {
 	return names + ": " + n.text
 }
 
-// config writes the settings.
-func (s *script) config() {
+// config writes the settings; quiet: no map is shown unless the script does.
+func (s *script) config(quiet bool) {
 	var set []string
 	if s.o.Strlen > 0 {
 		if s.o.Strlen > maxStrlen {
@@ -185,7 +189,7 @@ func (s *script) config() {
 	if s.o.Depth != 0 {
 		set = append(set, fmt.Sprintf("max_nested_depth = %d", max(0, s.o.Depth)))
 	}
-	if s.o.Value == "" {
+	if quiet {
 		set = append(set, "print_maps_on_exit = false")
 	}
 	s.settings(set)

@@ -27,7 +27,7 @@ func inC() Function {
 			{Name: "pid"}, // a word of the language
 		},
 		Result: &Value{Name: "retval"}, ResultExpr: "retval",
-		EntryKey: `tid, (int64)(reg("sp") + 8)`, ReturnKey: `tid, (int64)reg("sp")`,
+		EntryKey: `pid(init), (int64)(reg("sp") + 8)`, ReturnKey: `pid(init), (int64)reg("sp")`,
 	}
 }
 
@@ -47,7 +47,7 @@ func inCPP() Function {
 		},
 		Name: "shop::Till::add", Typed: true, Params: []Value{{Name: "this"}, {Name: "cents", Show: AsWhole, Size: 7000}},
 		Result: &Value{Name: "retval", Show: AsText}, ResultExpr: `(int8 *)reg("ax")`,
-		EntryKey: `tid, (int64)(reg("sp") + 8)`, ReturnKey: `tid, (int64)(reg("sp") + 8)`,
+		EntryKey: `pid(init), (int64)(reg("sp") + 8)`, ReturnKey: `pid(init), (int64)(reg("sp") + 8)`,
 	}
 }
 
@@ -61,7 +61,7 @@ func inGo() Function {
 func inGoReturning() Function {
 	fn := inGo()
 	fn.Returns, fn.NoReturn, fn.Goroutines = []string{`uretprobe:./app:"main.(*T).Do"`}, "", true
-	fn.EntryKey, fn.ReturnKey = "(int64)goid, (int64)goframe", "(int64)goid, (int64)goframe"
+	fn.EntryKey, fn.ReturnKey = goroutineKey, goroutineKey
 	fn.Result, fn.ResultExpr = &Value{Name: "retval"}, "retval"
 	return fn
 }
@@ -69,7 +69,7 @@ func inGoReturning() Function {
 func unknown() Function {
 	return Function{
 		Point: "libx:open", Returns: []string{"uretprobe:libx:open"}, Name: "open", Called: true,
-		EntryKey: `tid, (int64)(reg("sp") + 8)`, ReturnKey: `tid, (int64)reg("sp")`,
+		EntryKey: `pid(init), (int64)(reg("sp") + 8)`, ReturnKey: `pid(init), (int64)reg("sp")`,
 	}
 }
 

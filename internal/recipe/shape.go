@@ -34,6 +34,9 @@ func (c *call) programs() int {
 	if c.pairs() && len(c.leaves) > 0 {
 		n++
 	}
+	if c.pairs() && len(c.tails) > 0 {
+		n++
+	}
 	return n
 }
 
@@ -41,7 +44,7 @@ func (c *call) programs() int {
 func (s *script) shape(c *call) string {
 	fn := c.fn
 	var b strings.Builder
-	fmt.Fprint(&b, c.pairs(), c.split, c.early, len(c.returns) > 0, len(c.leaves) > 0, fn.Goroutines, fn.Typed, fn.Line,
+	fmt.Fprint(&b, c.pairs(), c.split, c.early, len(c.returns) > 0, len(c.leaves) > 0, len(c.tails) > 0, fn.Goroutines, fn.Typed, fn.Line,
 		"\x00", fn.EntryKey, "\x00", fn.ReturnKey, "\x00", fn.ResultExpr)
 	for _, list := range [][]part{c.shown, c.extra} {
 		fmt.Fprintf(&b, "\x00%d", len(list))
@@ -146,6 +149,7 @@ func (s *script) join(calls []*call, plain func(*Function) *call) []*call {
 		f.points = append(f.points, c.points...)
 		f.returns = append(f.returns, c.returns...)
 		f.leaves = append(f.leaves, c.leaves...)
+		f.tails = append(f.tails, c.tails...)
 	}
 	return out
 }

@@ -9,8 +9,9 @@ type moment struct {
 	part  func(part) string
 	call  bool   // its beginning: there is no result yet
 	ret   bool   // its return
-	left  bool   // its end, where another function goes on
+	tail  bool   // its end, where another function goes on
 	open  bool   // it has not returned
+	how   string // open: expression of how it was left
 	stack string // the kept stack
 }
 
@@ -67,7 +68,7 @@ func (s *script) printLine(indent string, c *call, m moment) {
 		for _, p := range c.shown {
 			text := inFormat(p.label) + "="
 			switch {
-			case p.show == Hidden || p.exit != "" && (m.open || m.left):
+			case p.show == Hidden || p.exit != "" && (m.open || m.tail):
 				text += "?"
 			case p.show == AsText || p.show == AsString || p.text:
 				text += `"%#s"`
@@ -93,7 +94,7 @@ func (s *script) printLine(indent string, c *call, m moment) {
 		case r == nil && !c.fn.Typed:
 			format += " = ?"
 		case r == nil:
-		case r.Show == Hidden, m.left:
+		case r.Show == Hidden, m.tail:
 			format += " = ?"
 		case r.Show == AsText || r.Show == AsString:
 			format += ` = "%#s"`
@@ -104,6 +105,9 @@ func (s *script) printLine(indent string, c *call, m moment) {
 		}
 		format += " <%d.%03d us>"
 		args = append(args, "$took / 1000", "$took % 1000")
+	case m.how != "":
+		format += " was left: %s"
+		args = append(args, m.how)
 	case m.open:
 		format += " has not returned"
 	}
@@ -130,7 +134,7 @@ func (s *script) printRecord(indent string, c *call, m moment) {
 	var parts []string
 	if m.call || !c.split {
 		for _, p := range c.shown {
-			if p.show != Hidden && !(p.exit != "" && (m.open || m.left)) {
+			if p.show != Hidden && !(p.exit != "" && (m.open || m.tail)) {
 				parts = append(parts, p.field+"="+m.part(p))
 			}
 		}
@@ -140,10 +144,12 @@ func (s *script) printRecord(indent string, c *call, m moment) {
 	}
 	switch {
 	case m.ret:
-		if r := c.fn.Result; r != nil && r.Show != Hidden && !m.left {
+		if r := c.fn.Result; r != nil && r.Show != Hidden && !m.tail {
 			fields = append(fields, "result="+s.value(r.Show, c.fn.ResultExpr))
 		}
 		fields = append(fields, "duration_ns=$took")
+	case m.how != "":
+		fields = append(fields, "returned=false", "left="+m.how)
 	case m.open:
 		fields = append(fields, "returned=false")
 	}

@@ -34,7 +34,7 @@ const (
 // its entry is kept by thread and frame until then, so that recursion, exceptions and longjmp pair nothing wrong.
 // Where an argument can only be shown at the entry, there is a second line for that.
 func Trace(fns []Function, o Question, diags *diag.List) Script {
-	s := &script{o: o}
+	s := &script{o: o, leaving: leavingOf(fns)}
 	if !s.parse(diags) {
 		return s.done()
 	}
@@ -49,7 +49,7 @@ func Trace(fns []Function, o Question, diags *diag.List) Script {
 	if o.Strlen == 0 && !s.fits(fns, 0) && s.fits(fns, shortStrlen) {
 		s.o.Strlen = shortStrlen
 	}
-	s.config()
+	s.config(true)
 	calls := s.calls(fns, diags)
 	if len(calls) == 0 {
 		return s.done()
@@ -60,15 +60,16 @@ func Trace(fns []Function, o Question, diags *diag.List) Script {
 			s.exits(c)
 		}
 	}
+	s.leavings()
 	s.timer()
-	s.unreturned(calls)
+	s.unreturned(calls, "")
 	s.sums()
 	return s.done()
 }
 
 // fits tells whether all that is shown of the functions can be kept, if texts are kept up to a length.
 func (s *script) fits(fns []Function, strlen int) bool {
-	t := &script{o: s.o, args: s.args, cond: s.cond, quiet: true}
+	t := &script{o: s.o, leaving: s.leaving, args: s.args, cond: s.cond, quiet: true}
 	t.o.Strlen = strlen
 	for i := range fns {
 		if c := t.call(&fns[i]); c.split || t.dropped {
@@ -126,14 +127,21 @@ func (s *script) stores(calls []*call) {
 		}
 		s.line("let %s = hash(%d);", c.store, openCalls(kept, s.keptBytes(c)))
 	}
+	if kept > 0 {
+		s.leavingMaps()
+	}
 }
 
 // entry writes the probe of a call's beginning.
 func (s *script) entry(c *call) {
 	s.points(c.points)
 	s.line("{")
+	if c.pairs() {
+		// A call that was left may have been in the same frame, whatever holds for this one.
+		s.line("  $key = (%s);", s.key(c, c.fn.EntryKey))
+		s.superseded("  ", c)
+	}
 	indent := "  "
-	key := c.fn.EntryKey
 	cond := s.comm
 	if c.atCall != nil {
 		cond = both(cond, over(c.atCall, c.fn, argsOf))
@@ -150,19 +158,30 @@ func (s *script) entry(c *call) {
 	}
 	if cond != nil {
 		if c.pairs() {
-			// A call that was left by an exception may have been in the same frame.
-			s.line("  } else {\n    _ = delete(%s, (%s));", c.store, key)
+			s.line("  } else {\n    _ = delete(%s, $key);", c.store)
 		}
 		s.line("  }")
 	}
 	s.line("}")
 }
 
+// key is what tells a call from all others that are kept in the same map: where that has several functions, they may be
+// in one frame, since one that ends in a jump to another leaves it to that.
+func (s *script) key(c *call, frame string) string {
+	if len(c.points) > 1 || c.name == "" {
+		return frame + ", func"
+	}
+	return frame
+}
+
 // keep keeps what is known at the entry until the call returns, and who calls, for those calls that are shown without.
 func (s *script) keep(indent string, c *call) {
 	fields := []string{"start=(int64)nsecs"}
-	if !s.counts {
+	switch {
+	case !s.counts:
 		fields = append(fields, "process_=pid", "thread_="+c.fn.thread(), "comm_=comm")
+	case s.leaving.known():
+		fields = append(fields, "thread_="+c.fn.thread())
 	}
 	if s.o.Stack {
 		fields = append(fields, "stack_=ustack")
@@ -173,7 +192,7 @@ func (s *script) keep(indent string, c *call) {
 	for _, p := range c.kept() {
 		fields = append(fields, p.field+"="+s.value(p.show, p.expr))
 	}
-	s.line("%s%s[%s] = (%s);", indent, c.store, c.fn.EntryKey, strings.Join(fields, ", "))
+	s.line("%s%s[$key] = (%s);", indent, c.store, strings.Join(fields, ", "))
 }
 
 // exits writes the probes of a call's end.
@@ -181,21 +200,31 @@ func (s *script) exits(c *call) {
 	if len(c.returns) > 0 {
 		s.exit(c, c.returns, false)
 	}
-	if len(c.leaves) > 0 && c.atExit == nil {
+	switch {
+	case len(c.leaves) == 0:
+	case c.atExit != nil:
+		s.forget(c, c.leaves)
+	default:
 		s.exit(c, c.leaves, true)
 	}
 }
 
-// exit writes a probe of a call's end: its return, or (left) where it goes on in another function.
-func (s *script) exit(c *call, points []string, left bool) {
+// exit writes a probe of a call's end: its return, or (tail) where it goes on in another function.
+func (s *script) exit(c *call, points []string, tail bool) {
 	s.returned(c, points, func(indent string) {
 		s.show(indent, c, moment{time: "nsecs", part: func(p part) string {
 			if p.exit != "" {
 				return p.exit
 			}
 			return "$call." + p.field
-		}, ret: true, left: left, stack: "$call.stack_"})
+		}, ret: true, tail: tail, stack: "$call.stack_"})
 	})
+}
+
+// forget writes the probe of a call's end that tells nothing of what is asked.
+func (s *script) forget(c *call, points []string) {
+	s.points(points)
+	s.line("{\n  _ = delete(%s, (%s));\n}", c.store, s.key(c, c.fn.ReturnKey))
 }
 
 // returned writes the probe of a call's return; body is for those calls whose entry was seen and for which the
@@ -203,7 +232,7 @@ func (s *script) exit(c *call, points []string, left bool) {
 func (s *script) returned(c *call, points []string, body func(indent string)) {
 	s.points(points)
 	s.line("{")
-	s.line("  $key = (%s);", c.fn.ReturnKey)
+	s.line("  $key = (%s);", s.key(c, c.fn.ReturnKey))
 	s.line("  if (has_key(%s, $key)) {", c.store)
 	s.line("    $call = %s[$key];", c.store)
 	s.line("    $took = (uint64)((int64)nsecs - $call.start);")
@@ -247,54 +276,6 @@ func (s *script) show(indent string, c *call, m moment) {
 	s.line("%s}", indent)
 }
 
-// perEnd is how many loops are in one program: each is a function of its own there, and the kernel takes 256.
-const perEnd = 32
-
-// unreturned shows the calls that are still open at the end, and counts those that it cannot show.
-func (s *script) unreturned(calls []*call) {
-	n := 0
-	var open []string
-	for _, c := range calls {
-		if c.pairs() {
-			open = append(open, "len("+c.store+")")
-		}
-	}
-	for _, c := range calls {
-		if !c.pairs() {
-			continue
-		}
-		switch {
-		case n == 0:
-			s.line("\n// Calls that have not returned, or were left by an exception.\nend\n{")
-			s.line("  @open = %s;", strings.Join(open, " + "))
-		case n%perEnd == 0:
-			s.line("}\n\nend\n{")
-		}
-		n++
-		if c.atExit != nil {
-			continue // whether it is to be shown is not known
-		}
-		indent := "    "
-		s.line("  for ($kv : %s) {", c.store)
-		s.line("    $call = $kv.1;")
-		if s.o.Min > 0 {
-			s.line("    if ((int64)nsecs - $call.start >= %d) {", s.o.Min.Nanoseconds())
-			indent = "      "
-		}
-		s.show(indent, c, moment{
-			time: "$call.start", tid: "$call.thread_", part: func(p part) string { return "$call." + p.field },
-			open: true, stack: "$call.stack_",
-		})
-		if s.o.Min > 0 {
-			s.line("    }")
-		}
-		s.line("  }")
-	}
-	if n > 0 {
-		s.line("}")
-	}
-}
-
 // sums are what is said at the end.
 func (s *script) sums() {
 	if n := s.o.Lines; n > 0 {
@@ -304,11 +285,7 @@ func (s *script) sums() {
 			One: ended + "1 more came before the probes were detached", Many: ended + "%d more came before the probes were detached",
 		})
 	}
-	s.totals = append(s.totals, Total{
-		Map:  "@open",
-		One:  "1 call had not returned, or was left by an exception or longjmp",
-		Many: "%d calls had not returned, or were left by an exception or longjmp",
-	})
+	s.unreturnedSums()
 }
 
 // points writes the attach points of a probe.
@@ -316,6 +293,10 @@ func (s *script) points(list []string) {
 	if s.b.Len() > 0 {
 		s.line("")
 	}
+	s.attach(list)
+}
+
+func (s *script) attach(list []string) {
 	for i, p := range list {
 		comma := ""
 		if i < len(list)-1 {

@@ -23,6 +23,12 @@ func (s *Session) losses() error {
 	}
 	for i, total := range s.in.Script.Counters(value) {
 		l := s.in.Script.Losses[i]
+		if l.Open != "" {
+			total = 0
+			if err := s.kernel.Maps.Each(l.Open, func(_, _ []byte) error { total++; return nil }); err != nil {
+				return err
+			}
+		}
 		n := total - s.reported[i]
 		if n == 0 {
 			continue
@@ -64,10 +70,26 @@ func (s *Session) loss(l *record.Loss, n uint64) (result.Event, error) {
 		d.Text = fmt.Sprintf("%d calls were not timed: too many were open at once", n)
 	case record.LostReturns:
 		d.Text = fmt.Sprintf("%d returns were lost: the kernel sees those of only 64 calls that are nested in a thread", n)
+	case record.LeftCalls:
+		d.Severity = result.Info
+		d.Text = plural(n, "1 call was left by an exception, longjmp or the end of its thread: it has no duration",
+			"%d calls were left by an exception, longjmp or the end of a thread: they have no duration")
+	case record.OpenCalls:
+		d.Severity = result.Info
+		d.Text = plural(n, "1 call had not returned, or was left: it has no duration",
+			"%d calls had not returned, or were left: they have no duration")
 	case record.LostLoops:
 		d.Text = fmt.Sprintf("a loop was stopped %d times by the kernel's limit of iterations", n)
 	default:
 		return nil, fmt.Errorf("the programs counted %d losses of unknown kind %d", n, l.Kind)
 	}
 	return &result.Notice{Head: result.Head{Action: l.Action + 1}, Diagnostic: d}, nil
+}
+
+// plural is the text for a number; there is a %d in that for several.
+func plural(n uint64, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return fmt.Sprintf(many, n)
 }

@@ -42,7 +42,8 @@ func TestPrintMaps(t *testing.T) {
 		}
 	})
 	want := []string{
-		"attached 1", "end", "map @count: 7", "map @cpus: 1=1", "map @order: 2=5 1=6 3=6", "map @scalar: 42", "map @series: 1=", "map @stacks: \n=5",
+		"attached 1", "end", "map @count: 7",
+		"map @cpus: 1=1", "map @order: 2=5 1=6 3=6", "map @scalar: 42", "map @series: 1=", "map @stacks: \n=5",
 		"map @stats: 1=", "map @z: one=-1", "notice INFO in all 42 0 0 0",
 	}
 	if len(o.sink.lines) != len(want) {
@@ -158,6 +159,8 @@ func TestLosses(t *testing.T) {
 		"notice WARNING 16 returns were left out: their calls had begun before, and the location of the result is known only at function entry",
 		"notice WARNING 17 calls were not timed: too many were open at once",
 		"notice WARNING 18 returns were lost: the kernel sees those of only 64 calls that are nested in a thread",
+		"notice INFO 19 calls were left by an exception, longjmp or the end of a thread: they have no duration",
+		"notice INFO 20 calls had not returned, or were left: they have no duration",
 	}
 	s.Losses = nil
 	var value []byte

@@ -16,18 +16,22 @@ import (
 // The duration of a call is known where it returns, if its begin was kept. Kernels from 6.13 on run one program at both
 // ends of a call and keep eight bytes in between (a session): no map, and the pairing is the kernel's own. Elsewhere, and
 // where the instructions that return are probed themselves, a program at the entry puts the time into a map. Its key is
-// what tells a call from all others that are open: thread or goroutine, the place of the frame, and the function, since
-// one that ends in a jump to another leaves both in one frame.
+// what tells a call from all others that are open: process, goroutine if it is one's, the place of the frame, and the
+// function, since one that ends in a jump to another leaves both in one frame. Fibers may return on another thread.
+//
+// A call that is left by an exception, by longjmp or as its thread ends is noticed when another one of the function has
+// its frame, else it is open at the end. So calls = returns + left + open.
 
 // Session are the kernel's functions for programs that run at both ends of a call, by the ids of its type information.
 type Session struct{ IsReturn, Cookie int32 }
 
 // Offsets in the key of an open call.
 const (
-	openThread   = 0 // or goroutine
-	openFrame    = 8
-	openFunction = 16
-	openKeySize  = 24
+	openProcess   = 0
+	openGoroutine = 8 // 0: none
+	openFrame     = 16
+	openFunction  = 24
+	openKeySize   = 32
 
 	openBegin     = 0 // in the value: the time
 	openResult    = 8 // and the address of the result, if that is kept
@@ -51,8 +55,11 @@ func (c *compiler) session() *Session {
 func (c *compiler) entries(a *check.Action, points []*probe.Point) string {
 	entries := entriesOf(a, points)
 	name := fmt.Sprintf("open%d", len(c.out.Programs))
-	c.out.Maps = append(c.out.Maps, &ebpf.MapSpec{Name: name, Type: ebpf.Hash, KeySize: openKeySize, ValueSize: openValueSize, MaxEntries: record.MaxOpenCalls})
+	c.out.Maps = append(c.out.Maps, &ebpf.MapSpec{
+		Name: name, Type: ebpf.Hash, KeySize: openKeySize, ValueSize: openValueSize, MaxEntries: record.MaxOpenCalls,
+	})
 	if len(entries) > 0 {
+		c.loss(record.Loss{Kind: record.OpenCalls, Action: a.Index, Open: name}, a.Span)
 		c.compileGroup(a, &group{typ: probe.UprobeProgram, points: entries, open: name, enters: true})
 	}
 	return name
@@ -83,28 +90,39 @@ func (g *gen) enter() {
 	} else {
 		b.StoreImm(8, ir.FP, now+openResult, 0)
 	}
-	res := b.Call(asm.FnMapUpdateElem, ir.M(g.open), ir.A(ir.FP, key), ir.A(ir.FP, now), ir.I(0))
+	full := b.Label()
+	res := b.Call(asm.FnMapUpdateElem, ir.M(g.open), ir.A(ir.FP, key), ir.A(ir.FP, now), ir.I(noExist))
 	b.IfImm(ir.EQ, res, 0, quit)
+	b.IfImm(ir.NE, res, -errExist, full)
+	g.count(g.c.loss(record.Loss{Kind: record.LeftCalls, Action: g.act.Index}, g.act.Span))
+	b.Do(asm.FnMapUpdateElem, ir.M(g.open), ir.A(ir.FP, key), ir.A(ir.FP, now), ir.I(0))
+	b.Jump(quit)
+	b.Bind(full)
 	g.count(g.c.loss(record.Loss{Kind: record.LostCalls, Action: g.act.Index}, g.act.Span))
 	b.Bind(quit)
 	b.Exit(0)
 }
+
+const (
+	noExist  = 1  // BPF_NOEXIST
+	errExist = 17 // EEXIST
+)
 
 // openCall makes the key of the call that begins or ends here, in a slot of the stack.
 func (g *gen) openCall() int {
 	b := g.b
 	key := b.Slot(openKeySize)
 	p := g.points[0]
+	b.Store(8, ir.FP, key+openProcess, b.OpImm(ir.Shr, b.Call(asm.FnGetCurrentPidTgid), 32))
 	if c := p.Call; c != nil {
 		if c.Unknown != "" {
 			refuse(g.act.Span, "duration is not known: %s", c.Unknown)
 		}
 		id, frame := g.call(c, g.act.Span)
-		b.Store(8, ir.FP, key+openThread, id)
+		b.Store(8, ir.FP, key+openGoroutine, id)
 		b.Store(8, ir.FP, key+openFrame, frame)
 	} else {
-		_, tid := g.pidTgid()
-		b.Store(8, ir.FP, key+openThread, tid)
+		b.StoreImm(8, ir.FP, key+openGoroutine, 0)
 		sp := b.Copy(g.saved(g.c.opts.Arch.SP))
 		if g.ret && g.c.opts.Arch.ReturnOnStack() {
 			b.ApplyImm(ir.Sub, sp, 8) // the return address has been taken off
@@ -129,8 +147,11 @@ func (g *gen) timed(quit ir.Label) {
 		cookie := b.Kfunc(s.Cookie, ir.R(g.ctx))
 		b.IfImm(ir.NE, isReturn, 0, returns)
 		b.Store(8, cookie, 0, b.Call(asm.FnKtimeGetNs))
+		open := g.c.loss(record.Loss{Kind: record.OpenCalls, Action: g.act.Index}, g.act.Span)
+		g.count(open)
 		b.Jump(quit)
 		b.Bind(returns)
+		g.add(open, -1)
 		start = b.Load(8, cookie, 0)
 	} else {
 		b.Comment("the call's begin")

@@ -180,9 +180,12 @@ func (g *gen) acquire(quit ir.Label) {
 }
 
 // count adds one to a loss counter.
-func (g *gen) count(index int) {
+func (g *gen) count(index int) { g.add(index, 1) }
+
+// add changes a loss counter.
+func (g *gen) add(index int, n int64) {
 	p := g.b.MapValue(record.CountersName, 8*index)
-	g.b.AtomicAdd(8, p, 0, g.b.Imm(1))
+	g.b.AtomicAdd(8, p, 0, g.b.Imm(n))
 }
 
 // filter leaves unless the process is the wanted one. Kernels 6.6 to 6.9 compare a multi link's PID with the thread, not

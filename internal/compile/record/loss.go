@@ -9,6 +9,7 @@ type Loss struct {
 	Action int
 	Map    int // LostUpdates: index of its Storage
 	Helper string
+	Open   string // OpenCalls: the map of them; "": they are counted
 }
 
 // LossKind is what was lost.
@@ -25,6 +26,8 @@ const (
 	LostBegins                  // calls that had begun before, of which the result's place is not known
 	LostCalls                   // too many calls were open to time one more
 	LostReturns                 // too many calls were nested for the kernel's return probes
+	LeftCalls                   // calls that did not return, as is seen by another one in their frame
+	OpenCalls                   // calls that had not returned at the end
 	lossKinds
 )
 

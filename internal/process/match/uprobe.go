@@ -336,6 +336,7 @@ func (m *matcher) inside(
 	if !m.boundary(s, b, fn.Name, fn.Addr, fn.Addr+s.offset, refuse) {
 		return nil
 	}
+	p.Start = fn.Addr
 	return m.insidePoint(s, b, p, fn.Addr+s.offset, refuse)
 }
 
@@ -364,6 +365,16 @@ func (m *matcher) insidePoint(
 		return nil
 	}
 	return m.place(p, b, addr+uint64(p.Skip))
+}
+
+// coldOf finds the function of which a symbol names a part that is rarely used (GCC's and LLVM's ".cold").
+func coldOf(obj *objfile.File, name string) (whole string, addr uint64, ok bool) {
+	whole, _, cold := strings.Cut(name, ".cold")
+	if !cold {
+		return "", 0, false
+	}
+	addr, ok = obj.SymbolAddr(whole)
+	return whole, addr, ok
 }
 
 // maxNop5s is how many five-byte nops in a row are stepped over.
@@ -436,6 +447,12 @@ func (m *matcher) matchPlace(s *spec, b *binary) []*probe.Point {
 		}
 	}
 	p := &probe.Point{Kind: s.kind.kind, Path: b.path, PID: m.pid(), Func: m.display(name), Scope: cdeclScope(b.obj)}
+	if start != s.addr {
+		p.Start = start
+		if whole, addr, ok := coldOf(b.obj, name); ok {
+			p.Start, p.Func = addr, m.display(whole)
+		}
+	}
 	p.Name = s.kind.name + ":" + b.name + ":" + uintText(s.addr)
 	if s.kind.kind == probe.Uretprobe {
 		if start != s.addr {

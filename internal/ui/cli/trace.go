@@ -237,7 +237,11 @@ func (a *app) ask(cmd *cobra.Command, r *recipeFlags, words []string) error {
 	defer done()
 	request := trocar.Request{Name: cmd.Name(), Question: &r.q, Target: r.target(), Files: r.files()}
 	request.Target.Command = argv
-	script, err := trocar.Ask(ctx, request)
+	machine, err := trocar.Inspect(ctx)
+	if err != nil {
+		return a.fail(&r.settings, err)
+	}
+	script, err := machine.Ask(ctx, request)
 	if err != nil {
 		return a.fail(&r.settings, err)
 	}

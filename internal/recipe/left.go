@@ -1,0 +1,237 @@
+package recipe
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A call that is left by an exception, by longjmp or as its thread ends does not return. That it was left is seen at once
+// where the kernel or the unwinder tells, else when another call of the function has the same frame; what is not told
+// until the end is open. So calls = returns + left + open.
+
+// Leaving is what tells that calls are left, and by what.
+type Leaving struct {
+	ThreadEnds bool // the kernel's types are known, and with them whether a process ends as well
+	Unwinders  []Unwinder
+}
+
+// Unwinder is a function that unwinds the stack, as attach points: where it begins and where it goes on in another frame.
+type Unwinder struct {
+	Entry string
+	// Lands are those instructions at which the stack pointer is that of the other frame, Returns those that take an address
+	// off the stack as well.
+	Lands, Returns []string
+}
+
+// leavingOf is what tells of the calls of functions, which is the same for all.
+func leavingOf(fns []Function) *Leaving {
+	for i := range fns {
+		if fns[i].Leaving != nil {
+			return fns[i].Leaving
+		}
+	}
+	return nil
+}
+
+// known tells whether anything is seen of calls that are left but by their frames.
+func (l *Leaving) known() bool { return l != nil && (l.ThreadEnds || len(l.Unwinders) > 0) }
+
+// Words for how a call was left.
+const (
+	byException = "exception"
+	byThreadEnd = "end of its thread"
+	byJump      = "longjmp, or its stack was given up"
+)
+
+// mostThreads bounds the threads of which it is known how they left calls; those that nobody asked for go first.
+const mostThreads = 4096
+
+// leavings writes the probes that see calls being left.
+func (s *script) leavings() {
+	l := s.leaving
+	if l == nil {
+		return
+	}
+	if l.ThreadEnds {
+		s.line("\n// A thread ends, and its process does not (SIGNAL_GROUP_EXIT).")
+		s.line("rawtracepoint:sched_process_exit\n/curtask.signal.live.counter > 0 && (curtask.signal.flags & 4) == 0/\n{")
+		s.line("  @ended[tid] = (int64)nsecs;\n}")
+	}
+	if len(l.Unwinders) == 0 {
+		return
+	}
+	var entries, lands, returns []string
+	for _, u := range l.Unwinders {
+		entries, lands, returns = append(entries, u.Entry), append(lands, u.Lands...), append(returns, u.Returns...)
+	}
+	s.line("\n// An exception leaves the frames between where it is thrown and where the program goes on.")
+	s.attach(entries)
+	s.line("{\n  @thrown[tid] = (int64)reg(\"sp\");\n}")
+	for i, points := range [][]string{lands, returns} {
+		if len(points) == 0 {
+			continue
+		}
+		s.points(points)
+		s.line("{")
+		s.line("  $at = (pid(init), (int64)%s);", []string{`reg("sp")`, `(reg("sp") + 8)`}[i])
+		s.line("  $low = @thrown[tid];")
+		s.line("  if ($low != 0 && $low < $at.1) {")
+		s.line("    if (has_key(@unwound, $at) && @unwound[$at].low < $low) {")
+		s.line("      $low = @unwound[$at].low;")
+		s.line("    }")
+		s.line("    @unwound[$at] = (low=$low, time=(int64)nsecs);")
+		s.line("    @unwinding[tid] = (low=$low, high=$at.1, time=(int64)nsecs);")
+		s.line("  }")
+		s.line("}")
+	}
+}
+
+// leavingMaps declares what leavings writes to.
+func (s *script) leavingMaps() {
+	l := s.leaving
+	if l == nil {
+		return
+	}
+	if l.ThreadEnds {
+		s.line("let @ended = lruhash(%d);", mostThreads)
+	}
+	if len(l.Unwinders) > 0 {
+		s.line("let @thrown = lruhash(%d);", mostThreads)
+		s.line("let @unwinding = lruhash(%d);", mostThreads)
+		s.line("let @unwound = lruhash(%d);", mostThreads)
+	}
+}
+
+// superseded writes what is done at an entry if a call has the frame already: it was left.
+func (s *script) superseded(indent string, c *call) {
+	s.line("%sif (has_key(%s, $key)) {", indent, c.store)
+	in := indent + "  "
+	s.line("%s@left++;", in)
+	if s.shows(c) && !s.counts {
+		s.line("%s$call = %s[$key];", in, c.store)
+		s.line(`%s$how = "%s";`, in, byJump)
+		if s.leaving.seesThreads(c) {
+			s.line("%sif (has_key(@ended, $call.thread_) && @ended[$call.thread_] > $call.start) {", in)
+			s.line(`%s  $how = "%s";`, in, byThreadEnd)
+			s.line("%s}", in)
+		}
+		if s.leaving != nil && len(s.leaving.Unwinders) > 0 {
+			s.line("%s$last = @unwinding[$call.thread_];", in)
+			s.line("%sif ($last.time > $call.start && $last.low <= $key.1 && $key.1 <= $last.high) {", in)
+			s.line(`%s  $how = "%s";`, in, byException)
+			s.line("%s}", in)
+		}
+		s.show(in, c, s.unreturnedAs("$how"))
+	}
+	s.line("%s}", indent)
+}
+
+// seesThreads tells whether it is seen that the threads of a call end.
+func (l *Leaving) seesThreads(c *call) bool { return l != nil && l.ThreadEnds && !c.fn.Goroutines }
+
+// shows tells whether a call that did not return is shown: not if it depends on how it returned.
+func (s *script) shows(c *call) bool { return c.atExit == nil && s.o.Min <= 0 }
+
+// unreturnedAs is the moment at which a call that was kept is shown without its return; how is an expression, "": it is open.
+func (s *script) unreturnedAs(how string) moment {
+	return moment{
+		time: "$call.start", tid: "$call.thread_", part: func(p part) string { return "$call." + p.field },
+		open: true, how: how, stack: "$call.stack_",
+	}
+}
+
+// perEnd is how many calls are in one program: each loop is a function of its own there, and the kernel takes 256.
+const perEnd = 32
+
+// unreturned writes what is done at the end with the calls that are kept: those that were left and those that are open are
+// counted and shown. last is what else is done then.
+func (s *script) unreturned(calls []*call, last string) {
+	n := 0
+	for _, c := range calls {
+		if !c.pairs() {
+			continue
+		}
+		switch {
+		case n == 0:
+			s.line("\n// Calls that have not returned.\nend\n{")
+		case n%perEnd == 0:
+			s.line("}\n\nend\n{")
+		}
+		n++
+		s.remaining(c)
+	}
+	switch {
+	case n > 0 && last != "":
+		s.line("  %s\n}", last)
+	case n > 0:
+		s.line("}")
+	}
+}
+
+func (s *script) remaining(c *call) {
+	open := "len(" + c.store + ")"
+	if s.counts && !s.leaving.known() || c.atExit != nil && !s.leaving.known() {
+		s.line("  @open += %s;", open)
+		return
+	}
+	s.line("  for ($kv : %s) {", c.store)
+	s.line("    $call = $kv.1;")
+	indent := "    "
+	if s.leaving.known() {
+		s.line(`    $how = "";`)
+		if s.leaving.seesThreads(c) {
+			s.line("    if (has_key(@ended, $call.thread_) && @ended[$call.thread_] > $call.start) {")
+			s.line(`      $how = "%s";`, byThreadEnd)
+			s.line("    }")
+		}
+		if len(s.leaving.Unwinders) > 0 && !c.fn.Goroutines {
+			s.line("    $at = $kv.0;")
+			s.line("    for ($u : @unwound) {")
+			s.line("      if ($u.0.0 == $at.0 && $u.1.time > $call.start && $u.1.low <= $at.1 && $at.1 <= $u.0.1) {")
+			s.line(`        $how = "%s";`, byException)
+			s.line("      }")
+			s.line("    }")
+		}
+		s.line(`    if ($how != "") {`)
+		s.line("      @left++;")
+		if s.shows(c) && !s.counts {
+			s.show("      ", c, s.unreturnedAs("$how"))
+		}
+		s.line("    } else {")
+		indent = "      "
+	}
+	s.line("%s@open++;", indent)
+	if c.atExit == nil && !s.counts { // else it is not known whether it is to be shown
+		in := indent
+		if s.o.Min > 0 {
+			s.line("%sif ((int64)nsecs - $call.start >= %d) {", in, s.o.Min.Nanoseconds())
+			in += "  "
+		}
+		s.show(in, c, s.unreturnedAs(""))
+		if s.o.Min > 0 {
+			s.line("%s}", indent)
+		}
+	}
+	if s.leaving.known() {
+		s.line("    }")
+	}
+	s.line("  }")
+}
+
+// unreturnedSums are what is said at the end of calls that did not return.
+func (s *script) unreturnedSums() {
+	by := "an exception, longjmp or the end of a thread"
+	s.totals = append(s.totals, Total{
+		Map: "@left", One: "1 call was left by " + by, Many: "%d calls were left by " + by,
+	})
+	var else_ []string
+	if s.leaving == nil || len(s.leaving.Unwinders) == 0 {
+		else_ = append(else_, "an exception")
+	}
+	by = strings.Join(append(else_, "longjmp"), " or ")
+	s.totals = append(s.totals, Total{
+		Map:  "@open",
+		One:  fmt.Sprintf("1 call had not returned, or was left by %s", by),
+		Many: fmt.Sprintf("%%d calls had not returned, or were left by %s", by),
+	})
+}
