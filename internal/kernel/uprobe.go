@@ -3,6 +3,7 @@ package kernel
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -36,6 +37,9 @@ func (a *attacher) uprobes(p *loadedProgram) error {
 	groups := groupSites(p)
 	if !p.multi {
 		for _, g := range groups {
+			if tid, ok := outlived(g.pid); ok {
+				g.pid = tid
+			}
 			for _, s := range g.sites {
 				if err := a.ctx.Err(); err != nil {
 					return err
@@ -58,12 +62,40 @@ func (a *attacher) uprobes(p *loadedProgram) error {
 			// breakpoints are in all processes, and the program sorts out.
 			g.pid = 0
 		}
+		if _, ok := outlived(g.pid); ok {
+			g.pid = 0 // the link's filter goes by the memory of the first thread, which has none any more
+		}
 		if err := a.multi(p, g); err != nil {
 			return err
 		}
 		a.advance(len(g.sites))
 		return nil
 	})
+}
+
+// outlived finds a thread that lives of a process whose first thread has ended before others: /proc shows no program of that.
+func outlived(pid int) (tid int, ok bool) {
+	if pid == 0 {
+		return 0, false
+	}
+	runs := func(tid string) error {
+		_, err := os.Readlink("/proc/" + tid + "/exe")
+		return err
+	}
+	first := strconv.Itoa(pid)
+	if !errors.Is(runs(first), fs.ErrNotExist) {
+		return 0, false
+	}
+	threads, err := os.ReadDir("/proc/" + first + "/task")
+	if err != nil {
+		return 0, false
+	}
+	for _, t := range threads {
+		if tid, err := strconv.Atoi(t.Name()); err == nil && runs(t.Name()) == nil {
+			return tid, true
+		}
+	}
+	return 0, false
 }
 
 func groupSites(p *loadedProgram) []*group {
@@ -174,7 +206,10 @@ func (a *attacher) sift(p *loadedProgram, g *group) ([]site, error) {
 
 // onePointsFault tells whether an error may come from one point among many.
 func onePointsFault(err error) bool {
-	for _, all := range []error{unix.EPERM, unix.EACCES, unix.ENOENT, unix.EBADF, unix.ESRCH, unix.ENOMEM, unix.E2BIG, unix.EMFILE, unix.ENFILE, unix.ENOTDIR, unix.ELOOP, unix.EINTR} {
+	for _, all := range []error{
+		unix.EPERM, unix.EACCES, unix.ENOENT, unix.EBADF, unix.ESRCH, unix.ENOMEM, unix.E2BIG, unix.EMFILE, unix.ENFILE,
+		unix.ENOTDIR, unix.ELOOP, unix.EINTR,
+	} {
 		if errors.Is(err, all) {
 			return false
 		}
@@ -319,7 +354,8 @@ func explainUprobe(g *group, point *probe.Point, err error) error {
 		}
 		return fmt.Errorf("the kernel refused the offset %#x in %s", point.Offset, g.path)
 	case enotsupp, unix.EOPNOTSUPP:
-		return fmt.Errorf("the instruction at offset %#x of %s cannot be probed (a debugger's breakpoint, or one that cannot be stepped over)", point.Offset, g.path)
+		return fmt.Errorf("the instruction at offset %#x of %s cannot be probed "+
+			"(a debugger's breakpoint, or one that cannot be stepped over)", point.Offset, g.path)
 	case unix.ENOEXEC, unix.EILSEQ:
 		return fmt.Errorf("there is no instruction at offset %#x of %s", point.Offset, g.path)
 	case unix.EIO:

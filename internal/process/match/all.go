@@ -264,7 +264,7 @@ func (m *matcher) checkProcess() bool {
 			Hint("look it up with `pgrep NAME`; the pid must be that of this PID namespace")
 		return false
 	}
-	if st, err := pid.Stat(); err == nil && st.Dead() {
+	if st, err := pid.Living().Stat(); err == nil && st.Dead() {
 		m.diags.Errorf(diag.Span{}, "process %d has exited (it is a zombie)", m.opts.PID)
 		return false
 	}

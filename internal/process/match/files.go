@@ -41,6 +41,7 @@ type files struct {
 	maps    []target.Mapping
 	gotMaps bool
 	mapsErr error
+	living  target.PID // of the process, once asked
 }
 
 func newFiles(ctx context.Context, opts Options) *files {
@@ -54,11 +55,15 @@ func newFiles(ctx context.Context, opts Options) *files {
 	return fs
 }
 
+// pid is the process by a thread that lives: only that has files in /proc. 0: there is no process.
 func (fs *files) pid() target.PID {
-	if fs.opts.ChildPID != 0 {
-		return target.PID(fs.opts.ChildPID)
+	if fs.living == 0 {
+		fs.living = target.PID(max(fs.opts.ChildPID, 0))
+		if fs.living == 0 && fs.opts.PID != 0 {
+			fs.living = target.PID(fs.opts.PID).Living()
+		}
 	}
-	return target.PID(fs.opts.PID)
+	return fs.living
 }
 
 func (fs *files) close() {

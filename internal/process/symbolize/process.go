@@ -89,7 +89,7 @@ func (s *Symbolizer) push(p *process, sp *space) {
 // renew looks at the process again if it runs another program than when we looked last (onlyChanged), or in any case.
 func (s *Symbolizer) renew(p *process, onlyChanged bool) {
 	p.checked = time.Now()
-	stat, err := p.pid.Stat()
+	stat, err := p.pid.Living().Stat()
 	if err != nil || stat.Dead() {
 		p.gone()
 		return
@@ -148,7 +148,7 @@ func (s *Symbolizer) space(p *process, h *Hit, addrs []uint64) *space {
 	if now.Before(p.next) {
 		return sp
 	}
-	stat, err := p.pid.Stat()
+	stat, err := p.pid.Living().Stat()
 	switch {
 	case err != nil || stat.Dead():
 		p.gone()

@@ -110,14 +110,14 @@ func sameRun(a, b target.Stat) bool {
 func (s *Symbolizer) snapshot(pid target.PID) (*space, error) {
 	for range 3 {
 		asOf := monotonic()
-		before, err := pid.Stat()
+		before, err := pid.Living().Stat()
 		if err != nil {
 			return nil, err
 		}
 		if s.maps, s.text, err = pid.AppendMaps(s.maps[:0], s.text); err != nil {
 			return nil, err
 		}
-		after, err := pid.Stat()
+		after, err := pid.Living().Stat()
 		if err != nil {
 			return nil, err
 		}

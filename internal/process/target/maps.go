@@ -72,6 +72,11 @@ func (p PID) Maps() ([]Mapping, error) {
 // text.
 func (p PID) AppendMaps(dst []Mapping, buf []byte) ([]Mapping, []byte, error) {
 	text, err := readLimited(p.path("maps"), buf[:0], maxMapsBytes)
+	if err == nil && len(text) == 0 {
+		if t := p.Living(); t != p {
+			text, err = readLimited(t.path("maps"), buf[:0], maxMapsBytes)
+		}
+	}
 	if err != nil {
 		return dst, buf, procError(p, "mappings", err)
 	}
@@ -201,6 +206,11 @@ func (p PID) OpenMapped(m *Mapping) (*os.File, error) {
 	// map_files needs CAP_CHECKPOINT_RESTORE (5.9) or CAP_SYS_ADMIN, and names a mapping by its exact bounds.
 	name := "map_files/" + strconv.FormatUint(m.Start, 16) + "-" + strconv.FormatUint(m.End, 16)
 	f, err := (Root{}).Open(p.path(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		if t := p.Living(); t != p {
+			f, err = (Root{}).Open(t.path(name))
+		}
+	}
 	if err == nil {
 		return f, nil
 	}
@@ -217,7 +227,8 @@ func (p PID) OpenMapped(m *Mapping) (*os.File, error) {
 		}
 	}
 	if m.Deleted {
-		return nil, fmt.Errorf("process %d: %s is deleted, and opening it as it is mapped is not permitted: run as root: %w", p, m.Path, syscall.EACCES)
+		return nil, fmt.Errorf("process %d: %s is deleted, and opening it as it is mapped is not permitted: run as root: %w",
+			p, m.Path, syscall.EACCES)
 	}
 	root, rerr := p.Root()
 	if rerr != nil {

@@ -31,10 +31,33 @@ func (p PID) Exists() bool {
 	return err == nil || errors.Is(err, syscall.EPERM)
 }
 
+// Living is a thread under whose id /proc has the process's files: its first thread, unless that has ended before others. Of
+// such a thread /proc shows no mappings, no program and no root.
+func (p PID) Living() PID {
+	if st, err := p.Stat(); err != nil || !st.Dead() {
+		return p
+	}
+	threads, err := p.Threads()
+	if err != nil {
+		return p
+	}
+	for _, tid := range threads {
+		if st, err := PID(tid).Stat(); err == nil && !st.Dead() {
+			return PID(tid)
+		}
+	}
+	return p
+}
+
 // Exe is the path of the process's program as its own root shows it, and whether that file has been deleted or replaced
 // since.
 func (p PID) Exe() (path string, deleted bool, err error) {
 	path, err = os.Readlink(p.path("exe"))
+	if errors.Is(err, fs.ErrNotExist) {
+		if t := p.Living(); t != p {
+			path, err = os.Readlink(t.path("exe"))
+		}
+	}
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) && p.Exists() {
 			return "", false, fmt.Errorf("process %d: %w", p, ErrNoMemory)
@@ -53,7 +76,7 @@ func (p PID) Comm() (string, error) {
 
 // Env is the value of a variable in the environment that the process was started with.
 func (p PID) Env(name string) (string, bool, error) {
-	b, err := p.read("environ", 1<<22)
+	b, err := p.Living().read("environ", 1<<22)
 	if err != nil {
 		return "", false, err
 	}

@@ -1,6 +1,9 @@
 package target
 
 import (
+	"errors"
+	"io/fs"
+
 	"trocar/internal/binary/opener"
 )
 
@@ -11,6 +14,11 @@ type Root struct{ opener.Root }
 // Root is where the process's absolute paths start.
 func (p PID) Root() (Root, error) {
 	r, err := opener.OfProcess(int(p))
+	if errors.Is(err, fs.ErrNotExist) {
+		if t := p.Living(); t != p {
+			r, err = opener.OfProcess(int(t))
+		}
+	}
 	if err != nil {
 		return Root{}, procError(p, "root", err)
 	}
