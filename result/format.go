@@ -9,7 +9,8 @@ import (
 // Format is a parsed format string of printf and its kin.
 //
 // Conversions are C's with C's rules for flags, field width and precision, and those of bpftrace: %r, %rx and %rh for
-// buffers, %gr for allocation flags, and %s for every value; %#s puts it on one line, see AppendLine. Without a length modifier d, u, o and x mean an int, so %d
+// buffers, %gr for allocation flags, and %s for every value; %#s puts it on one line, see AppendLine, and %+s text in quotes
+// as well, see AppendQuoted. Without a length modifier d, u, o and x mean an int, so %d
 // of 4294967295 is -1 as in C; %p takes 64 bits. A percent sign that begins no conversion stands for itself.
 //
 // bpftrace 0.27 goes its own way where this one follows C: it ignores precision and the space flag, and fills a
@@ -44,8 +45,9 @@ type Spec struct {
 type op uint8
 
 const (
-	opText op = iota // s, and r of what is no buffer
-	opLine           // s with #
+	opText   op = iota // s, and r of what is no buffer
+	opLine             // s with #
+	opQuoted           // s with +
 	opPlainInt
 	opPlainUint
 	opPlainHex
@@ -234,7 +236,10 @@ func (s *Spec) choose() {
 	case "n":
 		s.op = opCountOnly
 	default: // s, r
-		if s.Alt && s.Verb == "s" {
+		switch {
+		case s.Plus && s.Verb == "s":
+			s.op = opQuoted
+		case s.Alt && s.Verb == "s":
 			s.op = opLine
 		}
 		if plain {
@@ -286,7 +291,7 @@ func (s *Spec) takeFields(args []Value) int {
 }
 
 func (s *Spec) append(dst []byte, v *Value) []byte {
-	if s.op != opText && s.op != opLine && s.op != opPlainText && !v.fits(s.op) {
+	if s.op != opText && s.op != opLine && s.op != opQuoted && s.op != opPlainText && !v.fits(s.op) {
 		start := len(dst)
 		dst = v.AppendText(dst)
 		return s.pad(dst, start)
@@ -316,8 +321,14 @@ func (s *Spec) append(dst []byte, v *Value) []byte {
 		}
 	case opLine:
 		dst = v.AppendLine(dst)
+	case opQuoted:
+		dst = v.AppendQuoted(dst)
 	case opChar:
-		dst = append(dst, byte(v.integer()))
+		if v.Kind == String {
+			dst = append(dst, v.Text...)
+		} else {
+			dst = append(dst, byte(v.integer()))
+		}
 	case opAddr:
 		if v.Num == 0 {
 			dst = append(dst, '0') // as bpftrace shows a null pointer
@@ -352,8 +363,10 @@ func (v *Value) fits(o op) bool {
 		return o != opEscape && o != opHex && o != opAddr && o != opGFP
 	case Symbol:
 		return o == opAddr || o == opPlainHex || o == opUint
-	case Buffer, String:
+	case Buffer:
 		return o == opEscape || o == opHex
+	case String:
+		return o == opEscape || o == opHex || v.Type == CharType && o != opFloat && o != opAddr && o != opGFP
 	}
 	return false
 }

@@ -11,6 +11,8 @@ import (
 // What bpftrace 0.27.1 printed, where C has nothing to say or bpftrace has conversions of its own.
 func TestFormatAsBpftrace(t *testing.T) {
 	buf := func(s string) Value { return Value{Kind: Buffer, Text: s} }
+	char := Value{Kind: String, Type: CharType, Size: 4, Num: 0xe9, Text: "é"}
+	charArgs := []Value{char, char, char, char, char}
 	tests := []struct {
 		format string
 		args   []Value
@@ -36,6 +38,8 @@ func TestFormatAsBpftrace(t *testing.T) {
 		},
 		{"[%s][%10s][%-10s][%s]", []Value{boolean(1), boolean(0), boolean(1), num(5)}, "[true][     false][true      ][5]"},
 		{"%d %x %u", []Value{boolean(1), boolean(0), boolean(1)}, "1 0 1"},
+		{"%d %x %c %s %+s", charArgs, "233 e9 é é 'é'"},
+		{"%+s %+s %+6s", []Value{str("a\"b"), {Kind: None, Text: "NULL"}, str("x")}, `"a\"b" NULL    "x"`},
 		{"[%5s] %04x", []Value{str("ba"), num(2)}, "[   ba] 0002"},
 		{"[%05s]", []Value{str("ab")}, "[000ab]"},
 		{"%s %s", []Value{tuple(num(1), num(2)), tuple(num(1), tuple(num(2), num(3)))}, "(1, 2) (1, (2, 3))"},

@@ -5,12 +5,13 @@ import "unicode/utf8"
 // AppendLine appends the value as AppendText does, but on one line and safe to be shown: control characters, line ends,
 // characters that turn the direction of text, and bytes that are no UTF-8 are escaped as in C, and so are backslashes
 // and, in a string, quotes, so that it can be read back.
-func (v *Value) AppendLine(dst []byte) []byte {
-	if v.Kind != String {
-		return v.appendText(dst, oneLine)
-	}
-	start := len(dst)
-	return escapeFrom(v.AppendText(dst), start, true)
+func (v *Value) AppendLine(dst []byte) []byte { return v.appendText(dst, oneLine) }
+
+// AppendQuoted appends the value as AppendLine does, text by itself in quotes, too, so that it can be told from NULL and nil.
+func (v *Value) AppendQuoted(dst []byte) []byte {
+	st := oneLine
+	st.text = true
+	return v.appendText(dst, st)
 }
 
 // Escape escapes the texts and names in a value, as AppendLine does; its parts are changed, too. Buffers and stacks stay

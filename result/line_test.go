@@ -21,11 +21,11 @@ func TestAppendLine(t *testing.T) {
 		{str("cut \xc3"), `cut \xc3`},
 		{str("next\u0085line\u2028sep\u202e"), `next\xc2\x85line\xe2\x80\xa8sep\xe2\x80\xae`},
 		{num(-5), "-5"},
-		{tuple(num(1), str("a\n\"b\"")), `(1, a\n"b")`},
+		{tuple(num(1), str("a\n\"b\"")), `(1, "a\n\"b\"")`},
 		{Value{Kind: Dynamic, Type: "*errors.errorString", Elems: []Value{str("parsing \"x\"\n")}}, `*errors.errorString("parsing \"x\"\n")`},
-		{Value{Kind: Dynamic, Type: "E\x1b", Elems: []Value{{Kind: Struct, Names: []string{"T\n"}, Elems: []Value{str("\t")}}}}, `E\x1b{ .T\n = \t }`},
-		{Value{Kind: Pointer, Num: 16, Elems: []Value{{Kind: Buffer, Text: "\r\n"}}}, `0x10(\x0d\x0a)`},
-		{Value{Kind: Mapping, Num: 3, Cut: true, Elems: []Value{str("k\n"), num(1)}}, `{ [k\n] = 1, … of 3 }`},
+		{Value{Kind: Dynamic, Type: "E\x1b", Elems: []Value{{Kind: Struct, Names: []string{"T\n"}, Elems: []Value{str("\t")}}}}, `E\x1b{ .T\n = "\t" }`},
+		{Value{Kind: Pointer, Num: 16, Elems: []Value{{Kind: Buffer, Text: "\r\n"}}}, `0x10("\x0d\x0a")`},
+		{Value{Kind: Mapping, Num: 3, Cut: true, Elems: []Value{str("k\n"), num(1)}}, `{ ["k\n"] = 1, … of 3 }`},
 	} {
 		if got := string(c.v.AppendLine(nil)); got != c.want {
 			t.Errorf("%q: %s, want %s", c.v.Text, got, c.want)

@@ -8,6 +8,9 @@ import (
 
 // AppendText appends the value as print() shows it, without a line break of its own. Stacks begin with a line break and
 // end with one; histograms and time series are several lines.
+//
+// Text by itself is shown as it is, and so is text in tuples and records, which scripts make. Text in values of the traced program is
+// in quotes and escaped (see AppendLine): it can be told from what stands around it, from names, and from words such as nil.
 func (v *Value) AppendText(dst []byte) []byte { return v.appendText(dst, spaced) }
 
 // String is the text of AppendText.
@@ -72,6 +75,13 @@ func (v *Value) appendKeyPart(dst []byte, marks string) []byte {
 type style struct {
 	sep  string // between the elements of tuples and records
 	line bool   // escaped, see AppendLine
+	text bool   // text is in quotes: it is a part of a value
+}
+
+// inside is the style of a value's parts. Tuples and records have a type if they are the traced program's.
+func (st style) inside(v *Value) style {
+	st.text = st.text || st.line || v.Kind != Tuple && v.Kind != Record || v.Type != ""
+	return st
 }
 
 var (
@@ -94,6 +104,11 @@ func (v *Value) appendText(dst []byte, st style) []byte {
 	if st.line {
 		switch v.Kind {
 		case Array, Tuple, Struct, Record, Mapping, Dynamic, Pointer, Buffer: // escaped by their parts
+		case String:
+			if !st.text {
+				start := len(dst)
+				return escapeFrom(append(dst, v.Text...), start, v.Type == "")
+			}
 		default:
 			start := len(dst)
 			return escapeFrom(v.appendText(dst, style{sep: st.sep}), start, false)
@@ -127,7 +142,12 @@ func (v *Value) appendText(dst []byte, st style) []byte {
 			return strconv.AppendInt(dst, int64(v.Num), 10)
 		}
 		return strconv.AppendUint(dst, v.Num, 10)
-	case String, Address, Timestamp:
+	case String:
+		if st.text {
+			return v.appendQuoted(dst)
+		}
+		return append(dst, v.Text...)
+	case Address, Timestamp:
 		return append(dst, v.Text...)
 	case Symbol:
 		if v.Text == "" {
@@ -135,12 +155,17 @@ func (v *Value) appendText(dst []byte, st style) []byte {
 		}
 		return append(dst, v.Text...)
 	case Buffer:
-		dst = appendBuffer(dst, v.Text)
+		if !st.text {
+			dst = appendBuffer(dst, v.Text, false)
+		} else {
+			dst = append(appendBuffer(append(dst, '"'), v.Text, true), '"')
+		}
 		if v.Cut {
 			dst = append(dst, trailer...)
 		}
 		return dst
 	case Array:
+		st = st.inside(v)
 		dst = append(dst, '[')
 		for i := range v.Elems {
 			if i > 0 {
@@ -164,6 +189,7 @@ func (v *Value) appendText(dst []byte, st style) []byte {
 		}
 		return dst
 	case Tuple:
+		st = st.inside(v)
 		dst = append(dst, '(')
 		for i := range v.Elems {
 			if i > 0 {
@@ -206,34 +232,46 @@ func (v *Value) AppendMore(dst []byte) []byte {
 }
 
 // appendContent appends what a type or an address stands in front of: a value with braces or brackets as it is, others in
-// parentheses, text in quotes.
+// parentheses.
 func (v *Value) appendContent(dst []byte, st style) []byte {
+	st.text = true
 	switch v.Kind {
 	case Struct, Record, Array, Mapping, Tuple:
 		return v.appendText(dst, st)
-	case String:
-		if v.Type != "" {
-			break
-		}
-		text, more := v.Text, ""
-		if v.Cut && strings.HasSuffix(text, trailer) {
-			text, more = strings.TrimSuffix(text, trailer), trailer
-		}
-		if dst = append(dst, '('); st.line {
-			start := len(dst) + 1
-			dst = append(escapeFrom(append(append(dst, '"'), text...), start, true), '"')
-		} else {
-			dst = strconv.AppendQuote(dst, text)
-		}
-		return append(append(dst, more...), ')')
 	}
 	return append(v.appendText(append(dst, '('), st), ')')
+}
+
+// CharType is the Type of a String that is a single character, whose number is in Num.
+const CharType = "char"
+
+// appendQuoted appends a text in quotes, escaped. What has a type is no text (a time, a variant's name): it stands as it is.
+func (v *Value) appendQuoted(dst []byte) []byte {
+	switch v.Type {
+	case "":
+	case CharType:
+		if v.Text == "'" {
+			return append(dst, `'\''`...)
+		}
+		dst = append(dst, '\'')
+		return append(escapeFrom(append(dst, v.Text...), len(dst), false), '\'')
+	default:
+		return escapeFrom(append(dst, v.Text...), len(dst), false)
+	}
+	text, more := v.Text, ""
+	if v.Cut && strings.HasSuffix(text, trailer) {
+		text, more = strings.TrimSuffix(text, trailer), trailer
+	}
+	dst = append(dst, '"')
+	dst = append(escapeFrom(append(dst, text...), len(dst), true), '"')
+	return append(dst, more...)
 }
 
 // trailer is the usual end of text that was longer in memory.
 const trailer = ".."
 
 func (v *Value) appendMapping(dst []byte, st style) []byte {
+	st = st.inside(v)
 	if len(v.Elems) < 2 && !v.Cut {
 		return append(dst, "{}"...)
 	}
@@ -269,6 +307,7 @@ func (v *Value) FieldNames() []string {
 }
 
 func (v *Value) appendFields(dst []byte, names []string, st style) []byte {
+	st = st.inside(v)
 	if len(v.Elems) == 0 {
 		if v.Cut {
 			return append(dst, "{…}"...)
@@ -331,12 +370,15 @@ func (v *Value) appendFloat(dst []byte) []byte {
 
 const hexDigits = "0123456789abcdef"
 
-// appendBuffer shows printable ASCII as it is and other bytes as \xNN.
-func appendBuffer(dst []byte, b string) []byte {
+// appendBuffer shows printable ASCII as it is and other bytes as \xNN. In quotes, backslashes and quotes are escaped as well.
+func appendBuffer(dst []byte, b string, quoted bool) []byte {
 	for i := range len(b) {
-		if c := b[i]; c >= ' ' && c <= '~' {
+		switch c := b[i]; {
+		case quoted && (c == '"' || c == '\\'):
+			dst = append(dst, '\\', c)
+		case c >= ' ' && c <= '~':
 			dst = append(dst, c)
-		} else {
+		default:
 			dst = append(dst, '\\', 'x', hexDigits[c>>4], hexDigits[c&15])
 		}
 	}

@@ -66,6 +66,12 @@ func TestText(t *testing.T) {
 		{Value{Kind: Array}, "[]"},
 		{tuple(num(1), str("x y"), tuple(num(2), boolean(1))), "(1, x y, (2, true))"},
 		{tuple(num(1), Value{Kind: Array, Elems: []Value{num(1), num(2)}}), "(1, [1,2])"},
+		{Value{Kind: Tuple, Type: "(&str,)", Elems: []Value{str(`a"b`)}}, `("a\"b")`},
+		{tuple(num(1), Value{Kind: Array, Elems: []Value{str("a,b"), str("c\n")}}), `(1, ["a,b","c\n"])`},
+		{Value{Kind: Struct, Names: []string{"s", "t", "c"}, Elems: []Value{
+			{Kind: String, Text: "long..", Cut: true}, {Kind: String, Type: "variant", Text: "None"}, {Kind: String, Type: CharType, Text: "'"},
+		}}, `{ .s = "long".., .t = None, .c = '\'' }`},
+		{Value{Kind: Array, Elems: []Value{{Kind: Buffer, Type: "[]uint8", Text: "a\"\xff"}}}, `["a\"\xff"]`},
 		{record([]string{"a", "b"}, num(1), record([]string{"c"}, str("x"))), "{ .a = 1, .b = { .c = x } }"},
 		{Value{Kind: Struct}, "{}"},
 		{Value{Kind: Struct, Names: []string{"f"}, Elems: []Value{{}}}, "{ .f = null }"},

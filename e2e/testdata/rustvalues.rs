@@ -45,14 +45,26 @@ macro_rules! cage {
         pub fn show() {
             $($({
                 let said = $said;
-                eprintln!("rustvalues::{}::keep {{ .n = 9, .a = {}, .s = roar, .b = {} }}", stringify!($name), said, said);
+                eprintln!("rustvalues::{}::keep {{ .n = 9, .a = {}, .s = \"roar\", .b = {} }}", stringify!($name), said, said);
                 let b: $t = $v;
                 black_box($name::keep(9, $v, "roar", &b));
-                eprintln!("rustvalues::{}::give {}", stringify!($name), said);
+                eprintln!("rustvalues::{}::give {}", stringify!($name), alone(said));
                 black_box($name::give($v));
             })*)*
         }
     };
+}
+
+// alone is text or a character as it is shown by itself.
+fn alone(said: &str) -> &str {
+    for quote in ['"', '\''] {
+        if let Some(text) = said.strip_prefix(quote).and_then(|s| s.strip_suffix(quote)) {
+            if !text.contains(quote) {
+                return text;
+            }
+        }
+    }
+    said
 }
 
 static SEVEN: u32 = 7;
@@ -61,11 +73,11 @@ cage! {
     byte: u8 = [200 => "200"];
     long: i64 = [-5 => "-5"];
     huge: u128 = [1 << 100 => "1267650600228229401496703205376"];
-    letter: char = ['é' => "é"];
+    letter: char = ['é' => "'é'"];
     flag: bool = [true => "true"];
-    text: &'static str = ["" => "", "héron" => "héron"];
+    text: &'static str = ["" => "\"\"", "héron" => "\"héron\""];
     slice: &'static [u16] = [&[1, 2, 3] => "[1,2,3]"];
-    words: &'static [&'static str] = [&["a", "bc"] => "[a,bc]"];
+    words: &'static [&'static str] = [&["a", "bc"] => "[\"a\",\"bc\"]"];
     pair: (u64, u64) = [(1 << 40, 2) => "(1099511627776, 2)"];
     small: (u8, u32) = [(1, 2) => "(1, 2)"];
     point: Point = [Point { x: -1, y: 2 } => "{ .x = -1, .y = 2 }"];
@@ -74,7 +86,7 @@ cage! {
     niche: Option<&'static u32> = [None => "None", Some(&SEVEN) => "{ .Some = 7 }"];
     nonzero: Option<NonZeroU32> = [None => "None", NonZeroU32::new(4) => "{ .Some = 4 }"];
     twice: Option<Option<bool>> = [None => "None", Some(None) => "{ .Some = None }", Some(Some(true)) => "{ .Some = { .Some = true } }"];
-    maybe: Option<char> = [None => "None", Some('x') => "{ .Some = x }"];
+    maybe: Option<char> = [None => "None", Some('x') => "{ .Some = 'x' }"];
     heap: Option<Box<Point>> = [None => "None", Some(Box::new(Point { x: 3, y: 4 })) => "{ .Some = { .x = 3, .y = 4 } }"];
     outcome: Result<u32, i8> = [Ok(1) => "{ .Ok = 1 }", Err(-1) => "{ .Err = -1 }"];
     empty: Result<(), ()> = [Ok(()) => "{ .Ok = () }", Err(()) => "{ .Err = () }"];
@@ -84,11 +96,11 @@ cage! {
     counted: Rc<u32> = [Rc::new(4) => "{ .value = 4, .strong = 1, .weak = 0 }"];
     shared: Arc<Mutex<u32>> = [Arc::new(Mutex::new(4)) => "{ .value = { .inner = 0, .poison = 0, .data = 4 }, .strong = 1, .weak = 0 }"];
     cell: Cell<u16> = [Cell::new(4) => "4"];
-    road: &'static Path = [Path::new("/a/b") => "/a/b"];
-    cstring: CString = [CString::new("cs").unwrap() => "cs"];
-    string: String = ["".to_string() => "", "otter".to_string() => "otter"];
+    road: &'static Path = [Path::new("/a/b") => "\"/a/b\""];
+    cstring: CString = [CString::new("cs").unwrap() => "\"cs\""];
+    string: String = ["".to_string() => "\"\"", "otter".to_string() => "\"otter\""];
     vector: Vec<u8> = [vec![] => "[]", vec![1, 255] => "[1,255]"];
-    strings: Vec<String> = [vec!["a".into(), "bb".into()] => "[a,bb]"];
+    strings: Vec<String> = [vec!["a".into(), "bb".into()] => "[\"a\",\"bb\"]"];
     options: Vec<Option<u32>> = [vec![Some(1), None] => "[{ .Some = 1 },None]"];
     ring: VecDeque<u32> = [{
         let mut d: VecDeque<u32> = (0..4).collect();
@@ -99,13 +111,13 @@ cage! {
     table: HashMap<u32, String> = [[(1, "a".to_string())].into() => "{ .len = 1 }"];
     tree: BTreeMap<String, u8> = [[("k".to_string(), 1)].into() => "{ .len = 1 }"];
     beast: Beast = [Beast::Unseen => "Unseen", Beast::Seen(5) => "{ .Seen = 5 }",
-        Beast::Named { legs: -1, name: "yak".into() } => "{ .Named = { .legs = -1, .name = yak } }", Beast::Caught(1, 2) => "{ .Caught = (1, 2) }"];
-    failure: Result<(), String> = [Ok(()) => "{ .Ok = () }", Err("bad".into()) => "{ .Err = bad }"];
+        Beast::Named { legs: -1, name: "yak".into() } => "{ .Named = { .legs = -1, .name = \"yak\" } }", Beast::Caught(1, 2) => "{ .Caught = (1, 2) }"];
+    failure: Result<(), String> = [Ok(()) => "{ .Ok = () }", Err("bad".into()) => "{ .Err = \"bad\" }"];
     chain: Node = [Node { v: 1, next: Some(Box::new(Node { v: 2, next: None })) } => "{ .v = 1, .next = { .Some = { .v = 2, .next = None } } }"];
-    inside: RefCell<String> = [RefCell::new("den".into()) => "{ .borrow = 0, .value = den }"];
-    cow: Cow<'static, str> = [Cow::Borrowed("bo") => "{ .Borrowed = bo }", Cow::Owned("ow".into()) => "{ .Owned = ow }"];
-    path: PathBuf = ["/tmp/p".into() => "/tmp/p"];
-    os: OsString = ["os".into() => "os"];
+    inside: RefCell<String> = [RefCell::new("den".into()) => "{ .borrow = 0, .value = \"den\" }"];
+    cow: Cow<'static, str> = [Cow::Borrowed("bo") => "{ .Borrowed = \"bo\" }", Cow::Owned("ow".into()) => "{ .Owned = \"ow\" }"];
+    path: PathBuf = ["/tmp/p".into() => "\"/tmp/p\""];
+    os: OsString = ["os".into() => "\"os\""];
     span: Duration = [Duration::new(5, 6) => "{ .secs = 5, .nanos = 6 }"];
     wide: Option<i128> = [None => "None", Some(-5) => "{ .Some = -5 }"];
 }

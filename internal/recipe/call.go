@@ -240,7 +240,7 @@ func (s *script) expressions(c *call, exprs []syntax.Expr) {
 			s.keepFor(c, x)
 			p.exit, p.show = c.atReturn(x), AsValue
 			if id, ok := x.(*syntax.Ident); ok && id.Name == "retval" && c.fn.Result != nil {
-				p.show, p.exit = c.fn.Result.Show, s.value(c.fn.Result.Show, p.exit)
+				p.show, p.exit = c.fn.Result.Show, s.shown(c.fn.Result.Show, p.exit)
 			}
 			if !c.pairs() {
 				p.show = Hidden
@@ -268,7 +268,10 @@ func (s *script) keepFor(c *call, x syntax.Expr) {
 }
 
 // kept are the values that are kept until the call returns.
-func (c *call) kept() (parts []part) {
+func (c *call) kept() (parts []part) { return append(c.shownLater(), c.extra...) }
+
+// shownLater are those of them that are shown.
+func (c *call) shownLater() (parts []part) {
 	if !c.split {
 		for _, p := range c.shown {
 			if p.expr != "" && p.show != Hidden {
@@ -276,7 +279,7 @@ func (c *call) kept() (parts []part) {
 			}
 		}
 	}
-	return append(parts, c.extra...)
+	return parts
 }
 
 // atReturn is the text of an expression where the function returns: with the result, the duration, and the parameters

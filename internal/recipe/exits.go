@@ -86,8 +86,8 @@ func resultExpr(arch *abi.Arch, v *probe.Var) string {
 			return sized
 		}
 	case types.Pointer:
-		if isCString(t) {
-			return "(int8 *)" + reg
+		if t.IsCString() {
+			return "(char *)" + reg
 		}
 		return "(void *)" + reg
 	}

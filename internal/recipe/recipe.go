@@ -220,6 +220,14 @@ func (s *script) value(show Show, expr string) string {
 	return expr
 }
 
+// shown is the text of a value that is shown: of a text also whether there is one.
+func (s *script) shown(show Show, expr string) string {
+	if show == AsText {
+		show = AsString
+	}
+	return s.value(show, expr)
+}
+
 // bytes is what it takes to keep a value.
 func (s *script) bytes(show Show, size int) int {
 	switch show {

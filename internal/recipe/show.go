@@ -70,11 +70,8 @@ func (s *script) printLine(indent string, c *call, m moment) {
 			switch {
 			case p.show == Hidden || p.exit != "" && (m.open || m.tail):
 				text += "?"
-			case p.show == AsText || p.show == AsString || p.text:
-				text += `"%#s"`
-				args = append(args, m.part(p))
 			default:
-				text += "%#s"
+				text += "%+s"
 				args = append(args, m.part(p))
 			}
 			parts = append(parts, text)
@@ -96,12 +93,9 @@ func (s *script) printLine(indent string, c *call, m moment) {
 		case r == nil:
 		case r.Show == Hidden, m.tail:
 			format += " = ?"
-		case r.Show == AsText || r.Show == AsString:
-			format += ` = "%#s"`
-			args = append(args, s.value(r.Show, c.fn.ResultExpr))
 		default:
-			format += " = %#s"
-			args = append(args, c.fn.ResultExpr)
+			format += " = %+s"
+			args = append(args, s.shown(r.Show, c.fn.ResultExpr))
 		}
 		format += " <%d.%03d us>"
 		args = append(args, "$took / 1000", "$took % 1000")
@@ -145,7 +139,7 @@ func (s *script) printRecord(indent string, c *call, m moment) {
 	switch {
 	case m.ret:
 		if r := c.fn.Result; r != nil && r.Show != Hidden && !m.tail {
-			fields = append(fields, "result="+s.value(r.Show, c.fn.ResultExpr))
+			fields = append(fields, "result="+s.shown(r.Show, c.fn.ResultExpr))
 		}
 		fields = append(fields, "duration_ns=$took")
 	case m.how != "":

@@ -151,7 +151,7 @@ func (s *script) entry(c *call) {
 		indent = "    "
 	}
 	if (!c.pairs() || c.split) && !s.counts {
-		s.show(indent, c, moment{time: "nsecs", part: func(p part) string { return s.value(p.show, p.expr) }, call: true})
+		s.show(indent, c, moment{time: "nsecs", part: func(p part) string { return s.shown(p.show, p.expr) }, call: true})
 	}
 	if c.pairs() {
 		s.keep(indent, c)
@@ -189,7 +189,10 @@ func (s *script) keep(indent string, c *call) {
 	if c.name == "" {
 		fields = append(fields, "func_=func")
 	}
-	for _, p := range c.kept() {
+	for _, p := range c.shownLater() {
+		fields = append(fields, p.field+"="+s.shown(p.show, p.expr))
+	}
+	for _, p := range c.extra {
 		fields = append(fields, p.field+"="+s.value(p.show, p.expr))
 	}
 	s.line("%s%s[$key] = (%s);", indent, c.store, strings.Join(fields, ", "))

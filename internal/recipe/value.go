@@ -30,7 +30,7 @@ func showOf(t *types.Type) (Show, int) {
 		return AsWhole, 8
 	}
 	t = t.Complete()
-	if isCString(t) {
+	if t.IsCString() {
 		return AsText, 0
 	}
 	if elem, ok := t.Referenced(); ok && isText(elem) || isText(t) {
@@ -46,12 +46,6 @@ func showOf(t *types.Type) (Show, int) {
 func isText(t *types.Type) bool {
 	v, ok := t.Text()
 	return ok && v.Unit <= 1
-}
-
-// isCString tells a pointer to C's char, which is taken for text.
-func isCString(t *types.Type) bool {
-	return t.Kind == types.Pointer && t.Source != nil && t.Source.Ref == types.PlainPointer && t.Elem != nil &&
-		t.Elem.Kind == types.Int && t.Elem.Size == 1 && t.Elem.Name == "char" && t.Lang() != types.Rust
 }
 
 // unknownSize is what is set aside for a value of which the type is not known before the script is compiled.

@@ -69,6 +69,12 @@ func (t *Type) List() (View, bool) {
 	return View{}, false
 }
 
+// IsCString tells a pointer to C's char, which is taken for text.
+func (t *Type) IsCString() bool {
+	return t != nil && t.Kind == Pointer && (t.Source == nil || t.Source.Ref == PlainPointer) && t.Elem != nil &&
+		t.Elem.Kind == Int && t.Elem.Size == 1 && t.Elem.Name == "char" && t.Lang() != Rust
+}
+
 // Elements tells how to reach what an index counts: the elements of a List, or the characters of a Text.
 func (t *Type) Elements() (View, bool) {
 	if v, ok := t.List(); ok {

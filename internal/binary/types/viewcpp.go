@@ -132,6 +132,9 @@ func (t *Type) bits() (View, bool) {
 	return View{Data: p.Offset, Len: n.Offset, LenSize: 8, Bits: true, Elem: TBool}, ok && ok2 && p.Type.Kind == Pointer
 }
 
+// NoOptional is the name of std::optional's variant that holds nothing.
+const NoOptional = "nullopt"
+
 // maxAlternatives bounds the types of a std::variant.
 const maxAlternatives = 32
 
@@ -149,7 +152,7 @@ func (t *Type) cppAlternatives() *Variants {
 			return nil
 		}
 		return &Variants{Discr: full, List: []Variant{
-			{Name: "nullopt", Discrs: []VariantRange{{}}},
+			{Name: NoOptional, Discrs: []VariantRange{{}}},
 			{Type: value.Type, Offset: value.Offset, Default: true},
 		}}
 	case "variant":

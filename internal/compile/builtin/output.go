@@ -7,12 +7,14 @@ var output = []Func{
 		ID: Printf, Names: []string{"printf"}, Min: 1, Max: 128, Group: GroupOutput, Async: true, Result: types.TNone,
 		Variants: []string{"void printf(const string fmt, args...)"},
 		Doc: `Prints values. The format must be a literal. Conversions are those of C (%d %i %u %x %X %o %c %p %s with -, +, #, 0,
-width, precision and the length modifiers hh h l ll j z t), where %s prints any value as print would, enumerators by name.
+width, precision and the length modifiers hh h l ll j z t), where %s prints any value as print would, enumerators by name. Text by itself is printed as it is; text in a
+structure, list or another value of the traced program is in quotes, with control characters escaped.
 In addition:
 
 | conversion | prints |
 |---|---|
 | %#s | any value on one line: control characters, bytes that are no UTF-8, backslashes, and quotes in strings are escaped |
+| %+s | the same, where text by itself is in quotes, too, so that it can be told from NULL, nil and a reason in <> |
 | %r | a buffer: printable ASCII as it is, other bytes as \xNN |
 | %rx | a buffer, every byte as \xNN |
 | %rh | a buffer, bytes in hexadecimal with blanks between |
@@ -44,7 +46,7 @@ and %s. Every user of the machine's trace buffer sees it, and it is slow: for de
 		ID: Snapshot, Names: []string{"snapshot"}, Min: 1, Max: 2, Group: GroupOutput,
 		Variants: []string{"any snapshot(any value [, const uint64 length])"},
 		Doc: `The value as print would show it now, to be kept in a map and printed later: with the text and the first elements that
-lie elsewhere in the program, of what a reference refers to. A text by itself is kept up to length bytes (max_strlen).`,
+lie elsewhere in the program, of what a reference refers to, and the text that a char pointer points to. A text by itself is kept up to length bytes (max_strlen).`,
 	},
 	{
 		ID: Join, Names: []string{"join"}, Min: 1, Max: 2, Group: GroupOutput, Async: true, Result: types.TNone,

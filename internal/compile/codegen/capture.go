@@ -1,6 +1,8 @@
 package codegen
 
 import (
+	"math"
+
 	"github.com/cilium/ebpf/asm"
 
 	"trocar/internal/binary/types"
@@ -138,23 +140,32 @@ func (g *gen) capture(dst, src memory, from, to *types.Type, span diag.Span) {
 	}
 	if v, ok := from.List(); ok && to.Kind == types.Text {
 		g.zero(dst, to.Size)
-		p, n := g.viewOf(v, src, span)
-		g.store(dst, 8, n)
-		g.readN(dst.at(8), p, n, to.Size-8, span)
+		g.told(dst, func() {
+			p, n := g.viewOf(v, src, span)
+			g.ofList(dst, from, p, n)
+			g.readN(dst.at(8), p, n, to.Size-8, span)
+		})
+		return
+	}
+	if from.IsCString() && to.Kind == types.Text {
+		g.captureCString(dst, src, to, span)
 		return
 	}
 	if v, ok := from.Text(); ok && (to.Kind == types.Text || to.Kind == types.String) {
 		g.zero(dst, to.Size)
-		p, n := g.viewOf(v, src, span)
-		if v.Unit > 1 {
-			b.ApplyImm(ir.Mul, n, int64(v.Unit))
-		}
 		if to.Kind == types.String {
+			p, n := g.viewOf(v, src, span)
 			g.readN(dst, p, n, to.Size, span)
 			return
 		}
-		g.store(dst, 8, n)
-		g.readN(dst.at(8), p, n, to.Size-8, span)
+		g.told(dst, func() {
+			p, n := g.viewOf(v, src, span)
+			if v.Unit > 1 {
+				b.ApplyImm(ir.Mul, n, int64(v.Unit))
+			}
+			g.store(dst, 8, n)
+			g.readN(dst.at(8), p, n, to.Size-8, span)
+		})
 		return
 	}
 	if g.captureGo(dst, src, from, to, span) {
@@ -165,7 +176,8 @@ func (g *gen) capture(dst, src memory, from, to *types.Type, span diag.Span) {
 		return
 	}
 	if v, ok := from.List(); ok && to.Kind == types.List {
-		g.captureList(dst, src, v, to, span)
+		g.zero(dst, to.Size)
+		g.told(dst, func() { g.captureList(dst, src, v, from, to, span) })
 		return
 	}
 	if vs := from.Alternatives(); vs != nil && to.Alternatives() != nil {
@@ -345,11 +357,47 @@ func (g *gen) readN(dst memory, p, n ir.Reg, limit int, span diag.Span) {
 	b.Bind(none)
 }
 
-func (g *gen) captureList(dst, src memory, v types.View, to *types.Type, span diag.Span) {
+// captureCString captures the text that a pointer points to.
+func (g *gen) captureCString(dst, src memory, to *types.Type, span diag.Span) {
 	b := g.b
 	g.zero(dst, to.Size)
-	p, n := g.viewOf(v, src, span)
+	some, end := b.Label(), b.Label()
+	g.told(dst, func() {
+		p := b.Copy(g.load(src, 8, false, span))
+		b.IfImm(ir.NE, p, 0, some)
+		g.null(dst)
+		b.Jump(end)
+		b.Bind(some)
+		n := g.readString(dst.at(8), fixedLength(int(to.Max)+2), memory{space: inUser, base: p}, span)
+		b.ApplyImm(ir.Sub, n, 1)
+		g.store(dst, 8, n)
+	})
+	b.Bind(end)
+}
+
+// null says that there is no value since a pointer is null.
+func (g *gen) null(dst memory) {
+	g.store(dst, 8, g.b.Imm(math.MinInt64)) // record.Missing
+}
+
+// ofList stores the number of elements, or that there is no list: slices of Go have a null pointer then.
+func (g *gen) ofList(dst memory, from *types.Type, p, n ir.Reg) {
+	b := g.b
 	g.store(dst, 8, n)
+	if from.Lang() != types.Go {
+		return
+	}
+	some := b.Label()
+	b.IfImm(ir.NE, p, 0, some)
+	g.null(dst)
+	b.SetImm(n, 0)
+	b.Bind(some)
+}
+
+func (g *gen) captureList(dst, src memory, v types.View, from, to *types.Type, span diag.Span) {
+	b := g.b
+	p, n := g.viewOf(v, src, span)
+	g.ofList(dst, from, p, n)
 	if to.Len*to.Elem.Size == 0 {
 		return
 	}

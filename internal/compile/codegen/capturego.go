@@ -60,15 +60,13 @@ func (g *gen) captureClosure(dst, src memory, span diag.Span) {
 
 func (g *gen) capturePointed(dst, src memory, from, to *types.Type, span diag.Span) {
 	b := g.b
-	p, nothing, end := b.Copy(g.load(src, 8, false, span)), b.Label(), b.Label()
-	g.store(dst, 8, p)
-	b.IfImm(ir.EQ, p, 0, nothing)
-	if pad := to.Size - 8 - to.Elem.Size; pad > 0 {
-		g.zero(dst.at(8+to.Elem.Size), pad)
-	}
-	g.capture(dst.at(8), memory{space: inUser, base: p}, from.Elem.Complete(), to.Elem, span)
-	b.Jump(end)
-	b.Bind(nothing)
-	g.zero(dst.at(8), to.Size-8)
+	end := b.Label()
+	g.zero(dst, to.Size)
+	g.told(dst, func() {
+		p := b.Copy(g.load(src, 8, false, span))
+		g.store(dst, 8, p)
+		b.IfImm(ir.EQ, p, 0, end)
+		g.capture(dst.at(8), memory{space: inUser, base: p}, from.Elem.Complete(), to.Elem, span)
+	})
 	b.Bind(end)
 }

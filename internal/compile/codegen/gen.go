@@ -46,9 +46,10 @@ type gen struct {
 	top, most int // bytes of scratch in use, and at most
 	exit      ir.Label
 	loop      *loop
-	reads     int    // index of the counter for failed reads, -1: none yet
-	names     int    // callbacks so far
-	retval    ir.Reg // what return gives, without loops
+	onFail    func(at memory) // code for a read that fails, besides that it is counted
+	reads     int             // index of the counter for failed reads, -1: none yet
+	names     int             // callbacks so far
+	retval    ir.Reg          // what return gives, without loops
 }
 
 // loop is what break and continue do.

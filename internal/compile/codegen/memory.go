@@ -1,6 +1,8 @@
 package codegen
 
 import (
+	"math"
+
 	"github.com/cilium/ebpf/asm"
 	"trocar/internal/binary/types"
 	"trocar/internal/compile/ir"
@@ -238,7 +240,7 @@ func (g *gen) readKernel(dst, src memory, n length, span diag.Span) {
 	ok := b.Label()
 	res := b.Call(asm.FnProbeReadKernel, g.addr(dst), g.size(n), ir.A(src.base, src.off))
 	b.IfImm(ir.EQ, res, 0, ok)
-	g.failed("probe_read_kernel", res, span)
+	g.failed("probe_read_kernel", res, src, span)
 	b.Bind(ok)
 }
 
@@ -252,12 +254,16 @@ func (g *gen) readUser(dst, src memory, n length, span diag.Span) {
 		b.Set(res, b.Call(asm.FnCopyFromUser, g.addr(dst), g.size(n), ir.A(src.base, src.off)))
 		b.IfImm(ir.EQ, res, 0, ok)
 	}
-	g.failed("probe_read_user", res, span)
+	g.failed("probe_read_user", res, src, span)
 	b.Bind(ok)
 }
 
 // failed counts a read that did not work and reports it if asked.
-func (g *gen) failed(helper string, res ir.Reg, span diag.Span) {
+func (g *gen) failed(helper string, res ir.Reg, src memory, span diag.Span) {
+	if g.onFail != nil {
+		g.onFail(src)
+		return
+	}
 	if g.c.opts.HelperErrors {
 		g.count(g.c.loss(record.Loss{Kind: record.LostReads, Action: g.act.Index, Helper: helper}, span))
 		g.helperError(helper, res, span)
@@ -267,6 +273,21 @@ func (g *gen) failed(helper string, res ir.Reg, span diag.Span) {
 		g.reads = g.c.loss(record.Loss{Kind: record.LostReads, Action: g.act.Index, Helper: helper}, g.act.Span)
 	}
 	g.count(g.reads)
+}
+
+// told makes code that reads a value into dst, whose first word says Missing if a read fails: nothing else needs to be said
+// of that then.
+func (g *gen) told(dst memory, read func()) {
+	b, outer, end := g.b, g.onFail, g.b.Label()
+	g.onFail = func(at memory) {
+		r := b.Imm(math.MinInt64) // record.Missing
+		b.Apply(ir.Or, r, b.Addr(at.base, at.off))
+		g.store(dst, 8, r)
+		b.Jump(end)
+	}
+	read()
+	g.onFail = outer
+	b.Bind(end)
 }
 
 // copy copies n bytes between places of our own memory.

@@ -169,15 +169,15 @@ func (g *gen) jump(s *check.Jump) {
 func (g *gen) callback(params, frame int, body func(b *ir.Builder)) *ir.Builder {
 	g.names++
 	f := g.p.Func(fmt.Sprintf("%s_cb%d", g.main.Name(), g.names), params)
-	b, ctx, base, buf, outer := g.b, g.ctx, g.frame, g.buf, g.loop
-	g.b, g.frame = f, f.Param(frame)
+	b, ctx, base, buf, outer, onFail := g.b, g.ctx, g.frame, g.buf, g.loop, g.onFail
+	g.b, g.frame, g.onFail = f, f.Param(frame), nil
 	g.ctx = f.Load(8, g.frame, g.ctxSlot)
 	g.buf = f.Load(8, g.frame, g.bufSlot)
 	g.loop = &loop{next: f.Label()}
 	body(f)
 	f.Bind(g.loop.next)
 	f.Exit(0)
-	g.b, g.ctx, g.frame, g.buf, g.loop = b, ctx, base, buf, outer
+	g.b, g.ctx, g.frame, g.buf, g.loop, g.onFail = b, ctx, base, buf, outer, onFail
 	return f
 }
 

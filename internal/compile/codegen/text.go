@@ -99,7 +99,7 @@ func (g *gen) readString(dst memory, size length, src memory, span diag.Span) ir
 		read(asm.FnProbeReadKernelStr)
 		ok := b.Label()
 		b.IfImm(ir.SGE, n, 1, ok)
-		g.failed("probe_read_kernel_str", n, span)
+		g.failed("probe_read_kernel_str", n, src, span)
 		b.SetImm(n, 1)
 		b.Bind(ok)
 		b.Bind(done)
@@ -108,7 +108,7 @@ func (g *gen) readString(dst memory, size length, src memory, span diag.Span) ir
 		read(asm.FnProbeReadKernelStr)
 		b.IfImm(ir.SGE, n, 1, fine)
 		if src.space == inKernel {
-			g.failed("probe_read_kernel_str", n, span)
+			g.failed("probe_read_kernel_str", n, src, span)
 		}
 		b.SetImm(n, 1)
 		b.Bind(fine)
@@ -159,7 +159,7 @@ func (g *gen) readUserString(n ir.Reg, dst memory, size length, src memory, span
 		b.Bind(none)
 		b.SetImm(n, -14) // EFAULT
 	}
-	g.failed("probe_read_user_str", n, span)
+	g.failed("probe_read_user_str", n, src, span)
 	b.SetImm(n, 0)
 	b.Bind(read)
 	// An empty string has the length 0 on some kernels, without the NUL (6.1), 1 on others (6.18).

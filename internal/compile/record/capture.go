@@ -61,7 +61,7 @@ func (c Capture) inner() int {
 }
 
 func (c Capture) of(t *types.Type, depth int) *types.Type {
-	if t == nil || t.Source == nil && t.Kind != types.Struct {
+	if t == nil || t.Source == nil && t.Kind != types.Struct && !t.IsCString() {
 		return t
 	}
 	t = t.Complete()
@@ -70,6 +70,12 @@ func (c Capture) of(t *types.Type, depth int) *types.Type {
 	}
 	if to, ok := c.ofGo(t, depth); ok {
 		return to
+	}
+	if t.IsCString() && c.Kept && c.Registers {
+		if depth == 0 {
+			return CStringOf(c.Strlen)
+		}
+		return CStringOf(c.text(t, depth))
 	}
 	if unit := t.WideUnit(); unit > 0 {
 		return WideOf(2*c.inner(), unit)
@@ -112,6 +118,9 @@ func (c Capture) of(t *types.Type, depth int) *types.Type {
 		for n > 1 && n*elem.Size > room {
 			n /= 2
 		}
+		if t.Lang() == types.Go {
+			return SliceOf(elem, n)
+		}
 		return ListOf(elem, n)
 	}
 	elem, ok := t.Referenced()
@@ -150,7 +159,9 @@ func (c Capture) of(t *types.Type, depth int) *types.Type {
 			for i, f := range fields {
 				elems[i] = c.of(f.Type, depth+1)
 			}
-			return types.TupleOf(elems...)
+			tuple := types.TupleOf(elems...)
+			tuple.Name = t.Name
+			return tuple
 		}
 		return c.ofStruct(t, depth)
 	case types.Array:
@@ -164,8 +175,10 @@ func (c Capture) of(t *types.Type, depth int) *types.Type {
 // text is how much of a text inside another value is captured: of Go, where more is followed, less the deeper it lies.
 func (c Capture) text(t *types.Type, depth int) int {
 	switch {
-	case c.Inner > 0 || t.Lang() != types.Go:
+	case c.Inner > 0:
 		return c.inner()
+	case t.Lang() != types.Go:
+		return c.inner() >> c.less
 	case c.many:
 		return innerStrlen >> min(3, max(1, depth-1)+c.less)
 	}

@@ -87,7 +87,7 @@ func (c Capture) deep(t *types.Type, depth int) *types.Type {
 		return TextOf(c.text(t, maxCaptured), 1)
 	}
 	if v, ok := t.List(); ok {
-		return ListOf(v.Elem, 0)
+		return SliceOf(v.Elem, 0)
 	}
 	if t.Kind == types.Struct && t.Form() == types.NoForm {
 		if to, ok := c.fields(t, depth); ok {

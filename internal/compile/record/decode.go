@@ -215,6 +215,9 @@ func (d *Decoder) value(v *result.Value, t *types.Type, b []byte) {
 		d.list(v, t, b)
 	case types.Text:
 		n, room := uint(b, 8), uint64(t.Size-8)
+		if d.missing(v, t, n) {
+			return
+		}
 		if t.Max > 0 {
 			room = min(room, uint64(t.Max))
 		}
@@ -277,7 +280,26 @@ func (d *Decoder) wideInt(v *result.Value, t *types.Type, b []byte) {
 	if t.Signed && n.Bit(8*t.Size-1) == 1 {
 		n.Sub(n, new(big.Int).SetBit(new(big.Int), 8*t.Size, 1))
 	}
-	v.Kind, v.Text = result.String, n.String()
+	v.Kind, v.Text, v.Type = result.String, n.String(), t.Name
+}
+
+// missing decodes a first word that says that there is no value.
+func (d *Decoder) missing(v *result.Value, t *types.Type, word uint64) bool {
+	addr := word &^ Missing
+	switch {
+	case word&Missing == 0:
+		return false
+	case addr != 0:
+		if addr>>62 != 0 {
+			addr |= Missing // which it had
+		}
+		unavailable(v, fmt.Sprintf("unreadable %#x", addr))
+	case t.Lang() == types.Go:
+		null(v)
+	default:
+		v.Kind, v.Text = result.None, "NULL"
+	}
+	return true
 }
 
 func (d *Decoder) string(v *result.Value, b []byte, cut bool) {
@@ -352,6 +374,9 @@ func endsWide(b []byte, unit int) bool {
 // list decodes the elements that were captured, and marks that there are more.
 func (d *Decoder) list(v *result.Value, t *types.Type, b []byte) {
 	n, most := uint(b, 8), uint64(max(t.Len, 0))
+	if d.missing(v, t, n) {
+		return
+	}
 	if t.Bits == 1 {
 		v.Kind, v.Cut, v.Num = result.Array, n > most, n
 		d.bitList(v, b[8:], int(min(n, most, uint64(8*(len(b)-8)))))
@@ -397,10 +422,10 @@ func (d *Decoder) duration(v *result.Value, t *types.Type, b []byte) bool {
 
 func (d *Decoder) fields(v *result.Value, t *types.Type, b []byte) {
 	switch t.Kind {
-	case types.Tuple:
-		v.Kind = result.Tuple
+	case types.Tuple: // those of scripts have no name
+		v.Kind, v.Type = result.Tuple, t.Name
 	case types.Record:
-		v.Kind = result.Record
+		v.Kind, v.Type = result.Record, t.Name
 	default:
 		v.Kind, v.Type = result.Struct, t.Name
 	}
@@ -410,6 +435,9 @@ func (d *Decoder) fields(v *result.Value, t *types.Type, b []byte) {
 	}
 	d.members(v, t, b)
 }
+
+// variantName is the type of a value that is only a name: it is no text.
+const variantName = "variant"
 
 // variant decodes the content that a value's discriminant tells: a name alone, else the name with what it
 // holds.
@@ -435,8 +463,11 @@ func (d *Decoder) variant(v *result.Value, vs *types.Variants, b []byte) {
 		t = t.Complete()
 	}
 	switch {
+	case t == nil && one.Name == types.NoOptional:
+		v.Kind, v.Text = result.None, one.Name
+		return
 	case t == nil, t.Kind == types.Struct && len(t.Fields) == 0 && t.Source != nil && t.Source.Variants == nil:
-		v.Kind, v.Text = result.String, one.Name
+		v.Kind, v.Text, v.Type = result.String, one.Name, variantName
 		return
 	case one.Offset < 0 || one.Offset > len(b) || t.Size < 0 || t.Size > len(b)-one.Offset:
 		v.Kind, v.Text = result.Unavailable, "its variant is larger than the value"

@@ -145,6 +145,9 @@ func (d *Decoder) pointed(v *result.Value, t *types.Type, b []byte) {
 		unavailable(v, "its type and its size disagree")
 		return
 	}
+	if d.missing(v, t, uint(b, 8)) {
+		return
+	}
 	if v.Num = uint(b, 8); v.Num == 0 {
 		null(v)
 		return

@@ -104,7 +104,7 @@ func (c *content) value(v *result.Value, t *types.Type, off int, raw []byte) {
 		unavailable(v, notRead)
 	case t.Form() == types.GoIfaceForm, t.Form() == types.GoEfaceForm:
 		c.inner(v, off, raw)
-	case t.Form() == types.GoSliceForm && t.Source.Item != nil && len(raw) >= 24:
+	case t.Form() == types.GoSliceForm && t.Source.Item != nil && len(raw) >= 24 && uint(raw, 8) != 0:
 		c.text(v, off, raw)
 		if v.Kind == result.String {
 			kept := v.Text
@@ -113,6 +113,8 @@ func (c *content) value(v *result.Value, t *types.Type, off int, raw []byte) {
 			}
 			goBytes(v, t, []byte(kept), uint(raw[8:], 8))
 		}
+	case t.Form() == types.GoSliceForm && len(raw) >= 24 && uint(raw, 8) == 0:
+		null(v)
 	case t.Form() == types.GoSliceForm && len(raw) >= 24:
 		n := uint(raw[8:], 8)
 		v.Kind, v.Num, v.Cut = result.Array, n, n > 0

@@ -24,7 +24,7 @@ func (d *Decoder) rustValue(v *result.Value, t *types.Type, b []byte) bool {
 			unavailable(v, fmt.Sprintf("%#x is not a character", n))
 			return true
 		}
-		v.Kind, v.Num, v.Text = result.String, n, string(rune(n))
+		v.Kind, v.Num, v.Text, v.Type = result.String, n, string(rune(n)), result.CharType
 		return true
 	case t.MayBeEmpty():
 		unavailable(v, "memory that may not hold a value")
@@ -63,5 +63,5 @@ func (d *Decoder) dyn(v *result.Value, b []byte) {
 	if t, ok := d.Resolver.DynamicType(int(uint(b[16:], 4))-1, uint(b[8:], 8)); ok && t != nil {
 		name = t.Name
 	}
-	v.Kind, v.Text = result.String, fmt.Sprintf("%s(%#x)", name, uint(b, 8))
+	v.Kind, v.Type, v.Text = result.String, name, fmt.Sprintf("%s(%#x)", name, uint(b, 8))
 }

@@ -22,18 +22,33 @@ import "trocar/internal/binary/types"
 // What lies elsewhere than in a value is captured in a form of its own (see Capture):
 //
 //	Text     u64 length in bytes, then the first bytes of a text that may hold NULs. Len: bytes of a character; Max: bytes
-//	         that are shown
+//	         that are shown. With the bit Missing there is none, see below
 //	Wide     characters of Len bytes up to one that is 0
-//	List     u64 number of elements, then the first Len of them (fewer if there are not so many), each of Elem
+//	List     u64 number of elements, then the first Len of them (fewer if there are not so many), each of Elem; or Missing
 //	Iface    an interface of Go: see IfaceOf
 //	Entries  a map of Go: see EntriesOf
 //	Channel  a channel of Go: u64 address, u64 length, u64 capacity, u64 1 if it is closed
 //	Closure  a func of Go: u64 address of its code minus that of the probed instruction, u32 number of the probe point + 1
 //	         (0: nil), u32 unused
-//	Pointed  a pointer of Go with what it points to: u64 address, then Elem (zero for nil)
+//	Pointed  a pointer with what it points to: u64 address, then Elem (zero for nil); or Missing. Bits 1: a reference, of which
+//	         the address is not shown
 //	Dyn      a trait object of Rust: see DynOf
 //
+// Missing in the first word says that there is nothing: with no other bit because the pointer to it is null, else because
+// the program's memory could not be read at the address in the other bits.
+//
 // Those of aggregations stand with their types (types.AggOf, HistOf, LHistOf, SeriesOf).
+
+// Missing is the bit of a first word that says that there is no value.
+const Missing = 1 << 63
+
+// CStringOf makes the captured form of a pointer to a text that ends with a NUL, of which at most n bytes are kept: a Text
+// with room for the NUL and a byte that tells that there is more.
+func CStringOf(n int) *types.Type {
+	t := TextOf(n+2, 1)
+	t.Max = int64(n)
+	return t
+}
 
 // TextOf makes a text with characters of unit bytes, of which at most n bytes are kept.
 func TextOf(n, unit int) *types.Type {
@@ -55,6 +70,13 @@ func DynOf(t *types.Type) *types.Type {
 func ListOf(elem *types.Type, n int) *types.Type {
 	size := 8 + roundUp(elem.Size*n)
 	return &types.Type{Kind: types.List, Name: elem.String() + "[]", Size: size, Align: 8, Elem: elem, Len: n}
+}
+
+// SliceOf makes the captured form of a slice of Go, of which at most n elements are kept: it may be nil.
+func SliceOf(elem *types.Type, n int) *types.Type {
+	t := ListOf(elem, n)
+	t.Source = &types.Source{Lang: types.Go}
+	return t
 }
 
 // IfaceOf makes the captured form of a Go interface: u32 number of the probe point + 1 (0: the interface is nil), u32
