@@ -23,7 +23,10 @@ func TestAppendLine(t *testing.T) {
 		{num(-5), "-5"},
 		{tuple(num(1), str("a\n\"b\"")), `(1, "a\n\"b\"")`},
 		{Value{Kind: Dynamic, Type: "*errors.errorString", Elems: []Value{str("parsing \"x\"\n")}}, `*errors.errorString("parsing \"x\"\n")`},
-		{Value{Kind: Dynamic, Type: "E\x1b", Elems: []Value{{Kind: Struct, Names: []string{"T\n"}, Elems: []Value{str("\t")}}}}, `E\x1b{ .T\n = "\t" }`},
+		{
+			Value{Kind: Dynamic, Type: "E\x1b", Elems: []Value{{Kind: Struct, Names: []string{"T\n"}, Elems: []Value{str("\t")}}}},
+			`E\x1b{ .T\n = "\t" }`,
+		},
 		{Value{Kind: Pointer, Num: 16, Elems: []Value{{Kind: Buffer, Text: "\r\n"}}}, `0x10("\x0d\x0a")`},
 		{Value{Kind: Mapping, Num: 3, Cut: true, Elems: []Value{str("k\n"), num(1)}}, `{ ["k\n"] = 1, … of 3 }`},
 	} {

@@ -21,7 +21,7 @@ const (
 	Pointer                 // Num; Elems: what it points to, if that was read
 	Float                   // Num: float64 bits
 	Enum                    // Num; Text is the enumerator's name ("" unknown), Signed
-	String                  // Text; Cut if it was longer in memory: then Text ends with the script's trailer (".."); Type: no text, see CharType
+	String                  // Text; Cut if it was longer in memory: then Text ends with the script's trailer (".."). Type: see CharType
 	Buffer                  // Text: bytes; Cut if there are more, Num in all; Type: they have no sign
 	Array                   // Elems; Cut if there are more, Num in all
 	Struct                  // Elems with Names

@@ -139,7 +139,8 @@ func (t *Type) Referenced() (*Type, bool) {
 	if t == nil || t.Kind != Pointer || t.Source == nil || t.Elem == nil {
 		return nil, false
 	}
-	if t.Source.Ref == PlainPointer && !(t.Lang() == Rust && (strings.HasPrefix(t.Name, "&") || strings.HasPrefix(t.Name, "alloc::boxed::Box<"))) {
+	box := strings.HasPrefix(t.Name, "&") || strings.HasPrefix(t.Name, "alloc::boxed::Box<")
+	if t.Source.Ref == PlainPointer && !(t.Lang() == Rust && box) {
 		return nil, false
 	}
 	return t.Elem.Complete(), true

@@ -125,7 +125,8 @@ func (t *Type) bits() (View, bool) {
 	if p, ok := t.member("_M_impl", "_M_start", "_M_p"); ok {
 		end, ok := t.member("_M_impl", "_M_finish", "_M_p")
 		tail, ok2 := t.member("_M_impl", "_M_finish", "_M_offset")
-		return View{Data: p.Offset, Len: end.Offset, LenSize: 8, End: true, Bits: true, Tail: tail.Offset, Elem: TBool}, ok && ok2 && tail.Type.Size == 4
+		v := View{Data: p.Offset, Len: end.Offset, LenSize: 8, End: true, Bits: true, Tail: tail.Offset, Elem: TBool}
+		return v, ok && ok2 && tail.Type.Size == 4
 	}
 	p, ok := t.member("__begin_")
 	n, ok2 := t.member("__size_")
@@ -237,7 +238,8 @@ func (t *Type) Held() (Field, bool) {
 	case "unordered_map", "unordered_set", "unordered_multimap", "unordered_multiset":
 		return size([]string{"_M_h", "_M_element_count"}, []string{"__table_", "__p2_", "__value_"}, []string{"__table_", "__size_"})
 	case "list":
-		return size([]string{"_M_impl", "_M_node", "_M_size"}, []string{"_M_impl", "_M_node", "_M_storage"}, []string{"__size_alloc_", "__value_"}, []string{"__size_"})
+		return size([]string{"_M_impl", "_M_node", "_M_size"}, []string{"_M_impl", "_M_node", "_M_storage"},
+			[]string{"__size_alloc_", "__value_"}, []string{"__size_"})
 	}
 	f.Name = ""
 	return f, ok && f.Type.Kind == Pointer
@@ -264,7 +266,8 @@ func (t *Type) Deque() (d Deque, ok bool) {
 		return f.Offset
 	}
 	d = Deque{
-		StartCur: at("_M_start", "_M_cur"), StartFirst: at("_M_start", "_M_first"), StartLast: at("_M_start", "_M_last"), StartNode: at("_M_start", "_M_node"),
+		StartCur: at("_M_start", "_M_cur"), StartFirst: at("_M_start", "_M_first"),
+		StartLast: at("_M_start", "_M_last"), StartNode: at("_M_start", "_M_node"),
 		FinishCur: at("_M_finish", "_M_cur"), FinishFirst: at("_M_finish", "_M_first"), FinishNode: at("_M_finish", "_M_node"),
 	}
 	if ok = ok && elem != nil && elem.Size > 0; ok {

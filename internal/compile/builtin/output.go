@@ -7,8 +7,8 @@ var output = []Func{
 		ID: Printf, Names: []string{"printf"}, Min: 1, Max: 128, Group: GroupOutput, Async: true, Result: types.TNone,
 		Variants: []string{"void printf(const string fmt, args...)"},
 		Doc: `Prints values. The format must be a literal. Conversions are those of C (%d %i %u %x %X %o %c %p %s with -, +, #, 0,
-width, precision and the length modifiers hh h l ll j z t), where %s prints any value as print would, enumerators by name. Text by itself is printed as it is; text in a
-structure, list or another value of the traced program is in quotes, with control characters escaped.
+width, precision and the length modifiers hh h l ll j z t), where %s prints any value as print would, enumerators by name.
+Text by itself is printed as it is; text in a structure, list or another value of the traced program is in quotes, with control characters escaped.
 In addition:
 
 | conversion | prints |
@@ -46,12 +46,14 @@ and %s. Every user of the machine's trace buffer sees it, and it is slow: for de
 		ID: Snapshot, Names: []string{"snapshot"}, Min: 1, Max: 2, Group: GroupOutput,
 		Variants: []string{"any snapshot(any value [, const uint64 length])"},
 		Doc: `The value as print would show it now, to be kept in a map and printed later: with the text and the first elements that
-lie elsewhere in the program, of what a reference refers to, and the text that a char pointer points to. A text by itself is kept up to length bytes (max_strlen).`,
+lie elsewhere in the program, of what a reference refers to, and the text that a char pointer points to.
+A text by itself is kept up to length bytes (max_strlen).`,
 	},
 	{
 		ID: Join, Names: []string{"join"}, Min: 1, Max: 2, Group: GroupOutput, Async: true, Result: types.TNone,
 		Variants: []string{"void join(char *arr[] [, const string sep])"},
-		Doc:      `Prints the strings of an array of pointers that ends with a null pointer (as argv does), with sep (a blank) between, and a line break.`,
+		Doc: `Prints the strings of an array of pointers that ends with a null pointer (as argv does), with sep (a blank) between,
+and a line break.`,
 	},
 	{
 		ID: Cat, Names: []string{"cat"}, Min: 1, Max: 128, Group: GroupOutput, Async: true, Result: types.TNone,

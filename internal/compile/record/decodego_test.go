@@ -49,7 +49,10 @@ var goTypes = func() map[uint64]*types.Type {
 	}
 	return map[uint64]*types.Type{
 		1: num, 2: str, 3: pointer("*pkg.Failure", failure),
-		4: pointer("*errors.errorString", &types.Type{Kind: types.Struct, Name: "errors.errorString", Size: 16, Source: lang(types.NoForm), Fields: []types.Field{{Name: "s", Type: str}}}),
+		4: pointer("*errors.errorString", &types.Type{
+			Kind: types.Struct, Name: "errors.errorString", Size: 16, Source: lang(types.NoForm),
+			Fields: []types.Field{{Name: "s", Type: str}},
+		}),
 		5: {Kind: types.Pointer, Name: "map[string]int", Size: 8, Elem: types.TVoid, Source: lang(types.GoMapForm)},
 		6: {Kind: types.Pointer, Name: "func()", Size: 8, Elem: types.TVoid, Source: lang(types.GoFuncForm)},
 	}
