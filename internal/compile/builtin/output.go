@@ -8,7 +8,8 @@ var output = []Func{
 		Variants: []string{"void printf(const string fmt, args...)"},
 		Doc: `Prints values. The format must be a literal. Conversions are those of C (%d %i %u %x %X %o %c %p %s with -, +, #, 0,
 width, precision and the length modifiers hh h l ll j z t), where %s prints any value as print would, enumerators by name.
-Text by itself is printed as it is; text in a structure, list or another value of the traced program is in quotes, with control characters escaped.
+Text by itself is printed as it is; text in a structure, list or another value of the traced program is in quotes, with
+control characters escaped.
 In addition:
 
 | conversion | prints |
