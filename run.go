@@ -50,7 +50,7 @@ func (p *Program) sessionInput(c *Command, h Hooks) session.Input {
 		Script: &p.code.Script, Points: p.code.Points, Probes: p.probes, PID: p.req.Target.PID, Follow: p.req.Target.Follow,
 		DryRun: p.req.DryRun, Errors: h.Errors, Progress: h.Progress, Totals: p.totals,
 		Config: session.Config{
-			Trailer: config.StrTruncTrailer, Quad: !p.machine.arch().Extended, StackMode: config.StackMode,
+			Trailer: config.StrTruncTrailer, Quad: !p.machine.arch().Extended, StackMode: config.StackMode, StackSources: config.ShowDebugInfo,
 			Mangled: !config.CPPDemangle, MaxCatBytes: config.MaxCatBytes, PrintMapsOnExit: config.PrintMapsOnExit,
 			MissingProbes: config.MissingProbes,
 			SeriesTime:    p.timeMap() != nil,

@@ -26,6 +26,7 @@ type resolver struct {
 	points  []*probe.Point
 	formats []string // of times, and filters of cgroup paths
 	mode    types.StackMode
+	sources bool // stacks show inlined functions and lines
 	user    bool // records or maps hold addresses of user space, or of the kernel
 	kernel  bool
 	pid     int // the only process, 0: any
@@ -49,7 +50,8 @@ type resolver struct {
 
 func newResolver(in *Input, wall result.Wall) *resolver {
 	n := &resolver{
-		points: in.Points, formats: in.Script.Formats, mode: in.Config.StackMode, pid: in.PID, wall: wall,
+		points: in.Points, formats: in.Script.Formats, mode: in.Config.StackMode,
+		sources: in.Config.StackSources, pid: in.PID, wall: wall,
 		symbols: symbolize.New(symbolize.Options{Mangled: in.Config.Mangled, Images: in.Images}), stop: func() {},
 		files: map[string]*symbolize.File{}, images: in.Images, probed: map[string]*image.Image{},
 		dynamic: map[dynamicKey]*types.Type{},
@@ -172,6 +174,8 @@ func (n *resolver) UserStack(
 		addrs[0] -= uint64(n.points[point].Skip)
 		h.IP = addrs[0] + uint64(n.points[point].Skip)
 	}
+	shown := n.StackMode(mode)
+	h.Sources = n.sources && (shown == result.ModeBpftrace || shown == result.ModePerf)
 	return n.symbols.Stack(nil, h, plausible(addrs))
 }
 

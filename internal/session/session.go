@@ -70,6 +70,7 @@ type Config struct {
 	Trailer         string // put behind strings that were longer in memory
 	Quad            bool   // a long double is IEEE's of 128 bits, not x87's
 	StackMode       types.StackMode
+	StackSources    bool   // stacks show inlined functions and places in the source
 	Mangled         bool   // symbols are shown as the symbol table has them
 	MaxCatBytes     int    // of a file that cat() shows
 	PrintMapsOnExit bool   // also those that the script does not print

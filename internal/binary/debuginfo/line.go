@@ -219,7 +219,8 @@ func (lt *lineTable) makePath(file uint64) string {
 		d--
 	}
 	if d < uint64(len(lt.dirs)) && len(lt.dirs[d]) <= maxPath {
-		if sub := string(lt.dirs[d]); path.IsAbs(sub) {
+		// In version 5 the first directory is that of the compilation, which need not be absolute either (6.2.4).
+		if sub := string(lt.dirs[d]); path.IsAbs(sub) || lt.version >= 5 && d == 0 && sub == dir {
 			dir = sub
 		} else {
 			dir = path.Join(dir, sub)

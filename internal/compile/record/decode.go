@@ -571,8 +571,14 @@ func (d *Decoder) stack(v *result.Value, t *types.Type, b []byte) {
 	}
 	caller := uint(b[8:], 8)
 	v.Frames = d.Resolver.UserStack(uint32(uint(b, 4)), int(count>>types.StackPointShift)-1, caller, frames, t.Mode)
-	if len(v.Frames) > depth {
-		v.Frames = v.Frames[:depth]
+	for i := range v.Frames { // the caller may be one too many; inlined frames do not count
+		if depth == 0 {
+			v.Frames = v.Frames[:i]
+			break
+		}
+		if !v.Frames[i].Inlined {
+			depth--
+		}
 	}
 }
 

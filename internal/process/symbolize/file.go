@@ -31,6 +31,7 @@ type File struct {
 	buildID string
 	names   map[uint64]*symbol // by address in the file; nil: no symbol there
 	starts  map[uint64]*symbol // by the symbol's address
+	places  map[uint64][]origin
 }
 
 // symbol is one named range.
@@ -222,7 +223,11 @@ func (fs *files) find(f *File, pid target.PID) {
 			}
 			g = fs.open(o, f.path, r.Ours(inner))
 			o.Close()
-			if g.elf != nil && (key.buildID != "" && g.buildID == key.buildID || key.buildID == "" && g.id == target.FileID{Dev: key.dev, Inode: key.inode}) {
+			same := g.id == target.FileID{Dev: key.dev, Inode: key.inode}
+			if key.buildID != "" {
+				same = g.buildID == key.buildID
+			}
+			if g.elf != nil && same {
 				break
 			}
 			if f.err = g.err; f.err == nil {
@@ -278,7 +283,7 @@ func (f *File) set(im *image.Image) {
 
 func (f *File) close() {
 	_ = f.im.Close() // it was only read
-	f.im, f.elf, f.err, f.names, f.starts = nil, nil, errClosed, nil, nil
+	f.im, f.elf, f.err, f.names, f.starts, f.places = nil, nil, errClosed, nil, nil, nil
 }
 
 var errClosed = errors.New("closed")

@@ -98,6 +98,9 @@ type Hit struct {
 	File   *File
 	Offset uint64
 	IP     uint64
+	// Sources asks for the frames of inlined functions and for places in the source, as far as debug information, or Go's
+	// own table, tells of them.
+	Sources bool
 }
 
 // Probed opens a file that is probed and keeps it until Close, for Hit. The path is valid from our own root; a member of a
@@ -144,7 +147,8 @@ func (s *Symbolizer) Snapshot(pid int) error {
 }
 
 // Stack names the frames of a user stack, innermost first, and appends them to dst. The first address is taken as it is, the
-// others as return addresses: they are named by the call before them, with the offset they have themselves.
+// others as return addresses: they are named by the call before them, with the offset they have themselves. An address
+// has several frames where functions were inlined (see Hit.Sources).
 func (s *Symbolizer) Stack(dst []result.Frame, h Hit, addrs []uint64) []result.Frame {
 	if len(addrs) == 0 {
 		return dst
@@ -155,11 +159,13 @@ func (s *Symbolizer) Stack(dst []result.Frame, h Hit, addrs []uint64) []result.F
 	sp := s.space(p, &h, addrs)
 	exact, gone := true, false
 	for _, addr := range addrs {
-		var f result.Frame
-		var lost bool
-		f, exact, lost = s.frame(p, sp, &h, addr, exact)
-		gone = gone || lost
-		dst = append(dst, f)
+		var n named
+		n, exact = s.frame(p, sp, &h, addr, exact)
+		gone = gone || n.gone
+		if h.Sources && n.file != nil {
+			dst = n.file.sources(dst, &n.Frame, n.at, !s.opts.Mangled)
+		}
+		dst = append(dst, n.Frame)
 	}
 	if gone {
 		s.countGone(p)
@@ -177,11 +183,19 @@ func (s *Symbolizer) Symbol(h Hit, addr uint64) result.Frame {
 	if h.IP != 0 {
 		code, addrs = [2]uint64{h.IP, addr + 1}, code[:] // + 1: as if it were a return address
 	}
-	f, _, gone := s.frame(p, s.space(p, &h, addrs), &h, addr, true)
-	if gone {
+	n, _ := s.frame(p, s.space(p, &h, addrs), &h, addr, true)
+	if n.gone {
 		s.countGone(p)
 	}
-	return f
+	return n.Frame
+}
+
+// named is a frame with what it was named by.
+type named struct {
+	result.Frame
+	file *File  // nil: it has no symbol of a file
+	at   uint64 // its address in the file, or that of its call
+	gone bool   // there might be a name, had we seen the process in time
 }
 
 func (s *Symbolizer) countGone(p *process) {
@@ -191,9 +205,8 @@ func (s *Symbolizer) countGone(p *process) {
 	}
 }
 
-// frame names one address. exact: it is not a return address; the result tells it of the next one. gone: there might be
-// a name, had we seen the process in time.
-func (s *Symbolizer) frame(p *process, sp *space, h *Hit, addr uint64, exact bool) (f result.Frame, nextExact, gone bool) {
+// frame names one address. exact: it is not a return address; the result tells it of the next one.
+func (s *Symbolizer) frame(p *process, sp *space, h *Hit, addr uint64, exact bool) (f named, nextExact bool) {
 	s.stats.Frames++
 	f.Addr = addr
 	at := addr
@@ -205,8 +218,8 @@ func (s *Symbolizer) frame(p *process, sp *space, h *Hit, addr uint64, exact boo
 		m = sp.find(at)
 	}
 	if m != nil && m.kind != ofFile {
-		nextExact = s.special(&f, p, sp, m, at)
-		return f, nextExact, false
+		nextExact = s.special(&f.Frame, p, sp, m, at)
+		return f, nextExact
 	}
 	file, in := h.File, uint64(0) // in: the address in the file
 	ok := false
@@ -216,16 +229,16 @@ func (s *Symbolizer) frame(p *process, sp *space, h *Hit, addr uint64, exact boo
 		if m.file.elf != nil {
 			file = m.file
 			in, ok = file.elf.Addr(at - m.start + m.offset)
-		} else if sp.generated(p).find(&f, at) {
-			return f, false, false
+		} else if sp.generated(p).find(&f.Frame, at) {
+			return f, false
 		}
 	}
 	if !ok {
 		if in, ok = h.inFile(at); !ok {
-			if gone = m == nil && p.err != nil; gone {
+			if f.gone = m == nil && p.err != nil; f.gone {
 				s.stats.Gone++
 			}
-			return f, false, gone
+			return f, false
 		}
 		f.Module, f.BuildID = file.path, file.buildID
 		if off, ok := file.elf.Offset(in); ok {
@@ -234,10 +247,11 @@ func (s *Symbolizer) frame(p *process, sp *space, h *Hit, addr uint64, exact boo
 	}
 	sym := file.lookup(in, !s.opts.Mangled)
 	if sym == nil {
-		return f, false, false
+		return f, false
 	}
 	f.Symbol, f.Offset = sym.name, in-sym.start+(addr-at)
-	return f, sym.signal, false
+	f.file, f.at = file, in
+	return f, sym.signal
 }
 
 // inFile is what an address of the process is in the probed file, if it lies in that.
