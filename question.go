@@ -164,7 +164,8 @@ func ask(ctx context.Context, r Request, images *image.Set, on offers) (*Script,
 	question := recipe.Question(q)
 	fns := recipe.Find(ctx, recipe.Target{
 		Whole: question.Whole(), ThreadEnds: on.threadEnds,
-		Path: q.Path, PID: r.Target.PID, Patterns: q.Functions, SearchPath: r.Files.SearchPath,
+		Confined: r.Target.PID != 0 || len(r.Target.Command) > 0,
+		Path:     q.Path, PID: r.Target.PID, Patterns: q.Functions, SearchPath: r.Files.SearchPath,
 		Images: images, VectorsStepped: on.vectorsStepped, Spread: r.Target.Follow, FilteredReturns: on.filteredReturns,
 	}, &diags)
 	if err := ctx.Err(); err != nil {

@@ -35,6 +35,7 @@ func describe(k match.Known, p *probe.Point, path string) *candidate {
 	if p.Copied {
 		fn.Point += "+0" // its own code alone: only that returns
 	}
+	fn.Panics = k.Func != nil && k.Func.Lang == types.Rust
 	if k.Func == nil || p.Inlined {
 		fn.params(p.Scope, debuginfo.Signature{})
 		return fn

@@ -34,6 +34,8 @@ type Target struct {
 	Whole bool
 	// ThreadEnds: the kernel tells when threads end, and whether their process does.
 	ThreadEnds bool
+	// Confined: no other programs run what is traced, so that probes for all that they may do cost nobody else.
+	Confined bool
 }
 
 // Find finds functions. A pattern that fits nothing is a warning where others fit; without any, diags has an error:
@@ -68,6 +70,11 @@ func Find(ctx context.Context, o Target, diags *diag.List) []Function {
 				out = append(out, fn)
 			}
 		}
+	}
+	if o.Confined && slices.ContainsFunc(out, func(f Function) bool { return f.EntryKey != "" && !f.Goroutines }) {
+		leaving.unwinders(match.Unwinders(ctx, match.Options{
+			PID: o.PID, SearchPath: o.SearchPath, Images: o.Images, VectorsStepped: o.VectorsStepped,
+		}, []string{o.Path}))
 	}
 	for _, d := range missing.All {
 		if d.Severity == diag.Error && len(out) > 0 {

@@ -3,6 +3,9 @@ package recipe
 import (
 	"fmt"
 	"strings"
+
+	"trocar/internal/process/match"
+	"trocar/internal/script/syntax"
 )
 
 // A call that is left by an exception, by longjmp or as its thread ends does not return. That it was left is seen at once
@@ -12,15 +15,38 @@ import (
 // Leaving is what tells that calls are left, and by what.
 type Leaving struct {
 	ThreadEnds bool // the kernel's types are known, and with them whether a process ends as well
-	Unwinders  []Unwinder
+
+	// Attach points of functions that unwind the stack: Thrown where an exception is thrown, Resumed where that goes on,
+	// Forced where it is not for an exception. They end where another frame goes on: Lands are those instructions at which
+	// the stack pointer is that of the frame, Returns those that take an address off the stack as well.
+	Thrown, Resumed, Forced, Lands, Returns []string
 }
 
-// Unwinder is a function that unwinds the stack, as attach points: where it begins and where it goes on in another frame.
-type Unwinder struct {
-	Entry string
-	// Lands are those instructions at which the stack pointer is that of the other frame, Returns those that take an address
-	// off the stack as well.
-	Lands, Returns []string
+// unwinds tells whether it is seen that exceptions leave calls.
+func (l *Leaving) unwinds() bool {
+	return l != nil && len(l.Thrown) > 0 && len(l.Lands)+len(l.Returns) > 0
+}
+
+// unwinders finds what unwinds the stack.
+func (l *Leaving) unwinders(found []match.Unwinder) {
+	for _, u := range found {
+		point := "uprobe:" + syntax.QuoteWord(u.Path) + ":" + u.Name
+		switch {
+		case u.Forced:
+			l.Forced = append(l.Forced, point)
+			continue
+		case u.First:
+			l.Thrown = append(l.Thrown, point)
+		default:
+			l.Resumed = append(l.Resumed, point)
+		}
+		for _, off := range u.Lands {
+			l.Lands = append(l.Lands, fmt.Sprintf("%s+%d", point, off))
+		}
+		for _, off := range u.Returns {
+			l.Returns = append(l.Returns, fmt.Sprintf("%s+%d", point, off))
+		}
+	}
 }
 
 // leavingOf is what tells of the calls of functions, which is the same for all.
@@ -34,14 +60,22 @@ func leavingOf(fns []Function) *Leaving {
 }
 
 // known tells whether anything is seen of calls that are left but by their frames.
-func (l *Leaving) known() bool { return l != nil && (l.ThreadEnds || len(l.Unwinders) > 0) }
+func (l *Leaving) known() bool { return l != nil && (l.ThreadEnds || l.unwinds()) }
 
 // Words for how a call was left.
 const (
 	byException = "exception"
+	byPanic     = "panic"
 	byThreadEnd = "end of its thread"
 	byJump      = "longjmp, or its stack was given up"
 )
+
+func (fn *Function) thrown() string {
+	if fn.Panics {
+		return byPanic
+	}
+	return byException
+}
 
 // mostThreads bounds the threads of which it is known how they left calls; those that nobody asked for go first.
 const mostThreads = 4096
@@ -57,17 +91,21 @@ func (s *script) leavings() {
 		s.line("rawtracepoint:sched_process_exit\n/curtask.signal.live.counter > 0 && (curtask.signal.flags & 4) == 0/\n{")
 		s.line("  @ended[tid] = (int64)nsecs;\n}")
 	}
-	if len(l.Unwinders) == 0 {
+	if !l.unwinds() {
 		return
 	}
-	var entries, lands, returns []string
-	for _, u := range l.Unwinders {
-		entries, lands, returns = append(entries, u.Entry), append(lands, u.Lands...), append(returns, u.Returns...)
-	}
 	s.line("\n// An exception leaves the frames between where it is thrown and where the program goes on.")
-	s.attach(entries)
+	s.attach(l.Thrown)
 	s.line("{\n  @thrown[tid] = (int64)reg(\"sp\");\n}")
-	for i, points := range [][]string{lands, returns} {
+	if len(l.Resumed) > 0 {
+		s.points(l.Resumed)
+		s.line("/has_key(@thrown, tid)/\n{\n  @thrown[tid] = (int64)reg(\"sp\");\n}")
+	}
+	if len(l.Forced) > 0 {
+		s.points(l.Forced)
+		s.line("{\n  _ = delete(@thrown, tid);\n}")
+	}
+	for i, points := range [][]string{l.Lands, l.Returns} {
 		if len(points) == 0 {
 			continue
 		}
@@ -95,7 +133,7 @@ func (s *script) leavingMaps() {
 	if l.ThreadEnds {
 		s.line("let @ended = lruhash(%d);", mostThreads)
 	}
-	if len(l.Unwinders) > 0 {
+	if l.unwinds() {
 		s.line("let @thrown = lruhash(%d);", mostThreads)
 		s.line("let @unwinding = lruhash(%d);", mostThreads)
 		s.line("let @unwound = lruhash(%d);", mostThreads)
@@ -115,10 +153,10 @@ func (s *script) superseded(indent string, c *call) {
 			s.line(`%s  $how = "%s";`, in, byThreadEnd)
 			s.line("%s}", in)
 		}
-		if s.leaving != nil && len(s.leaving.Unwinders) > 0 {
+		if s.leaving.unwinds() && !c.fn.Goroutines {
 			s.line("%s$last = @unwinding[$call.thread_];", in)
 			s.line("%sif ($last.time > $call.start && $last.low <= $key.1 && $key.1 <= $last.high) {", in)
-			s.line(`%s  $how = "%s";`, in, byException)
+			s.line(`%s  $how = "%s";`, in, c.fn.thrown())
 			s.line("%s}", in)
 		}
 		s.show(in, c, s.unreturnedAs("$how"))
@@ -184,11 +222,11 @@ func (s *script) remaining(c *call) {
 			s.line(`      $how = "%s";`, byThreadEnd)
 			s.line("    }")
 		}
-		if len(s.leaving.Unwinders) > 0 && !c.fn.Goroutines {
+		if s.leaving.unwinds() && !c.fn.Goroutines {
 			s.line("    $at = $kv.0;")
 			s.line("    for ($u : @unwound) {")
 			s.line("      if ($u.0.0 == $at.0 && $u.1.time > $call.start && $u.1.low <= $at.1 && $at.1 <= $u.0.1) {")
-			s.line(`        $how = "%s";`, byException)
+			s.line(`        $how = "%s";`, c.fn.thrown())
 			s.line("      }")
 			s.line("    }")
 		}
@@ -225,7 +263,7 @@ func (s *script) unreturnedSums() {
 		Map: "@left", One: "1 call was left by " + by, Many: "%d calls were left by " + by,
 	})
 	var else_ []string
-	if s.leaving == nil || len(s.leaving.Unwinders) == 0 {
+	if !s.leaving.unwinds() {
 		else_ = append(else_, "an exception")
 	}
 	by = strings.Join(append(else_, "longjmp"), " or ")

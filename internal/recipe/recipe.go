@@ -37,6 +37,7 @@ type Function struct {
 	// "": not known.
 	EntryKey, ReturnKey string
 	Goroutines          bool // it is run by goroutines, which are shown in place of threads
+	Panics              bool // what leaves its calls is called a panic, not an exception
 	// Leaving is what tells that calls are left; nil: nothing does.
 	Leaving *Leaving
 	// Notices are what else is to be said.

@@ -24,6 +24,36 @@ func SetsStack(arch *abi.Arch, text []byte) (at int, found bool) {
 	return 0, false
 }
 
+// Landings finds where the code of a function goes on in a frame further out, as unwinders do: with a jump to an address in
+// a register, or a return instruction, behind one that gives the stack pointer another value (SetsStack). known: there are
+// some, and all of the code behind could be decoded.
+func Landings(arch *abi.Arch, text []byte) (jumps, returns []uint64, known bool) {
+	if arch != abi.AMD64 {
+		return nil, nil, false
+	}
+	for at := 0; at < len(text); {
+		sets, found := SetsStack(arch, text[at:])
+		if !found {
+			break
+		}
+		landed := false
+		for at += sets; at < len(text) && !landed; {
+			in, ok := Decode(arch, text[at:])
+			if !ok || in.Len == 0 {
+				return nil, nil, false
+			}
+			switch {
+			case in.Op == Jump && !in.Direct:
+				jumps, landed = append(jumps, uint64(at)), true
+			case in.Op == Ret:
+				returns, landed = append(returns, uint64(at)), true
+			}
+			at += in.Len
+		}
+	}
+	return jumps, returns, len(jumps)+len(returns) > 0
+}
+
 // setsStack knows the instructions of x86-64 (Intel SDM, volume 2) that write rsp, besides push, pop, call, ret, enter,
 // leave and arithmetic.
 func setsStack(in []byte) bool {

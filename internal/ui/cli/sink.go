@@ -61,6 +61,11 @@ func (a *app) plain(s *settings) *sink {
 
 // Event passes events on, and keeps the promise of notify.
 func (k *sink) Event(e result.Event) error {
+	if n, ok := e.(*result.Notice); ok && k.s.made && n.Diagnostic.Severity != result.Error {
+		plain := *n
+		plain.Diagnostic.At = result.Position{} // nobody wrote the line that it is about
+		e = &plain
+	}
 	err := k.Sink.Event(e)
 	if _, attached := e.(*result.Attached); attached && k.notify && err == nil {
 		if err = k.Flush(); err == nil {
