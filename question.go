@@ -25,28 +25,30 @@ type Question struct {
 	// Path is the program or library that has them; "": the program of the target, or of the threads that Comm names.
 	Path string `json:"path,omitempty"`
 
-	Args   []string      `json:"args,omitempty"`   // trace: expressions to show instead of all parameters
-	By     []string      `json:"by,omitempty"`     // count, latency, dist: for each value of these expressions
-	Value  string        `json:"value,omitempty"`  // dist: the expression
-	Table  bool          `json:"table,omitempty"`  // dist: each value by itself, not in ranges
-	Linear [3]int64      `json:"linear,omitzero"`  // dist: ranges of one width: from, to, width; zero: powers of two
-	Every  time.Duration `json:"every,omitempty"`  // not trace: show what was counted, and begin anew, so often; 0: at the end
-	If     string        `json:"if,omitempty"`     // only calls for which this expression holds
-	Comm   string        `json:"comm,omitempty"`   // only threads of this name
-	Min    time.Duration `json:"min,omitempty"`    // trace, latency, dist: only calls that took at least this
-	Stack  bool          `json:"stack,omitempty"`  // trace: with the stack
-	Strlen int           `json:"strlen,omitempty"` // trace: bytes of a text that are shown; 0: 1024, and 200 inside values
-	Depth  int           `json:"depth,omitempty"`  // trace: how deep values in others are shown; 0: 4, -1: not at all
-	Lines  int           `json:"lines,omitempty"`  // trace: end after so many calls; 0: no limit
-	For    time.Duration `json:"for,omitempty"`    // end after this time; 0: no limit
-	Values bool          `json:"values,omitempty"` // trace: a value with names for each call, in place of a line of text
+	Args      []string      `json:"args,omitempty"`      // trace: expressions to show instead of all parameters
+	By        []string      `json:"by,omitempty"`        // count, latency, dist: for each value of these expressions
+	Value     string        `json:"value,omitempty"`     // dist: the expression
+	Table     bool          `json:"table,omitempty"`     // dist: each value by itself, not in ranges
+	Linear    [3]int64      `json:"linear,omitzero"`     // dist: ranges of one width: from, to, width; zero: powers of two
+	Every     time.Duration `json:"every,omitempty"`     // not trace: show what was counted, and begin anew, so often; 0: at the end
+	Top       int           `json:"top,omitempty"`       // not trace: only so many of what is counted, the largest; 0: all
+	Histogram bool          `json:"histogram,omitempty"` // latency: with a histogram of each
+	If        string        `json:"if,omitempty"`        // only calls for which this expression holds
+	Comm      string        `json:"comm,omitempty"`      // only threads of this name
+	Min       time.Duration `json:"min,omitempty"`       // trace, latency, dist: only calls that took at least this
+	Stack     bool          `json:"stack,omitempty"`     // trace: with the stack
+	Strlen    int           `json:"strlen,omitempty"`    // trace: bytes of a text that are shown; 0: 1024, and 200 inside values
+	Depth     int           `json:"depth,omitempty"`     // trace: how deep values in others are shown; 0: 4, -1: not at all
+	Lines     int           `json:"lines,omitempty"`     // trace: end after so many calls; 0: no limit
+	For       time.Duration `json:"for,omitempty"`       // end after this time; 0: no limit
+	Values    bool          `json:"values,omitempty"`    // trace: a value with names for each call, in place of a line of text
 }
 
 // Kinds of questions.
 const (
 	QuestionTrace   = "trace"   // each call with its arguments, result and duration
 	QuestionCount   = "count"   // how many calls there are
-	QuestionLatency = "latency" // how long they take: histograms, in microseconds
+	QuestionLatency = "latency" // how long they take: number, total, mean, percentiles
 	QuestionDist    = "dist"    // how the values of an expression are distributed
 	QuestionStack   = "stack"   // by which stacks they are called
 )

@@ -54,6 +54,8 @@ func (p *Program) sessionInput(c *Command, h Hooks) session.Input {
 			Mangled: !config.CPPDemangle, MaxCatBytes: config.MaxCatBytes, PrintMapsOnExit: config.PrintMapsOnExit,
 			MissingProbes: config.MissingProbes,
 			SeriesTime:    p.timeMap() != nil,
+			MapTables:     config.MapTables,
+			MapHistograms: config.MapHistograms,
 		},
 	}
 	switch p.req.Mode {

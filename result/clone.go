@@ -134,5 +134,10 @@ func (m *Map) Clone() *Map {
 		}
 		e.Value = e.Value.Clone()
 	}
+	if m.Table != nil {
+		t := *m.Table
+		t.Total = t.Total.Clone()
+		c.Table = &t
+	}
 	return &c
 }

@@ -112,7 +112,7 @@ func TestEncoderRefuses(t *testing.T) {
 		{nil, "there is none"},
 		{&Print{}, "it has no value"},
 		{&PrintMap{}, "it has no map"},
-		{&Print{Value: &Value{Kind: Dynamic + 1}}, "kind of value 23 is unknown"},
+		{&Print{Value: &Value{Kind: Times + 1}}, "kind of value 24 is unknown"},
 		{&Print{Value: &Value{Mode: 9}}, "mode of stacks 9 is unknown"},
 		{&PrintMap{Map: &Map{Kind: 9}}, "kind of map 9 is unknown"},
 		{&Message{Severity: 9}, "severity 9 is unknown"},
@@ -149,7 +149,7 @@ func TestDecoderRefuses(t *testing.T) {
 		{start + "\x03\x10\x00\x00", "1 bytes are left over"},
 		{start + "\x03\x01\x00\x07", "it ends early"},
 		{start + "\x03\x10\x04\x09", "word 6 is unknown"},
-		{start + "\x04\x03\x00\x17\x00", "kind of value 23 is unknown"},
+		{start + "\x04\x03\x00\x18\x00", "kind of value 24 is unknown"},
 		{good + "\x00", "record 2: it ends early"},
 	} {
 		evs, err := decode(strings.NewReader(tt.text))

@@ -461,8 +461,9 @@ func (c *coder) position(p *Position) {
 
 func (c *coder) entries(m *Map) {
 	c.word(&m.Name)
-	vocabulary(c, &m.Kind, SeriesMap, "kind of map")
-	c.boolean(&m.Keyed)
+	vocabulary(c, &m.Kind, TimesMap, "kind of map")
+	table := m.Table != nil
+	c.flags(&m.Keyed, &table)
 	list(c, &m.Entries, 3, func(e *Entry) {
 		keyed := e.Key != nil
 		c.boolean(&keyed)
@@ -472,6 +473,13 @@ func (c *coder) entries(m *Map) {
 		}
 		c.value(&e.Value)
 	})
+	if table {
+		made(c, &m.Table)
+		number(c, &m.Table.Span)
+		number(c, &m.Table.Entries)
+		c.boolean(&m.Table.Histograms)
+		c.value(&m.Table.Total)
+	}
 }
 
 func (c *coder) value(v *Value) {
@@ -480,7 +488,7 @@ func (c *coder) value(v *Value) {
 		return
 	}
 	defer func() { c.depth-- }()
-	vocabulary(c, &v.Kind, Dynamic, "kind of value")
+	vocabulary(c, &v.Kind, Times, "kind of value")
 	size, num, text, typ := v.Size != 0, v.Num != 0, v.Text != "", v.Type != ""
 	names, elems, frames, mode := len(v.Names) > 0, len(v.Elems) > 0, len(v.Frames) > 0, v.Mode != 0
 	hist, series := v.Hist != nil, v.Series != nil

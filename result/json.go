@@ -78,7 +78,7 @@ func (v *Value) AppendJSON(dst []byte) []byte {
 			return append(dst, "null}"...)
 		}
 		return append(v.Elems[0].AppendJSON(dst), '}')
-	case Struct, Record, Stats:
+	case Struct, Record, Stats, Times:
 		return v.appendFieldsJSON(dst)
 	case Unavailable:
 		dst = append(dst, `{"unavailable": `...)

@@ -7,7 +7,11 @@ import (
 )
 
 func FuzzJSONString(f *testing.F) {
-	for _, s := range []string{"", "abc", "\"\\\n\r\t\x00\x1f\x7f", "\xff\xc3\x28", "\u2028\U0001F600", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\uef80 \uefff \uef7f \uf000", "\u009b2J \u202e \u200e \u061c \u2066"} {
+	for _, s := range []string{
+		"", "abc", "\"\\\n\r\t\x00\x1f\x7f",
+		"\xff\xc3\x28", "\u2028\U0001F600", "\xed\xa0\x80", "\xf4\x90\x80\x80",
+		"\uef80 \uefff \uef7f \uf000", "\u009b2J \u202e \u200e \u061c \u2066",
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -37,11 +41,11 @@ func FuzzJSONString(f *testing.F) {
 
 // TestEveryKind: each kind of value has its text and its JSON, and one that there is not is said to be unknown.
 func TestEveryKind(t *testing.T) {
-	for k := None; k <= Dynamic+1; k++ {
+	for k := None; k <= Times+1; k++ {
 		v := Value{Kind: k, Hist: &Hist{}, Series: &SeriesData{}}
 		text, js := v.String(), v.AppendJSON(nil)
-		unknown := "a value of unknown kind 23"
-		if (text == "<"+unknown+">") != (k > Dynamic) || (string(js) == `{"unavailable": "`+unknown+`"}`) != (k > Dynamic) {
+		unknown := "a value of unknown kind 24"
+		if (text == "<"+unknown+">") != (k > Times) || (string(js) == `{"unavailable": "`+unknown+`"}`) != (k > Times) {
 			t.Errorf("kind %d: %s, %s", k, text, js)
 		}
 		if !json.Valid(js) {

@@ -82,6 +82,9 @@ func (m *Map) compareValues(a, b *Value) int {
 	if a.Kind == Histogram && a.Hist != nil && b.Hist != nil {
 		return cmp.Compare(a.Hist.Total(), b.Hist.Total())
 	}
+	if a.Kind == Times && len(a.Elems) == timesElems && len(b.Elems) == timesElems {
+		return a.Elems[timesTotal].Compare(&b.Elems[timesTotal])
+	}
 	if a.Kind == Stats && len(a.Elems) > 1 && len(b.Elems) > 1 {
 		a, b = &a.Elems[1], &b.Elems[1]
 	}
@@ -114,7 +117,7 @@ func (v *Value) Compare(w *Value) int {
 		return cmp.Or(strings.Compare(v.Text, w.Text), cmp.Compare(v.Num, w.Num))
 	case Stack:
 		return slices.CompareFunc(v.Frames, w.Frames, func(a, b Frame) int { return cmp.Compare(a.Addr, b.Addr) })
-	case Array, Struct, Tuple, Record, Stats, Mapping:
+	case Array, Struct, Tuple, Record, Stats, Mapping, Times:
 		return compareElems(v.Elems, w.Elems)
 	case Dynamic:
 		return cmp.Or(strings.Compare(v.Type, w.Type), compareElems(v.Elems, w.Elems))

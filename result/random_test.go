@@ -22,9 +22,9 @@ func (r random) event(e Event) Event {
 // last are the greatest values of vocabularies.
 var last = map[reflect.Type]int{
 	reflect.TypeFor[Severity]():  int(Info),
-	reflect.TypeFor[Kind]():      int(Dynamic),
+	reflect.TypeFor[Kind]():      int(Times),
 	reflect.TypeFor[StackMode](): int(ModeBuildID),
-	reflect.TypeFor[MapKind]():   int(SeriesMap),
+	reflect.TypeFor[MapKind]():   int(TimesMap),
 }
 
 func (r random) fill(v reflect.Value, depth int) {

@@ -37,6 +37,7 @@ const (
 	Series                  // Series
 	Mapping                 // Elems: key, value, key, value …; Cut if there are more entries, Num in all
 	Dynamic                 // a value whose type was only known at run time: Type, Elems[0]
+	Times                   // durations in nanoseconds: Elems: count, total, mean, p50, p90, p99, max; Hist
 )
 
 // Value is a decoded value. It owns nothing: Text and Elems may be reused by the decoder after the Sink has returned.
@@ -125,6 +126,7 @@ const (
 	LHistMap
 	StatsMap
 	SeriesMap
+	TimesMap
 )
 
 // Map is a map's content at one moment, sorted as it is to be shown.
@@ -133,4 +135,5 @@ type Map struct {
 	Kind    MapKind
 	Keyed   bool
 	Entries []Entry
+	Table   *Table // nil: it is not shown as a table
 }

@@ -202,6 +202,8 @@ func (v *Value) appendText(dst []byte, st style) []byte {
 		return v.appendFields(dst, v.Names, st)
 	case Stats:
 		return v.appendFields(dst, statsNames[:], st)
+	case Times:
+		return v.appendFields(dst, timesNames[:], st)
 	case Stack:
 		return v.appendStack(dst, st.sep == ",")
 	case Unavailable:
@@ -300,8 +302,11 @@ var statsNames = [...]string{"count", "average", "total"}
 
 // FieldNames are the names of Elems: those of the value, or of a statistic.
 func (v *Value) FieldNames() []string {
-	if v.Kind == Stats {
+	switch v.Kind {
+	case Stats:
 		return statsNames[:]
+	case Times:
+		return timesNames[:]
 	}
 	return v.Names
 }
@@ -388,6 +393,12 @@ func appendBuffer(dst []byte, b string, quoted bool) []byte {
 // AppendText appends the map as it is printed: each entry with the map's name; histograms and time series on lines of
 // their own, followed by an empty line. Entries are shown in their order (see Sort).
 func (m *Map) AppendText(dst []byte) []byte {
+	if m.Table != nil {
+		return m.AppendTable(dst)
+	}
+	if own := *m; m.Kind == TimesMap && own.Tabulate(0, 0) {
+		return own.AppendTable(dst)
+	}
 	block := m.Kind == HistMap || m.Kind == LHistMap || m.Kind == SeriesMap
 	for i := range m.Entries {
 		e := &m.Entries[i]

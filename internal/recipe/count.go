@@ -29,7 +29,13 @@ func counted(fns []Function, o Question, diags *diag.List, by []string) Script {
 	var same []string
 	var calls []*call
 	fns = s.named(s.understood(fns, s.wants))
+	s.tables = true
 	s.settings(nil)
+	s.sized("@calls", fns, 0)
+	columns := s.columns(s.by)
+	if len(by) > 0 {
+		columns = append(columns, "stack")
+	}
 	for i := range fns {
 		fn := &fns[i]
 		if fn.Called && !fn.Line && (len(s.by) == 0 && s.cond == nil || fn.Whole) {
@@ -50,7 +56,7 @@ func counted(fns []Function, o Question, diags *diag.List, by []string) Script {
 		for _, p := range c.shown {
 			keys = append(keys, s.value(p.show, p.expr))
 		}
-		s.countProbe(c.points, fn, append(keys, by...))
+		s.countProbe(c.points, fn, append(keys, by...), columns)
 	}
 	if len(same) > 0 {
 		keys := []string{"func"}
@@ -60,17 +66,17 @@ func counted(fns []Function, o Question, diags *diag.List, by []string) Script {
 		for i := range same {
 			same[i] = "uprobe:" + same[i]
 		}
-		s.countProbe(same, &Function{}, append(keys, by...))
+		s.countProbe(same, &Function{}, append(keys, by...), columns)
 	}
 	if s.b.Len() == 0 {
 		s.none(diags, "no function is left for which this is available")
 	}
-	s.every("@calls")
+	s.results("@calls")
 	s.timer()
 	return s.done()
 }
 
-func (s *script) countProbe(points []string, fn *Function, keys []string) {
+func (s *script) countProbe(points []string, fn *Function, keys, columns []string) {
 	s.points(points)
 	cond := s.comm
 	if s.cond != nil {
@@ -79,10 +85,13 @@ func (s *script) countProbe(points []string, fn *Function, keys []string) {
 	if cond != nil {
 		s.line("/%s/", syntax.PrintExpr(cond))
 	}
-	s.line("{\n  @calls[%s] = count();\n}", strings.Join(keys, ", "))
+	s.line("{\n  @calls[%s] = count();\n}", s.columned(keys, columns))
 }
 
-// Latency writes a script that keeps a histogram of durations for each function. A call is paired with its return by
+// latencyMap has the durations of calls.
+const latencyMap = "@latency"
+
+// Latency writes a script that keeps the durations of each function's calls. A call is paired with its return by
 // process, frame and function, so that recursion, exceptions and longjmp pair nothing wrong.
 func Latency(fns []Function, o Question, diags *diag.List) Script {
 	s := &script{o: o, leaving: leavingOf(fns)}
@@ -91,12 +100,14 @@ func Latency(fns []Function, o Question, diags *diag.List) Script {
 	}
 	if slices.ContainsFunc(fns, func(f Function) bool { return f.Whole }) {
 		fns = s.named(fns)
+		s.tables = true
 		s.settings(nil)
+		s.sized(latencyMap, fns, timesEntries)
 		s.wholeLatency(fns)
 		return s.done()
 	}
 	if s.cond != nil || s.comm != nil || len(s.by) > 0 || s.o.Min > 0 {
-		s.distribution(fns, nil, "@microseconds", diags, nil)
+		s.distribution(fns, nil, latencyMap, diags, nil)
 		return s.done()
 	}
 	fns = s.named(fns)
@@ -113,7 +124,7 @@ func Latency(fns []Function, o Question, diags *diag.List) Script {
 		rest = func() { s.direct(direct, s.byFunc) }
 	}
 	s.byFunc = allCalled(fns)
-	s.distribution(paired, nil, "@microseconds", diags, rest)
+	s.distribution(paired, nil, latencyMap, diags, rest)
 	return s.done()
 }
 
@@ -167,12 +178,12 @@ func (s *script) wholeLatency(fns []Function) {
 	if cond != nil {
 		s.line("/%s/", syntax.PrintExpr(cond))
 	}
-	s.line("{\n  @microseconds[%s] = hist(duration / 1000);\n}", strings.Join(keys, ", "))
-	s.every("@microseconds")
+	s.line("{\n  %s[%s] = times(duration);\n}", latencyMap, s.columned(keys, s.columns(s.by)))
+	s.results(latencyMap)
 	s.timer()
 }
 
 func (s *script) timedProbe(returns []string, key string) {
 	s.points(returns)
-	s.line("{\n  @microseconds[%s] = hist(duration / 1000);\n}", key)
+	s.line("{\n  %s[%s] = times(duration);\n}", latencyMap, s.columned([]string{key}, s.columns(nil)))
 }

@@ -65,7 +65,7 @@ func asName(name string) string {
 	return name
 }
 
-// distribution writes the probes; a nil value is the duration in microseconds. Rest writes those of functions that need no
+// distribution writes the probes; a nil value is the duration, in times. Rest writes those of functions that need no
 // pairing here; nil: there are none.
 func (s *script) distribution(fns []Function, value syntax.Expr, name string, diags *diag.List, rest func()) {
 	s.counts = true
@@ -136,8 +136,15 @@ func (s *script) distribution(fns []Function, value syntax.Expr, name string, di
 		s.none(diags, "no function is left for which this is available")
 		return
 	}
+	if s.table = value != nil && s.counted(calls); s.table && !s.o.Values {
+		name = "@count" // the name of its column
+	}
 	paired := slices.ContainsFunc(calls, (*call).pairs)
+	s.tables = true
 	s.config(paired)
+	if value == nil {
+		s.sized(name, fns, timesEntries)
+	}
 	s.stores(calls)
 	for _, c := range calls {
 		if c.pairs() {
@@ -175,10 +182,21 @@ func (s *script) distribution(fns []Function, value syntax.Expr, name string, di
 	}
 	s.every(name)
 	s.timer()
-	s.unreturned(calls, "print("+name+");")
+	s.unreturned(calls, s.last(name))
+	if !paired {
+		s.lastly(name)
+	}
 	if paired {
 		s.unreturnedSums()
 	}
+}
+
+// counted tells whether values are counted one by one: if that was asked for, or they are texts.
+func (s *script) counted(calls []*call) bool {
+	return s.o.Table || slices.ContainsFunc(calls, func(c *call) bool {
+		p := &c.shown[0]
+		return p.show == AsText || p.show == AsString || p.text
+	})
 }
 
 // add counts a value in.
@@ -192,31 +210,29 @@ func (s *script) add(indent string, c *call, value syntax.Expr, name string, get
 	}
 	keys := []string{function}
 	by := c.shown
-	number := "$took / 1000"
-	table := s.o.Table
+	number, columns := "$took", s.columns(s.by)
 	if value != nil {
 		number, by = get(c.shown[0]), c.shown[1:]
-		table = table || c.shown[0].show == AsText || c.shown[0].show == AsString || c.shown[0].text
 	}
 	for _, p := range by {
 		keys = append(keys, get(p))
 	}
 	how := "hist(" + number + ")"
+	if value == nil {
+		how = "times(" + number + ")"
+	}
 	switch l := s.o.Linear; {
-	case table:
+	case s.table:
 		keys = append(keys, number)
+		columns = s.columns(append(slices.Clone(s.by), value))
 		how = "count()"
 	case l != [3]int64{}:
 		how = fmt.Sprintf("lhist(%s, %d, %d, %d)", number, l[0], l[1], l[2])
 	}
-	s.line("%s%s[%s] = %s;", indent, name, strings.Join(keys, ", "), how)
-}
-
-// every shows a map now and then, each time with what came since.
-func (s *script) every(name string) {
-	if s.o.Every > 0 {
-		s.line("\ninterval:%s {\n  time(\"%%H:%%M:%%S\\n\");\n  print(%s);\n  clear(%[2]s);\n}", span(s.o.Every), name)
+	if value != nil && !s.table {
+		columns = nil // histograms are no table
 	}
+	s.line("%s%s[%s] = %s;", indent, name, s.columned(keys, columns), how)
 }
 
 // span is a time as the name of an interval has it.

@@ -144,7 +144,7 @@ func functions(ctx context.Context, o Target, path, name string, diags *diag.Lis
 			first[c] = r
 		}
 	}
-	twins := twinsOf(points)
+	twins, said := twinsOf(points), warnings(matched.About(entry))
 	for _, p := range points {
 		known := matched.Known(p)
 		fn := describe(known, p, pathOf(path, o.PID, p.Path))
@@ -158,8 +158,8 @@ func functions(ctx context.Context, o Target, path, name string, diags *diag.Lis
 			continue
 		}
 		fn.returns(first[startOf(p)], noReturn)
-		if len(fn.Returns) == 0 || known.Throws() {
-			fn.Notices = append(fn.Notices, warnings(matched.About(entry))...)
+		if len(said) > 0 && (len(fn.Returns) == 0 || known.Throws()) {
+			fn.Notices = append(fn.Notices, said...)
 		}
 		out = append(out, fn.Function)
 	}

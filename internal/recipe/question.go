@@ -15,21 +15,23 @@ type Question struct {
 	Functions []string // names or patterns, see Find
 	Path      string   // program or library that has them; "": that of the process
 
-	Args   []string      // expressions to show instead of all parameters
-	By     []string      // expressions to count by
-	Value  string        // expression whose values are counted
-	Table  bool          // each value by itself, not in ranges
-	Linear [3]int64      // ranges of one width: from, to, width; zero: powers of two
-	Every  time.Duration // show what has been counted so often, and begin anew; 0: only at the end
-	If     string        // only calls for which this holds
-	Comm   string        // only threads of this name
-	Min    time.Duration // only calls that took at least this
-	Stack  bool          // with the stack
-	Strlen int           // bytes of a string that are shown; 0: the language's default
-	Depth  int           // how deep values inside others are shown; 0: the language's default, -1: not at all
-	Lines  int           // end after so many lines; 0: no limit
-	For    time.Duration // end after this time; 0: no limit
-	Values bool          // values for machines, not lines of text
+	Args      []string      // expressions to show instead of all parameters
+	By        []string      // expressions to count by
+	Value     string        // expression whose values are counted
+	Table     bool          // each value by itself, not in ranges
+	Linear    [3]int64      // ranges of one width: from, to, width; zero: powers of two
+	Every     time.Duration // show what has been counted so often, and begin anew; 0: only at the end
+	Top       int           // only so many of what is counted, the largest; 0: all
+	Histogram bool          // latency: with a histogram of each
+	If        string        // only calls for which this holds
+	Comm      string        // only threads of this name
+	Min       time.Duration // only calls that took at least this
+	Stack     bool          // with the stack
+	Strlen    int           // bytes of a string that are shown; 0: the language's default
+	Depth     int           // how deep values inside others are shown; 0: the language's default, -1: not at all
+	Lines     int           // end after so many lines; 0: no limit
+	For       time.Duration // end after this time; 0: no limit
+	Values    bool          // values for machines, not lines of text
 }
 
 // Script is a question's script with what has to be said about it.

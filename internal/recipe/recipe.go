@@ -24,6 +24,7 @@ type Function struct {
 	Name     string   // as in the source
 	Called   bool     // the builtin func shows Name
 	Line     bool     // it is a line of the source, not a function
+	Count    int      // Whole: how many there are
 	Mangled  bool     // Whole: some have names with parameters
 	Whole    bool     // it is all functions that a pattern fits, of which nothing else is known
 
@@ -79,6 +80,8 @@ type script struct {
 	comm    syntax.Expr // of --comm; nil: all
 	notices []notice
 	noticed map[string]int  // by text
+	table   bool            // values are counted one by one
+	tables  bool            // maps are shown as tables
 	bare    bool            // functions are named by func, and some have names with parameters
 	many    bool            // there are many functions
 	quiet   bool            // nothing is noted
@@ -198,6 +201,12 @@ func (s *script) config(quiet bool) {
 
 // settings writes a config block, with what the names of functions need.
 func (s *script) settings(set []string) {
+	if s.tables && !s.o.Values {
+		set = append(set, "map_tables = true")
+		if s.o.Histogram {
+			set = append(set, "map_histograms = true")
+		}
+	}
 	if s.bare {
 		set = append(set, "cpp_params = false")
 	}

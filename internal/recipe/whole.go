@@ -81,7 +81,7 @@ func whole(ctx context.Context, o Target, path, pattern string, diags *diag.List
 	}
 	point := syntax.QuoteWord(pathOf(path, o.PID, points[0].Path)) + ":" + syntax.QuoteWord(pattern)
 	return []Function{{
-		Point: point, Returns: []string{"uretprobe:" + point}, Name: pattern, Called: true, Whole: true,
+		Point: point, Returns: []string{"uretprobe:" + point}, Name: pattern, Called: true, Whole: true, Count: len(points),
 		Mangled: slices.ContainsFunc(points, func(p *probe.Point) bool { return objfile.IsMangled(p.Func) }),
 	}}
 }

@@ -14,8 +14,10 @@ import (
 // printMaps shows all maps that have something in them, by name.
 func (s *Session) printMaps() error {
 	order := make([]*record.Storage, len(s.in.Script.Storage))
+	index := make(map[*record.Storage]int, len(order))
 	for i := range order {
 		order[i] = s.storage(i)
+		index[order[i]] = i
 	}
 	slices.SortStableFunc(order, func(a, b *record.Storage) int { return cmp.Compare(a.Map.Name, b.Map.Name) })
 	for _, st := range order {
@@ -27,6 +29,9 @@ func (s *Session) printMaps() error {
 			continue
 		}
 		m.Sort()
+		if s.in.Config.MapTables {
+			s.tabulate(m, 0, index[st])
+		}
 		if err := s.emit(&result.PrintMap{Map: m}); err != nil {
 			return err
 		}
@@ -57,16 +62,58 @@ func (s *Session) showPending(take bool) error {
 		return err
 	}
 	t := st.Map.Value
-	drawn := t.Kind == types.Hist || t.Kind == types.LHist || t.Kind == types.TSeries
+	drawn := t.Kind == types.Hist || t.Kind == types.LHist || t.Kind == types.TSeries || t.Kind == types.Times
 	if len(m.Entries) == 0 && st.Scalar && !drawn {
 		// Asked for before it was set: it reads as zero.
 		var e result.Entry
 		s.decoder.MapValue(&e.Value, st, [][]byte{st.Unset()})
 		m.Entries = append(m.Entries, e)
 	}
-	m.Top(p.top)
-	m.Divide(p.div)
+	if s.in.Config.MapTables && p.div <= 1 {
+		m.Sort()
+		if !s.tabulate(m, p.top, p.index) {
+			m.Top(p.top)
+		}
+	} else {
+		m.Top(p.top)
+		m.Divide(p.div)
+	}
+	if take {
+		s.filledFrom(p.index)
+	}
 	return s.emit(&result.PrintMap{Head: p.head, Map: m})
+}
+
+// tabulate makes a table of a sorted map if its values are numbers.
+func (s *Session) tabulate(m *result.Map, top, index int) bool {
+	if !m.Tabulate(top, s.span(index)) {
+		return false
+	}
+	m.Table.Histograms = s.in.Config.MapHistograms
+	return true
+}
+
+// filledFrom notes that a map is empty from now on.
+func (s *Session) filledFrom(index int) {
+	if s.cleared == nil {
+		s.cleared = map[int]time.Time{}
+	}
+	s.cleared[index] = time.Now()
+}
+
+// span is the time in which a map was filled, 0 if nothing was attached.
+func (s *Session) span(index int) time.Duration {
+	from, until := s.began, s.ended
+	if at, ok := s.cleared[index]; ok {
+		from = at
+	}
+	if until.IsZero() {
+		until = time.Now()
+	}
+	if from.IsZero() || !until.After(from) {
+		return 0
+	}
+	return until.Sub(from)
 }
 
 // row is an entry as it is read: the values of all CPUs, and of all entries that are shown as one.
@@ -182,6 +229,8 @@ func mapKind(t *types.Type) result.MapKind {
 		return result.LHistMap
 	case types.Stats, types.Avg:
 		return result.StatsMap
+	case types.Times:
+		return result.TimesMap
 	case types.TSeries:
 		return result.SeriesMap
 	}

@@ -92,8 +92,10 @@ func (s *Session) dispatch(l *record.Layout) error {
 		s.pending = &pendingMap{head: s.head(l), index: l.Map, top: int(min(s.number(0), 1<<31)), div: s.number(1)}
 		return nil
 	case record.Clear:
+		s.filledFrom(l.Map)
 		return s.kernel.Maps.Clear(s.storage(l.Map).Name)
 	case record.Zero:
+		s.filledFrom(l.Map)
 		return s.zero(s.storage(l.Map))
 	case record.Time:
 		now := time.Now()

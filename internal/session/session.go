@@ -75,6 +75,8 @@ type Config struct {
 	MaxCatBytes     int    // of a file that cat() shows
 	PrintMapsOnExit bool   // also those that the script does not print
 	MissingProbes   string // "error", "warn" or "ignore": what is done about points that could not be attached
+	MapTables       bool   // maps of numbers are shown as tables
+	MapHistograms   bool   // those of times with their histograms
 	// SeriesTime: time series count nanoseconds since 1970, of a clock that the script itself keeps, not of the boot
 	// clock.
 	SeriesTime bool
@@ -95,6 +97,8 @@ type Session struct {
 	decoder record.Decoder
 	wall    result.Wall
 
+	began, ended time.Time         // all probes were attached, and detached again
+	cleared      map[int]time.Time // maps that were cleared since, by their index
 	// background are the goroutines of Run.
 	background  sync.WaitGroup
 	ctx, caller context.Context // the run's, which ends with what is traced, and the caller's
@@ -234,12 +238,14 @@ func (s *Session) attach(ctx context.Context) error {
 	if err := s.unattached(failed); err != nil {
 		return err
 	}
+	s.began = time.Now()
 	return s.emit(&result.Attached{Probes: s.in.Probes - len(failed)})
 }
 
 // finish takes the probes away, runs the end probes and shows the maps.
 func (s *Session) finish() error {
 	s.kernel.Programs.Detach()
+	s.ended = time.Now()
 	for _, step := range []func() error{s.drain, s.tellIdle, s.unfollowed} {
 		if err := step(); err != nil {
 			return err

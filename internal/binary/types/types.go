@@ -61,6 +61,7 @@ const (
 	Hist
 	LHist
 	TSeries
+	Times
 )
 
 // IfaceNodes is how much is kept of the value in an interface of Go (package record says in which form): so many
@@ -334,6 +335,23 @@ func HistOf(bits int) *Type {
 // HistBuckets is the number of counters of a histogram: one for negative values, one for each value below 2^bits, and
 // 2^bits for each of the 64-bits powers of two above.
 func HistBuckets(bits int) int { return 1 + 1<<bits + (64-bits)<<bits }
+
+// TimesBits and TimesPowers say how fine the histogram of Times is: 2^TimesBits buckets for each power of two, up to
+// 2^TimesPowers nanoseconds, which are 18 minutes; the last bucket has all that is longer.
+const (
+	TimesBits   = 2
+	TimesPowers = 40
+	TimesHead   = 24 // in front of the buckets: u64 total, u64 longest, u64 1 if set
+)
+
+// TimesBuckets is the number of counters of Times: one for each value below 2^TimesBits, 2^TimesBits for each power of two
+// from there to TimesPowers, and the last.
+const TimesBuckets = 1<<TimesBits + (TimesPowers-TimesBits)<<TimesBits + 1
+
+// TimesOf makes the aggregation of durations in nanoseconds.
+func TimesOf() *Type {
+	return &Type{Kind: Times, Name: "times_t", Size: TimesHead + 8*TimesBuckets, Align: 8}
+}
 
 // LHistOf makes a linear histogram: u64 counters for (-inf,min), the steps, [max, inf).
 func LHistOf(lo, hi, step int64) *Type {

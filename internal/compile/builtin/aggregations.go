@@ -41,7 +41,14 @@ intervals.`,
 	{
 		ID: LHist, Names: []string{"lhist"}, Min: 4, Max: 4, Group: GroupAggregations,
 		Variants: []string{"lhist_t lhist(int64 n, const int min, const int max, const int step)"},
-		Doc:      `A histogram with equal intervals of step between min and max, one for what is below and one for what is not below max. At most 1000 intervals.`,
+		Doc: `A histogram with equal intervals of step between min and max, one for what is below and one for what is not below
+max. At most 1000 intervals.`,
+	},
+	{
+		ID: Times, Names: []string{"times"}, Min: 1, Max: 1, Group: GroupAggregations,
+		Variants: []string{"times_t times(uint64 ns)"},
+		Doc: `Keeps durations in nanoseconds: their number, total, mean, percentiles (50, 90, 99) and the longest. Maps of it are
+shown as a table, the largest total first. Percentiles are read from a histogram, so they are right to some per cent.`,
 	},
 	{
 		ID: TSeries, Names: []string{"tseries"}, Min: 3, Max: 4, Group: GroupAggregations,

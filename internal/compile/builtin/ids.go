@@ -69,6 +69,7 @@ const (
 	Hist
 	LHist
 	TSeries
+	Times
 
 	Str
 	Buf

@@ -83,7 +83,7 @@ func (inf *inferrer) refuseAggregate(n *node, t ty) {
 	example := map[types.Kind]string{
 		types.Count: "count()", types.Sum: "sum(retval)", types.Min: "min(retval)", types.Max: "max(retval)", types.Avg: "avg(retval)",
 		types.Hist: "hist(retval)", types.LHist: "lhist(rand %10, 0, 10, 1)", types.TSeries: "tseries(rand %10, 10s, 1)",
-		types.Stats: "stats(arg2)",
+		types.Stats: "stats(arg2)", types.Times: "times(duration)",
 	}[t.t.Kind]
 	d := inf.errorf(n.span, "Map value '%s' cannot be assigned from one map to another. The function that returns this type must be "+
 		"called directly e.g. `%s = %s;`.", typestr(t.t), n.m.name, example)
@@ -138,7 +138,7 @@ func (inf *inferrer) visitAggregate(n *node) {
 		return ty{}
 	}
 	switch n.fn.ID {
-	case builtin.Count, builtin.Hist, builtin.LHist, builtin.TSeries:
+	case builtin.Count, builtin.Hist, builtin.LHist, builtin.TSeries, builtin.Times:
 		if agg := inf.fixedAgg(n); agg != nil {
 			// In bpftrace's order: as if it followed from the call's own type.
 			s.rule(&m.val, func([]ty) ty { return set(agg) }, &n.slot)

@@ -340,7 +340,7 @@ func (b *builder) aggregate(n *node) Stmt {
 	}
 	signed := arg.ty.signed()
 	switch n.fn.ID {
-	case builtin.Hist, builtin.LHist, builtin.TSeries: // as the argument is: their type doesn't tell
+	case builtin.Hist, builtin.LHist, builtin.TSeries, builtin.Times: // as the argument is: their type doesn't tell
 	case builtin.Sum, builtin.Min, builtin.Max, builtin.Avg, builtin.Stats:
 		signed = n.m.val.ty.signed()
 	default:

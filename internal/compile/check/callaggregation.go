@@ -14,6 +14,7 @@ func (m *meanings) aggregations() {
 	m[builtin.Avg], m[builtin.Stats] = each, each
 	m[builtin.Hist] = meaning{form: formHist, elsewhere: assigned}
 	m[builtin.LHist] = meaning{form: (*inferrer).checkLHist, elsewhere: assigned}
+	m[builtin.Times] = each
 	m[builtin.TSeries] = meaning{form: (*inferrer).checkSeries, elsewhere: assigned}
 }
 
@@ -109,6 +110,8 @@ func (inf *inferrer) fixedAgg(n *node) *types.Type {
 			return nil
 		}
 		return types.LHistOf(int64(args[1].num), int64(args[2].num), int64(args[3].num))
+	case builtin.Times:
+		return types.TimesOf()
 	case builtin.TSeries:
 		if len(args) < 3 || !args[1].posInt() || !args[2].posInt() {
 			return nil
@@ -129,7 +132,8 @@ func (inf *inferrer) checkParams(n *node, a, b *types.Type) {
 		inf.errorf(n.span, "Different bits in a single hist unsupported")
 	case a.Kind == types.LHist && (a.Min != b.Min || a.Max != b.Max || a.Step != b.Step):
 		inf.errorf(n.span, "Different lhist bounds in a single map unsupported")
-	case a.Kind == types.TSeries && (a.Series.IntervalNS != b.Series.IntervalNS || a.Series.Count != b.Series.Count || a.Series.Agg != b.Series.Agg):
+	case a.Kind == types.TSeries && (a.Series.IntervalNS != b.Series.IntervalNS || a.Series.Count != b.Series.Count ||
+		a.Series.Agg != b.Series.Agg):
 		inf.errorf(n.span, "Different tseries bounds in a single map unsupported")
 	}
 }

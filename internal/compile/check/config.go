@@ -26,6 +26,8 @@ var settings = []setting{
 	boolSetting("use_blazesym", func(c *Config) *bool { return &c.UseBlazesym }),
 	boolSetting("show_debug_info", func(c *Config) *bool { return &c.ShowDebugInfo }),
 	intSetting("log_size", func(c *Config) *int { return &c.LogSize }),
+	boolSetting("map_histograms", func(c *Config) *bool { return &c.MapHistograms }),
+	boolSetting("map_tables", func(c *Config) *bool { return &c.MapTables }),
 	intSetting("max_bpf_progs", func(c *Config) *int { return &c.MaxBPFProgs }),
 	intSetting("max_cat_bytes", func(c *Config) *int { return &c.MaxCatBytes }),
 	intSetting("max_map_keys", func(c *Config) *int { return &c.MaxMapKeys }),

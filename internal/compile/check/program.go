@@ -330,6 +330,8 @@ type Config struct {
 	StackMode        types.StackMode
 	StrTruncTrailer  string
 	PrintMapsOnExit  bool
+	MapHistograms    bool   // tables of times have their histograms
+	MapTables        bool   // maps of numbers are shown as tables, the largest first
 	MissingProbes    string // error, warn, ignore
 	License          string
 	CPPDemangle      bool

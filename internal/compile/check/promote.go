@@ -93,7 +93,7 @@ func needsPerCPU(t *types.Type) bool { return t != nil && t.IsAgg() }
 
 // multiKey tells whether a value is spread over several buckets and so has no value of its own.
 func multiKey(t *types.Type) bool {
-	return t != nil && (t.Kind == types.Hist || t.Kind == types.LHist || t.Kind == types.TSeries)
+	return t != nil && (t.Kind == types.Hist || t.Kind == types.LHist || t.Kind == types.TSeries || t.Kind == types.Times)
 }
 
 // same compares types; address spaces don't count.
@@ -129,7 +129,7 @@ func same(a, b *types.Type) bool {
 		return true
 	case types.UStack, types.KStack:
 		return a.Mode == b.Mode && a.Depth == b.Depth
-	case types.Hist, types.LHist, types.TSeries:
+	case types.Hist, types.LHist, types.TSeries, types.Times:
 		return true // their parameters are compared apart, see aggParams
 	}
 	return a.Size == b.Size && a.Signed == b.Signed

@@ -333,11 +333,13 @@ func (g *gen) aggregate(s *check.Aggregate) {
 	case types.Min, types.Max:
 		g.extreme(p, n, t)
 	case types.Hist:
-		i := g.histIndex(n, t, s.Args[0].Type().Signed)
+		i := g.histIndex(n, t.Bits, s.Args[0].Type().Signed)
 		g.bucket(p, i, types.HistBuckets(t.Bits))
 	case types.LHist:
 		i := g.linearIndex(n, t)
 		g.bucket(p, i, t.Size/8)
+	case types.Times:
+		g.times(p, n)
 	case types.TSeries:
 		g.series(p, n, t, s.Span)
 	default:
@@ -393,10 +395,20 @@ func (g *gen) bucket(p, i ir.Reg, n int) {
 	b.AtomicAdd(8, b.Op(ir.Add, p, at), 0, b.Imm(1))
 }
 
-// histIndex computes the bucket of a log2 histogram (types.HistOf).
-func (g *gen) histIndex(n ir.Reg, t *types.Type, signed bool) ir.Reg {
+// times counts a duration in (types.TimesOf).
+func (g *gen) times(p, n ir.Reg) {
 	b := g.b
-	k := int64(t.Bits)
+	b.AtomicAdd(8, p, 0, n)
+	g.extreme(b.OpImm(ir.Add, p, 8), n, types.AggOf(types.Max, false))
+	// The histogram of hist() has a bucket more in front, for negative values.
+	i := b.OpImm(ir.Sub, g.histIndex(n, types.TimesBits, false), 1)
+	g.bucket(b.OpImm(ir.Add, p, types.TimesHead), i, types.TimesBuckets)
+}
+
+// histIndex computes the bucket of a log2 histogram (types.HistOf).
+func (g *gen) histIndex(n ir.Reg, bits int, signed bool) ir.Reg {
+	b := g.b
+	k := int64(bits)
 	i, end := b.Imm(0), b.Label()
 	if signed {
 		b.IfImm(ir.SLT, n, 0, end)

@@ -88,6 +88,8 @@ func aggregationSize(t *types.Type) (size int, ok bool) {
 			return 0, false
 		}
 		return types.LHistOf(t.Min, t.Max, t.Step).Size, true
+	case types.Times:
+		return types.TimesOf().Size, true
 	case types.TSeries:
 		if t.Series == nil || t.Series.Count < 0 || t.Series.Count > 1<<20 {
 			return 0, false

@@ -145,6 +145,8 @@ func (d *Decoder) MapValue(v *result.Value, s *Storage, cpus [][]byte) bool {
 		if t.Kind == types.Avg {
 			*v = v.Elems[1]
 		}
+	case types.Times:
+		*v = times(cpus)
 	case types.Hist:
 		v.Kind, v.Hist = result.Histogram, result.Log2Hist(add(cpus, t.Size/8), t.Bits)
 	case types.LHist:
@@ -171,6 +173,20 @@ func SeriesCells(t *types.Type, cpus [][]byte, scalar bool) []result.SeriesCell 
 		types.Sum: result.SeriesSum, types.Min: result.SeriesMin, types.Max: result.SeriesMax, types.Avg: result.SeriesAvg,
 	}[t.Series.Agg]
 	return result.MergeSeries(cells, agg, !t.Series.Signed)
+}
+
+// times is what was kept of durations (types.TimesOf).
+func times(cpus [][]byte) result.Value {
+	var total, longest uint64
+	counts := make([]uint64, 1+types.TimesBuckets) // as hist() has them
+	for _, b := range cpus {
+		total += binary.LittleEndian.Uint64(b)
+		longest = max(longest, binary.LittleEndian.Uint64(b[8:]))
+		for i := range types.TimesBuckets {
+			counts[1+i] += binary.LittleEndian.Uint64(b[types.TimesHead+8*i:])
+		}
+	}
+	return result.TimesOf(result.Log2Hist(counts, types.TimesBits), total, longest)
 }
 
 // add sums the counters of all CPUs.

@@ -53,6 +53,7 @@ func rules() map[string]rule {
 		"interval":            duration(time.Microsecond),
 		"strlen":              number(1, 1<<16),
 		"depth":               number(0, 100),
+		"top":                 number(1, 1<<31-1),
 		"lines":               number(1, 1<<31-1),
 		"info lines":          sourceLines,
 		"type":                notBlank("the name of a type"),

@@ -107,16 +107,17 @@ func newCount(a *app) *cobra.Command {
 func newLatency(a *app) *cobra.Command {
 	return questionCommand{
 		kind: trocar.QuestionLatency, words: "FUNC…",
-		short: "Show the duration of calls as histograms, in microseconds",
+		short: "Show how long calls take: number, sum, mean, percentiles",
 		long: functionsHelp + `
 The duration of a call includes its callees; each level of a recursion counts as a call.
 
-    trocar latency -p 812 handle_request --for 10s
+    trocar latency -p 812 'handle_*' --for 10s --top 20
     trocar latency -p 812 handle_request --by 'req->method' -i 1s
     trocar latency libc:read --if 'arg0 == 3' -- cat /etc/services`,
 		flags: func(r *recipeFlags, cmd *cobra.Command) {
 			f := cmd.Flags()
-			f.StringArrayVar(&r.q.By, "by", nil, "one histogram for each value of these expressions, separated by commas")
+			f.StringArrayVar(&r.q.By, "by", nil, "one line for each value of these expressions, separated by commas")
+			f.BoolVar(&r.q.Histogram, "hist", false, "also print histograms")
 			f.DurationVar(&r.q.Min, "min", 0, "only calls that took at least this long, such as 10ms")
 			r.every(cmd)
 		},
@@ -160,6 +161,7 @@ func newStack(a *app) *cobra.Command {
 // every adds the flag of the commands that count.
 func (r *recipeFlags) every(cmd *cobra.Command) {
 	cmd.Flags().DurationVarP(&r.q.Every, "interval", "i", 0, "print and clear the results at this interval, such as 1s")
+	cmd.Flags().IntVar(&r.q.Top, "top", 0, "print only the N largest")
 }
 
 // parseLinear reads MIN,MAX,STEP.

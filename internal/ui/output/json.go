@@ -66,7 +66,8 @@ func (j *JSON) Event(e result.Event) error {
 		j.message("runtime_error", e.Text)
 		j.close(&e.At)
 	case *result.Bench:
-		j.named("benchmark_result", e.Name, `{"average": `+strconv.FormatInt(int64(e.Average), 10)+`, "iters": `+strconv.FormatUint(e.Runs, 10)+`}`)
+		average, runs := strconv.FormatInt(int64(e.Average), 10), strconv.FormatUint(e.Runs, 10)
+		j.named("benchmark_result", e.Name, `{"average": `+average+`, "iters": `+runs+`}`)
 	case *result.Test:
 		j.named("test_result", e.Name, `{"duration": `+strconv.FormatInt(int64(e.Took), 10)+`, "passed": `+strconv.FormatBool(e.Passed)+`}`)
 	case *result.End: // what follows it is told by its records
@@ -209,7 +210,7 @@ func mapType(k result.MapKind) (string, error) {
 		return "map", nil
 	case result.HistMap, result.LHistMap:
 		return "hist", nil
-	case result.StatsMap:
+	case result.StatsMap, result.TimesMap:
 		return "stats", nil
 	case result.SeriesMap:
 		return "tseries", nil

@@ -1,0 +1,97 @@
+package recipe
+
+import (
+	"fmt"
+	"math/bits"
+	"strings"
+
+	"trocar/internal/script/syntax"
+)
+
+// What is counted is shown as a table, with a line for each function and value, the largest first.
+
+// columns are the names of a table's columns: the function, and what the expressions are about.
+func (s *script) columns(by []syntax.Expr) []string {
+	names := []string{"function"}
+	for _, x := range by {
+		if id, ok := x.(*syntax.Ident); ok {
+			names = append(names, id.Name)
+			continue
+		}
+		names = append(names, mapName(x))
+	}
+	return fieldNames(names)
+}
+
+// columned is the key of a map: for tables, with the names of columns (nil: it has none).
+func (s *script) columned(values, columns []string) string {
+	if s.o.Values || columns == nil {
+		return strings.Join(values, ", ")
+	}
+	parts := make([]string, len(values))
+	for i, v := range values {
+		parts[i] = columns[i] + "=" + v
+	}
+	return "(" + strings.Join(parts, ", ") + ")"
+}
+
+// defaultEntries is how many keys a map has, if it is not said (max_map_keys); each of times takes more than a kilobyte
+// on each CPU, so that there are fewer.
+const (
+	defaultEntries = 4096
+	timesEntries   = 1024
+	mostEntries    = 1 << 17
+)
+
+// sized declares a map for an entry of each function, if the default is not right. Least is for how many there is room in
+// any case; 0: the default.
+func (s *script) sized(name string, fns []Function, least int) {
+	n := 0
+	for i := range fns {
+		n += max(1, fns[i].Count)
+	}
+	if len(s.by) > 0 {
+		n = max(n, defaultEntries)
+	}
+	if least == 0 {
+		least = defaultEntries
+	}
+	if n = min(max(n, least), mostEntries); n != defaultEntries {
+		s.line("let %s = percpuhash(%d);", name, 1<<bits.Len(uint(n-1)))
+	}
+}
+
+// results shows a map at the end, and now and then.
+func (s *script) results(name string) {
+	s.every(name)
+	s.lastly(name)
+}
+
+// every shows a map now and then, each time with what came since.
+func (s *script) every(name string) {
+	if s.o.Every > 0 {
+		s.line("\ninterval:%s {\n  time(\"%%H:%%M:%%S\\n\");\n  %s;\n  clear(%s);\n}", span(s.o.Every), s.printed(name), name)
+	}
+}
+
+// lastly shows at the end what all maps are not shown as then anyway.
+func (s *script) lastly(name string) {
+	if s.o.Top > 0 {
+		s.line("\nend {\n  %s\n}", s.last(name))
+	}
+}
+
+// last shows a map at the end, where maps are not shown by themselves or not so.
+func (s *script) last(name string) string {
+	if s.o.Top > 0 {
+		return s.printed(name) + "; clear(" + name + ");"
+	}
+	return s.printed(name) + ";"
+}
+
+func (s *script) printed(name string) string {
+	if s.o.Top > 0 {
+		return fmt.Sprintf("print(%s, %d)", name, s.o.Top)
+	}
+	return "print(" + name + ")"
+}
