@@ -81,6 +81,7 @@ type File struct {
 	module  lazy[uint64]
 	index   lazy[*addrIndex]
 	relocs  lazy[map[uint64]uint64]
+	names   nameIndexes
 }
 
 // lazy makes a value once. What a fault interrupts (see Guard) stays as far as it was made.

@@ -194,10 +194,25 @@ func (f *File) walkMini(want string, yield func(*Symbol) bool) bool {
 // walk yields the code symbols of a table: those that begin with the name wanted and go on at most with a version or the
 // mark of a clone, all with "". Addresses are judged by f, since a debug file has no content of its own.
 func (f *File) walk(t *symTable, want string, yield func(*Symbol) bool) bool {
+	if want != "" {
+		if found, ok := f.named(t, want); ok {
+			for _, e := range found {
+				if !f.walkRange(t, want, int(e.number), int(e.number)+1, yield) {
+					return false
+				}
+			}
+			return true
+		}
+	}
+	return f.walkRange(t, want, 1, t.len(), yield)
+}
+
+// walkRange is walk for some of the table's symbols.
+func (f *File) walkRange(t *symTable, want string, from, to int, yield func(*Symbol) bool) bool {
 	v := f.versions()
 	var s Symbol
 	var seg *Segment
-	for i := 1; i < t.len(); i++ {
+	for i := from; i < to; i++ {
 		r := t.at(i)
 		if !r.code() || r.value == 0 || want != "" && !t.begins(r.name, want) {
 			continue

@@ -52,6 +52,8 @@ type matcher struct {
 	tails   int     // functions of the attach point whose result is not seen where they end in tail calls
 	stack   *string // why return addresses may not be replaced; nil: not looked at
 
+	far map[*objfile.File]*farJumps
+
 	kernelFuncs *kernelFunctions
 	tracefs     *tracefs.FS // nil until something needs it
 }

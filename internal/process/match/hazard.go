@@ -69,7 +69,7 @@ func (m *matcher) pastVectors(b *binary, addr uint64) (n int, ok bool) {
 	}
 	m.past++
 	here := objfile.Func{Symbol: objfile.Symbol{Addr: addr}}
-	if len(jumpedInto(b.obj, b.im.Frames(), []objfile.Func{here}, []int{n}, []int{0})) > 0 {
+	if len(m.jumpedInto(b.obj, b.im.Frames(), []objfile.Func{here}, []int{n}, []int{0})) > 0 {
 		return 0, false
 	}
 	return n, true

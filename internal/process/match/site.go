@@ -58,7 +58,7 @@ func (m *matcher) entrySites(obj *objfile.File, frames *cfi.Table, funcs []objfi
 		sites[i] = site
 	}
 	if len(moved) > 0 {
-		for _, i := range jumpedInto(obj, frames, funcs, sites, moved) {
+		for _, i := range m.jumpedInto(obj, frames, funcs, sites, moved) {
 			sites[i] = 0
 		}
 	}
@@ -93,7 +93,7 @@ func (m *matcher) avoidHazards(obj *objfile.File, frames *cfi.Table, funcs []obj
 	if len(moved) == 0 {
 		return
 	}
-	for _, i := range jumpedInto(obj, frames, funcs, sites, moved) {
+	for _, i := range m.jumpedInto(obj, frames, funcs, sites, moved) {
 		sites[i] = -1
 	}
 	for _, i := range moved {
@@ -115,7 +115,7 @@ func textSize(obj *objfile.File) (n uint64) {
 // jumpedInto gives those of the functions (indexes in moved) into which something jumps behind the entry, up to the site:
 // there a probe would see more than the calls. Short jumps are looked for by decoding what is near; for long ones all code
 // is searched.
-func jumpedInto(obj *objfile.File, frames *cfi.Table, funcs []objfile.Func, sites []int, moved []int) (bad []int) {
+func (m *matcher) jumpedInto(obj *objfile.File, frames *cfi.Table, funcs []objfile.Func, sites []int, moved []int) (bad []int) {
 	slices.SortFunc(moved, func(a, b int) int {
 		if funcs[a].Addr < funcs[b].Addr {
 			return -1
@@ -156,10 +156,52 @@ func jumpedInto(obj *objfile.File, frames *cfi.Table, funcs []objfile.Func, site
 		}
 		code.Targets(arch, obj.Bytes(from, int(fn.Addr-from)), from, hit)
 	}
-	for _, s := range obj.Segments() {
-		if s.Exec {
-			code.FarTargets(obj.Bytes(s.Addr, int(s.FileSize)), s.Addr, low, high, hit)
+	m.farTargets(obj, low, high, hit)
+	return bad
+}
+
+// farIndexFrom is how often the code of a file is searched for long jumps before all of them are noted.
+const farIndexFrom = 4
+
+// farJumps are where long jumps of a file may lead.
+type farJumps struct {
+	searches int
+	targets  []uint64 // in order; nil: not noted yet
+}
+
+// farTargets calls hit with everything from low to high where long jumps of a file may lead.
+func (m *matcher) farTargets(obj *objfile.File, low, high uint64, hit func(uint64)) {
+	if m.far == nil {
+		m.far = map[*objfile.File]*farJumps{}
+	}
+	f := m.far[obj]
+	if f == nil {
+		f = &farJumps{}
+		m.far[obj] = f
+	}
+	search := func(low, high uint64, hit func(uint64)) {
+		for _, s := range obj.Segments() {
+			if s.Exec {
+				code.FarTargets(obj.Bytes(s.Addr, int(s.FileSize)), s.Addr, low, high, hit)
+			}
 		}
 	}
-	return bad
+	if f.searches++; f.searches < farIndexFrom {
+		search(low, high, hit)
+		return
+	}
+	if f.targets == nil {
+		f.targets = []uint64{}
+		for _, s := range obj.Segments() {
+			if s.Exec {
+				search(s.Addr, s.Addr+s.FileSize, func(target uint64) { f.targets = append(f.targets, target) })
+			}
+		}
+		slices.Sort(f.targets)
+		f.targets = slices.Compact(f.targets)
+	}
+	i, _ := slices.BinarySearch(f.targets, low)
+	for ; i < len(f.targets) && f.targets[i] <= high; i++ {
+		hit(f.targets[i])
+	}
 }
