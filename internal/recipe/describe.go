@@ -46,6 +46,7 @@ func describe(k match.Known, p *probe.Point, path string) *candidate {
 	if name := sourceName(k.Func, display) + mark; name != display {
 		fn.Name, fn.Called = name, false
 	}
+	fn.Structor = k.Func.Lang == types.CPlusPlus && structor(k.Func)
 	sig, err := k.Info.Signature(k.Func)
 	if err != nil || p.Scope == nil {
 		return fn
@@ -169,7 +170,7 @@ func (fn *candidate) keys() {
 	}
 	if p.Call != nil && (k.Func == nil || k.Func.Lang == types.Go) {
 		if p.Entry {
-			fn.EntryKey, fn.ReturnKey, fn.Goroutines = goroutineKey, goroutineKey, true
+			fn.EntryKey, fn.BareKey, fn.ReturnKey, fn.Goroutines = goroutineKey, goroutineKey, goroutineKey, true
 		}
 		return
 	}
@@ -189,6 +190,10 @@ func (fn *candidate) keys() {
 		off = row.CFA.Offset
 	}
 	fn.EntryKey, fn.ReturnKey = frameKey(reg, off), frameKey("sp", 0)
+	fn.BareKey = fn.EntryKey
+	if !p.Inlined {
+		fn.BareKey = frameKey("sp", int64(a.C.StackArgs))
+	}
 }
 
 // goroutineKey tells the call of a goroutine from all others that are open.

@@ -23,6 +23,7 @@ type Function struct {
 	NoReturn string   // why there is none
 	Name     string   // as in the source
 	Called   bool     // the builtin func shows Name
+	Structor bool     // it is a constructor or destructor of C++, of which there may be several by one name
 	Line     bool     // it is a line of the source, not a function
 	Count    int      // Whole: how many there are
 	Mangled  bool     // Whole: some have names with parameters
@@ -37,8 +38,11 @@ type Function struct {
 	// EntryKey and ReturnKey tell a call from all others that are open, where the entry and where the return is probed.
 	// "": not known.
 	EntryKey, ReturnKey string
-	Goroutines          bool // it is run by goroutines, which are shown in place of threads
-	Panics              bool // what leaves its calls is called a panic, not an exception
+	// BareKey is EntryKey where the function is probed whose arguments are not asked for: at its first instruction, not
+	// where the arguments are in their places.
+	BareKey    string
+	Goroutines bool // it is run by goroutines, which are shown in place of threads
+	Panics     bool // what leaves its calls is called a panic, not an exception
 	// Leaving is what tells that calls are left; nil: nothing does.
 	Leaving *Leaving
 	// Notices are what else is to be said.

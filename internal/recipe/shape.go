@@ -14,11 +14,12 @@ import (
 // all of a shape, and what differs between them is data (the builtin func names them). A program that differs from
 // others costs time to compile and to load, and memory in the kernel, so that their number is bounded.
 
-// maxPrograms is how many programs the shapes of a question take: up to three each, for the entry, the returns and the tail
-// calls. Of no more functions than maxShapes each may be a shape of its own.
 const (
-	maxPrograms = 60
-	maxShapes   = maxPrograms / 3
+	// maxPrograms is how many programs the shapes of a question take: up to three each, for the entry, the returns and the
+	// tail calls.
+	maxPrograms = 240
+	// Of no more functions than maxShapes each may be a shape of its own.
+	maxShapes = 20
 )
 
 // plainPrograms are kept for functions whose calls are shown without arguments: those that return, that end in tail
@@ -159,6 +160,7 @@ func (s *script) join(calls []*call, plain func(*Function) *call) []*call {
 func (s *script) plainly(fn *Function) *call {
 	bare := *fn
 	bare.Params, bare.Result, bare.Typed, bare.Notices = nil, nil, false, nil
+	bare.EntryKey = fn.BareKey
 	return s.newCall(&bare)
 }
 
@@ -166,17 +168,10 @@ func (s *script) plainly(fn *Function) *call {
 // names, or by names that stand in the text as in the source. It is one way for all, as the names are keys of one map, and
 // the second takes a program for each function.
 func (s *script) named(fns []Function) []Function {
-	other := 0
-	for i := range fns {
-		if !fns[i].Called || fns[i].Line {
-			other++
-		}
-		s.bare = s.bare || fns[i].Mangled
-	}
+	other := s.unnamed(fns)
 	if other == 0 {
 		return fns
 	}
-	s.bare = s.bare || len(fns) > maxShapes
 	fns = slices.Clone(fns)
 	for i := range fns {
 		if !fns[i].Line {
@@ -184,4 +179,38 @@ func (s *script) named(fns []Function) []Function {
 		}
 	}
 	return fns
+}
+
+// namedInLines is named where each result is a line of its own: constructors and destructors keep their names if they are
+// few, since the builtin func does not tell those apart that have one name.
+func (s *script) namedInLines(fns []Function) []Function {
+	kept := 0
+	for i := range fns {
+		if fns[i].Structor {
+			kept++
+		}
+	}
+	out := s.named(fns)
+	if kept > maxShapes || s.unnamed(fns) == 0 {
+		return out
+	}
+	for i := range out {
+		if fns[i].Structor {
+			out[i].Called = fns[i].Called
+		}
+	}
+	return out
+}
+
+// unnamed counts the functions that the builtin func does not name as in the source, and decides whether it leaves out
+// parameters of C++.
+func (s *script) unnamed(fns []Function) (n int) {
+	for i := range fns {
+		if !fns[i].Called || fns[i].Line {
+			n++
+		}
+		s.bare = s.bare || fns[i].Mangled
+	}
+	s.bare = s.bare || n > 0 && len(fns) > maxShapes
+	return n
 }

@@ -39,7 +39,7 @@ func Trace(fns []Function, o Question, diags *diag.List) Script {
 		return s.done()
 	}
 	if s.many = len(fns) > maxShapes; s.many {
-		fns = s.named(fns)
+		fns = s.namedInLines(fns)
 	}
 	mentioned := wanted(append(slices.Clone(s.args), s.cond))
 	if len(s.args) > 0 {
