@@ -13,7 +13,7 @@ import (
 	"trocar/internal/need"
 )
 
-// example is a command of README.md with the output that is shown of it.
+// example is a command of a page with the output that is shown of it.
 type example struct {
 	command string
 	output  []string
@@ -57,16 +57,22 @@ func pattern(line string) *regexp.Regexp {
 }
 
 // TestReadme runs the examples of README.md: each line that is shown is found in the output.
-func TestReadme(t *testing.T) {
+func TestReadme(t *testing.T) { page(t, "../README.md", 10) }
+
+// TestJSON does it for the page about records.
+func TestJSON(t *testing.T) { page(t, "../docs/json.md", 4) }
+
+// page runs the examples of a page, of which there are some.
+func page(t *testing.T, name string, least int) {
 	need.Root(t)
 	need.Tool(t, "gcc")
 	need.Tool(t, "g++")
-	text, err := os.ReadFile("../README.md")
+	text, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	found := examples(string(text))
-	if len(found) < 10 {
+	if len(found) < least {
 		t.Fatalf("%d examples", len(found))
 	}
 	dir := t.TempDir()

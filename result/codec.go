@@ -15,7 +15,7 @@ import (
 // A recording is a stream of events in a compact form of bytes: 64-bit numbers, texts that are no UTF-8 and times
 // come back as they were, which JSON cannot promise.
 //
-// It begins with the line "trocar events 1", where 1 is the version of the form. Records follow, one for an event:
+// It begins with the line "trocar events 2", where 2 is the version of the form. Records follow, one for an event:
 // the length of the rest as a uvarint (encoding/binary), the number of the event's type, its head, and its fields in
 // the order of codecform.go. Numbers are varints and texts have their length before them. Words (names of functions,
 // fields and types) are numbered when they come first and are only numbers from then on; so a recording is read from
@@ -24,7 +24,7 @@ import (
 // Whatever changes the form changes the version; a Decoder reads all versions up to its own.
 
 // recordingVersion is the version that is written.
-const recordingVersion = 1
+const recordingVersion = 2
 
 const recordingMagic = "trocar events "
 
@@ -58,7 +58,7 @@ type Encoder struct {
 func NewEncoder(w io.Writer) *Encoder {
 	e := &Encoder{w: w, words: map[string]uint64{}}
 	e.out = append(e.out, recordingMagic+strconv.Itoa(recordingVersion)+"\n"...)
-	e.form.encoder, e.form.limits = e, limits{maxRecord, maxMemory}
+	e.form.encoder, e.form.limits, e.form.version = e, limits{maxRecord, maxMemory}, recordingVersion
 	return e
 }
 
@@ -207,9 +207,10 @@ func (d *Decoder) start() error {
 	switch {
 	case err != nil:
 		return fmt.Errorf("%w: its version is %q", ErrRecording, version)
-	case n != recordingVersion:
-		return fmt.Errorf("%w: it is of version %d, and only version %d is known", ErrRecording, n, recordingVersion)
+	case n == 0 || n > recordingVersion:
+		return fmt.Errorf("%w: it is of version %d, and only those up to %d are known", ErrRecording, n, recordingVersion)
 	}
+	d.form.version = n
 	return nil
 }
 

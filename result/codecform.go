@@ -13,6 +13,7 @@ type coder struct {
 	encoder *Encoder // set: write
 	decoder *Decoder // set: read
 	limits  limits
+	version uint64
 	buf     []byte // what was written, or what is still to be read
 	memory  int    // that the event takes so far
 	depth   int
@@ -543,6 +544,10 @@ func (c *coder) hist(h *Hist) {
 	c.boolean(&h.Linear)
 	number(c, &h.Bits)
 	number(c, &h.Step)
+	if c.version >= 2 {
+		number(c, &h.Min)
+		number(c, &h.Max)
+	}
 	list(c, &h.Buckets, 4, func(b *Bucket) {
 		number(c, &b.Lo)
 		number(c, &b.Hi)

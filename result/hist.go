@@ -39,7 +39,7 @@ func log2Bound(i, k int) uint64 {
 // LinearHist makes the histogram of lhist(): counts[0] counts values below lo, the last counter those from hi on (from
 // the last full step on, if the steps don't end at hi), the others a step each.
 func LinearHist(counts []uint64, lo, hi, step int64) *Hist {
-	h := &Hist{Linear: true, Step: step}
+	h := &Hist{Linear: true, Step: step, Min: lo, Max: hi}
 	first, last := filled(counts)
 	if first < 0 {
 		return h

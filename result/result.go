@@ -15,8 +15,8 @@ type Kind uint8
 // Kinds of values.
 const (
 	None        Kind = iota // Text: "nil" for Go's, else "": null
-	Int                     // Num as int64
-	Uint                    // Num
+	Int                     // Num as int64; Elems: an average's count, itself and total
+	Uint                    // Num; Elems as of an Int
 	Bool                    // Num 0 or 1
 	Pointer                 // Num; Elems: what it points to, if that was read
 	Float                   // Num: float64 bits
@@ -90,10 +90,12 @@ type Bucket struct {
 
 // Hist is a histogram; Buckets begin with the first and end with the last that is not empty (linear ones: all in between).
 type Hist struct {
-	Linear  bool
-	Bits    int   // not linear: 2^Bits buckets for each power of two
-	Step    int64 // linear: width of a bucket
-	Buckets []Bucket
+	Linear bool
+	Bits   int   // not linear: 2^Bits buckets for each power of two
+	Step   int64 // linear: width of a bucket
+	// Linear: what is less than Min, or Max and more, is in the infinite ends. Both 0: not known.
+	Min, Max int64
+	Buckets  []Bucket
 }
 
 // SeriesData is a time series.

@@ -34,6 +34,11 @@ func appendTime(dst []byte, format string, t time.Time, fractions bool) []byte {
 			i++
 			continue
 		}
+		if fractions && strings.HasPrefix(format[i:], "%:z") {
+			dst = t.AppendFormat(dst, "-07:00")
+			i += len("%:z")
+			continue
+		}
 		spec, next := parseTimeSpec(format, i+1)
 		if next == len(format) {
 			return append(dst, format[i:]...)

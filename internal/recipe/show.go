@@ -1,6 +1,10 @@
 package recipe
 
-import "strings"
+import (
+	"strings"
+
+	"trocar/internal/script/syntax"
+)
 
 // moment is when a call is shown, and from where its values come.
 type moment struct {
@@ -118,7 +122,7 @@ func (s *script) printRecord(indent string, c *call, m moment) {
 	if c.fn.Goroutines {
 		thread = "goroutine"
 	}
-	fields := []string{`time=strftime("%Y-%m-%dT%H:%M:%S.%f%z", ` + m.time + `)`}
+	fields := []string{`time=strftime("%Y-%m-%dT%H:%M:%S.%f%:z", ` + m.time + `)`}
 	if m.tid == "" {
 		fields = append(fields, "process=pid", thread+"="+c.fn.thread(), "command=comm")
 	} else {
@@ -127,9 +131,15 @@ func (s *script) printRecord(indent string, c *call, m moment) {
 	fields = append(fields, "function="+name)
 	var parts []string
 	if m.call || !c.split {
+		named := map[string]bool{}
 		for _, p := range c.shown {
 			if p.show != Hidden && !(p.exit != "" && (m.open || m.tail)) {
-				parts = append(parts, p.field+"="+m.part(p))
+				name := p.label
+				if name == "" || named[name] {
+					name = p.field
+				}
+				named[name] = true
+				parts = append(parts, syntax.QuoteName(name)+"="+m.part(p))
 			}
 		}
 	}

@@ -23,9 +23,10 @@ that works on every kernel. Differences between two nsecs of one clock are durat
 	{
 		ID: StrFTime, Names: []string{"strftime"}, Min: 2, Max: 2, Group: GroupTime, Async: true,
 		Variants: []string{"timestamp strftime(const string fmt, uint64 nsecs)"},
-		Doc: `A point in time as text. The format is strftime(3)'s, and %f is microseconds with leading zeros. The value can be
-kept in variables and maps; it becomes text when it is printed (with %s). The timestamp must come from nsecs, nsecs(boot),
-nsecs(tai) or nsecs(sw_tai); a monotonic one cannot be told as a time of day.`,
+		Doc: `A point in time as text. The format is strftime(3)'s, %f is microseconds with leading zeros, and %:z the offset of
+the zone as RFC 3339 has it. The value can be kept in variables and maps; it becomes text when it is printed (with %s).
+The timestamp must come from nsecs, nsecs(boot), nsecs(tai) or nsecs(sw_tai); a monotonic one cannot be told as a time of
+day.`,
 	},
 	{
 		ID: Time, Names: []string{"time"}, Min: 0, Max: 1, Group: GroupTime, Async: true, Result: types.TNone,

@@ -143,7 +143,9 @@ func (d *Decoder) MapValue(v *result.Value, s *Storage, cpus [][]byte) bool {
 		}
 		d.stats(v, t, total, n)
 		if t.Kind == types.Avg {
-			*v = v.Elems[1]
+			avg := v.Elems[1]
+			avg.Elems = v.Elems // with these, averages can be put together
+			*v = avg
 		}
 	case types.Times:
 		*v = times(cpus)

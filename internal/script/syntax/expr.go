@@ -339,7 +339,7 @@ func (p *parser) paren() Expr {
 		return &Tuple{Place: p.place(start)}
 	}
 	if p.tok.kind == tIdent || p.tok.kind == tString {
-		if p.tok.kind == tIdent && p.peek().is("=") && !isBuiltin(p.tok.text) {
+		if p.peek().is("=") && (p.tok.kind == tString || !isBuiltin(p.tok.text)) {
 			return p.record(start)
 		}
 		if t := p.castType(); t != nil {
@@ -364,13 +364,13 @@ func (p *parser) paren() Expr {
 	return &Tuple{Place: p.place(start), Elems: elems}
 }
 
-// record reads `a=1, b=2)`.
+// record reads `a=1, "any name"=2)`.
 func (p *parser) record(start int) Expr {
 	r := &Record{}
 	seen := map[string]bool{}
 	for !p.bad {
 		at := p.tok.start
-		name, span := p.name("identifier")
+		name, span := p.recordName()
 		p.want("=")
 		x := p.expr()
 		if seen[name] {
@@ -385,6 +385,15 @@ func (p *parser) record(start int) Expr {
 	p.want(")")
 	r.Place = p.place(start)
 	return r
+}
+
+// recordName reads the name of a value in a record: in quotes it may be any text.
+func (p *parser) recordName() (name string, span diag.Span) {
+	if p.tok.kind != tString {
+		return p.name("identifier")
+	}
+	span = p.tokSpan(p.tok)
+	return p.stringLit(), span
 }
 
 // castType reads `type)` if that is what follows, and something to cast behind it.

@@ -220,3 +220,15 @@ func quote(s string) string {
 	b.WriteByte('"')
 	return b.String()
 }
+
+// QuoteName is the name of a value in a record as it is written: in quotes if it is no identifier.
+func QuoteName(name string) string {
+	plain := name != "" && isNameStart(name[0]) && !isBuiltin(name)
+	for i := range len(name) {
+		plain = plain && (isNameStart(name[i]) || name[i] >= '0' && name[i] <= '9')
+	}
+	if plain {
+		return name
+	}
+	return quote(name)
+}

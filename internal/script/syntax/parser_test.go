@@ -123,6 +123,8 @@ func TestExpressions(t *testing.T) {
 		// Tuples and records.
 		{"$x = (); $y = (1,); $z = (1, (2, 3)); $w = (1, 2,)", "$x = (); $y = (1,); $z = (1, (2, 3)); $w = (1, 2);"},
 		{`$x = (a=1, b="c", d=(e=2))`, `$x = (a=1, b="c", d=(e=2));`},
+		{`$x = ("a b"=1, "c"=2, "pid"=3, "\""=4)`, `$x = ("a b"=1, c=2, "pid"=3, "\""=4);`},
+		{`$x = ("a" == $y)`, `$x = "a" == $y;`},
 		{"$x = (pid == 1)", "$x = pid == 1;"},
 
 		// Casts against parentheses.

@@ -341,7 +341,7 @@ func (p *printer) expr(x Expr, least int) {
 			if i > 0 {
 				p.text(", ")
 			}
-			p.text(x.Names[i] + "=")
+			p.text(QuoteName(x.Names[i]) + "=")
 			p.expr(e, anyPrec)
 		}
 		p.text(")")

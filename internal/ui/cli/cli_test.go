@@ -114,7 +114,8 @@ func TestScript(t *testing.T) {
 			}
 		case err != nil:
 			t.Errorf("%q: %v", c.args, err)
-		case got.name != c.want.name || got.text != c.want.text || !slices.Equal(got.positional, c.want.positional) || !slices.Equal(got.named, c.want.named):
+		case got.name != c.want.name || got.text != c.want.text || !slices.Equal(got.positional, c.want.positional) ||
+			!slices.Equal(got.named, c.want.named):
 			t.Errorf("%q: %+v, not %+v", c.args, got, c.want)
 		}
 	}
@@ -164,7 +165,8 @@ func TestUsageNamesAllFlags(t *testing.T) {
 	f := pflag.NewFlagSet("test", pflag.ContinueOnError)
 	(&settings{}).register(f)
 	f.VisitAll(func(flag *pflag.Flag) {
-		if !flag.Hidden && !strings.Contains(usageText, "--"+flag.Name) && (flag.Shorthand == "" || !strings.Contains(usageText, "    -"+flag.Shorthand+" ")) {
+		if !flag.Hidden && !strings.Contains(usageText, "--"+flag.Name) &&
+			(flag.Shorthand == "" || !strings.Contains(usageText, "    -"+flag.Shorthand+" ")) {
 			t.Errorf("--%s is not in the help", flag.Name)
 		}
 	})
@@ -202,7 +204,7 @@ func TestFormats(t *testing.T) {
 		}
 	}
 	err := (&settings{format: "jsonx"}).check()
-	if err == nil || err.Error() != "Invalid output format \"jsonx\"\nValid formats: 'text', 'json'" {
+	if err == nil || err.Error() != "Invalid output format \"jsonx\"\nValid formats: 'text', 'json', 'records'" {
 		t.Errorf("got %v", err)
 	}
 }

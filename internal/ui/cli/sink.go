@@ -49,7 +49,7 @@ func (a *app) sink(s *settings) (*sink, error) {
 	}
 	k.Sink = format.New(output.Options{
 		Out: out, Err: a.err, Quiet: s.quiet, NoWarnings: s.noWarnings, Color: a.color(), Buffer: buffering, Bare: s.bare,
-		Shown: s.made || isTerminal(out), Controls: s.controls && !s.made,
+		Shown: s.made || isTerminal(out), Controls: s.controls && !s.made, Calls: s.made,
 	})
 	return k, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"trocar"
+	"trocar/internal/ui/output"
 )
 
 // recipeFlags are what the commands that write a script have in common.
@@ -230,6 +231,9 @@ func (r *recipeFlags) question(a *app, cmd *cobra.Command, words []string) (argv
 
 // ask has the script written, and runs or shows it.
 func (a *app) ask(cmd *cobra.Command, r *recipeFlags, words []string) error {
+	if r.format == "json" {
+		r.format = output.RecordsName // bpftrace's form is for scripts
+	}
 	argv, err := r.question(a, cmd, words)
 	if err != nil {
 		return err

@@ -34,7 +34,12 @@ type Options struct {
 	// without it, texts stay as they are. Controls: the script writes control characters itself, and what printf prints is
 	// left alone.
 	Shown, Controls bool
+	// Calls, of the records form: a value with names that is printed is a call, written by a command.
+	Calls bool
 }
+
+// RecordsName is the name of trocar's own form for programs.
+const RecordsName = "records"
 
 // Buffering says when output is written.
 type Buffering uint8
@@ -81,6 +86,10 @@ func Formats() []Format {
 	return []Format{
 		{Name: "text", Help: "for people, as bpftrace shows it", make: func(o Options) result.Sink { return NewText(o) }},
 		{Name: "json", Help: "a JSON record on each line", Machine: true, make: func(o Options) result.Sink { return NewJSON(o) }},
+		{
+			Name: RecordsName, Help: "trocar's own JSON records, with all that is known", Machine: true,
+			make: func(o Options) result.Sink { return NewRecords(o) },
+		},
 	}
 }
 

@@ -211,7 +211,7 @@ func TestGoldenValues(t *testing.T) {
 			t.Errorf("%s: messages %q", format.Name, err)
 		}
 		golden(t, "values."+format.Name, out)
-		if format.Name != "json" {
+		if format.Name != "json" && format.Name != RecordsName {
 			continue
 		}
 		for _, line := range bytes.Split(bytes.TrimSuffix(out, []byte("\n")), []byte("\n")) {
@@ -344,8 +344,12 @@ func TestUnknownVocabulary(t *testing.T) {
 			}
 		}
 	}
-	if err := NewJSON(Options{Out: io.Discard}).Event(&result.PrintMap{Map: &result.Map{Kind: 99}}); err == nil {
+	unknown := &result.PrintMap{Map: &result.Map{Kind: 99}}
+	if err := NewJSON(Options{Out: io.Discard}).Event(unknown); err == nil {
 		t.Error("json: a map of unknown kind was accepted")
+	}
+	if err := NewRecords(Options{Out: io.Discard}).Event(unknown); err == nil {
+		t.Error("records: a map of unknown kind was accepted")
 	}
 }
 
