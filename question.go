@@ -26,6 +26,7 @@ type Question struct {
 	Path string `json:"path,omitempty"`
 
 	Args      []string      `json:"args,omitempty"`      // trace: expressions to show instead of all parameters
+	Results   []string      `json:"results,omitempty"`   // trace: expressions to show with the result, read when the call returns
 	By        []string      `json:"by,omitempty"`        // count, latency, dist: for each value of these expressions
 	Value     string        `json:"value,omitempty"`     // dist: the expression
 	Table     bool          `json:"table,omitempty"`     // dist: each value by itself, not in ranges

@@ -3,10 +3,8 @@ package recipe
 import (
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
-	"trocar/internal/script/diag"
 	"trocar/internal/script/syntax"
 )
 
@@ -19,6 +17,7 @@ type call struct {
 	tails   []string // the same, where nothing of what is asked is known then
 	name    string   // as it is printed; "": by the builtin func
 	shown   []part
+	results []part // shown with the result, as they are then
 	extra   []part // parameters kept for expressions at the return, not shown
 	atExit  syntax.Expr
 	atCall  syntax.Expr
@@ -52,7 +51,7 @@ func (c *call) pairs() bool {
 
 // later tells whether an expression has what is known only when the function returns.
 func (fn *Function) later(x syntax.Expr) bool {
-	return mentions(x, "retval") || mentions(x, "duration") && !fn.has("duration")
+	return mentions(x, "retval") || mentions(x, "duration") && !fn.has("duration") || calls(x, atEndWord)
 }
 
 func (fn *Function) has(name string) bool {
@@ -76,6 +75,7 @@ func (s *script) call(fn *Function) *call {
 	} else {
 		s.parameters(c)
 	}
+	s.afterwards(c)
 	if r := fn.Result; c.pairs() && r != nil && r.Show == Hidden {
 		s.notice(fn, "the result is not shown: %s", r.Why)
 	}
@@ -130,7 +130,7 @@ func (s *script) newCall(fn *Function) *call {
 	if s.cond != nil {
 		if fn.later(s.cond) {
 			c.atExit = s.cond
-			s.keepFor(c, s.cond)
+			s.atReturn(c, s.cond)
 		} else {
 			c.atCall = s.cond
 		}
@@ -237,8 +237,7 @@ func (s *script) expressions(c *call, exprs []syntax.Expr) {
 			p.show, p.size = c.fn.ShowOf(labels[i])
 		}
 		if c.fn.later(x) {
-			s.keepFor(c, x)
-			p.exit, p.show = c.atReturn(x), AsValue
+			p.exit, p.show = s.atReturn(c, x), AsValue
 			if id, ok := x.(*syntax.Ident); ok && id.Name == "retval" && c.fn.Result != nil {
 				p.show, p.exit = c.fn.Result.Show, s.shown(c.fn.Result.Show, p.exit)
 			}
@@ -249,21 +248,6 @@ func (s *script) expressions(c *call, exprs []syntax.Expr) {
 			p.expr = syntax.PrintExpr(over(x, c.fn, argsOf))
 		}
 		c.shown = append(c.shown, p)
-	}
-}
-
-// keepFor keeps the parameters that an expression at the return looks at.
-func (s *script) keepFor(c *call, x syntax.Expr) {
-	for i, p := range c.fn.Params {
-		field := "arg_" + strconv.Itoa(i)
-		if !mentions(x, p.Name) || slices.ContainsFunc(c.extra, func(e part) bool { return e.field == field }) {
-			continue
-		}
-		show := AsValue
-		if p.Show == AsString || p.Show == AsText && onlyText(x, p.Name) {
-			show = p.Show // what was there at the entry
-		}
-		c.extra = append(c.extra, part{label: p.Name, field: field, expr: "args." + p.Name, show: show, size: p.Size})
 	}
 }
 
@@ -280,52 +264,4 @@ func (c *call) shownLater() (parts []part) {
 		}
 	}
 	return parts
-}
-
-// atReturn is the text of an expression where the function returns: with the result, the duration, and the parameters
-// as they were kept.
-func (c *call) atReturn(x syntax.Expr) string {
-	x = rewrite(syntax.Clone(x), func(id *syntax.Ident) syntax.Expr {
-		switch {
-		case id.Name == "duration" && !c.fn.has("duration"):
-			return &syntax.Var{Name: "$took"}
-		case id.Name == "retval" && c.fn.ResultExpr != "":
-			return syntax.ParseExpr(&diag.Source{Text: c.fn.ResultExpr}, &diag.List{})
-		}
-		return id
-	})
-	return syntax.PrintExpr(over(x, c.fn, func(name string) syntax.Expr {
-		for _, p := range c.extra {
-			if p.label == name {
-				return &syntax.Field{X: &syntax.Var{Name: "$call"}, Name: p.field}
-			}
-		}
-		return argsOf(name)
-	}))
-}
-
-// onlyText tells whether a name stands in an expression only as what str() reads.
-func onlyText(x syntax.Expr, name string) bool {
-	all, text := 0, 0
-	syntax.Inspect(x, func(n syntax.Node) bool {
-		switch n := n.(type) {
-		case *syntax.Ident:
-			if n.Name == name {
-				all++
-			}
-		case *syntax.Call:
-			if id, ok := firstArg(n).(*syntax.Ident); ok && n.Name == "str" && id.Name == name {
-				text++
-			}
-		}
-		return true
-	})
-	return all == text
-}
-
-func firstArg(c *syntax.Call) syntax.Expr {
-	if len(c.Args) == 0 {
-		return nil
-	}
-	return c.Args[0]
 }

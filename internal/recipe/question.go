@@ -16,6 +16,7 @@ type Question struct {
 	Path      string   // program or library that has them; "": that of the process
 
 	Args      []string      // expressions to show instead of all parameters
+	Results   []string      // expressions to show with the result, as they are when the call returns
 	By        []string      // expressions to count by
 	Value     string        // expression whose values are counted
 	Table     bool          // each value by itself, not in ranges

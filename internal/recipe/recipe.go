@@ -79,6 +79,7 @@ type script struct {
 	o       Question
 	b       strings.Builder
 	args    []syntax.Expr
+	ending  []syntax.Expr // of --result
 	by      []syntax.Expr
 	cond    syntax.Expr
 	comm    syntax.Expr // of --comm; nil: all
@@ -102,6 +103,9 @@ func (s *script) parse(diags *diag.List) bool {
 	for _, text := range s.o.Args {
 		list := syntax.ParseExprs(&diag.Source{Name: "--args", Text: text}, diags)
 		s.args = append(s.args, list...)
+	}
+	for _, text := range s.o.Results {
+		s.ending = append(s.ending, syntax.ParseExprs(&diag.Source{Name: "--result", Text: text}, diags)...)
 	}
 	for _, text := range s.o.By {
 		s.by = append(s.by, syntax.ParseExprs(&diag.Source{Name: "--by", Text: text}, diags)...)

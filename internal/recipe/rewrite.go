@@ -7,15 +7,26 @@ func rewrite(x syntax.Expr, replace func(*syntax.Ident) syntax.Expr) syntax.Expr
 	if x == nil {
 		return nil
 	}
-	r := func(y syntax.Expr) syntax.Expr { return rewrite(y, replace) }
+	if id, ok := x.(*syntax.Ident); ok {
+		return replace(id)
+	}
+	return parts(x, func(y syntax.Expr) syntax.Expr { return rewrite(y, replace) })
+}
+
+// parts replaces the expressions that an expression is made of.
+func parts(x syntax.Expr, replace func(syntax.Expr) syntax.Expr) syntax.Expr {
+	r := func(y syntax.Expr) syntax.Expr {
+		if y == nil {
+			return nil
+		}
+		return replace(y)
+	}
 	list := func(ys []syntax.Expr) {
 		for i := range ys {
 			ys[i] = r(ys[i])
 		}
 	}
 	switch x := x.(type) {
-	case *syntax.Ident:
-		return replace(x)
 	case *syntax.MapAccess:
 		x.Key = r(x.Key)
 	case *syntax.Call:

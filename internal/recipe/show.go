@@ -101,6 +101,14 @@ func (s *script) printLine(indent string, c *call, m moment) {
 			format += " = %+s"
 			args = append(args, s.shown(r.Show, c.fn.ResultExpr))
 		}
+		if len(c.results) > 0 && !m.tail {
+			var parts []string
+			for _, p := range c.results {
+				parts = append(parts, inFormat(p.label)+"=%+s")
+				args = append(args, p.exit)
+			}
+			format += " [" + strings.Join(parts, ", ") + "]"
+		}
 		format += " <%d.%03d us>"
 		args = append(args, "$took / 1000", "$took % 1000")
 	case m.how != "":
@@ -150,6 +158,13 @@ func (s *script) printRecord(indent string, c *call, m moment) {
 	case m.ret:
 		if r := c.fn.Result; r != nil && r.Show != Hidden && !m.tail {
 			fields = append(fields, "result="+s.shown(r.Show, c.fn.ResultExpr))
+		}
+		if len(c.results) > 0 && !m.tail {
+			var parts []string
+			for _, p := range c.results {
+				parts = append(parts, p.field+"="+p.exit)
+			}
+			fields = append(fields, "results=("+strings.Join(parts, ", ")+")")
 		}
 		fields = append(fields, "duration_ns=$took")
 	case m.how != "":

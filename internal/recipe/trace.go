@@ -41,7 +41,7 @@ func Trace(fns []Function, o Question, diags *diag.List) Script {
 	if s.many = len(fns) > maxShapes; s.many {
 		fns = s.namedInLines(fns)
 	}
-	mentioned := wanted(append(slices.Clone(s.args), s.cond))
+	mentioned := wanted(append(slices.Concat(s.args, s.ending), s.cond))
 	if len(s.args) > 0 {
 		s.wants = mentioned
 	}
@@ -69,7 +69,7 @@ func Trace(fns []Function, o Question, diags *diag.List) Script {
 
 // fits tells whether all that is shown of the functions can be kept, if texts are kept up to a length.
 func (s *script) fits(fns []Function, strlen int) bool {
-	t := &script{o: s.o, leaving: s.leaving, args: s.args, cond: s.cond, quiet: true}
+	t := &script{o: s.o, leaving: s.leaving, args: s.args, ending: s.ending, cond: s.cond, quiet: true}
 	t.o.Strlen = strlen
 	for i := range fns {
 		if c := t.call(&fns[i]); c.split || t.dropped {
@@ -246,7 +246,7 @@ func (s *script) returned(c *call, points []string, body func(indent string)) {
 		conds = append(conds, fmt.Sprintf("$took >= %d", s.o.Min.Nanoseconds()))
 	}
 	if c.atExit != nil {
-		text := c.atReturn(c.atExit)
+		text := s.atReturn(c, c.atExit)
 		if len(conds) > 0 {
 			text = "(" + text + ")"
 		}

@@ -81,6 +81,7 @@ const (
 	StrConcat
 	DefaultStrLength
 	StrError
+	ErrnoName
 	SignalName
 	SyscallName
 	NToP

@@ -57,6 +57,11 @@ A string that was longer is shown with str_trunc_trailer ("..") behind it. str($
 		Doc:      `The text of an error number, as strerror(3) has it; the sign does not matter.`,
 	},
 	{
+		ID: ErrnoName, Names: []string{"errno_name"}, Min: 1, Max: 1, Group: GroupStrings, Result: types.StringOf(64),
+		Variants: []string{"string errno_name(int error)"},
+		Doc:      `The name of an error number as in errno(3): "ENOENT" for 2, "0" for 0. The sign does not matter.`,
+	},
+	{
 		ID: SignalName, Names: []string{"signal_name"}, Min: 1, Max: 1, Group: GroupStrings, Result: types.StringOf(64),
 		Variants: []string{"string signal_name(int signal)"},
 		Doc:      `What strsignal(3) calls a signal: "Interrupt" for 2.`,
@@ -68,8 +73,10 @@ A string that was longer is shown with str_trunc_trailer ("..") behind it. str($
 	},
 	{
 		ID: NToP, Names: []string{"ntop"}, Min: 1, Max: 2, Group: GroupStrings, Result: types.TInet,
-		Variants: []string{"inet ntop([int64 family,] int addr)", "inet ntop([int64 family,] char addr[4])", "inet ntop([int64 family,] char addr[16])"},
-		Doc:      `An internet address as text. Integers and 4 bytes are IPv4, 16 bytes IPv6, unless the family (2 or 10) says otherwise.`,
+		Variants: []string{
+			"inet ntop([int64 family,] int addr)", "inet ntop([int64 family,] char addr[4])", "inet ntop([int64 family,] char addr[16])",
+		},
+		Doc: `An internet address as text. Integers and 4 bytes are IPv4, 16 bytes IPv6, unless the family (2 or 10) says otherwise.`,
 	},
 	{
 		ID: PToN, Names: []string{"pton"}, Min: 1, Max: 1, Group: GroupStrings, CompileTime: true,

@@ -152,7 +152,10 @@ func (inf *inferrer) userSymbol(n *node) (Symbol, bool) {
 	}
 	sym, err := inf.in.Lookup.UserSymbol(p, n.kids[0].str)
 	if err != nil {
-		inf.errorf(n.span, "%s", err.Error())
+		d := inf.errorf(n.span, "%s", err.Error())
+		if n.kids[0].str == "errno" {
+			d.Hint("errno is a variable of the C library: it is known in functions of that, such as libc:open")
+		}
 		return Symbol{}, false
 	}
 	return sym, true

@@ -33,7 +33,9 @@ func (m *meanings) text() {
 	m[builtin.DefaultStrLength] = meaning{short: unlessArgs(func(l *lowerer, n *node) *node {
 		return &node{op: opInt, span: n.span, num: uint64(l.cfg.MaxStrlen)}
 	})}
-	m[builtin.StrError], m[builtin.SignalName] = meaning{fill: (*builder).nameOf}, meaning{fill: (*builder).nameOf}
+	for _, id := range []builtin.ID{builtin.StrError, builtin.ErrnoName, builtin.SignalName} {
+		m[id] = meaning{fill: (*builder).nameOf}
+	}
 	m[builtin.SyscallName] = meaning{fill: (*builder).nameOf, place: func(inf *inferrer, n *node) {
 		if inf.in.Arch.Syscalls() == nil {
 			inf.errorf(n.span, "syscall_name is not available on %s: its system calls are not known", inf.in.Arch).

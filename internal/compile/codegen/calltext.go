@@ -21,7 +21,7 @@ func (c *codes) text() {
 	}}
 	c[builtin.StrLen].scalar = func(g *gen, e *check.Call) ir.Reg { return g.strlen(e.Args[0].Expr) }
 	c[builtin.StrConcat].memory = (*gen).concat
-	for _, id := range []builtin.ID{builtin.StrError, builtin.SignalName, builtin.SyscallName} {
+	for _, id := range []builtin.ID{builtin.StrError, builtin.ErrnoName, builtin.SignalName, builtin.SyscallName} {
 		c[id].memory = (*gen).nameOf
 	}
 	c[builtin.NToP].memory = func(g *gen, dst memory, e *check.Call, _ *types.Type) { g.ntop(dst, e) }

@@ -23,7 +23,7 @@ func (g *gen) nameOf(dst memory, e *check.Call, t *types.Type) {
 	name := "n_" + e.Fn.ID.String()
 	g.c.nameTable(name, table)
 	n := b.Copy(g.scalar(e.Args[0].Expr))
-	if e.Fn.ID == builtin.StrError {
+	if e.Fn.ID == builtin.StrError || e.Fn.ID == builtin.ErrnoName {
 		g.magnitude(n)
 	}
 	done := b.Label()
@@ -47,6 +47,13 @@ func (c *compiler) names(id builtin.ID) (table []string, unknown string) {
 			table[i] = result.Strerror(int64(i))
 		}
 		return table, "Unknown error"
+	case builtin.ErrnoName:
+		table = make([]string, result.LastErrno+1)
+		for i := range table {
+			table[i] = result.ErrnoName(i)
+		}
+		table[0] = "0"
+		return table, "unknown"
 	case builtin.SignalName:
 		table = make([]string, 32)
 		table[0] = "Unknown signal 0" // as strsignal(3) has it

@@ -45,6 +45,7 @@ func rules() map[string]rule {
 		"mode":                notEmpty("a mode"),
 		"aot":                 notEmpty("a file"),
 		"args":                notBlank("an expression"),
+		"result":              notBlank("an expression"),
 		"if":                  notBlank("an expression"),
 		"by":                  notBlank("an expression"),
 		"linear":              validLinear,

@@ -40,6 +40,7 @@ func senseless(t *testing.T) map[string][]string {
 		"mode":                {"", "nothing"},
 		"aot":                 {""},
 		"args":                {"", " "},
+		"result":              {"", " "},
 		"if":                  {"", " "},
 		"by":                  {"", " "},
 		"linear":              {"", "1", "0,10,0", "0,10,-1", "10,0,1", "5,5,1", "a,b,c", "0,10,1,1"},

@@ -71,7 +71,7 @@ func valueName(f *pflag.Flag) string {
 		return "FILE"
 	case "exe":
 		return "PATH"
-	case "args", "if", "by":
+	case "args", "result", "if", "by":
 		return "EXPR"
 	case "container", "comm", "type":
 		return "NAME"

@@ -73,14 +73,19 @@ func newTrace(a *app) *cobra.Command {
 	return questionCommand{
 		kind: trocar.QuestionTrace, words: "FUNC…", short: "Print each call with its arguments, result and duration",
 		long: functionsHelp + `
-A call is printed when it returns, or on exit if it has not returned.
+A call is printed when it returns, or on exit if it has not returned. Arguments are those of the call's entry, also in
+--if; what the function has changed when it returns is printed by --result, and is result(EXPR) in other expressions.
+errno there is the name of the thread's last error.
 
     trocar trace -x ./server handle_request
+    trocar trace -p 812 libssl:SSL_read --args num --result 'str(buf, retval)'
+    trocar trace -p 812 libc:open --if 'retval < 0' --result errno
     trocar trace -p 812 'Shop::*' --min 10ms
     trocar trace handle --args 'req->path, req->size' --if 'req->size > 4096' -- ./server -v`,
 		flags: func(r *recipeFlags, cmd *cobra.Command) {
 			f := cmd.Flags()
 			f.StringArrayVar(&r.q.Args, "args", nil, "print these expressions, separated by commas, instead of all arguments")
+			f.StringArrayVar(&r.q.Results, "result", nil, "also print these expressions as they are on return, separated by commas")
 			f.DurationVar(&r.q.Min, "min", 0, "only calls that took at least this long, such as 10ms")
 			f.BoolVar(&r.q.Stack, "stack", false, "print the call stack of each call")
 			f.IntVar(&r.q.Strlen, "strlen", 0, "print at most N bytes of a string (1024, and 200 inside other values)")
