@@ -24,6 +24,9 @@ func (b *build) String() string {
 	return strings.Join(append(s, b.env...), "; ")
 }
 
+// stripped tells a program without debug information.
+func (b *build) stripped() bool { return strings.Contains(b.String(), "-s -w") }
+
 // maxBuild bounds the time of a compiler.
 const maxBuild = 3 * time.Minute
 

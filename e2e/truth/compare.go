@@ -33,8 +33,12 @@ func same(t *typ, want value, got any) bool {
 	case floating:
 		return sameFloat(t.size, want.(float64), got)
 	case complexNumber:
-		m, ok := got.(map[string]any)
 		c := want.(complex128)
+		if text, ok := got.(string); ok {
+			shown, err := strconv.ParseComplex(text, 128)
+			return err == nil && sameFloat(t.size/2, real(c), real(shown)) && sameFloat(t.size/2, imag(c), imag(shown))
+		}
+		m, ok := got.(map[string]any)
 		return ok && sameFloat(t.size/2, real(c), m["real"]) && sameFloat(t.size/2, imag(c), m["imag"])
 	case text:
 		if n, ok := got.(json.Number); ok && t.name == cString {
@@ -48,6 +52,17 @@ func same(t *typ, want value, got any) bool {
 		}
 		for i, f := range t.fields {
 			if v, ok := m[f.name]; !ok || !same(f.typ, want.([]value)[i], v) {
+				return false
+			}
+		}
+		return true
+	case tuple:
+		l, ok := got.([]any)
+		if !ok || len(l) != len(t.fields) {
+			return false
+		}
+		for i, f := range t.fields {
+			if !same(f.typ, want.([]value)[i], l[i]) {
 				return false
 			}
 		}
@@ -68,9 +83,83 @@ func same(t *typ, want value, got any) bool {
 		if want == nil {
 			return got == nil || got == "nullopt" || got == "None"
 		}
+		if m, ok := got.(map[string]any); ok && strings.HasPrefix(t.name, "Option") {
+			return len(m) == 1 && has(m, "Some") && same(t.elem, want.(choice).v, m["Some"])
+		}
 		return same(t.elem, want.(choice).v, got)
+	case result:
+		m, ok := got.(map[string]any)
+		c := want.(choice)
+		name, of := "Ok", t.elem
+		if c.of == 1 {
+			name, of = "Err", t.other
+		}
+		return ok && len(m) == 1 && has(m, name) && same(of, c.v, m[name])
+	case tagged:
+		c := want.(choice)
+		one := &t.cases[c.of]
+		if one.typ == nil {
+			return got == one.name
+		}
+		m, ok := got.(map[string]any)
+		return ok && len(m) == 1 && has(m, one.name) && same(one.typ, c.v, m[one.name])
 	}
 	return false
+}
+
+// sameRaw tells whether the words that are shown of a value without debug information are its own: all that is known
+// there is their size. What is behind an address is not compared.
+func sameRaw(t *typ, want value, got any) bool {
+	m, ok := got.(map[string]any)
+	if !ok {
+		m = map[string]any{"w0": got}
+	}
+	words := wordsOf(t, want)
+	for name, shown := range m {
+		i, err := strconv.Atoi(strings.TrimPrefix(name, "w"))
+		if _, told := shown.(map[string]any); told {
+			continue // why it is unavailable
+		}
+		n, ok := integerOf(shown)
+		if err != nil || !ok || i >= len(words) || words[i] != nil && words[i].Cmp(n) != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// wordsOf are the numbers that a value of Go consists of, without their signs; nil for those that are not known.
+func wordsOf(t *typ, v value) (words []*big.Int) {
+	switch t.kind {
+	case integer:
+		n := v.(*big.Int)
+		if n.Sign() < 0 {
+			n = new(big.Int).Add(n, new(big.Int).Lsh(big.NewInt(1), uint(8*t.size)))
+		}
+		return []*big.Int{n}
+	case boolean:
+		if v.(bool) {
+			return []*big.Int{big.NewInt(1)}
+		}
+		return []*big.Int{new(big.Int)}
+	case text:
+		return []*big.Int{nil, big.NewInt(int64(len(v.(string))))}
+	case list:
+		n := big.NewInt(int64(len(v.([]value))))
+		return []*big.Int{nil, n, n}
+	case complexNumber:
+		return []*big.Int{nil, nil}
+	case structure, array:
+		for i, e := range v.([]value) {
+			of := t.elem
+			if t.kind == structure {
+				of = t.fields[i].typ
+			}
+			words = append(words, wordsOf(of, e)...)
+		}
+		return words
+	}
+	return []*big.Int{nil}
 }
 
 func integerOf(got any) (*big.Int, bool) {
@@ -78,7 +167,7 @@ func integerOf(got any) (*big.Int, bool) {
 	case json.Number:
 		return new(big.Int).SetString(g.String(), 10)
 	case string:
-		return new(big.Int).SetString(g, 10)
+		return new(big.Int).SetString(g, 0)
 	}
 	return nil, false
 }

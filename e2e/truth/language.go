@@ -13,9 +13,11 @@ type language struct {
 	decorate func(*program, *function) // decides what else a function is
 	build    func(*rng) build
 	patterns func(p *program) []string // what is asked of the tracer
-	write    func(p *program, dir string) error
+	// raw is the name of a parameter where there is no debug information.
+	raw   func(f *function, i int) string
+	write func(p *program, dir string) error
 }
 
 func languages() []*language {
-	return []*language{cLanguage(false), cLanguage(true)}
+	return []*language{cLanguage(false), cLanguage(true), rustLanguage(), goLanguage()}
 }

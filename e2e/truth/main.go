@@ -136,6 +136,7 @@ func (o *options) one(ctx context.Context, l *language, seed uint64) (*report, e
 	} else if t, err := o.trace(ctx, p, dir); err != nil {
 		rep.fail(fmt.Sprintf("not traced: %v", err))
 	} else {
+		t.stripped = b.stripped()
 		rep.compare(p, t)
 	}
 	if o.keep != "" && rep.wrong+rep.lost+rep.failed > 0 {

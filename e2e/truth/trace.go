@@ -22,6 +22,7 @@ type traced struct {
 	reasons  map[string]string // by function and name, why a value is not shown
 	messages map[int][]string  // by function
 	losses   []string
+	stripped bool
 }
 
 type call struct {
@@ -36,6 +37,7 @@ const maxTrace = time.Minute
 
 var (
 	numbered = regexp.MustCompile(`\bf(\d+)\b`)
+	tail     = regexp.MustCompile(`(?s)^(.*?): (where it ends in a tail call|only calls are shown, without results.*|its result is not seen.*)`)
 	notShown = regexp.MustCompile(`(?s)^(.*?): (\S+|the result) (?:is|are) not shown: (.*)$`)
 )
 
@@ -151,7 +153,11 @@ func (t *traced) message(kind, text string, data any) {
 		n, _ := numberOf(f)
 		t.messages[n] = append(t.messages[n], text)
 	}
-	if m := notShown.FindStringSubmatch(text); m != nil {
+	m := notShown.FindStringSubmatch(text)
+	if t := tail.FindStringSubmatch(text); t != nil && m == nil {
+		m = []string{text, t[1], "the result", t[2]}
+	}
+	if m != nil {
 		for _, f := range numbered.FindAllString(m[1], -1) {
 			n, _ := numberOf(f)
 			t.reasons[fmt.Sprint(n, " ", m[2])] = m[3]

@@ -55,7 +55,8 @@ type field struct {
 
 // variant is one alternative of a tagged enum.
 type variant struct {
-	typ *typ // nil: it has no member
+	name string
+	typ  *typ // nil: it has no member
 }
 
 // value is a value of a type: *big.Int, bool, rune, float64, complex128, string, []value (of members and elements), nil
