@@ -37,7 +37,7 @@ const maxTrace = time.Minute
 
 var (
 	numbered = regexp.MustCompile(`\bf(\d+)\b`)
-	tail     = regexp.MustCompile(`(?s)^(.*?): (where it ends in a tail call|only calls are shown, without results.*|its result is not seen.*)`)
+	tail     = regexp.MustCompile(`(?s)^(.*?): (where it ends in a tail call|only calls are shown, without .*|its result is not seen.*)`)
 	notShown = regexp.MustCompile(`(?s)^(.*?): (\S+|the result) (?:is|are) not shown: (.*)$`)
 )
 

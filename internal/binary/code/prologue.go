@@ -2,6 +2,7 @@ package code
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"trocar/internal/binary/abi"
 )
@@ -48,7 +49,10 @@ type frameStore struct {
 type Prologue struct {
 	// Ends are the places that all calls pass, each behind an instruction of Ends before it; the first is behind
 	// the first one.
-	Ends   []int
+	Ends []int
+	// Homes tells that the function is called by a convention in which the memory above its frame has room for what
+	// is passed in registers, as that of Windows.
+	Homes  bool
 	rsp    map[int]frameBase
 	rbp    map[int]frameBase
 	stores []frameStore
@@ -114,15 +118,19 @@ func ReadPrologue(arch *abi.Arch, fn []byte, calls bool) (*Prologue, bool) {
 }
 
 // Stores tells whether all of the slot was written before the place at, one of Ends, and nothing of it twice: then
-// it has what the function stored first. What lies above the frame was there when the function was called.
+// it has what the function stored first. What lies above the frame was there when the function was called, if the
+// function has not changed it; in conventions of which it is not known what callers put there (Homes) it counts only
+// if it was stored.
 func (p *Prologue) Stores(at int, s Slot) bool {
 	base := p.base(at, s.Reg)
 	if !base.known || s.Size <= 0 || s.Size > maxPrologue {
 		return false
 	}
 	low := base.off + s.Off
-	if base.from == 0 && low >= 0 {
-		return true
+	if base.from == 0 && low >= 0 && !p.Homes {
+		return !slices.ContainsFunc(p.stores, func(st frameStore) bool {
+			return st.at <= at && st.from == 0 && st.off < low+s.Size && low < st.off+st.size
+		})
 	}
 	written := make([]bool, s.Size)
 	for _, st := range p.stores {

@@ -28,6 +28,8 @@ type Function struct {
 	Inlined bool
 	// NoCall tells that the compiler changed how it is called (DW_CC_nocall): no ABI tells where its arguments are.
 	NoCall bool
+	// Foreign tells that it is called by another convention than its language's, such as that of Windows.
+	Foreign bool
 	// Completes tells that its entry completes a declaration, like that of a method outside of its class (DW_AT_specification).
 	Completes bool
 	// Optimized tells that its unit was compiled with optimization; known for GCC only, else true.
@@ -39,6 +41,14 @@ type Function struct {
 	// identity is the same for all entries that describe the function, in whatever unit.
 	identity uint64
 }
+
+// Calling conventions (DWARF 5, 7.15; LLVM's are in BinaryFormat/Dwarf.def).
+const (
+	ccNormal   = 0x01
+	ccProgram  = 0x02
+	ccNoCall   = 0x03
+	ccLLVMSysV = 0xc2
+)
 
 // entryKey names an entry among all files.
 type entryKey struct {
@@ -138,8 +148,14 @@ func (in *Info) function(d *die) *Function {
 	if v, _, ok := d.inherited(atInline); ok && !v.isBlock() {
 		fn.Inlined = v.u != 0
 	}
-	if v, _, ok := d.inherited(atCallingConvention); ok && v.u == 3 { // DW_CC_nocall
-		fn.NoCall = true
+	if v, _, ok := d.inherited(atCallingConvention); ok && !v.isBlock() {
+		switch v.u {
+		case ccNormal, ccProgram, ccLLVMSysV:
+		case ccNoCall:
+			fn.NoCall = true
+		default:
+			fn.Foreign = true
+		}
 	}
 	fn.Completes = d.completion()
 	fn.Optimized, fn.Producer = d.u.root.optimized, d.u.root.producer

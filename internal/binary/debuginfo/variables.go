@@ -24,6 +24,9 @@ type Var struct {
 	// Plain tells that one place is said to hold for the whole function. Where the compiler did not follow the variable that
 	// is where it is moved to, not where it was passed.
 	Plain bool
+	// Framed tells that this one place is in the frame which the function makes itself: it has the value when it was
+	// stored, and nothing says when that is.
+	Framed bool
 	// ClosureOffset is 1 + the offset in the closure of a variable that a Go closure captured, 0 for other variables.
 	ClosureOffset int
 	File          string
@@ -216,6 +219,7 @@ func (in *Info) variable(e *exprEnv, p, at *die) Var {
 		v.Place, v.Late = e.ready(at)
 		if l, ok := at.get(atLocation); ok && l.isBlock() {
 			v.Plain = true
+			v.Framed = e.ownFrame(l.block)
 			v.Always = len(l.block) > 0 && (l.block[0] == opFbreg || l.block[0] >= opReg0 && l.block[0] <= opBregx)
 		}
 	}

@@ -111,6 +111,9 @@ func structorOfBase(name string) bool {
 
 // reshaped tells why it is not certain that a function is called by its language's convention, "" if it is.
 func (b *binary) reshaped(fn *debuginfo.Function) string {
+	if why := b.foreign(fn); why != "" {
+		return why
+	}
 	sym, ok := b.obj.Lookup(fn.Entry)
 	switch {
 	case fn.NoCall:

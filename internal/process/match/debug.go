@@ -52,7 +52,11 @@ func (m *matcher) typed(s *spec, b *binary, entry uint64, p *probe.Point) {
 		t := r.Type.Complete()
 		p.Scope = p.Scope.Clone()
 		place := types.Place{}
-		switch why := b.noResult(fn); {
+		why := b.noResult(fn)
+		if foreign := b.foreign(fn); foreign != "" && !inRegister(b.obj.Arch(), t, fn.Lang) {
+			why = "where it returns a value of this type is not known: " + foreign
+		}
+		switch {
 		case why != "":
 			place = types.Unknown("%s", why)
 		case (fn.NoCall || b.unmarked(fn)) && inRegister(b.obj.Arch(), t, fn.Lang) &&
@@ -73,6 +77,7 @@ func (m *matcher) typed(s *spec, b *binary, entry uint64, p *probe.Point) {
 		m.diags.Warnf(s.ap.Span, "the arguments of %s cannot be read: %s", p.Func, err)
 		return
 	}
+	b.distrust(fn, vars)
 	// Go's calling convention tells where arguments are at the entry, without optimization too.
 	runtime := b.runtimeAt(entry)
 	ruled := runtime != nil && p.Entry && runtime.Ruled(fn)

@@ -15,6 +15,23 @@ import (
 // whyNotStored is the reason for a parameter whose store was not found.
 const whyNotStored = "the function's first instructions do not store it where the debug information says it is"
 
+// distrust takes places away that debug information tells of the beginning of a function without saying that the value
+// is there by then: those in the frame of optimized code, and, where callers put what is not known because of a calling
+// convention of the function's own, those above it.
+func (b *binary) distrust(fn *debuginfo.Function, vars []debuginfo.Var) {
+	if fn.Lang == types.Go {
+		return
+	}
+	foreign := b.foreign(fn) != ""
+	for i := range vars {
+		v := &vars[i]
+		stack := v.Place.Kind == types.InMemory && v.Place.Reg == b.obj.Arch().SP
+		if stack && (v.Framed && fn.Optimized || foreign) {
+			v.Place, v.Late = types.Unknown(whyNotStored), true
+		}
+	}
+}
+
 // behindPrologue moves a point to where the function has stored its parameters, and gives these there. It stays
 // where it is, with nil, if there is no such place that each call passes once, or one of the parameters that it
 // has here is gone there.
@@ -67,6 +84,7 @@ func (b *binary) prologue(fn *debuginfo.Function) (p *code.Prologue) {
 		if r.Contains(fn.Entry) {
 			text := b.obj.Bytes(fn.Entry, int(min(r.High-fn.Entry, code.MaxFunction)))
 			if p, ok := code.ReadPrologue(b.obj.Arch(), text, !fn.Optimized); ok {
+				p.Homes = b.foreign(fn) != ""
 				return p
 			}
 		}
