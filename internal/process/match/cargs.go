@@ -150,7 +150,8 @@ func contradicts(a, b types.Place) bool {
 		x, y := pieces(a), pieces(b)
 		for len(x) > 0 && len(y) > 0 {
 			n := min(x[0].Size, y[0].Size)
-			if x[0].Place.Kind != types.InMemory && y[0].Place.Kind != types.InMemory && x[0].Size == y[0].Size && contradicts(x[0].Place, y[0].Place) {
+			inMemory := x[0].Place.Kind == types.InMemory || y[0].Place.Kind == types.InMemory
+			if !inMemory && x[0].Size == y[0].Size && contradicts(x[0].Place, y[0].Place) {
 				return true
 			}
 			at += n

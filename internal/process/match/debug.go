@@ -156,8 +156,11 @@ func olderClang(producer string) bool {
 func argsOf(vars []debuginfo.Var) (args []probe.Var) {
 	for i := range vars {
 		v := &vars[i]
-		if v.Result || v.Name == ".dict" && v.Type.Lang() == types.Go || v.Name != "" && v.Name != "_" && v.Type.Lang() == types.Go && hasVar(args, v.Name) {
-			continue // Go, whose compiler lists parameters twice that a closure captures
+		if v.Result {
+			continue
+		}
+		if v.Type.Lang() == types.Go && (v.Name == ".dict" || v.Name != "" && v.Name != "_" && hasVar(args, v.Name)) {
+			continue // Go's compiler lists parameters twice that a closure captures
 		}
 		if v.Name == "" {
 			v.Name = fmt.Sprintf("arg%d", i) // a parameter without a name
@@ -180,7 +183,8 @@ func (m *matcher) loopsTo(b *binary, fn *debuginfo.Function, addr uint64) (found
 	defer objfile.Guard(&err)()
 	for _, r := range fn.Ranges {
 		if r.High > r.Low {
-			code.Targets(b.obj.Arch(), b.obj.Bytes(r.Low, int(min(r.High-r.Low, code.MaxFunction))), r.Low, func(t uint64) { found = found || t == addr })
+			text := b.obj.Bytes(r.Low, int(min(r.High-r.Low, code.MaxFunction)))
+			code.Targets(b.obj.Arch(), text, r.Low, func(t uint64) { found = found || t == addr })
 		}
 	}
 	return found
