@@ -70,3 +70,72 @@ func StackStore(arch *abi.Arch, in []byte) (s Store, ok bool) {
 	}
 	return s, true
 }
+
+// maxAhead bounds the instructions that StoresAhead looks at.
+const maxAhead = 32
+
+// StoresAhead tells whether the code that text begins with may write to memory before it goes on elsewhere. It takes
+// instructions that are not known here for such that write; on CPUs other than x86-64 it takes all code for that.
+func StoresAhead(arch *abi.Arch, text []byte) bool {
+	if arch != abi.AMD64 {
+		return true
+	}
+	for range maxAhead {
+		in, ok := Decode(arch, text)
+		if !ok {
+			return true
+		}
+		switch in.Op {
+		case Ret, Jump, CondJump, Call, Trap:
+			return false
+		case Nop, Landing, Lea, Load:
+		default:
+			if mayStore(text[:in.Len]) {
+				return true
+			}
+		}
+		text = text[in.Len:]
+	}
+	return true
+}
+
+// mayStore is false for instructions that are known not to write to memory (Intel SDM, volume 2).
+func mayStore(in []byte) bool {
+	x := x86{b: in, long: true}
+	if what, ok := x.opcode(); !ok || what&m == 0 {
+		return !ok || x.opMap != 0 || x.op < 0x50 || x.op > 0x5f && x.op < 0xb0 || x.op > 0xbf
+	}
+	if x.at >= len(in) {
+		return true
+	}
+	if in[x.at]>>6 == 3 {
+		return false // no operand in memory
+	}
+	reg := in[x.at] >> 3 & 7
+	switch {
+	case x.vector && x.opMap == 1, x.opMap == 1 && x.op >= 0x10:
+		switch x.op {
+		case 0x11, 0x13, 0x17, 0x29, 0x2b, 0x7e, 0x7f, 0xd6, 0xe7, 0xc0, 0xc1, 0xc3, 0xc7, 0xae, 0xab, 0xb0, 0xb1, 0xb3, 0xba, 0xbb, 0xa4, 0xa5,
+			0xac, 0xad:
+			return true
+		}
+		return x.op >= 0x90 && x.op <= 0x9f // setcc
+	case x.opMap == 2: // loads and arithmetic, but movbe, scatters and masked moves
+		return x.op == 0xf1 || x.op == 0x2e || x.op == 0x2f || x.op == 0x8e || x.op >= 0xa0 && x.op <= 0xa3 || x.vector && x.op&0xf0 == 0x30
+	case x.opMap != 0:
+		return true
+	case x.op < 0x40:
+		return x.op&7 < 2 && x.op&0x38 != 0x38 // to memory, but cmp
+	case x.op >= 0x80 && x.op <= 0x83:
+		return reg != 7
+	case x.op == 0x84, x.op == 0x85, x.op == 0x8a, x.op == 0x8b, x.op == 0x8d, x.op == 0x63, x.op == 0x69, x.op == 0x6b:
+		return false
+	case x.op == 0xf6, x.op == 0xf7:
+		return reg == 2 || reg == 3
+	case x.op == 0xd8, x.op == 0xda, x.op == 0xdc, x.op == 0xde:
+		return false
+	case x.op == 0xd9, x.op == 0xdd:
+		return reg != 0
+	}
+	return true
+}

@@ -55,6 +55,16 @@ func (p Place) Steps() []PlaceOp {
 	return ops
 }
 
+// InMemoryPartly tells whether the value, or a part of it, is read from the process's memory.
+func (p Place) InMemoryPartly() bool {
+	for _, piece := range p.Pieces {
+		if p.Kind == InPieces && piece.Place.InMemoryPartly() {
+			return true
+		}
+	}
+	return p.Kind == InMemory
+}
+
 // PlaceOp is a step of a computation on a stack of 64-bit values.
 type PlaceOp struct {
 	Code PlaceCode

@@ -1,6 +1,8 @@
 package match
 
 import (
+	"strings"
+
 	"trocar/internal/binary/code"
 	"trocar/internal/binary/debuginfo"
 	"trocar/internal/binary/objfile"
@@ -52,6 +54,10 @@ func (m *matcher) onlyInlined(s *spec, b *binary, q *objfile.Query) (fns []*debu
 		return nil
 	}
 	named, err := info.FunctionsNamed(s.fn)
+	if typ, rest, ok := strings.Cut(s.fn, ">::"); ok && len(named) == 0 && strings.HasPrefix(typ, "<") {
+		// Rust's v0 names have the type of a method in brackets, debug information has not.
+		named, err = info.FunctionsNamed(typ[1:] + "::" + rest)
+	}
 	if err != nil {
 		return nil
 	}
@@ -172,7 +178,9 @@ func places(n int) string {
 }
 
 // copyPoint makes the point at the first instruction of an inlined copy.
-func (m *matcher) copyPoint(s *spec, b *binary, in *inlinedFunc, c *inlinedCopy, refuse func(string, ...any) *diag.Diagnostic) *probe.Point {
+func (m *matcher) copyPoint(
+	s *spec, b *binary, in *inlinedFunc, c *inlinedCopy, refuse func(string, ...any) *diag.Diagnostic,
+) *probe.Point {
 	if c.entry == 0 || c.outer == 0 {
 		return nil
 	}
@@ -183,7 +191,9 @@ func (m *matcher) copyPoint(s *spec, b *binary, in *inlinedFunc, c *inlinedCopy,
 		refuse("a loop jumps back to their first instruction")
 		return nil
 	}
-	p := &probe.Point{Kind: probe.Uprobe, Path: b.path, PID: m.pid(), Name: uprobeName(s, b, s.fn), Func: in.name, Inlined: true, Start: in.entry}
+	p := &probe.Point{
+		Kind: probe.Uprobe, Path: b.path, PID: m.pid(), Name: uprobeName(s, b, s.fn), Func: in.name, Inlined: true, Start: in.entry,
+	}
 	if p = m.insidePoint(s, b, p, c.entry, refuse); p == nil {
 		return nil
 	}
@@ -202,14 +212,33 @@ func (m *matcher) copyPoint(s *spec, b *binary, in *inlinedFunc, c *inlinedCopy,
 		refuse("their arguments cannot be read: %s", err)
 		return nil
 	}
+	stores := m.storesAhead(b, c, p.Addr)
 	for i := range vars {
-		// Of what has one place in the frame for all of the instance nobody says when it is stored there.
-		if v := &vars[i]; v.Always && v.Place.Kind == types.InMemory {
+		switch v := &vars[i]; {
+		case !v.Place.InMemoryPartly():
+		case v.Always:
+			// Of what has one place in the frame for all of the instance nobody says when it is stored there.
 			v.Place = types.Unknown("it is in the frame, but not known to be stored there when the inlined instance begins")
+		case stores:
+			// GCC tells of a place in memory some instructions too early.
+			v.Place = types.Unknown("it is in memory, and may be stored there only by the first instructions of the inlined instance")
 		}
 	}
 	p.Scope.Args = append(argsOf(vars), m.locals(s, info, c.of, p.Addr, 0)...)
 	return p
+}
+
+// storesAhead tells whether the instructions of a copy may store something before the first branch.
+func (m *matcher) storesAhead(b *binary, c *inlinedCopy, at uint64) (yes bool) {
+	var err error
+	defer objfile.Guard(&err)()
+	yes = true
+	for _, r := range c.ranges {
+		if r.Contains(at) {
+			yes = code.StoresAhead(b.obj.Arch(), b.obj.Bytes(at, int(min(r.High-at, code.MaxFunction))))
+		}
+	}
+	return yes
 }
 
 // comesBack tells whether a jump in the copy leads to its first instruction, so that a probe there would be hit more often
@@ -219,7 +248,8 @@ func (m *matcher) comesBack(b *binary, c *inlinedCopy) (found bool) {
 	defer objfile.Guard(&err)()
 	for _, r := range c.ranges {
 		if r.High > r.Low {
-			code.Targets(b.obj.Arch(), b.obj.Bytes(r.Low, int(min(r.High-r.Low, code.MaxFunction))), r.Low, func(t uint64) { found = found || t == c.entry })
+			text := b.obj.Bytes(r.Low, int(min(r.High-r.Low, code.MaxFunction)))
+			code.Targets(b.obj.Arch(), text, r.Low, func(t uint64) { found = found || t == c.entry })
 		}
 	}
 	return found
