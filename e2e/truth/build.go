@@ -74,16 +74,19 @@ func buildC(r *rand.Rand, cpp bool) build {
 		c = append(c, "-std=c++17")
 	}
 	c = append(c, some(r, 6,
-		"-no-pie -fno-pie", "-march=native", "-fno-omit-frame-pointer", "-fcf-protection=full", "-gdwarf-4", "-fstack-protector-all",
+		"-no-pie -fno-pie", "-march=native", "-fno-omit-frame-pointer", "-fcf-protection=full", "-gdwarf-4",
+		"-fstack-protector-all",
 		"-ffunction-sections", "-fno-asynchronous-unwind-tables", "-fno-plt", "-fno-inline", "-mno-red-zone", "-fPIC")...)
 	if compiler == gcc {
 		c = append(c, some(r, 8, "-flto", "-fsanitize=address", "-fno-toplevel-reorder", "-fipa-pta", "-fno-ipa-cp-clone", "-static",
-			"-fkeep-inline-functions", "-fno-shrink-wrap", "-fno-ipa-sra", "-fpack-struct=2", "-fshort-enums")...)
+			"-fkeep-inline-functions", "-fno-shrink-wrap", "-fno-ipa-sra", "-fshort-enums")...)
 	} else {
-		c = append(c, some(r, 6, "-flto -fuse-ld=lld", "-fuse-ld=lld -Wl,--icf=all -ffunction-sections", "-fstandalone-debug",
-			"-fno-vectorize", "-static", "-fshort-enums")...)
+		c = append(c, some(r, 6, "-flto -fuse-ld=lld", "-fuse-ld=lld -Wl,--icf=all -ffunction-sections", "-fno-vectorize", "-static", "-fshort-enums")...)
 	}
 	if cpp {
+		if compiler == clang && r.IntN(4) > 0 {
+			c = append(c, "-fstandalone-debug") // else there are no complete types of the library
+		}
 		c = append(c, some(r, 6, "-fno-exceptions", "-fno-rtti")...)
 	}
 	return build{commands: [][]string{append(c, "-o", "program", "a"+suffix, "b"+suffix)}}

@@ -125,6 +125,9 @@ func cDeclare(p *program, cpp bool) *typ {
 		}
 		t.fields = append(t.fields, f)
 	}
+	if r.IntN(12) == 0 {
+		t.attr = " __attribute__((packed))"
+	}
 	return t
 }
 
@@ -229,7 +232,7 @@ func (w *cWriter) header() {
 				w.f(" %s %s;", f.typ.name, f.name)
 			}
 		}
-		w.f(" };\n")
+		w.f(" }%s;\n", t.attr)
 	}
 	for _, f := range w.p.funcs {
 		space := f.qualifier == "space::"

@@ -38,7 +38,7 @@ func goLanguage() *language {
 					c = append(c, f)
 				}
 			}
-			return build{commands: [][]string{c}, env: append([]string{"GOFLAGS=-mod=mod"}, some(r, 4, "GOAMD64=v3")...)}
+			return build{commands: [][]string{c}, env: []string{"GOFLAGS=-mod=mod"}}
 		},
 		patterns: func(p *program) (list []string) {
 			for _, f := range p.funcs {

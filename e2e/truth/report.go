@@ -104,7 +104,7 @@ func (r *report) compare(p *program, t *traced) {
 				r.value(t, f, i, name, prm.typ, f.rows[i][k], got, shown)
 			}
 			if f.result != nil {
-				r.value(t, f, i, "the result", f.result, f.results[i], c.result, c.returned)
+				r.value(t, f, i, resultName, f.result, f.results[i], c.result, c.returned)
 			}
 		}
 	}
@@ -144,12 +144,18 @@ func (r *report) missed(f *function, t *traced, got []call) {
 	}
 }
 
+// resultName is what messages call a function's result.
+const resultName = "the result"
+
 // value compares one value.
 func (r *report) value(t *traced, f *function, row int, name string, typ *typ, want value, got any, shown bool) {
 	if !shown {
-		why := t.reasons[fmt.Sprint(f.n, " ", name)]
-		if why == "" {
-			why = t.reasons["* "+name]
+		// Of many functions messages do not tell all names.
+		why := ""
+		for _, key := range []string{fmt.Sprint(f.n, " ", name), fmt.Sprint(f.n, " an argument"), "* " + name, "* an argument"} {
+			if why == "" && (name != resultName || !strings.HasSuffix(key, "argument")) {
+				why = t.reasons[key]
+			}
 		}
 		if why == "" && t.stripped {
 			why = "the program is stripped"
@@ -158,6 +164,10 @@ func (r *report) value(t *traced, f *function, row int, name string, typ *typ, w
 			why = "no reason: " + strings.Join(t.messages[f.n], "; ")
 			r.faults = append(r.faults, fmt.Sprintf("%s: %s: not shown, no reason", f.name, name))
 		}
+		r.refuse(why)
+		return
+	}
+	if why := incomplete(got); why != "" {
 		r.refuse(why)
 		return
 	}
@@ -170,6 +180,28 @@ func (r *report) value(t *traced, f *function, row int, name string, typ *typ, w
 		return // it is alike
 	}
 	r.faults = append(r.faults, fmt.Sprintf("WRONG %s, call %d: %s %s is %v, shown as %v", f.name, row+1, typ.name, name, show(want), got))
+}
+
+// incomplete is the reason for which a part of a value that is shown is not.
+func incomplete(got any) (why string) {
+	switch got := got.(type) {
+	case map[string]any:
+		if s, ok := got["unavailable"].(string); ok && len(got) == 1 {
+			return "a part is not shown: " + s
+		}
+		for _, m := range got {
+			if why == "" {
+				why = incomplete(m)
+			}
+		}
+	case []any:
+		for _, e := range got {
+			if why == "" {
+				why = incomplete(e)
+			}
+		}
+	}
+	return why
 }
 
 // show is a value in messages.

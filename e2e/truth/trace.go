@@ -38,7 +38,7 @@ const maxTrace = time.Minute
 var (
 	numbered = regexp.MustCompile(`\bf(\d+)\b`)
 	tail     = regexp.MustCompile(`(?s)^(.*?): (where it ends in a tail call|only calls are shown, without .*|its result is not seen.*)`)
-	notShown = regexp.MustCompile(`(?s)^(.*?): (\S+|the result) (?:is|are) not shown: (.*)$`)
+	notShown = regexp.MustCompile(`(?s)^(.*?): (\S+|the result|an argument) (?:is|are) not shown: (.*)$`)
 )
 
 // trace runs the program under the tracer.
@@ -155,7 +155,7 @@ func (t *traced) message(kind, text string, data any) {
 	}
 	m := notShown.FindStringSubmatch(text)
 	if t := tail.FindStringSubmatch(text); t != nil && m == nil {
-		m = []string{text, t[1], "the result", t[2]}
+		m = []string{text, t[1], resultName, t[2]}
 	}
 	if m != nil {
 		for _, f := range numbered.FindAllString(m[1], -1) {

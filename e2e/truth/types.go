@@ -44,7 +44,8 @@ type typ struct {
 	names   []string
 	numbers []int64
 	cases   []variant
-	unowned bool // text or list: of Rust, borrowed
+	attr    string // of a declaration in C
+	unowned bool   // text or list: of Rust, borrowed
 }
 
 type field struct {
