@@ -81,7 +81,8 @@ func buildC(r *rand.Rand, cpp bool) build {
 		c = append(c, some(r, 8, "-flto", "-fsanitize=address", "-fno-toplevel-reorder", "-fipa-pta", "-fno-ipa-cp-clone", "-static",
 			"-fkeep-inline-functions", "-fno-shrink-wrap", "-fno-ipa-sra", "-fshort-enums")...)
 	} else {
-		c = append(c, some(r, 6, "-flto -fuse-ld=lld", "-fuse-ld=lld -Wl,--icf=all -ffunction-sections", "-fno-vectorize", "-static", "-fshort-enums")...)
+		c = append(c, some(r, 6, "-flto -fuse-ld=lld", "-fuse-ld=lld -Wl,--icf=all -ffunction-sections", "-fno-vectorize",
+			"-static", "-fshort-enums")...)
 	}
 	if cpp {
 		if compiler == clang && r.IntN(4) > 0 {

@@ -21,6 +21,7 @@ func TestTruth(t *testing.T) {
 	for _, l := range languages() {
 		t.Run(l.name, func(t *testing.T) {
 			need.Tool(t, compilers[l.name])
+			t.Parallel()
 			o := &options{trocar: tracer, seed: 4, programs: 2, langs: []*language{l}, functions: 16, only: regexp.MustCompile("")}
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 			defer cancel()
