@@ -1,6 +1,7 @@
 package debuginfo
 
 import (
+	"slices"
 	"sync"
 
 	"trocar/internal/binary/objfile"
@@ -170,7 +171,7 @@ func (in *Info) env(i *Instance, pc uint64) *exprEnv {
 			}
 			base, why := inner.value(l.expr)
 			if why == "" && l.plain && l.expr[0] != opCallFrameCFA {
-				return inner.steadyBase(base, e.body())
+				return inner.steadyBase(base, outer.Func)
 			}
 			return base, why
 		}
@@ -178,14 +179,17 @@ func (in *Info) env(i *Instance, pc uint64) *exprEnv {
 	return e
 }
 
-// steadyBase is the frame base where it is a register (clang, rustc) that has its value in the function's body only. The
-// call frame information of the body tells how far the register is from the CFA, and that of the address where the
-// CFA is.
-func (e *exprEnv) steadyBase(base sym, body uint64) (sym, string) {
+// steadyBase is the frame base where it is a register (clang, rustc) that has its value only when the frame is whole. The
+// call frame information of that place tells how far the register is from the CFA, and that of the address where the CFA
+// is.
+func (e *exprEnv) steadyBase(base sym, fn *Function) (sym, string) {
 	const why = "its frame is not set up at this address"
-	row, err := e.in.frames.At(body)
-	if body == 0 || err != nil || row.CFA.Expr != nil || base.ops != nil || len(base.derefs) > 0 || row.CFA.Reg != base.reg {
-		if e.entry || e.start <= e.pc && e.pc < body {
+	if base.ops != nil || len(base.derefs) > 0 {
+		return sym{}, why
+	}
+	off, ok := e.in.wholeFrame(fn, base.reg)
+	if !ok {
+		if e.entry || e.inPrologue() {
 			return sym{}, why
 		}
 		return base, ""
@@ -194,7 +198,42 @@ func (e *exprEnv) steadyBase(base sym, body uint64) (sym, string) {
 	if bad != "" {
 		return sym{}, bad
 	}
-	return cfa.plus(base.off - row.CFA.Offset), ""
+	return cfa.plus(base.off - off), ""
+}
+
+// maxFrameRows bounds the rows of one function that are looked at.
+const maxFrameRows = 256
+
+// wholeFrame is the distance from a register to the CFA when the function's frame is whole: in the first row that has all
+// registers which the function saves. A frame without any is whole when the stack pointer has moved. Rows behind are
+// those of arguments that are pushed for calls, and of the frame's end.
+func (in *Info) wholeFrame(fn *Function, reg int) (off int64, ok bool) {
+	saved, entry := -1, int64(0)
+	for _, r := range fn.Ranges {
+		if !r.Contains(fn.Entry) {
+			continue
+		}
+		pc := fn.Entry
+		for range maxFrameRows {
+			row, err := in.frames.At(pc)
+			if err != nil {
+				return 0, false
+			}
+			if pc == fn.Entry {
+				entry = row.CFA.Offset
+			}
+			if row.CFA.Expr == nil && row.CFA.Reg == reg {
+				n := len(row.Saved)
+				if n > saved || n == saved && off == entry && row.CFA.Offset > entry {
+					saved, off = n, row.CFA.Offset
+				}
+			}
+			if pc = row.High; !r.Contains(pc) {
+				break
+			}
+		}
+	}
+	return off, saved >= 0
 }
 
 // variable makes a Var: p is the entry with the name and type, at the one with the place.
@@ -308,7 +347,12 @@ func (e *exprEnv) ownFrame(expr []byte) bool {
 			return true
 		}
 		return base.off+off < cfa.off
-	case op >= opBreg0 && op <= opBreg31, op == opBregx:
+	case op >= opBreg0 && op <= opBreg31:
+		// What the register of an argument points to at the entry is the caller's.
+		off := r.SLEB()
+		reg := int(op - opBreg0)
+		return !e.entry || off != 0 || r.Pos != len(expr) || !slices.Contains(e.in.src.Arch.C.Args, reg)
+	case op == opBregx:
 		return true
 	case op == opCallFrameCFA:
 		return false

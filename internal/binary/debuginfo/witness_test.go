@@ -518,12 +518,13 @@ func witnessPlaces(t *testing.T, path string) (equal int) {
 			e := in.env(own, pc)
 			e.u = u
 			if strings.HasPrefix(v.fbase, "DW_OP_reg") && strings.Contains(fmt.Sprint(v.exprs), "fbreg") {
-				// The register is the frame base in the body only, where the CFA is as far from it as the call frame
-				// information says; elsewhere only this package makes something of it.
-				body, _ := in.body(own.Func)
+				// The register is the frame base only where the frame is whole; elsewhere only this package makes something
+				// of it.
+				n, _, _ := strings.Cut(v.fbase[len("DW_OP_reg"):], " ")
+				reg, _ := strconv.Atoi(n)
 				here, err := in.frames.At(pc)
-				there, err2 := in.frames.At(body)
-				if err != nil || err2 != nil || here.CFA.Reg != there.CFA.Reg || here.CFA.Offset != there.CFA.Offset {
+				off, ok := in.wholeFrame(own.Func, reg)
+				if err != nil || !ok || here.CFA.Reg != reg || here.CFA.Offset != off {
 					left["no frame base there"]++
 					continue
 				}

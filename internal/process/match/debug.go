@@ -78,6 +78,9 @@ func (m *matcher) typed(s *spec, b *binary, entry uint64, p *probe.Point) {
 		return
 	}
 	b.distrust(fn, vars)
+	if p.Entry {
+		b.indirect(fn, vars)
+	}
 	// Go's calling convention tells where arguments are at the entry, without optimization too.
 	runtime := b.runtimeAt(entry)
 	ruled := runtime != nil && p.Entry && runtime.Ruled(fn)

@@ -115,6 +115,8 @@ func (m *matcher) stored(
 		n := 0
 		for i := range got {
 			switch {
+			case !here[i].Late && len(here[i].Place.Derefs) > 0 && len(got[i].Place.Derefs) == 0:
+				got[i].Place = types.Unknown(whyWhichOnStack)
 			case !here[i].Late:
 			case storedAt(prologue, end, &got[i]):
 				n++

@@ -1,0 +1,82 @@
+package match
+
+import (
+	"trocar/internal/binary/code"
+	"trocar/internal/binary/debuginfo"
+	"trocar/internal/binary/objfile"
+	"trocar/internal/binary/types"
+)
+
+// LLVM forgets an indirection: of a value of which the caller passes the address on the stack it says that the value is
+// where the address is. C++ says which classes are passed by address (Itanium C++ ABI, 3.1.2.3). Rust's functions take
+// everything larger than a register by address, those that are extern "C" take it from the stack, and debug information
+// does not tell which ones they are: there the next parameter tells, whose place leaves room for an address only, or the
+// instructions.
+
+const whyWhichOnStack = "whether the value or its address is on the stack is not known"
+
+// indirect corrects the places of such parameters at a function's entry.
+func (b *binary) indirect(fn *debuginfo.Function, vars []debuginfo.Var) {
+	if gnu(fn) || fn.Lang == types.Go {
+		return
+	}
+	for i := range vars {
+		v := &vars[i]
+		if !b.onStack(v) || v.Type.Size <= 8 {
+			continue
+		}
+		switch {
+		case v.Type.ByAddress():
+		case fn.Lang != types.Rust || v.Type.IsScalar():
+			continue
+		default:
+			switch b.addressOnStack(fn, vars, i) {
+			case no:
+				continue
+			case unknown:
+				v.Place = types.Unknown(whyWhichOnStack)
+				continue
+			}
+		}
+		v.Place.Derefs = []int64{0}
+	}
+}
+
+// onStack tells a parameter that is said to be directly where callers put arguments.
+func (b *binary) onStack(v *debuginfo.Var) bool {
+	p := &v.Place
+	return v.Type != nil && p.Kind == types.InMemory && p.Reg == b.obj.Arch().SP && p.Offset > 0 && len(p.Derefs)+len(p.Ops) == 0
+}
+
+// answer is that of a question to debug information and code.
+type answer uint8
+
+const (
+	unknown answer = iota
+	yes
+	no
+)
+
+// addressOnStack tells whether it is an address that is passed on the stack for a parameter.
+func (b *binary) addressOnStack(fn *debuginfo.Function, vars []debuginfo.Var, i int) (is answer) {
+	var err error
+	defer objfile.Guard(&err)()
+	at := vars[i].Place.Offset
+	for j := range vars {
+		if next := &vars[j]; b.onStack(next) && next.Place.Offset > at {
+			if next.Place.Offset < at+int64(vars[i].Type.Size) {
+				return yes
+			}
+			break
+		}
+	}
+	text := b.obj.Bytes(fn.Entry, int(min(b.obj.CodeSize(fn.Entry), code.MaxFunction)))
+	address, value := code.StackArg(b.obj.Arch(), text, at, int64(vars[i].Type.Size))
+	switch {
+	case address:
+		return yes
+	case value:
+		return no
+	}
+	return unknown
+}
