@@ -50,7 +50,8 @@ func readDump(r io.Reader, yield func(dumpVar)) error {
 	curDepth, curTag := 0, ""
 	inLoc := false
 	flush := func() {
-		if cur != nil && (curTag == "DW_TAG_formal_parameter" || curTag == "DW_TAG_variable") && (cur.isList || len(cur.exprs) > 0) && len(funcs) > 0 {
+		variable := curTag == "DW_TAG_formal_parameter" || curTag == "DW_TAG_variable"
+		if cur != nil && variable && (cur.isList || len(cur.exprs) > 0) && len(funcs) > 0 {
 			f := funcs[len(funcs)-1]
 			cur.entry, cur.fbase, cur.fn = f.entry, f.fbase, f.off
 			yield(*cur)
@@ -553,7 +554,8 @@ func witnessPlaces(t *testing.T, path string) (equal int) {
 			}
 			if got.kind == "none" && want.kind != "none" {
 				switch got.why {
-				case "its value takes too long a computation", "its value takes an operation that is not supported", "its location depends on a condition":
+				case "its value takes too long a computation", "its value takes an operation that is not supported",
+					"its location depends on a condition":
 					refused[got.why]++
 					continue
 				}
