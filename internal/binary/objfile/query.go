@@ -236,6 +236,31 @@ func dropABITags(s string) string {
 	}
 }
 
+// WithoutParams is a readable name as debug information has it: without parameters and what follows them, ABI tags, and
+// the brackets that Rust writes around the type of a method.
+func WithoutParams(name string) string {
+	name = dropABITags(dropTypeBrackets(name))
+	s := strings.TrimSuffix(name, " ")
+	for _, q := range []string{" &&", " &", " volatile", " const"} {
+		s = strings.TrimSuffix(s, q)
+	}
+	if !strings.HasSuffix(s, ")") {
+		return name
+	}
+	depth := 0
+	for i := len(s) - 1; i >= 0; i-- {
+		switch s[i] {
+		case ')':
+			depth++
+		case '(':
+			if depth--; depth == 0 && i > 0 {
+				return s[:i]
+			}
+		}
+	}
+	return name
+}
+
 // dropTypeBrackets makes "T::f" of "<T>::f"; "<T as Trait>::f" stays.
 func dropTypeBrackets(s string) string {
 	if !strings.HasPrefix(s, "<") {

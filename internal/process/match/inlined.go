@@ -1,7 +1,7 @@
 package match
 
 import (
-	"strings"
+	"slices"
 
 	"trocar/internal/binary/code"
 	"trocar/internal/binary/debuginfo"
@@ -54,9 +54,12 @@ func (m *matcher) onlyInlined(s *spec, b *binary, q *objfile.Query) (fns []*debu
 		return nil
 	}
 	named, err := info.FunctionsNamed(s.fn)
-	if typ, rest, ok := strings.Cut(s.fn, ">::"); ok && len(named) == 0 && strings.HasPrefix(typ, "<") {
-		// Rust's v0 names have the type of a method in brackets, debug information has not.
-		named, err = info.FunctionsNamed(typ[1:] + "::" + rest)
+	if bare := objfile.WithoutParams(s.fn); err == nil && len(named) == 0 && bare != s.fn {
+		if named, err = info.FunctionsNamed(bare); err == nil {
+			named = slices.DeleteFunc(named, func(fn *debuginfo.Function) bool {
+				return fn.Linkage == "" || !q.Match(&objfile.Symbol{Name: fn.Linkage})
+			})
+		}
 	}
 	if err != nil {
 		return nil
