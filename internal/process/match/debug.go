@@ -72,7 +72,7 @@ func (m *matcher) typed(s *spec, b *binary, entry uint64, p *probe.Point) {
 		p.Scope.Retval = &probe.Var{Name: "retval", Type: t, Place: place}
 		return
 	}
-	vars, err := info.Params(fn.Own(), p.Addr)
+	vars, err := b.paramsAt(info, fn, p)
 	if err != nil {
 		m.diags.Warnf(s.ap.Span, "the arguments of %s cannot be read: %s", p.Func, err)
 		return
@@ -100,6 +100,32 @@ func (m *matcher) typed(s *spec, b *binary, entry uint64, p *probe.Point) {
 	if runtime != nil {
 		runtime.Arguments(fn, p)
 	}
+}
+
+// paramsAt are the parameters of a function at a point. At its entry they are the same on both sides of the instruction
+// that only marks a place for jumps, but debug information may begin to tell of them behind it.
+func (b *binary) paramsAt(info *debuginfo.Info, fn *debuginfo.Function, p *probe.Point) (vars []debuginfo.Var, err error) {
+	defer objfile.Guard(&err)()
+	if vars, err = info.Params(fn.Own(), p.Addr); err != nil || !p.Entry {
+		return vars, err
+	}
+	_, landing := code.Entry(b.obj.Arch(), b.obj.Bytes(fn.Entry, code.MaxInstruction))
+	behind := fn.Entry + uint64(landing)
+	if landing == 0 || p.Addr > behind {
+		return vars, nil
+	}
+	for _, addr := range []uint64{fn.Entry, behind} {
+		others, err := info.Params(fn.Own(), addr)
+		if err != nil || len(others) != len(vars) || addr == p.Addr {
+			continue
+		}
+		for i := range vars {
+			if vars[i].Place.Kind == types.Unavailable && !vars[i].Late && others[i].Place.Kind == types.InRegister {
+				vars[i] = others[i]
+			}
+		}
+	}
+	return vars, nil
 }
 
 // anyLate tells whether one of the variables is not there before the function's statements begin.

@@ -2,6 +2,7 @@ package match
 
 import (
 	"slices"
+	"strings"
 
 	"trocar/internal/binary/code"
 	"trocar/internal/binary/debuginfo"
@@ -19,7 +20,9 @@ const maxInlinedCopies = 1 << 14
 
 // copies adds to the points of a function's own code those of its inlined copies, and says so.
 func (m *matcher) copies(s *spec, b *binary, q *objfile.Query, funcs []objfile.Func, points []*probe.Point) []*probe.Point {
-	if q.Wildcard() || s.hasOff || m.listing {
+	// The stars in the types of parameters are none of a pattern.
+	pattern := q.Wildcard() && (len(funcs) > 0 || strings.Contains(objfile.WithoutParams(s.fn), "*"))
+	if pattern || s.hasOff || m.listing {
 		return points
 	}
 	if _, err := b.debug(); err != nil {
