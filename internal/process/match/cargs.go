@@ -80,6 +80,17 @@ func (b *binary) conventional(info *debuginfo.Info, fn *debuginfo.Function, vars
 	if found == nil {
 		return nil
 	}
+	// clang before 18 put one half of an __int128 into the last register and the other one on the stack; what follows is
+	// elsewhere then, too.
+	if version, ok := clangVersion(fn.Producer); !gnu(fn) && (!ok || version < 18) {
+		if j := slices.IndexFunc(found, func(p *types.Place) bool { return p != nil && p.Kind == types.InMemory }); j >= 0 {
+			for ; j < len(found); j++ {
+				if t := list[j].Complete(); t.Kind == types.Int && t.Size > 8 {
+					clear(found[j:])
+				}
+			}
+		}
+	}
 	places := make([]*types.Place, len(vars))
 	for j, i := range at {
 		if found[j] == nil {

@@ -172,13 +172,19 @@ func droppable(arch *abi.Arch, t *types.Type, lang types.Language) bool {
 
 // olderClang tells a compiler that changes functions without a word: LLVM before 16 had no mark for them.
 func olderClang(producer string) bool {
+	version, ok := clangVersion(producer)
+	return ok && version < 16
+}
+
+// clangVersion is the version of clang in the name of a compiler.
+func clangVersion(producer string) (major int, ok bool) {
 	_, version, ok := strings.Cut(producer, "clang version ")
 	if !ok {
-		return false
+		return 0, false
 	}
-	major, _, _ := strings.Cut(version, ".")
-	n, err := strconv.Atoi(major)
-	return err == nil && n < 16
+	digits, _, _ := strings.Cut(version, ".")
+	major, err := strconv.Atoi(digits)
+	return major, err == nil
 }
 
 // argsOf are parameters as `args` has them.
