@@ -71,6 +71,7 @@ const (
 	atAbstractOrigin    = 0x31
 	atArtificial        = 0x34
 	atCallingConvention = 0x36
+	atCallAllCalls      = 0x7a
 	atDeleted           = 0x8a
 	atDefaulted         = 0x8b
 	atGNULocviews       = 0x2137

@@ -3,6 +3,7 @@ package debuginfo
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/types"
@@ -32,7 +33,7 @@ type Function struct {
 	Foreign bool
 	// Completes tells that its entry completes a declaration, like that of a method outside of its class (DW_AT_specification).
 	Completes bool
-	// Optimized tells that its unit was compiled with optimization; known for GCC only, else true.
+	// Optimized tells that it was compiled with optimization; known for GCC, and for clang from DWARF 5 on, else true.
 	Optimized bool
 	Producer  string // the compiler, as its unit names it
 
@@ -159,6 +160,10 @@ func (in *Info) function(d *die) *Function {
 	}
 	fn.Completes = d.completion()
 	fn.Optimized, fn.Producer = d.u.root.optimized, d.u.root.producer
+	if fn.Entry != 0 && d.u.version >= 5 && strings.Contains(fn.Producer, "clang version ") {
+		// clang tells of optimized functions only that all calls in them are described.
+		_, fn.Optimized = d.get(atCallAllCalls)
+	}
 	fn.identity = in.identity(d.abstract(), fn)
 	return fn
 }
