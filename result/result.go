@@ -72,7 +72,7 @@ const (
 type Frame struct {
 	Addr         uint64
 	Symbol       string // "" if unknown
-	Offset       uint64 // from the symbol's start
+	Offset       uint64 // from the symbol's start; without one, the address as the module's symbols would have it, 0: not known
 	Module       string // file
 	ModuleOffset uint64 // file offset of the address
 	BuildID      string

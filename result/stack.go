@@ -1,6 +1,9 @@
 package result
 
-import "strconv"
+import (
+	"path/filepath"
+	"strconv"
+)
 
 // stackIndent is how far frames are set in, in maps and in printf alike.
 const stackIndent = "        "
@@ -38,10 +41,15 @@ func (v *Value) appendStack(dst []byte, compact bool) []byte {
 // String is the frame as the bpftrace mode shows it, without indentation.
 func (f *Frame) String() string { return string(f.appendName(nil)) }
 
-// appendName shows name+offset, with the source line where it is known: "main+4@/src/a.c:12".
+// appendName shows name+offset, with the source line where it is known: "main+4@/src/a.c:12". Without a name it is the file
+// and the address in it, which other tools know as well: "libz.so.1+0x1bef0".
 func (f *Frame) appendName(dst []byte) []byte {
 	if f.Symbol == "" {
-		return appendAddr(dst, f.Addr)
+		if f.Module == "" || f.Offset == 0 {
+			return appendAddr(dst, f.Addr)
+		}
+		dst = append(dst, filepath.Base(f.Module)...)
+		return appendAddr(append(dst, '+'), f.Offset)
 	}
 	if f.Inlined {
 		dst = append(dst, "[inlined] "...)
@@ -63,8 +71,7 @@ func (f *Frame) appendName(dst []byte) []byte {
 // appendPerf shows name+offset (module), as perf script does.
 func (f *Frame) appendPerf(dst []byte) []byte {
 	if f.Symbol == "" {
-		dst = appendAddr(dst, f.Addr)
-		return append(dst, " ([unknown])"...)
+		return append(f.appendModule(append(appendAddr(dst, f.Addr), " ("...)), ')')
 	}
 	dst = append(dst, f.Symbol...)
 	if f.Inlined {
@@ -72,13 +79,14 @@ func (f *Frame) appendPerf(dst []byte) []byte {
 	}
 	dst = append(dst, '+')
 	dst = strconv.AppendUint(dst, f.Offset, 10)
-	dst = append(dst, " ("...)
+	return append(f.appendModule(append(dst, " ("...)), ')')
+}
+
+func (f *Frame) appendModule(dst []byte) []byte {
 	if f.Module == "" {
-		dst = append(dst, "[unknown]"...)
-	} else {
-		dst = append(dst, f.Module...)
+		return append(dst, "[unknown]"...)
 	}
-	return append(dst, ')')
+	return append(dst, f.Module...)
 }
 
 // appendBuildID shows the build id and the offset in its file, or the bare address of code without a build id.

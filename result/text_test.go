@@ -88,6 +88,10 @@ func TestText(t *testing.T) {
 		{stack(ModePerf, frames...), lines("",
 			"\t401136 leaf(int, int)+4 (/bin/x)", "\t401140 mid (inlined)", "\t401150 main+16 ([unknown])",
 			"\t7f0000000010 0x7f0000000010 ([unknown])", "")},
+		{stack(ModeBpftrace, Frame{Addr: 0x7f00000021f0, Offset: 0x21f0, Module: "/usr/lib/libz.so.1"}), lines("",
+			"        libz.so.1+0x21f0", "")},
+		{stack(ModePerf, Frame{Addr: 0x7f00000021f0, Offset: 0x21f0, Module: "/usr/lib/libz.so.1"}), lines("",
+			"\t7f00000021f0 0x7f00000021f0 (/usr/lib/libz.so.1)", "")},
 		{stack(ModeRaw, frames[2:]...), lines("", "401150", "7f0000000010", "")},
 		{stack(ModeBuildID, frames[0], frames[2], frames[3]), lines("", "00ff 0x1136", "00ff 0x05", "7f0000000010", "")},
 	}

@@ -247,6 +247,7 @@ func (s *Symbolizer) frame(p *process, sp *space, h *Hit, addr uint64, exact boo
 	}
 	sym := file.lookup(in, !s.opts.Mangled)
 	if sym == nil {
+		f.Offset = in + (addr - at)
 		return f, false
 	}
 	f.Symbol, f.Offset = sym.name, in-sym.start+(addr-at)
