@@ -28,6 +28,7 @@ var opens = map[string]string{
 	"internal/process/target":               "/proc, /sys, /etc/passwd",
 	"internal/process/tracefs":              "tracefs",
 	"internal/script/syntax":                "imports and headers that the script names; a regular file is looked for first",
+	"internal/session/blind.go":             "looks at the paths of probes, which have no links left",
 	"internal/session/idleprobes.go":        "looks at the paths of probes, which have no links left",
 	"internal/ui":                           "scripts and results that the user names",
 }

@@ -25,42 +25,56 @@ func findIdle(ctx context.Context, background *sync.WaitGroup, points []*probe.P
 	if len(files) == 0 {
 		return nil
 	}
-	found := make(chan *result.Notice, len(files)) // one event for a file: nobody need wait
+	found := make(chan *result.Notice, 4*len(files)) // some for a file: nobody need wait
 	background.Go(func() {
 		defer close(found)
+		pid := target.PID(pid)
 		if pid != 0 {
-			unmapped(files, target.PID(pid), found)
-			return
+			unmapped(files, pid, found)
+			unprobed(files, pid, found)
+		} else {
+			replaced(ctx, files, found)
 		}
-		replaced(ctx, files, found)
+		watch(ctx, files, pid, found)
 	})
 	return found
 }
 
 // probedFile is a file that has points.
 type probedFile struct {
-	path  string
-	dev   uint64
-	inode uint64
-	pids  []string // that run its former file
-	all   int      // their number
+	path   string
+	dev    uint64
+	inode  uint64
+	points []*probe.Point
+	pids   []string // that run its former file
+	all    int      // their number
 }
 
 // maxNamed is how many processes a message names.
 const maxNamed = 3
 
 func probedFiles(points []*probe.Point) (files []*probedFile) {
-	seen := map[string]bool{}
+	seen := map[string]*probedFile{}
 	for _, p := range points {
-		if p.Path == "" || seen[p.Path] || strings.Contains(p.Path, "!/") {
+		if p.Path == "" || strings.Contains(p.Path, "!/") {
 			continue // a library in an archive is mapped as the archive
 		}
-		seen[p.Path] = true
+		if f, ok := seen[p.Path]; ok {
+			if f != nil && breakpoint(p) && len(f.points) < mostChecked {
+				f.points = append(f.points, p)
+			}
+			continue
+		}
+		seen[p.Path] = nil
 		st, err := os.Stat(p.Path)
 		if err != nil {
 			continue
 		}
 		f := &probedFile{path: p.Path}
+		seen[p.Path] = f
+		if breakpoint(p) {
+			f.points = append(f.points, p)
+		}
 		if abs, err := filepath.Abs(p.Path); err == nil {
 			f.path = abs
 		}
@@ -77,25 +91,18 @@ func probedFiles(points []*probe.Point) (files []*probedFile) {
 
 // unmapped tells of files that the traced process has not mapped.
 func unmapped(files []*probedFile, pid target.PID, found chan<- *result.Notice) {
-	maps, err := pid.Maps()
-	if err != nil {
-		return // it has ended, which is told elsewhere
-	}
-	for _, f := range files {
-		// Of some file systems the numbers of devices differ between stat and maps: the inode's must do.
-		if !slices.ContainsFunc(maps, func(m target.Mapping) bool { return m.Inode == f.inode }) {
-			found <- &result.Notice{Diagnostic: result.Diagnostic{
-				Severity: result.Warning,
-				Text:     fmt.Sprintf("process %d has not loaded %s: no events until it does", pid, f.path),
-				Hints:    []string{fmt.Sprintf("`grep .so /proc/%d/maps` lists what it has loaded", pid)},
-			}}
-		}
+	for _, f := range notMapped(files, pid) {
+		tell(found, &result.Notice{Diagnostic: result.Diagnostic{
+			Severity: result.Warning,
+			Text:     fmt.Sprintf("process %d has not loaded %s: no events until it does", pid, f.path),
+			Hints:    []string{fmt.Sprintf("`grep .so /proc/%d/maps` lists what it has loaded", pid)},
+		}})
 	}
 }
 
 // replaced tells of processes that run what a file was before it was replaced.
 func replaced(ctx context.Context, files []*probedFile, found chan<- *result.Notice) {
-	files = slices.DeleteFunc(files, func(f *probedFile) bool { return strings.HasPrefix(f.path, "/proc/") })
+	files = slices.DeleteFunc(slices.Clone(files), func(f *probedFile) bool { return strings.HasPrefix(f.path, "/proc/") })
 	pids, err := target.All()
 	if err != nil || len(files) == 0 {
 		return

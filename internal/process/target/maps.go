@@ -197,6 +197,15 @@ func IDOf(f *os.File) (FileID, error) {
 	return FileID{st.Dev, st.Ino}, nil
 }
 
+// Memory opens the process's memory for reading.
+func (p PID) Memory() (*os.File, error) {
+	f, err := os.Open(p.Living().path("mem"))
+	if err != nil {
+		return nil, procError(p, "memory", err)
+	}
+	return f, nil
+}
+
 // OpenMapped opens the very file that is mapped, even if its name is gone or now another file's. The mapping must be one
 // of Maps, not merged with others.
 func (p PID) OpenMapped(m *Mapping) (*os.File, error) {
