@@ -21,15 +21,16 @@ type candidate struct {
 	point *probe.Point // its entry
 	path  string       // as scripts have it
 	arch  *abi.Arch    // nil: not one that is known
+	many  bool         // it is one of many: names are those that are found fast
 
 	signature debuginfo.Signature // zero: not known
 }
 
 // describe tells what is known of the function of an entry point.
-func describe(k match.Known, p *probe.Point, path string) *candidate {
+func describe(k match.Known, p *probe.Point, path string, many bool) *candidate {
 	display := p.Func
-	word, mark := symbolOf(k, p)
-	fn := &candidate{known: k, point: p, path: path, arch: archOf(k.File)}
+	fn := &candidate{known: k, point: p, path: path, arch: archOf(k.File), many: many}
+	word, mark := fn.symbol()
 	fn.Point, fn.Name, fn.Called = syntax.QuoteWord(path)+":"+syntax.QuoteWord(word), display, true
 	fn.keys()
 	if p.Copied {
@@ -65,17 +66,21 @@ func archOf(f *objfile.File) *abi.Arch {
 	return f.Arch()
 }
 
-// symbolOf is the name by which an attach point finds a function alone: the one for people, or the symbol where
+// symbol is the name by which an attach point finds a function alone: the one for people, or the symbol where
 // others of the source's function have that too. Those are variants that the compiler made, and the several bodies of
 // a constructor or destructor of C++ (Itanium C++ ABI, 5.1.4.3), of which mark tells those that are not for whole
 // objects.
-func symbolOf(k match.Known, p *probe.Point) (word, mark string) {
+func (fn *candidate) symbol() (word, mark string) {
+	k, p := fn.known, fn.point
 	if k.File == nil || p.Inlined {
 		return p.Func, ""
 	}
 	sym, ok := k.File.Lookup(p.FunctionStart())
 	if !ok || !objfile.IsMangled(sym.Name) {
 		return p.Func, ""
+	}
+	if fn.many {
+		return sym.Name, "" // readable names are compared with each of the file
 	}
 	if base, _ := objfile.Variant(sym.Name); base != sym.Name {
 		word = sym.Name
@@ -219,7 +224,7 @@ func (fn *candidate) word() string {
 	if strings.HasSuffix(fn.Point, fmt.Sprintf(":%#x", fn.point.FunctionStart())) {
 		return ""
 	}
-	word, _ := symbolOf(fn.known, fn.point)
+	word, _ := fn.symbol()
 	return word
 }
 

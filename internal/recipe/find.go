@@ -146,8 +146,11 @@ func functions(ctx context.Context, o Target, path, name string, diags *diag.Lis
 	}
 	twins, said := twinsOf(points), warnings(matched.About(entry))
 	for _, p := range points {
+		if ctx.Err() != nil {
+			return nil
+		}
 		known := matched.Known(p)
-		fn := describe(known, p, pathOf(path, o.PID, p.Path))
+		fn := describe(known, p, pathOf(path, o.PID, p.Path), len(points) > maxShapes)
 		if twins[nameOf(p)] > 1 && !p.Inlined {
 			// The name means all of them: the address is this one.
 			fn.Point = fmt.Sprintf("%s:%#x", syntax.QuoteWord(fn.path), p.FunctionStart())

@@ -32,6 +32,7 @@ type binary struct {
 
 // files finds and opens the files that attach points mean.
 type files struct {
+	found   map[string][]*binary // what targets were found to mean
 	images  *image.Set
 	opts    Options
 	root    target.Root
@@ -71,10 +72,12 @@ func (fs *files) close() {
 		_ = b.im.Close() // it was only read
 	}
 	clear(fs.open)
+	clear(fs.found)
 }
 
 // closeUnused closes the files of which no types were asked for.
 func (fs *files) closeUnused() {
+	clear(fs.found)
 	for key, b := range fs.open {
 		if !b.im.HasInfo() && len(b.codes) == 0 {
 			_ = b.im.Close()
@@ -106,6 +109,21 @@ func (fs *files) find(name string) ([]*binary, error) {
 	if fs.rootErr != nil {
 		return nil, fs.rootErr
 	}
+	if found := fs.found[name]; found != nil {
+		return found, nil
+	}
+	found, err := fs.lookFor(name)
+	if err == nil {
+		if fs.found == nil {
+			fs.found = map[string][]*binary{}
+		}
+		fs.found[name] = found
+	}
+	return found, err
+}
+
+// lookFor is find for a name that was not found before.
+func (fs *files) lookFor(name string) ([]*binary, error) {
 	switch {
 	case hasWildcard(name):
 		return fs.glob(name)
