@@ -47,11 +47,12 @@ type Question struct {
 
 // Kinds of questions.
 const (
-	QuestionTrace   = "trace"   // each call with its arguments, result and duration
-	QuestionCount   = "count"   // how many calls there are
-	QuestionLatency = "latency" // how long they take: number, total, mean, percentiles
-	QuestionDist    = "dist"    // how the values of an expression are distributed
-	QuestionStack   = "stack"   // by which stacks they are called
+	QuestionTrace    = "trace"    // each call with its arguments, result and duration
+	QuestionCount    = "count"    // how many calls there are
+	QuestionLatency  = "latency"  // how long they take: number, total, mean, percentiles
+	QuestionDist     = "dist"     // how the values of an expression are distributed
+	QuestionStack    = "stack"    // by which stacks they are called
+	QuestionSyscalls = "syscalls" // which system calls are made, how long they take and how they fail
 )
 
 // Script is a script that was written for a question.
@@ -150,7 +151,8 @@ func ask(ctx context.Context, r Request, images *image.Set, on offers) (*Script,
 		return nil, err
 	}
 	q := *r.Question
-	if q.Path == "" && r.Target.PID == 0 {
+	question := recipe.Question(q)
+	if q.Path == "" && r.Target.PID == 0 && !question.OfEvents() {
 		switch {
 		case len(r.Target.Command) > 0:
 			q.Path = r.Target.Command[0]
@@ -164,7 +166,7 @@ func ask(ctx context.Context, r Request, images *image.Set, on offers) (*Script,
 		}
 	}
 	var diags diag.List
-	question := recipe.Question(q)
+	question = recipe.Question(q)
 	fns := recipe.Find(ctx, recipe.Target{
 		Whole: question.Whole(), ThreadEnds: on.threadEnds,
 		Confined: r.Target.PID != 0 || len(r.Target.Command) > 0,

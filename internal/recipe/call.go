@@ -3,6 +3,7 @@ package recipe
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"trocar/internal/script/syntax"
@@ -65,13 +66,17 @@ func (s *script) call(fn *Function) *call {
 		s.notice(fn, "where it ends in a tail call, "+
 			"the duration is measured up to the tail call, and the result is not available")
 	}
-	if len(fn.Returns)+len(fn.Leaves) == 0 && fn.NoReturn != "" {
+	if fn.Event {
+		// It is shown as it comes.
+	} else if len(fn.Returns)+len(fn.Leaves) == 0 && fn.NoReturn != "" {
 		s.notice(fn, "only calls are shown, without results and durations: %s", fn.NoReturn)
 	} else if fn.EntryKey == "" && !fn.Line {
 		s.notice(fn, "only calls are shown, without results and durations: the location of its frame is not known")
 	}
 	if len(s.args) > 0 {
 		s.expressions(c, s.args)
+	} else if fn.Args > 0 {
+		s.expressions(c, fn.byNumber())
 	} else {
 		s.parameters(c)
 	}
@@ -121,7 +126,7 @@ func (s *script) keptBytes(c *call) int {
 // newCall begins with the conditions.
 func (s *script) newCall(fn *Function) *call {
 	c := &call{
-		fn: fn, points: []string{"uprobe:" + fn.Point}, returns: slices.Clone(fn.Returns), leaves: slices.Clone(fn.Leaves),
+		fn: fn, points: []string{fn.entry()}, returns: slices.Clone(fn.Returns), leaves: slices.Clone(fn.Leaves),
 		name: fn.Name,
 	}
 	for _, n := range fn.Notices {
@@ -169,7 +174,15 @@ func (s *script) parameters(c *call) {
 			p.Show = Hidden
 			s.hidden(fn, p.Name, "a script cannot write this name")
 		}
-		c.shown = append(c.shown, part{label: label, field: fields[i], expr: "args." + p.Name, show: p.Show, size: p.Size})
+		if exit, ok := c.textAtReturn(p.Name); ok {
+			c.shown = append(c.shown, part{label: label, field: fields[i], exit: exit, show: AsValue, text: true})
+			continue
+		}
+		expr := "args." + p.Name
+		if p.Cast != "" {
+			expr = "(" + p.Cast + ")" + expr
+		}
+		c.shown = append(c.shown, part{label: label, field: fields[i], expr: expr, show: p.Show, size: p.Size})
 	}
 }
 
@@ -221,6 +234,20 @@ next:
 	return out
 }
 
+// textAtReturn is the expression of a text that a system call was given, where it returns: when it begins the text may
+// not be in memory yet, and cannot be read. Of exec the text is gone when it returns.
+func (c *call) textAtReturn(name string) (expr string, ok bool) {
+	i := slices.IndexFunc(c.fn.Params, func(p Value) bool { return p.Name == name })
+	if i < 0 || c.fn.Params[i].Show != ByStr || !c.pairs() || strings.HasPrefix(c.fn.Name, "exec") {
+		return "", false
+	}
+	field := "arg_" + strconv.Itoa(i)
+	if !slices.ContainsFunc(c.extra, func(e part) bool { return e.field == field }) {
+		c.extra = append(c.extra, part{label: name, field: field, expr: "args." + name, size: 8})
+	}
+	return "str($call." + field + ")", true
+}
+
 // expressions shows those of the options.
 func (s *script) expressions(c *call, exprs []syntax.Expr) {
 	var labels []string
@@ -235,6 +262,13 @@ func (s *script) expressions(c *call, exprs []syntax.Expr) {
 		}
 		if c.fn.ShowOf != nil {
 			p.show, p.size = c.fn.ShowOf(labels[i])
+		}
+		if id, ok := x.(*syntax.Ident); ok {
+			if exit, ok := c.textAtReturn(id.Name); ok {
+				p.exit, p.show, p.text = exit, AsValue, true
+				c.shown = append(c.shown, p)
+				continue
+			}
 		}
 		if c.fn.later(x) {
 			p.exit, p.show = s.atReturn(c, x), AsValue

@@ -38,8 +38,12 @@ func counted(fns []Function, o Question, diags *diag.List, by []string) Script {
 	}
 	for i := range fns {
 		fn := &fns[i]
+		if fn.Syscalls {
+			s.countSyscalls(by)
+			continue
+		}
 		if fn.Called && !fn.Line && (len(s.by) == 0 && s.cond == nil || fn.Whole) {
-			same = append(same, fn.Point)
+			same = append(same, fn.entry())
 			continue
 		}
 		c := s.newCall(fn)
@@ -62,9 +66,6 @@ func counted(fns []Function, o Question, diags *diag.List, by []string) Script {
 		keys := []string{"func"}
 		for _, x := range s.by {
 			keys = append(keys, syntax.PrintExpr(x))
-		}
-		for i := range same {
-			same[i] = "uprobe:" + same[i]
 		}
 		s.countProbe(same, &Function{}, append(keys, by...), columns)
 	}
@@ -96,6 +97,13 @@ const latencyMap = "@latency"
 func Latency(fns []Function, o Question, diags *diag.List) Script {
 	s := &script{o: o, leaving: leavingOf(fns)}
 	if !s.parse(diags) {
+		return s.done()
+	}
+	if len(fns) == 1 && fns[0].Syscalls {
+		s.syscalls()
+		s.results(latencyMap)
+		s.timer()
+		s.line("\nend {\n  clear(@entered);\n}")
 		return s.done()
 	}
 	if slices.ContainsFunc(fns, func(f Function) bool { return f.Whole }) {

@@ -195,7 +195,7 @@ func (s *script) distribution(fns []Function, value syntax.Expr, name string, di
 func (s *script) counted(calls []*call) bool {
 	return s.o.Table || slices.ContainsFunc(calls, func(c *call) bool {
 		p := &c.shown[0]
-		return p.show == AsText || p.show == AsString || p.text
+		return p.show == AsText || p.show == AsString || p.show == ByStr || p.text
 	})
 }
 

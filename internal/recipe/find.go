@@ -46,6 +46,12 @@ func Find(ctx context.Context, o Target, diags *diag.List) []Function {
 	var missing diag.List
 	leaving := &Leaving{ThreadEnds: o.ThreadEnds}
 	for _, pattern := range o.Patterns {
+		if kind, rest := eventKind(pattern); kind != "" {
+			out = append(out, events(ctx, o, kind, rest, &missing)...)
+			continue
+		} else if rest != pattern {
+			pattern = rest
+		}
 		lib, name, line := splitFunction(pattern)
 		if line {
 			file, number, _ := strings.Cut(pattern, ":")
@@ -64,8 +70,8 @@ func Find(ctx context.Context, o Target, diags *diag.List) []Function {
 			fns = functions(ctx, o, path, name, &missing)
 		}
 		for _, fn := range fns {
-			if !known[fn.Point] {
-				known[fn.Point] = true
+			if !known[fn.entry()] {
+				known[fn.entry()] = true
 				fn.Leaving = leaving
 				out = append(out, fn)
 			}

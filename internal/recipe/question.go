@@ -69,7 +69,7 @@ type kind struct {
 }
 
 func kinds() []kind {
-	return []kind{{"trace", Trace}, {"count", Count}, {"latency", Latency}, {"dist", Dist}, {"stack", Stack}}
+	return []kind{{"trace", Trace}, {"count", Count}, {"latency", Latency}, {"dist", Dist}, {"stack", Stack}, {"syscalls", Syscalls}}
 }
 
 // Kinds are the kinds of questions.

@@ -1,4 +1,4 @@
-// Package recipe owns what the commands trace, count, latency, dist and stack mean: it finds the functions that they
+// Package recipe owns what the commands trace, count, latency, dist, stack and syscalls mean: it finds the functions that they
 // ask about (Find) and writes the question as a script.
 //
 // A recipe is text made of the functions that were found and the options that were given. It needs nothing but these,
@@ -27,6 +27,11 @@ type Function struct {
 	Line     bool     // it is a line of the source, not a function
 	Count    int      // Whole: how many there are
 	Mangled  bool     // Whole: some have names with parameters
+	Probe    string   // attach point of its entry if that is no uprobe, with its kind
+	Event    bool     // it is no call: nothing returns
+	Errno    bool     // the result tells an error of the kernel by its number, below 0
+	Syscalls bool     // Whole: it is all system calls
+	Args     int      // arguments that have numbers only
 	Whole    bool     // it is all functions that a pattern fits, of which nothing else is known
 
 	Typed  bool // the parameters are known
@@ -60,6 +65,7 @@ type Value struct {
 	Size int    // bytes that it takes to keep what is shown, texts by themselves aside
 	Show Show
 	Why  string // Hidden: the reason
+	Cast string // type that it is shown as; "": its own
 }
 
 // Show is how a value is shown.
@@ -72,6 +78,7 @@ const (
 	AsString             // a string of another language
 	AsWhole              // with what it refers to
 	Hidden
+	ByStr // a C string of which the type does not tell that it is one
 )
 
 // script is one under construction.
@@ -85,6 +92,7 @@ type script struct {
 	comm    syntax.Expr // of --comm; nil: all
 	notices []notice
 	noticed map[string]int  // by text
+	what    string          // what the first column names; "": functions
 	table   bool            // values are counted one by one
 	tables  bool            // maps are shown as tables
 	bare    bool            // functions are named by func, and some have names with parameters
@@ -230,7 +238,7 @@ const maxStrlen = 1024
 // value is the text of a value as it is printed or kept.
 func (s *script) value(show Show, expr string) string {
 	switch show {
-	case AsText:
+	case AsText, ByStr:
 		return "str(" + expr + ")"
 	case AsString, AsWhole:
 		return "snapshot(" + expr + ")"
@@ -249,7 +257,7 @@ func (s *script) shown(show Show, expr string) string {
 // bytes is what it takes to keep a value.
 func (s *script) bytes(show Show, size int) int {
 	switch show {
-	case AsText, AsString:
+	case AsText, AsString, ByStr:
 		if s.o.Strlen > 0 {
 			return 8 + s.o.Strlen
 		}

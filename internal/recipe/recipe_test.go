@@ -117,6 +117,7 @@ func TestRecipes(t *testing.T) {
 		{"dist-table", Dist, []Function{inC(), inGo()}, Question{Value: "duration / 1000", Table: true, Min: time.Millisecond}},
 		{"count-whole", Count, []Function{all(), inC()}, Question{By: []string{"comm"}, If: "pid > 1"}},
 		{"latency-whole", Latency, []Function{all(), inC(), inGo()}, Question{By: []string{"comm"}, Comm: "x", Min: time.Second}},
+		{"syscalls", Syscalls, nil, Question{By: []string{"comm"}, Every: time.Second, Comm: "x", Top: 5}},
 		{"count-comm", Count, []Function{inC(), twin()}, Question{Comm: "server"}},
 		{"stack", Stack, []Function{inC(), twin()}, Question{For: time.Microsecond}},
 		{"latency", Latency, []Function{inC(), inCPP(), inGo()}, Question{If: "fd > 0"}},
@@ -241,6 +242,24 @@ func TestShapes(t *testing.T) {
 		}
 		if points < len(fns) && len(s.Notices) == 0 {
 			t.Errorf("%+v: %d of %d functions, without a word", o, points, len(fns))
+		}
+	}
+}
+
+func TestEventKinds(t *testing.T) {
+	for _, c := range []struct{ pattern, kind, rest string }{
+		{"syscall:openat", "syscall", "openat"},
+		{"tracepoint:sched:*", "tracepoint", "sched:*"},
+		{"t:sched:*", "tracepoint", "sched:*"},
+		{"usdt:./x:a/b", "usdt", "./x:a/b"},
+		{"uprobe:libc:open", "", "libc:open"},
+		{"libc:open", "", "libc:open"},
+		{"syscall::Number::get", "", "syscall::Number::get"},
+		{"kprobe:x", "", "kprobe:x"},
+		{"main", "", "main"},
+	} {
+		if kind, rest := eventKind(c.pattern); kind != c.kind || rest != c.rest {
+			t.Errorf("%s: %q, %q", c.pattern, kind, rest)
 		}
 	}
 }

@@ -168,6 +168,12 @@ func (s *script) plainly(fn *Function) *call {
 // names, or by names that stand in the text as in the source. It is one way for all, as the names are keys of one map, and
 // the second takes a program for each function.
 func (s *script) named(fns []Function) []Function {
+	if len(fns) > 0 && !slices.ContainsFunc(fns, func(f Function) bool { return f.Probe == "" }) {
+		s.what = "event"
+		if !slices.ContainsFunc(fns, func(f Function) bool { return !f.Errno }) {
+			s.what = "syscall"
+		}
+	}
 	other := s.unnamed(fns)
 	if other == 0 {
 		return fns
@@ -175,7 +181,7 @@ func (s *script) named(fns []Function) []Function {
 	fns = slices.Clone(fns)
 	for i := range fns {
 		if !fns[i].Line {
-			fns[i].Called = len(fns) > maxShapes
+			fns[i].Called = len(fns) > maxShapes && fns[i].Probe == ""
 		}
 	}
 	return fns

@@ -1,6 +1,7 @@
 package recipe
 
 import (
+	"fmt"
 	"strings"
 
 	"trocar/internal/script/syntax"
@@ -17,6 +18,7 @@ type moment struct {
 	open  bool   // it has not returned
 	how   string // open: expression of how it was left
 	stack string // the kept stack
+	errno bool   // it failed
 }
 
 // function is the name of one of several functions that are shown alike.
@@ -31,9 +33,18 @@ const clock = "%H:%M:%S.%f"
 
 // print writes the statement that shows a call.
 func (s *script) print(indent string, c *call, m moment) {
-	if s.o.Values {
+	switch {
+	case s.o.Values:
 		s.printRecord(indent, c, m)
-	} else {
+	case m.ret && !m.tail && c.fn.Errno:
+		s.line("%sif (%s) {", indent, isErrno(c.fn.ResultExpr))
+		m.errno = true
+		s.printLine(indent+"  ", c, m)
+		m.errno = false
+		s.line("%s} else {", indent)
+		s.printLine(indent+"  ", c, m)
+		s.line("%s}", indent)
+	default:
 		s.printLine(indent, c, m)
 	}
 	if !s.o.Stack || s.o.Values {
@@ -46,6 +57,9 @@ func (s *script) print(indent string, c *call, m moment) {
 		s.line(`%sprintf("%%s\n", %s);`, indent, m.stack)
 	}
 }
+
+// isErrno is the condition that a result of the kernel tells an error (MAX_ERRNO).
+func isErrno(result string) string { return fmt.Sprintf("%s < 0 && %[1]s >= -4095", result) }
 
 // printLine writes a line: "12:00:00.000000 PID/TID COMM name(i=1, s="x") = 5 <1.250 us>".
 func (s *script) printLine(indent string, c *call, m moment) {
@@ -97,6 +111,9 @@ func (s *script) printLine(indent string, c *call, m moment) {
 		case r == nil:
 		case r.Show == Hidden, m.tail:
 			format += " = ?"
+		case m.errno:
+			format += " = %d (%s)"
+			args = append(args, c.fn.ResultExpr, "strerror("+c.fn.ResultExpr+")")
 		default:
 			format += " = %+s"
 			args = append(args, s.shown(r.Show, c.fn.ResultExpr))
@@ -158,6 +175,9 @@ func (s *script) printRecord(indent string, c *call, m moment) {
 	case m.ret:
 		if r := c.fn.Result; r != nil && r.Show != Hidden && !m.tail {
 			fields = append(fields, "result="+s.shown(r.Show, c.fn.ResultExpr))
+			if c.fn.Errno {
+				fields = append(fields, fmt.Sprintf(`error=(%s ? strerror(%s) : "")`, isErrno(c.fn.ResultExpr), c.fn.ResultExpr))
+			}
 		}
 		if len(c.results) > 0 && !m.tail {
 			var parts []string

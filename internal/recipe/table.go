@@ -1,6 +1,7 @@
 package recipe
 
 import (
+	"cmp"
 	"fmt"
 	"math/bits"
 	"strings"
@@ -12,7 +13,10 @@ import (
 
 // columns are the names of a table's columns: the function, and what the expressions are about.
 func (s *script) columns(by []syntax.Expr) []string {
-	names := []string{"function"}
+	return s.columnsOf([]string{cmp.Or(s.what, "function")}, by)
+}
+
+func (s *script) columnsOf(names []string, by []syntax.Expr) []string {
 	for _, x := range by {
 		if id, ok := x.(*syntax.Ident); ok {
 			names = append(names, id.Name)

@@ -26,6 +26,10 @@ func (o Question) Whole() bool {
 	if slices.ContainsFunc(o.Functions, func(f string) bool { _, _, line := splitFunction(f); return line }) {
 		return false // lines have names of their own, beside those of functions
 	}
+	if o.Kind == "latency" && slices.ContainsFunc(o.Functions, func(f string) bool { kind, _ := eventKind(f); return kind != "" }) &&
+		!(len(o.Functions) == 1 && o.Functions[0] == "syscall:*" && o.Min == 0) {
+		return false
+	}
 	words := ofNoFunction
 	switch o.Kind {
 	case "count", "stack":

@@ -64,6 +64,7 @@ func commands() []named {
 		{"latency", newLatency},
 		{"dist", newDist},
 		{"stack", newStack},
+		{"syscalls", newSyscalls},
 		{"info", newInfo},
 		{"list", newList},
 		{"demo", newDemo},

@@ -57,6 +57,8 @@ type settings struct {
 	// Of commands that write the script themselves.
 	bare bool // no empty lines before maps
 	made bool // the script was made by a command
+	// compiled: nothing is wrong with the script.
+	compiled bool
 	// controls: the script prints control characters of its own.
 	controls bool
 }

@@ -67,7 +67,9 @@ func (q questionCommand) make(a *app) *cobra.Command {
 }
 
 const functionsHelp = `FUNC is the name of a C, C++, Rust or Go function as in the source; it may contain wildcards.
-"lib:func" is a function of a library, "file.c:42" a source line. C library functions need the prefix: libc:malloc.`
+"lib:func" is a function of a library, "file.c:42" a source line. C library functions need the prefix: libc:malloc.
+"syscall:NAME" is a system call, "tracepoint:CATEGORY:NAME" a tracepoint of the kernel, "usdt:PATH:NAME" a probe that is
+built into a program, and "usdt:PATH:BEGIN/END" two of them as the begin and end of a call.`
 
 func newTrace(a *app) *cobra.Command {
 	return questionCommand{
@@ -164,6 +166,22 @@ func newStack(a *app) *cobra.Command {
 	}.make(a)
 }
 
+func newSyscalls(a *app) *cobra.Command {
+	return questionCommand{
+		kind: trocar.QuestionSyscalls, short: "Count system calls with their durations and errors",
+		long: `Without a target, those of all processes.
+
+    trocar syscalls -p 812 --for 10s
+    trocar syscalls --by comm --top 20 --for 5s
+    trocar syscalls -- ls /nowhere`,
+		flags: func(r *recipeFlags, cmd *cobra.Command) {
+			cmd.Flags().StringArrayVar(&r.q.By, "by", nil, "also count by these expressions, separated by commas")
+			cmd.Flags().BoolVar(&r.q.Histogram, "hist", false, "also print histograms")
+			r.every(cmd)
+		},
+	}.make(a)
+}
+
 // every adds the flag of the commands that count.
 func (r *recipeFlags) every(cmd *cobra.Command) {
 	cmd.Flags().DurationVarP(&r.q.Every, "interval", "i", 0, "print and clear the results at this interval, such as 1s")
@@ -201,7 +219,10 @@ func (r *recipeFlags) question(a *app, cmd *cobra.Command, words []string) (argv
 	if r.process != 0 && len(argv) > 0 {
 		return nil, usageErrorf("either a process (-p) or a command, not both")
 	}
-	if r.q.Path == "" && r.process == 0 && len(argv) == 0 && r.command == "" && r.q.Comm == "" {
+	events := r.q.Kind == trocar.QuestionSyscalls || len(words) > 0 && !slices.ContainsFunc(words, func(w string) bool {
+		return !strings.HasPrefix(w, "tracepoint:") && !strings.HasPrefix(w, "syscall:") && !strings.HasPrefix(w, "usdt:")
+	})
+	if !events && r.q.Path == "" && r.process == 0 && len(argv) == 0 && r.command == "" && r.q.Comm == "" {
 		return nil, usageErrorf("nothing to trace; give " +
 			"-p PID, --container NAME, --comm NAME, -x PATH, -c COMMAND, or a command after --")
 	}
@@ -217,7 +238,11 @@ func (r *recipeFlags) question(a *app, cmd *cobra.Command, words []string) (argv
 			return nil, err
 		}
 	}
-	if len(words) == 0 || slices.Contains(words, "") {
+	if r.q.Kind == trocar.QuestionSyscalls {
+		if len(words) > 0 {
+			return nil, usageErrorf("%s takes no functions; %[1]s syscall:NAME is for latency, count and trace", r.q.Kind)
+		}
+	} else if len(words) == 0 || slices.Contains(words, "") {
 		return nil, usageErrorf("a function name is required, or a pattern such as 'http_*' (%s list prints them)",
 			a.name)
 	}
@@ -269,7 +294,7 @@ func (a *app) ask(cmd *cobra.Command, r *recipeFlags, words []string) error {
 	request.Question, request.Script, request.Totals = nil, script.Text, script.Totals
 	r.made = true
 	err = a.traceWith(ctx, &r.settings, request, script.Notices...)
-	if s := (*statusError)(nil); errors.As(err, &s) && s.status == exitUsage && s.err == nil && !r.machine() {
+	if s := (*statusError)(nil); !r.compiled && errors.As(err, &s) && s.status == exitUsage && s.err == nil && !r.machine() {
 		for i := range script.Functions[:min(len(script.Functions), 3)] {
 			fmt.Fprintf(a.err, "HINT: %s\n", argumentsOf(&script.Functions[i]))
 		}

@@ -1,0 +1,244 @@
+package recipe
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"trocar/internal/binary/types"
+	"trocar/internal/process/match"
+	"trocar/internal/process/probe"
+	"trocar/internal/script/diag"
+	"trocar/internal/script/syntax"
+)
+
+// Questions are also about system calls (syscall:NAME), tracepoints (tracepoint:CATEGORY:NAME) and the probes that
+// programs have built in (usdt:PATH:NAME), which may be a pair of begin and end (usdt:PATH:BEGIN/END).
+
+// eventKind takes the kind of a probe off a pattern; "": it is about functions.
+func eventKind(pattern string) (kind, rest string) {
+	kind, rest, ok := strings.Cut(pattern, ":")
+	switch {
+	case !ok || strings.HasPrefix(rest, ":"): // a name of C++ or Rust
+		return "", pattern
+	case kind == "t":
+		kind = "tracepoint"
+	case kind == "U":
+		kind = "usdt"
+	case kind == "u" || kind == "uprobe":
+		return "", rest
+	}
+	switch kind {
+	case "syscall", "tracepoint", "usdt":
+		return kind, rest
+	}
+	return "", pattern
+}
+
+// OfEvents tells whether a question is about no function of a program, so that none need be named.
+func (o Question) OfEvents() bool {
+	return o.Kind == "syscalls" || len(o.Functions) > 0 && !slices.ContainsFunc(o.Functions, func(f string) bool {
+		kind, _ := eventKind(f)
+		return kind == ""
+	})
+}
+
+// mostEvents is how many tracepoints a question has, as each takes a program of its own, and system calls, which take two.
+const mostEvents = maxPrograms
+
+// events finds what a pattern of a kind means.
+func events(ctx context.Context, o Target, kind, rest string, diags *diag.List) []Function {
+	switch kind {
+	case "syscall":
+		if o.Whole && rest == "*" {
+			return []Function{{Name: "syscall:*", Whole: true, Syscalls: true, Probe: rawEnter}}
+		}
+		return tracepoints(ctx, o, "tracepoint:syscalls:sys_enter_"+rest, syscallOf, diags)
+	case "tracepoint":
+		if o.Whole && (rest == "syscalls:sys_enter_*" || rest == "syscalls:*") {
+			return []Function{{Name: rest, Whole: true, Syscalls: true, Probe: rawEnter}}
+		}
+		return tracepoints(ctx, o, "tracepoint:"+rest, tracepointOf, diags)
+	}
+	return builtIn(ctx, o, rest, diags)
+}
+
+// The tracepoints that all system calls pass.
+const (
+	rawEnter = "tracepoint:raw_syscalls:sys_enter"
+	rawExit  = "tracepoint:raw_syscalls:sys_exit"
+)
+
+// matchEvents finds the points of an attach point.
+func matchEvents(ctx context.Context, o Target, text string, diags *diag.List) *match.Result {
+	var wrong diag.List
+	file := syntax.Parse(&diag.Source{Name: text, Text: text + " {}"}, syntax.ParseOptions{}, &wrong)
+	if wrong.Errors() > 0 || len(file.Probes) != 1 {
+		diags.Errorf(diag.Span{}, "%s is no probe", text)
+		return nil
+	}
+	matched := match.All(ctx, file.Probes, match.Options{
+		PID: o.PID, SearchPath: o.SearchPath, Images: o.Images, Missing: match.MissingRefused,
+		Needs: []probe.Needs{{Args: true, ArgN: true, Name: true}},
+	})
+	if len(matched.PointsOf(0)) == 0 {
+		for _, d := range matched.Diags.All {
+			d.Span = diag.Span{} // nobody wrote the text that it is about
+			diags.Take(d)
+		}
+		matched.Close()
+		return nil
+	}
+	return matched
+}
+
+func tracepoints(
+	ctx context.Context, o Target, text string, describe func(*probe.Point) Function, diags *diag.List,
+) (out []Function) {
+	matched := matchEvents(ctx, o, text, diags)
+	if matched == nil {
+		return nil
+	}
+	defer matched.Close()
+	points := matched.PointsOf(0)
+	programs := 0
+	for _, p := range points {
+		fn := describe(p)
+		programs += 1 + len(fn.Returns)
+		out = append(out, fn)
+	}
+	if programs > mostEvents {
+		d := diags.Errorf(diag.Span{}, "%s fits %d tracepoints: a question has at most %d programs", text, len(points), mostEvents)
+		d.Hint("narrow the pattern; count, latency and stack take all system calls (syscall:*)")
+		return nil
+	}
+	return out
+}
+
+// tracepointOf describes a tracepoint.
+func tracepointOf(p *probe.Point) Function {
+	_, name, _ := strings.Cut(p.Name, ":")
+	fn := Function{Probe: p.Name, Name: name, Event: true, Typed: true}
+	fn.fields(p.Scope)
+	return fn
+}
+
+// syscallOf describes a system call by the tracepoint at its begin.
+func syscallOf(p *probe.Point) Function {
+	name := p.Name[strings.Index(p.Name, "sys_enter_")+len("sys_enter_"):]
+	fn := Function{
+		Probe: p.Name, Returns: []string{"tracepoint:syscalls:sys_exit_" + name}, Name: name, Typed: true,
+		// A thread is in one system call at a time.
+		EntryKey: "tid, (int64)0", ReturnKey: "tid, (int64)0",
+		Result: &Value{Name: "retval", Type: "long", Size: 8}, ResultExpr: "args.ret", Errno: true,
+	}
+	fn.fields(p.Scope)
+	return fn
+}
+
+// fieldCasts are the types by which the tracepoints of system calls name what they keep in unsigned words.
+var fieldCasts = map[string]string{
+	"int": "int32", "pid_t": "int32", "long": "int64", "loff_t": "int64", "off_t": "int64", "key_serial_t": "int32",
+	"clockid_t": "int32", "timer_t": "int32", "mqd_t": "int32",
+}
+
+// textFields are the pointers to texts that tracepoints of system calls have: of others the type does not tell whether
+// they are texts, nor whether these are there when the call begins.
+var textFields = []string{
+	"filename", "pathname", "path", "oldname", "newname", "oldpath", "newpath", "dev_name", "dir_name", "dir", "name",
+	"from_pathname", "to_pathname", "fs_name", "special", "specialfile", "new_root", "put_old", "uname",
+}
+
+// fields are the parameters of a tracepoint, without those that all have.
+func (fn *Function) fields(scope *probe.Scope) {
+	known := paramTypes{}
+	if scope == nil || scope.ArgsType == nil {
+		return
+	}
+	for _, f := range scope.ArgsType.Fields {
+		if strings.HasPrefix(f.Name, "common_") || f.Name == "__syscall_nr" || f.Name == "" {
+			continue
+		}
+		v := Value{Name: f.Name, Type: types.Declare(f.Type, ""), Size: max(8, f.Type.Size)}
+		switch words := strings.Fields(strings.ReplaceAll(v.Type, "*", " *")); {
+		case slices.Equal(words, []string{"char", "*"}) && slices.Contains(textFields, f.Name):
+			v.Show = ByStr
+		case len(words) == 1 && f.Type.Size == 8 && fieldCasts[words[0]] != "":
+			v.Cast = fieldCasts[words[0]]
+		}
+		fn.Params = append(fn.Params, v)
+		known[f.Name] = f.Type
+	}
+	fn.ShowOf = func(text string) (Show, int) {
+		for i := range fn.Params {
+			if p := &fn.Params[i]; p.Name == text {
+				return p.Show, p.Size
+			}
+		}
+		return known.show(text)
+	}
+}
+
+// builtIn finds the probes that a program has built in.
+func builtIn(ctx context.Context, o Target, rest string, diags *diag.List) (out []Function) {
+	begin, end, paired := rest, "", false
+	if i := strings.LastIndexByte(rest, ':'); i >= 0 {
+		var name string
+		if name, end, paired = strings.Cut(rest[i+1:], "/"); paired {
+			begin, end = rest[:i+1]+name, rest[:i+1]+end
+		}
+	}
+	if !strings.Contains(begin, ":") { // of the program that is asked about
+		path := syntax.QuoteWord(pathOf(o.Path, o.PID, ""))
+		begin, end = path+":"+begin, path+":"+end
+	}
+	matched := matchEvents(ctx, o, "usdt:"+begin, diags)
+	if matched == nil {
+		return nil
+	}
+	defer matched.Close()
+	points := matched.PointsOf(0)
+	names := map[string]bool{}
+	for _, p := range points {
+		if names[p.Name] {
+			continue // it is in several places
+		}
+		names[p.Name] = true
+		fn := Function{Probe: p.Name, Name: p.Name[strings.LastIndexByte(p.Name, ':')+1:], Event: !paired}
+		if p.Scope != nil {
+			fn.Args = len(p.Scope.ArgN)
+		}
+		if paired {
+			fn.Returns = []string{"usdt:" + end}
+			fn.EntryKey, fn.ReturnKey = "tid, (int64)0", "tid, (int64)0"
+			fn.Name += "/" + end[strings.LastIndexByte(end, ':')+1:]
+		}
+		out = append(out, fn)
+	}
+	if paired && len(out) > 1 {
+		diags.Errorf(diag.Span{}, "usdt:%s fits %d probes: the begin of a pair is one", begin, len(out))
+		return nil
+	}
+	if len(out) > mostEvents {
+		diags.Errorf(diag.Span{}, "usdt:%s fits %d probes, at most %d can be asked about", begin, len(out), mostEvents)
+		return nil
+	}
+	return out
+}
+
+// entry is the attach point of a function's entry, with its kind.
+func (fn *Function) entry() string {
+	if fn.Probe != "" {
+		return fn.Probe
+	}
+	return "uprobe:" + fn.Point
+}
+
+// byNumber are the arguments of a probe that have no names.
+func (fn *Function) byNumber() (exprs []syntax.Expr) {
+	for i := range fn.Args {
+		exprs = append(exprs, &syntax.Ident{Name: fmt.Sprintf("arg%d", i)})
+	}
+	return exprs
+}
