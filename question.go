@@ -40,6 +40,7 @@ type Question struct {
 	Stack     bool          `json:"stack,omitempty"`     // trace: with the stack
 	Strlen    int           `json:"strlen,omitempty"`    // trace: bytes of a text that are shown; 0: 1024, and 200 inside values
 	Depth     int           `json:"depth,omitempty"`     // trace: how deep values in others are shown; 0: 4, -1: not at all
+	Enter     bool          `json:"enter,omitempty"`     // trace: show calls when they begin, too
 	Lines     int           `json:"lines,omitempty"`     // trace: end after so many calls; 0: no limit
 	For       time.Duration `json:"for,omitempty"`       // end after this time; 0: no limit
 	Values    bool          `json:"values,omitempty"`    // trace: a value with names for each call, in place of a line of text

@@ -81,6 +81,9 @@ func (s *script) call(fn *Function) *call {
 		s.parameters(c)
 	}
 	s.afterwards(c)
+	if c.pairs() && c.atExit == nil && s.o.Min <= 0 && (s.o.Enter || leavesForGood(fn.Name)) {
+		c.split = true
+	}
 	if r := fn.Result; c.pairs() && r != nil && r.Show == Hidden {
 		s.notice(fn, "the result is not shown: %s", r.Why)
 	}
@@ -109,6 +112,17 @@ func (s *script) call(fn *Function) *call {
 		s.dropped = true
 	}
 	return c
+}
+
+// forGood are functions that mostly do not return: their calls are shown when they begin.
+var forGood = []string{
+	"exit", "_exit", "_Exit", "quick_exit", "exit_group", "abort", "thrd_exit", "pthread_exit", "longjmp", "siglongjmp",
+	"execve", "execv", "execvp", "execvpe", "execl", "execlp", "execle", "fexecve", "execveat", "rt_sigreturn",
+}
+
+func leavesForGood(name string) bool {
+	name = strings.TrimPrefix(name, "__GI_")
+	return slices.Contains(forGood, name) || slices.Contains(forGood, strings.TrimLeft(name, "_"))
 }
 
 // keptBytes is the size of what is kept of a call.

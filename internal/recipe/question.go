@@ -30,6 +30,7 @@ type Question struct {
 	Stack     bool          // with the stack
 	Strlen    int           // bytes of a string that are shown; 0: the language's default
 	Depth     int           // how deep values inside others are shown; 0: the language's default, -1: not at all
+	Enter     bool          // show calls when they begin, too
 	Lines     int           // end after so many lines; 0: no limit
 	For       time.Duration // end after this time; 0: no limit
 	Values    bool          // values for machines, not lines of text

@@ -97,6 +97,9 @@ func (inf *inferrer) assignMap(m *mapState, t ty, at *node) ty {
 		return inf.locked(m.lockedVal, t, at, m.name)
 	}
 	p, ok := promote(m.val.ty, t)
+	if !ok {
+		p, ok = word(m.val.ty, t)
+	}
 	if m.val.ty.castable() || !ok {
 		inf.errorf(at.span, "Type mismatch for %s: trying to assign value of type '%s' when map already has a type '%s'",
 			m.name, typestr(t.t), typestr(m.val.ty.t))

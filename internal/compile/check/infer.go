@@ -313,6 +313,9 @@ func (inf *inferrer) keyRule(m *mapState, key, at *node) {
 		}
 		p, ok := promote(m.key.ty, t)
 		if !ok {
+			p, ok = word(m.key.ty, t)
+		}
+		if !ok {
 			inf.errorf(at.span, "Argument mismatch for %s: trying to access with arguments: '%s' when map expects arguments: '%s'",
 				m.name, typestr(t.t), typestr(m.key.ty.t))
 		}

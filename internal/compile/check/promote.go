@@ -292,6 +292,38 @@ func promote(cur, next ty) (res ty, ok bool) {
 	return promoteElem(cur, next)
 }
 
+// word is the integer for two values of which debug information says that one is a pointer, or that both are, to
+// different things: in bpftrace arg0 and retval are integers, whatever is known of them.
+func word(cur, next ty) (res ty, ok bool) {
+	switch {
+	case cur.is(types.Tuple) && next.is(types.Tuple) && len(cur.t.Fields) == len(next.t.Fields):
+		elems := make([]*types.Type, len(cur.t.Fields))
+		for i, f := range cur.t.Fields {
+			a, b := known(f.Type), known(next.t.Fields[i].Type)
+			p, ok := promote(a, b)
+			if !ok {
+				p, ok = word(a, b)
+			}
+			if !ok {
+				return ty{}, false
+			}
+			elems[i] = p.t
+		}
+		return known(types.TupleOf(elems...)), true
+	case cur.isPtr() && next.isPtr():
+	case cur.isPtr() && isWord(next):
+		return known(types.IntOf(8, next.signed() && !next.flex())), true
+	case next.isPtr() && isWord(cur):
+		return known(types.IntOf(8, cur.signed() && !cur.flex())), true
+	default:
+		return ty{}, false
+	}
+	return known(types.IntOf(8, false)), true
+}
+
+// isWord tells an integer that may hold an address.
+func isWord(t ty) bool { return t.isInt() && (t.t.Size == 8 || t.flex()) }
+
 func promoteElem(cur, next ty) (ty, bool) {
 	switch {
 	case cur.isInt():

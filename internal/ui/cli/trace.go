@@ -75,9 +75,10 @@ func newTrace(a *app) *cobra.Command {
 	return questionCommand{
 		kind: trocar.QuestionTrace, words: "FUNC…", short: "Print each call with its arguments, result and duration",
 		long: functionsHelp + `
-A call is printed when it returns, or on exit if it has not returned. Arguments are those of the call's entry, also in
---if; what the function has changed when it returns is printed by --result, and is result(EXPR) in other expressions.
-errno there is the name of the thread's last error.
+A call is printed when it returns, or on exit if it has not returned; calls of functions that mostly do not return,
+such as exit and execve, when they begin. Arguments are those of the call's entry, also in --if; what the function has
+changed when it returns is printed by --result, and is result(EXPR) in other expressions. errno there is the name of the
+thread's last error.
 
     trocar trace -x ./server handle_request
     trocar trace -p 812 libssl:SSL_read --args num --result 'str(buf, retval)'
@@ -90,6 +91,7 @@ errno there is the name of the thread's last error.
 			f.StringArrayVar(&r.q.Results, "result", nil, "also print these expressions as they are on return, separated by commas")
 			f.DurationVar(&r.q.Min, "min", 0, "only calls that took at least this long, such as 10ms")
 			f.BoolVar(&r.q.Stack, "stack", false, "print the call stack of each call")
+			f.BoolVar(&r.q.Enter, "enter", false, "print each call when it begins, and again when it returns")
 			f.IntVar(&r.q.Strlen, "strlen", 0, "print at most N bytes of a string (1024, and 200 inside other values)")
 			f.IntVar(&r.depth, "depth", -1, "follow pointers inside values to this depth (4)")
 			f.IntVarP(&r.q.Lines, "lines", "n", 0, "exit after N lines")
