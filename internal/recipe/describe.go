@@ -54,7 +54,8 @@ func describe(k match.Known, p *probe.Point, path string, many bool) *candidate 
 	}
 	fn.signature = sig
 	fn.params(p.Scope, sig)
-	fn.Typed = fn.Typed || len(sig.Params) == 0
+	// Of what is written in assembler only the place is known.
+	fn.Typed = fn.Typed || len(sig.Params) == 0 && k.Func.Lang != types.Assembler
 	return fn
 }
 
@@ -156,6 +157,8 @@ func isResult(sig debuginfo.Signature, name string) bool {
 
 func sourceName(fn *debuginfo.Function, display string) string {
 	switch {
+	case fn.Lang == types.Assembler:
+		return display
 	case fn.Lang.HasScopes() && fn.Qualified != "":
 		return fn.Qualified
 	case fn.Lang == types.Go || strings.HasPrefix(display, fn.Name+"."):

@@ -45,7 +45,7 @@ func (o Question) OfEvents() bool {
 }
 
 // mostEvents is how many tracepoints a question has, as each takes a program of its own, and system calls, which take two.
-const mostEvents = maxPrograms
+const mostEvents = 60
 
 // events finds what a pattern of a kind means.
 func events(ctx context.Context, o Target, kind, rest string, diags *diag.List) []Function {

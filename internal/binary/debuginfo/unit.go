@@ -230,6 +230,8 @@ func languageOf(code uint64) types.Language {
 		return types.Rust
 	case 0x16:
 		return types.Go
+	case 0x8001: // DW_LANG_Mips_Assembler, which stands for all
+		return types.Assembler
 	case 0:
 		return types.UnknownLanguage
 	}

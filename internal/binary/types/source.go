@@ -11,6 +11,7 @@ const (
 	Rust
 	Go
 	OtherLanguage // known to the debug info, not to us: shown as C
+	Assembler     // of which debug information knows lines, and neither parameters nor results
 )
 
 func (l Language) String() string {
@@ -25,6 +26,8 @@ func (l Language) String() string {
 		return "Go"
 	case OtherLanguage:
 		return "other"
+	case Assembler:
+		return "assembler"
 	}
 	return "unknown"
 }
@@ -193,7 +196,7 @@ func (t *Type) Complete() *Type {
 }
 
 // HasScopes tells whether names of the language are qualified by namespaces and types ("::").
-func (l Language) HasScopes() bool { return l != C && l != Go }
+func (l Language) HasScopes() bool { return l != C && l != Go && l != Assembler }
 
 // ByAddress tells whether values of a class of C++ are passed and returned by address, as it is not trivial to copy or
 // destroy them (Itanium C++ ABI, 3.1.1).

@@ -34,7 +34,7 @@ func (m *matcher) typed(s *spec, b *binary, entry uint64, p *probe.Point) {
 	if err != nil && !errors.Is(err, debuginfo.ErrNotFound) {
 		m.diags.Warnf(s.ap.Span, "the arguments of %s cannot be read: %s", p.Func, err)
 	}
-	if err != nil || fn.Entry != entry || fn.Own() == nil {
+	if err != nil || fn.Entry != entry || fn.Own() == nil || fn.Lang == types.Assembler {
 		b.bare(entry, p)
 		return
 	}

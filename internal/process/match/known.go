@@ -4,6 +4,7 @@ import (
 	"trocar/internal/binary/cfi"
 	"trocar/internal/binary/debuginfo"
 	"trocar/internal/binary/objfile"
+	"trocar/internal/binary/types"
 	"trocar/internal/process/probe"
 	"trocar/internal/script/diag"
 )
@@ -95,7 +96,7 @@ func (m *matcher) describe(list []listing) []function {
 			at[addr] = append(at[addr], i)
 		}
 		err = info.Each(addrs, func(info *debuginfo.Info, n int, f *debuginfo.Function) {
-			if m.done() {
+			if m.done() || f.Lang == types.Assembler {
 				return
 			}
 			var one function
