@@ -62,7 +62,7 @@ const (
 
 const (
 	maxAttrs   = 255     // of one abbreviation; compilers write up to 30
-	maxAbbrevs = 1 << 20 // of one table
+	maxAbbrevs = 1 << 17 // of one table
 )
 
 // abbrevTable is the shapes of a unit's entries. Forms of address and offset size are resolved for the unit's format.

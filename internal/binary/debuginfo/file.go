@@ -1,7 +1,6 @@
 package debuginfo
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"sort"
@@ -104,15 +103,9 @@ func (f *file) section(id sectionID) []byte {
 // nothing outside of its unit, so they can be put together.
 func (f *file) read(id sectionID, name string) ([]byte, error) {
 	if m, ok := f.sec.(interface {
-		AllData(string) ([][]byte, error)
+		Joined(string) ([]byte, error)
 	}); ok && f.dwo && (id == secInfo || id == secTypes) {
-		all, err := m.AllData(name)
-		if err != nil {
-			return nil, err
-		}
-		if len(all) > 1 {
-			return bytes.Join(all, nil), nil
-		}
+		return m.Joined(name)
 	}
 	return f.sec.Data(name)
 }
@@ -140,8 +133,15 @@ func (f *file) damage() error {
 	return f.err
 }
 
-// maxUnits bounds the units of a file. Browsers with all type units have some hundred thousand.
-const maxUnits = 1 << 20
+// maxUnits bounds the units of a file. Browsers with all type units have some hundred thousand, in files of their size: a
+// small file that is unpacked may have fewer, since each takes half a kilobyte here.
+func (f *file) maxUnits() int {
+	const most, few, bytesForUnit = 1 << 18, 1 << 16, 128
+	if s, ok := f.sec.(interface{ Size() uint64 }); ok {
+		return few + int(min(s.Size()/bytesForUnit, most-few))
+	}
+	return most
+}
 
 // unitList returns the units of .debug_info. Only their headers are read.
 func (f *file) unitList() []*unit {
@@ -161,6 +161,7 @@ func (f *file) unitList() []*unit {
 func (f *file) scanUnits(id sectionID) ([]*unit, error) {
 	b := f.section(id)
 	var units []*unit
+	most := f.maxUnits()
 	for off := 0; off < len(b); {
 		u, err := f.parseUnit(id, b, off)
 		if err != nil {
@@ -168,7 +169,7 @@ func (f *file) scanUnits(id sectionID) ([]*unit, error) {
 		}
 		if u != nil {
 			units = append(units, u)
-			if len(units) > maxUnits {
+			if len(units) > most {
 				return units, errors.New("too many units")
 			}
 			off = u.end

@@ -31,6 +31,7 @@ func Open(f *objfile.File) (*Info, error) {
 			if err != nil {
 				return nil, "", err
 			}
+			opened.Share(f.Room())
 			return opened, path, nil
 		}
 	}

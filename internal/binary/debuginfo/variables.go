@@ -77,7 +77,7 @@ func (in *Info) Params(i *Instance, pc uint64) (vars []Var, err error) {
 }
 
 // maxParams bounds the parameters and variables of one function that are listed.
-const maxParams = 1 << 12
+const maxParams = 1 << 9
 
 // eachParam calls yield with the parameters of a function, those of C++ parameter packs among them.
 func (d *die) eachParam(yield func(*die)) {

@@ -39,6 +39,7 @@ type Set struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	opts   Options
+	room   objfile.Room // of all files together
 
 	mu     sync.Mutex
 	closed bool
@@ -138,6 +139,7 @@ func (s *Set) known(id ID) (*Image, error) {
 // add makes an image with one user. s.mu is held.
 func (s *Set) add(id ID, obj *objfile.File) *Image {
 	obj.SearchDebug(s.opts.DebugDirs...)
+	obj.Share(&s.room)
 	im := &Image{set: s, id: id, obj: obj, users: 1}
 	s.images[id] = im
 	s.opened++

@@ -197,7 +197,7 @@ func (f *File) BuildID() (id string) {
 }
 
 // maxMini bounds the size of unpacked mini debug info, which is a symbol table: real ones have up to some megabytes.
-const maxMini = 64 << 20
+const maxMini = 32 << 20
 
 // miniDebug is the symbol table that Fedora and others put, packed by xz, into .gnu_debugdata. It holds the functions
 // that .dynsym lacks.
@@ -207,12 +207,20 @@ func (f *File) miniDebug() *File {
 		if err != nil {
 			return
 		}
-		data, err := unxz(packed, maxMini)
+		unpacked, err := unxz(packed, maxMini)
 		if err != nil {
 			return
 		}
+		f.unpacking.Lock()
+		data, err := f.take(uint64(len(unpacked)))
+		f.unpacking.Unlock()
+		if err != nil {
+			return
+		}
+		copy(data, unpacked)
 		m, err := New(f.path+" (.gnu_debugdata)", data)
 		if err == nil && m.machine == f.machine && m.is64 == f.is64 {
+			m.Share(f.room)
 			*p = m
 		}
 	})

@@ -68,6 +68,11 @@ type File struct {
 	tls         *tlsSegment // nil: none
 	interp      bool        // asks for a dynamic linker
 
+	room       *Room
+	unpacking  sync.Mutex
+	taken      [][]byte // of room
+	unpackedOf map[*Section][]byte
+
 	debugDirs  []string
 	fetchDebug func(buildID string) (string, error)
 	fetchErr   error
@@ -119,7 +124,7 @@ func Open(path string) (*File, error) {
 
 // New reads an ELF image that is in memory, such as the vDSO. The data must not change while the File is used.
 func New(name string, data []byte) (*File, error) {
-	f := &File{path: name, data: data}
+	f := &File{path: name, data: data, room: new(Room)}
 	if err := f.parse(); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
@@ -127,7 +132,7 @@ func New(name string, data []byte) (*File, error) {
 }
 
 func newFile(path string, mapped []byte, base, size uint64) (*File, error) {
-	f := &File{path: path, mapped: mapped, data: mapped[base : base+size], base: base}
+	f := &File{path: path, mapped: mapped, data: mapped[base : base+size], base: base, room: new(Room)}
 	if err := f.parse(); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -182,7 +187,15 @@ func (f *File) Close() error {
 	if d := f.debug.get(func(**File) {}); d != nil {
 		d.Close()
 	}
-	f.mini.get(func(**File) {})
+	if m := f.mini.get(func(**File) {}); m != nil {
+		m.Close()
+	}
+	f.unpacking.Lock()
+	for _, b := range f.taken {
+		f.giveBack(b)
+	}
+	f.taken, f.unpackedOf = nil, nil
+	f.unpacking.Unlock()
 	data := f.mapped
 	f.mapped, f.data = nil, nil
 	if data == nil {

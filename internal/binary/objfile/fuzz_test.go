@@ -28,7 +28,8 @@ static int fast(int n) { return n + 1; }
 static int (*pick(void))(int) { return fast ? fast : plain; }
 int digest(int) __attribute__((ifunc("pick")));
 int f(int n) { return digest(n); }
-__asm__(".pushsection .note.stapsdt,\"\",\"note\"\n.balign 4\n.4byte 8, 40, 3\n.asciz \"stapsdt\"\n.8byte 1\n.8byte 0\n.8byte 2\n.asciz \"a\"\n.asciz \"b\"\n.asciz \"8@%rax\"\n.balign 4\n.popsection");
+__asm__(".pushsection .note.stapsdt,\"\",\"note\"\n.balign 4\n.4byte 8, 40, 3\n.asciz \"stapsdt\"\n.8byte 1\n"
+	".8byte 0\n.8byte 2\n.asciz \"a\"\n.asciz \"b\"\n.asciz \"8@%rax\"\n.balign 4\n.popsection");
 `
 	if err := os.WriteFile(src, []byte(text), 0o644); err != nil {
 		f.Fatal(err)
@@ -111,7 +112,8 @@ func FuzzGoTable(f *testing.F) {
 		f.Add(append(head, make([]byte, 64)...))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		file := &File{is64: true, machine: abi.AMD64.ELF.Machine, arch: abi.AMD64, data: data, segments: []Segment{{FileSize: uint64(len(data)), MemSiz: uint64(len(data)), Exec: true}}}
+		file := &File{is64: true, machine: abi.AMD64.ELF.Machine, arch: abi.AMD64, data: data, room: new(Room)}
+		file.segments = []Segment{{FileSize: uint64(len(data)), MemSiz: uint64(len(data)), Exec: true}}
 		g := file.parseGoTable(data)
 		if g == nil {
 			return
@@ -176,7 +178,9 @@ func FuzzInflate(f *testing.F) {
 		if size > 1<<20 {
 			return
 		}
-		out, err := inflate(typ, size, body)
+		file := &File{room: new(Room)}
+		defer file.Close()
+		out, err := file.inflate(typ, size, body)
 		if err == nil && uint64(len(out)) != size {
 			t.Fatalf("%d bytes, want %d", len(out), size)
 		}

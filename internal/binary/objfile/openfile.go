@@ -23,12 +23,17 @@ func OpenFile(f *os.File, path string) (*File, error) {
 	return file, nil
 }
 
-// OpenNamed opens a file that this one, or one of its debug files, names.
+// OpenNamed opens a file that this one, or one of its debug files, names. It shares this one's Room.
 func (f *File) OpenNamed(names opener.Names, path string) (*File, error) {
 	file, err := names.Open(path)
 	if err != nil {
 		return nil, openError(path, err)
 	}
 	defer file.Close()
-	return OpenFile(file, path)
+	opened, err := OpenFile(file, path)
+	if err != nil {
+		return nil, err
+	}
+	opened.Share(f.room)
+	return opened, nil
 }

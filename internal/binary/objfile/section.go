@@ -8,10 +8,6 @@ import (
 	"io"
 )
 
-// maxInflated bounds the size of one section after decompression. Only few programs have more debug information in one
-// section, and theirs is not compressed.
-const maxInflated = 1 << 30
-
 // maxRatio bounds what a byte of a large section may become. Real debug information is compressed to no less than a
 // tenth; deflate could make a thousandth of zeros (RFC 1951).
 const (
@@ -29,7 +25,7 @@ const (
 var ErrNoSection = errors.New("no such section")
 
 // Data is the content of a section, decompressed if need be (SHF_COMPRESSED, or the older ".zdebug" form of a ".debug"
-// name). Uncompressed content is a view of the file: see Guard.
+// name), as far as there is Room. It is a view of the file, or gone when that is closed: see Guard.
 func (f *File) Data(name string) (data []byte, err error) {
 	defer Guard(&err)()
 	if s := f.section(name); s != nil {
@@ -43,9 +39,12 @@ func (f *File) Data(name string) (data []byte, err error) {
 	return nil, fmt.Errorf("%s: %s: %w", f.path, name, ErrNoSection)
 }
 
-// AllData is the content of all sections of a name: relocatable files may have several, one for each section group.
-func (f *File) AllData(name string) (all [][]byte, err error) {
+// Joined is the content of all sections of a name, one behind the other: relocatable files may have several, one for each
+// section group.
+func (f *File) Joined(name string) (data []byte, err error) {
 	defer Guard(&err)()
+	var all [][]byte
+	var size uint64
 	for i := range f.sections {
 		if s := &f.sections[i]; s.Name == name && s.Type != shtNoBits {
 			data, err := f.content(s)
@@ -53,9 +52,27 @@ func (f *File) AllData(name string) (all [][]byte, err error) {
 				return nil, err
 			}
 			all = append(all, data)
+			if size += uint64(len(data)); size > maxUnpacked {
+				break // several may be at the same place of the file
+			}
 		}
 	}
-	return all, nil
+	switch len(all) {
+	case 0:
+		return nil, fmt.Errorf("%s: %s: %w", f.path, name, ErrNoSection)
+	case 1:
+		return all[0], nil
+	}
+	f.unpacking.Lock()
+	defer f.unpacking.Unlock()
+	if data, err = f.take(size); err != nil {
+		return nil, fmt.Errorf("%s: sections %s: %w", f.path, name, err)
+	}
+	at := 0
+	for _, part := range all {
+		at += copy(data[at:], part)
+	}
+	return data, nil
 }
 
 func (f *File) content(s *Section) ([]byte, error) {
@@ -79,11 +96,7 @@ func (f *File) content(s *Section) ([]byte, error) {
 	default:
 		return nil, fmt.Errorf("%s: section %s has no compression header", f.path, s.Name)
 	}
-	data, err := inflate(typ, size, body)
-	if err != nil {
-		return nil, fmt.Errorf("%s: section %s: %w", f.path, s.Name, err)
-	}
-	return data, nil
+	return f.unpacked(s, typ, size, body)
 }
 
 // zdebug reads GNU's older form: "ZLIB", the size in eight big-endian bytes, zlib data.
@@ -96,15 +109,29 @@ func (f *File) zdebug(s *Section) ([]byte, error) {
 	for _, b := range raw[4:12] {
 		size = size<<8 | uint64(b)
 	}
-	data, err := inflate(chZlib, size, raw[12:])
+	return f.unpacked(s, chZlib, size, raw[12:])
+}
+
+// unpacked is what a section has packed; it is unpacked once.
+func (f *File) unpacked(s *Section, typ, size uint64, body []byte) ([]byte, error) {
+	f.unpacking.Lock()
+	defer f.unpacking.Unlock()
+	if data, ok := f.unpackedOf[s]; ok {
+		return data, nil
+	}
+	data, err := f.inflate(typ, size, body)
 	if err != nil {
 		return nil, fmt.Errorf("%s: section %s: %w", f.path, s.Name, err)
 	}
+	if f.unpackedOf == nil {
+		f.unpackedOf = map[*Section][]byte{}
+	}
+	f.unpackedOf[s] = data
 	return data, nil
 }
 
-func inflate(typ, size uint64, body []byte) ([]byte, error) {
-	if size > maxInflated || size > smallEnough && size/maxRatio > uint64(len(body)) {
+func (f *File) inflate(typ, size uint64, body []byte) ([]byte, error) {
+	if size > smallEnough && size/maxRatio > uint64(len(body)) {
 		return nil, fmt.Errorf("%d bytes packed into %d are not unpacked: that is more than debug information ever is", size, len(body))
 	}
 	var r io.Reader
@@ -120,15 +147,24 @@ func inflate(typ, size uint64, body []byte) ([]byte, error) {
 	default:
 		return nil, fmt.Errorf("unknown compression %d", typ)
 	}
-	// Grown as data really comes, so that a lie about the size costs nothing.
-	var buf bytes.Buffer
-	buf.Grow(int(min(size, uint64(len(body))*4+512)))
-	n, err := io.Copy(&buf, io.LimitReader(r, int64(size)+1))
+	data, err := f.take(size)
 	if err != nil {
 		return nil, err
 	}
-	if uint64(n) != size {
-		return nil, fmt.Errorf("%d bytes promised, %d or more found", size, n)
+	n, err := io.ReadFull(r, data)
+	if err == nil && n == len(data) {
+		if _, err := io.ReadFull(r, make([]byte, 1)); err != io.EOF {
+			n++
+		}
 	}
-	return buf.Bytes(), nil
+	if uint64(n) == size {
+		return data, nil
+	}
+	if size > 0 {
+		f.drop()
+	}
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		return nil, err
+	}
+	return nil, fmt.Errorf("%d bytes promised, %d or more found", size, n)
 }

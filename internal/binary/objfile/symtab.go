@@ -191,6 +191,14 @@ func (f *File) walkMini(want string, yield func(*Symbol) bool) bool {
 	return f.walk(&t, want, yield)
 }
 
+// Symbols may have the same name, of which the file has the text once; so names together can be longer than the string
+// table. Where they are much longer, and long, nobody wrote them: such symbols are left out, since a file of some
+// megabytes would have gigabytes of names.
+const (
+	sharedNames = 1 << 20 // together, beyond twice the string table
+	longName    = 64
+)
+
 // walk yields the code symbols of a table: those that begin with the name wanted and go on at most with a version or the
 // mark of a clone, all with "". Addresses are judged by f, since a debug file has no content of its own.
 func (f *File) walk(t *symTable, want string, yield func(*Symbol) bool) bool {
@@ -212,6 +220,7 @@ func (f *File) walkRange(t *symTable, want string, from, to int, yield func(*Sym
 	v := f.versions()
 	var s Symbol
 	var seg *Segment
+	left := 2*len(t.strs) + sharedNames
 	for i := from; i < to; i++ {
 		r := t.at(i)
 		if !r.code() || r.value == 0 || want != "" && !t.begins(r.name, want) {
@@ -227,6 +236,9 @@ func (f *File) walkRange(t *symTable, want string, from, to int, yield func(*Sym
 		}
 		name := cString(t.strs, uint64(r.name))
 		if name == "" || name[0] == '$' && r.typ() == sttNoType { // "$x" and "$d" of arm64 are marks, not names
+			continue
+		}
+		if left -= len(name); left < 0 && len(name) >= longName {
 			continue
 		}
 		s = Symbol{

@@ -23,7 +23,7 @@ func newZstdReader(body []byte) io.Reader {
 	// The string table is the zero byte behind the header's last field in use (e_ident's padding).
 	word(elf.Section64{Type: 3, Off: 15, Size: 1, Addralign: 1})
 	// The real size is checked by the caller; the largest is promised here, since debug/elf does not use it to allocate.
-	word(elf.Chdr64{Type: chZstd, Size: maxInflated + 1, Addralign: 1})
+	word(elf.Chdr64{Type: chZstd, Size: maxUnpacked + 1, Addralign: 1})
 	ef, err := elf.NewFile(&joined{b.Bytes(), body})
 	if err != nil {
 		return &failed{err}

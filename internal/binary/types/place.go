@@ -156,25 +156,39 @@ func (p Place) Missing(size int) (why string, missing bool) {
 
 // Extent is the size of a value without padding at its end, which places need not tell.
 func (t *Type) Extent() int {
+	left := maxExtent
+	return t.extent(&left)
+}
+
+// maxExtent bounds the members that are looked at: types that hold others twice, which do so too, have no end of them.
+const maxExtent = 10_000
+
+func (t *Type) extent(left *int) int {
 	t = t.Complete()
 	if t.Kind != Struct || len(t.Fields) == 0 && t.Alternatives() == nil {
 		return t.Size
 	}
 	end := 0
 	for _, f := range t.Fields {
+		if *left--; *left < 0 {
+			return t.Size
+		}
 		if f.BitSize > 0 {
 			end = max(end, f.Offset+(f.BitOffset+f.BitSize+7)/8)
 			continue
 		}
-		end = max(end, f.Offset+f.Type.Extent())
+		end = max(end, f.Offset+f.Type.extent(left))
 	}
 	if vs := t.Alternatives(); vs != nil {
 		if vs.Discr.Type != nil {
 			end = max(end, vs.Discr.Offset+vs.Discr.Type.Size)
 		}
 		for _, one := range vs.List {
+			if *left--; *left < 0 {
+				return t.Size
+			}
 			if one.Type != nil {
-				end = max(end, one.Offset+one.Type.Extent())
+				end = max(end, one.Offset+one.Type.extent(left))
 			}
 		}
 	}

@@ -25,6 +25,17 @@ func TestMissing(t *testing.T) {
 	}
 }
 
+// TestExtentOfMany: a type that has another twice, which has others twice, is not gone through member by member.
+func TestExtentOfMany(t *testing.T) {
+	one := TUint64
+	for range 60 {
+		one = &Type{Kind: Struct, Size: 16, Fields: []Field{{Type: one}, {Type: one, Offset: 8}}}
+	}
+	if got := one.Extent(); got != 16 {
+		t.Errorf("%d bytes", got)
+	}
+}
+
 func TestVariants(t *testing.T) {
 	vs := &Variants{Discr: Field{Type: TInt8}, List: []Variant{
 		{Name: "low", Discrs: []VariantRange{{^uint64(1), 1}}}, {Name: "seven", Discrs: []VariantRange{{7, 7}}}, {Name: "other", Default: true},

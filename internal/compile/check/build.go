@@ -13,7 +13,10 @@ type builder struct {
 	act  *action
 	out  *Action
 	loop int
-	done map[*types.Type]*types.Type // final forms
+	// times is how often what is built now comes again by the unrolled loops around it; unrolled is how many statements
+	// there are beyond those that are written.
+	times, unrolled uint64
+	done            map[*types.Type]*types.Type // final forms
 }
 
 func (c *checker) build() *Program {
@@ -21,7 +24,7 @@ func (c *checker) build() *Program {
 	for _, g := range c.getopts {
 		prog.Getopts = append(prog.Getopts, g.Getopt)
 	}
-	b := &builder{checker: c, done: map[*types.Type]*types.Type{}}
+	b := &builder{checker: c, times: 1, done: map[*types.Type]*types.Type{}}
 	for _, m := range c.mapOrder {
 		if out := b.mapOut(m); out != nil {
 			out.ID = len(prog.Maps)
@@ -188,7 +191,26 @@ func ends(stmts []Stmt) bool {
 	return false
 }
 
+// maxUnrolled bounds the statements that unrolled loops make of those that are written; those within others multiply.
+const maxUnrolled = 200_000
+
+// unroll builds the body of an unrolled loop.
+func (b *builder) unroll(n *node) *Block {
+	outer := b.times
+	b.times *= n.kids[0].num
+	body := b.block(n.kids[1])
+	b.times = outer
+	if outer == 1 && b.unrolled > maxUnrolled {
+		b.errorf(n.span, "unroll makes more than %d statements", maxUnrolled).
+			Hint("use a loop: for $i : 0..100 { ... }")
+	}
+	return body
+}
+
 func (b *builder) stmt(out *Block, n *node) {
+	if b.times > 1 {
+		b.unrolled += min(b.times, maxUnrolled+1)
+	}
 	add := func(s Stmt) { out.Stmts = append(out.Stmts, s) }
 	switch n.op {
 	case opExpr:
@@ -241,7 +263,7 @@ func (b *builder) stmt(out *Block, n *node) {
 			add(&ForRange{S: S{n.span}, Var: n.v.out, Start: start, End: end, Body: body})
 		}
 	case opUnroll:
-		body := b.block(n.kids[1])
+		body := b.unroll(n)
 		u := &Unrolled{S: S{n.span}}
 		for i := uint64(0); i < n.kids[0].num; i++ {
 			u.Bodies = append(u.Bodies, body)

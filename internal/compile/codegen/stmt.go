@@ -23,6 +23,9 @@ func (g *gen) block(b *check.Block) {
 
 func (g *gen) stmt(s check.Stmt) {
 	b := g.b
+	if b.Len() > ir.MaxLen {
+		refuse(s.Pos(), "this action is too big: it has more than %d instructions here", ir.MaxLen)
+	}
 	m := g.mark()
 	defer g.free(m)
 	if at := s.Pos(); at.Source != nil {

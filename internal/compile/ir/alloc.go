@@ -148,8 +148,8 @@ func (b *Builder) intervals(bs []block) []interval {
 	}
 	var calls []int
 	for n := range bs {
-		bs[n].in.each(func(r Reg) { extend(r, 2*bs[n].start) })
-		bs[n].out.each(func(r Reg) { extend(r, 2*bs[n].end) })
+		bs[n].in.each(func(r Reg) { extend(b.cross.regs[r], 2*bs[n].start) })
+		bs[n].out.each(func(r Reg) { extend(b.cross.regs[r], 2*bs[n].end) })
 		for i := bs[n].start; i < bs[n].end; i++ {
 			in := &b.ins[i]
 			in.uses(func(r Reg) { extend(r, 2*i) })

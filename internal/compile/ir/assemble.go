@@ -30,6 +30,27 @@ func (e *NestingError) Error() string {
 	return fmt.Sprintf("%d functions are nested, the kernel allows %d", e.Calls, MaxCalls)
 }
 
+// MaxLen is how many instructions a function may have before it is assembled. The kernel takes a million of a program, and
+// follows a million on all its paths.
+const MaxLen = 1 << 18
+
+// maxLive bounds the bytes of what is live where: a bit for each register that crosses blocks at each end of each block.
+const maxLive = 96 << 20
+
+// LengthError says that a function is too long.
+type LengthError struct {
+	Func   string
+	Len    int // instructions
+	Blocks int // stretches between jumps, if they are too many
+}
+
+func (e *LengthError) Error() string {
+	if e.Blocks == 0 {
+		return fmt.Sprintf("%s has %d instructions, at most %d are possible", e.Func, e.Len, MaxLen)
+	}
+	return fmt.Sprintf("%s has %d instructions in %d branches, which are too many", e.Func, e.Len, e.Blocks)
+}
+
 // JumpError says that a function is too long for the 16 bits of a jump's distance.
 type JumpError struct {
 	Func     string
@@ -72,7 +93,9 @@ func (p *Program) plan() (order []*Builder, err error) {
 		if !planned[f] {
 			planned[f] = true
 			order = append(order, f)
-			f.plan()
+			if err := f.plan(); err != nil {
+				return err
+			}
 		}
 		size := below + max(32, (f.stack+31)&^31)
 		if size > MaxFrame {
@@ -111,19 +134,25 @@ type target struct {
 }
 
 // plan removes what is not needed and assigns registers.
-func (b *Builder) plan() {
+func (b *Builder) plan() error {
+	if len(b.ins) > MaxLen {
+		return &LengthError{Func: b.name, Len: len(b.ins)}
+	}
 	if n := len(b.ins); n == 0 || b.ins[n-1].kind != kExit {
 		b.Exit(0)
 	}
 	bs := b.blocks()
 	for {
-		b.liveness(bs)
+		if !b.liveness(bs) {
+			return &LengthError{Func: b.name, Len: len(b.ins), Blocks: len(bs)}
+		}
 		if !b.sweep(bs) {
 			break
 		}
 		bs = b.blocks()
 	}
 	b.homes, b.stack = b.allocate(bs)
+	return nil
 }
 
 func (b *Builder) assemble(number int, meta bool) (asm.Instructions, error) {

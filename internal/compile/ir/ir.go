@@ -186,8 +186,9 @@ type Builder struct {
 	frame  int // bytes of stack slots in use by Slot
 	deep   int // most bytes of slots at any time
 
-	homes []home // by register, once assigned
-	stack int    // bytes of the stack, once assigned
+	cross *crossing // once it is known what is live
+	homes []home    // by register, once assigned
+	stack int       // bytes of the stack, once assigned
 }
 
 func (b *Builder) add(i inst) { b.ins = append(b.ins, i) }

@@ -536,3 +536,32 @@ func BenchmarkAssemble(b *testing.B) {
 		})
 	}
 }
+
+// TestTooLong: what is live is not worked out for what no kernel takes.
+func TestTooLong(t *testing.T) {
+	p, b := New("p0")
+	for range MaxLen + 1 {
+		b.Imm(1)
+	}
+	var long *LengthError
+	if _, err := p.Assemble(); !errors.As(err, &long) || long.Len <= MaxLen {
+		t.Errorf("%v", err)
+	}
+	p, b = New("p0")
+	var regs []Reg // all live from the first branch to the last
+	for range 60_000 {
+		regs = append(regs, b.Imm(1))
+	}
+	for i := range 30_000 {
+		end := b.Label()
+		b.IfImm(EQ, regs[i], 0, end)
+		b.Bind(end)
+	}
+	for _, r := range regs {
+		b.Apply(Add, regs[0], r)
+	}
+	b.ExitReg(regs[0])
+	if _, err := p.Assemble(); !errors.As(err, &long) || long.Blocks == 0 {
+		t.Errorf("%v", err)
+	}
+}

@@ -181,41 +181,121 @@ func (b *Builder) cut() []block {
 	return bs
 }
 
-// liveness fills in and out of each block.
-func (b *Builder) liveness(bs []block) {
-	for n := range bs {
-		bs[n].in, bs[n].out = newBitset(b.regs), newBitset(b.regs)
+// crossing are the registers that live beyond a block; most are used in the one where they are set. They are numbered, so
+// that what is live at the ends of blocks takes a bit for each of them only.
+type crossing struct {
+	number []int32 // by register; -1: lives within one block
+	regs   []Reg   // by number
+}
+
+// findCrossing finds the registers that are in several blocks, or read in one before they are set there.
+func (b *Builder) findCrossing(bs []block) *crossing {
+	const unseen, within = -2, -1
+	c := &crossing{number: make([]int32, b.regs)}
+	home := make([]int32, b.regs) // the block that a register was seen in
+	for r := range c.number {
+		c.number[r] = unseen
 	}
-	live := newBitset(b.regs)
+	cross := func(r Reg) {
+		c.number[r] = int32(len(c.regs))
+		c.regs = append(c.regs, r)
+	}
+	for n := range bs {
+		see := func(r Reg, set bool) {
+			switch {
+			case r < 0 || c.number[r] >= 0:
+			case c.number[r] == unseen && set:
+				c.number[r], home[r] = within, int32(n)
+			case c.number[r] == unseen, home[r] != int32(n):
+				cross(r)
+			}
+		}
+		for i := bs[n].start; i < bs[n].end; i++ {
+			b.ins[i].uses(func(r Reg) { see(r, false) })
+			see(b.ins[i].def(), true)
+		}
+	}
+	for r := range c.number {
+		c.number[r] = max(c.number[r], within)
+	}
+	return c
+}
+
+// live is what is live at some place: registers that cross blocks, and those that do not.
+type live struct {
+	*crossing
+	across bitset
+	within bitset // of a block: empty at its ends, nil if it is not wanted
+}
+
+func (l *live) has(r Reg) bool {
+	if n := l.number[r]; n >= 0 {
+		return l.across.has(Reg(n))
+	}
+	return l.within.has(r)
+}
+
+func (l *live) set(r Reg) {
+	switch {
+	case r < 0:
+	case l.number[r] >= 0:
+		l.across.set(Reg(l.number[r]))
+	case l.within != nil:
+		l.within.set(r)
+	}
+}
+
+func (l *live) clear(r Reg) {
+	switch {
+	case r < 0:
+	case l.number[r] >= 0:
+		l.across.clear(Reg(l.number[r]))
+	case l.within != nil:
+		l.within.clear(r)
+	}
+}
+
+// liveness fills in and out of each block, by the numbers of the registers that cross. False: that would take too much.
+func (b *Builder) liveness(bs []block) bool {
+	b.cross = b.findCrossing(bs)
+	size := int32(len(b.cross.regs))
+	if len(bs)*int(size/64+1) > maxLive/(2*8) {
+		return false
+	}
+	for n := range bs {
+		bs[n].in, bs[n].out = newBitset(size), newBitset(size)
+	}
+	l := live{crossing: b.cross, across: newBitset(size)}
 	for changed := true; changed; {
 		changed = false
 		for n := len(bs) - 1; n >= 0; n-- {
 			for _, s := range bs[n].next {
 				bs[n].out.or(bs[s].in)
 			}
-			copy(live, bs[n].out)
+			copy(l.across, bs[n].out)
 			for i := bs[n].end - 1; i >= bs[n].start; i-- {
-				live.clear(b.ins[i].def())
-				b.ins[i].uses(live.set)
+				l.clear(b.ins[i].def())
+				b.ins[i].uses(l.set)
 			}
-			if bs[n].in.or(live) {
+			if bs[n].in.or(l.across) {
 				changed = true
 			}
 		}
 	}
+	return true
 }
 
 // sweep removes instructions whose result is never used, and says whether there were any.
 func (b *Builder) sweep(bs []block) bool {
 	found := false
-	live := newBitset(b.regs)
+	l := live{crossing: b.cross, across: newBitset(int32(len(b.cross.regs))), within: newBitset(b.regs)}
 	dead := make([]bool, len(b.ins))
 	for n := range bs {
-		copy(live, bs[n].out)
+		copy(l.across, bs[n].out)
 		for i := bs[n].end - 1; i >= bs[n].start; i-- {
 			in := &b.ins[i]
 			d := in.def()
-			if d != NoReg && !live.has(d) {
+			if d != NoReg && !l.has(d) {
 				if in.pure() {
 					dead[i], found = true, true
 					continue
@@ -228,8 +308,8 @@ func (b *Builder) sweep(bs []block) bool {
 				dead[i], found = true, true
 				continue
 			}
-			live.clear(d)
-			in.uses(live.set)
+			l.clear(d)
+			in.uses(l.set)
 		}
 	}
 	kept := b.ins[:0]

@@ -128,3 +128,35 @@ func TestList(t *testing.T) {
 		t.Errorf("%v %d: %s", err, l.Errors(), b.String())
 	}
 }
+
+// TestLongLines: what is shown of a line is bounded, and the marks stand below the place.
+func TestLongLines(t *testing.T) {
+	long := strings.Repeat("é", 1<<19)
+	for _, c := range []struct {
+		name, text string
+		start, end int
+		marked     string
+	}{
+		{"at the start", "bad " + long, 0, 3, "bad"},
+		{"in the middle", long + " bad " + long, len(long) + 1, len(long) + 4, "bad"},
+		{"at the end", long + " bad", len(long) + 1, len(long) + 4, "bad"},
+		{"all of it", long, 0, len(long), ""},
+	} {
+		s := &Source{Name: "x", Text: c.text}
+		p := Span{Source: s, Start: c.start, End: c.end}.Position()
+		if len(p.Source) != 1 || len(p.Source[0]) > 500 || len(p.Marks) > 500 || !strings.Contains(p.Source[0], "...") {
+			t.Errorf("%s: %d lines, the first of %d bytes; marks %q", c.name, len(p.Source), len(p.Source[0]), p.Marks)
+			continue
+		}
+		line := []rune(p.Source[0])
+		if from := strings.IndexByte(p.Marks, '~'); c.marked != "" && string(line[from:len(p.Marks)]) != c.marked {
+			t.Errorf("%s: the marks are below %q", c.name, string(line[from:len(p.Marks)]))
+		}
+	}
+	s := &Source{Name: "x", Text: long + "\n" + long}
+	for _, line := range (Span{Source: s, End: len(s.Text)}).Position().Source {
+		if len(line) > 500 {
+			t.Errorf("a line of %d bytes of several", len(line))
+		}
+	}
+}

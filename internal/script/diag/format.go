@@ -89,18 +89,50 @@ func (s Span) excerpt() result.Position {
 	switch {
 	case s.Source == nil:
 	case p.Line == p.EndLine:
-		line := s.Source.Line(p.Line)
-		p.Source, p.Marks = []string{quote(line)}, marks(line, p.Col-1, p.EndCol-1)
+		line, start, end := window(s.Source.Line(p.Line), p.Col-1, p.EndCol-1)
+		p.Source, p.Marks = []string{quote(line)}, marks(line, start, end)
 	default:
 		for n := p.Line; n <= p.EndLine; n++ {
 			if n-p.Line == maxContext {
 				p.Source = append(p.Source, "...")
 				break
 			}
-			p.Source = append(p.Source, quote(s.Source.Line(n)))
+			line, _, _ := window(s.Source.Line(n), 0, 0)
+			p.Source = append(p.Source, quote(line))
 		}
 	}
 	return p
+}
+
+// Of a line that is longer than maxLine only what is about the place is shown: made scripts have lines of megabytes.
+const (
+	maxLine = 400
+	before  = 80 // bytes ahead of the place
+	cutMark = "..."
+)
+
+// window cuts a line, and moves the place in it along.
+func window(line string, start, end int) (cut string, from, to int) {
+	if len(line) <= maxLine {
+		return line, start, end
+	}
+	at := max(0, min(start-before, len(line)-maxLine))
+	until := min(len(line), at+maxLine)
+	for at > 0 && !utf8.RuneStart(line[at]) {
+		at--
+	}
+	for until < len(line) && !utf8.RuneStart(line[until]) {
+		until--
+	}
+	cut = line[at:until]
+	start, end = start-at, min(end, until)-at
+	if at > 0 {
+		cut, start, end = cutMark+cut, start+len(cutMark), end+len(cutMark)
+	}
+	if until < len(line) {
+		cut += cutMark
+	}
+	return cut, start, end
 }
 
 // quote shows a source line: tabs as four blanks, and no control characters, which could drive the terminal.
