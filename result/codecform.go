@@ -364,6 +364,9 @@ func (c *coder) fields(e Event) {
 			return
 		}
 		c.entries(e.Map)
+		if c.version >= 3 { // before, maps had no parts
+			c.flags(&e.Continued, &e.More)
+		}
 	case *Time:
 		c.text(&e.Text)
 		c.time(&e.Shown)

@@ -49,10 +49,13 @@ type Print struct {
 	Value *Value
 }
 
-// PrintMap is a map as print(@map) shows it, or, behind End, as it is shown at the end of the run.
+// PrintMap is a map as print(@map) shows it, or, behind End, as it is shown at the end of the run. A map with thousands of
+// entries comes in parts, in its order and with nothing in between.
 type PrintMap struct {
 	Head
 	Map *Map
+	// Continued: the entries are behind those of the event before; More: further ones are in the next event.
+	Continued, More bool
 }
 
 // Time is the text of time().

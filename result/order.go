@@ -95,6 +95,24 @@ func (m *Map) compareValues(a, b *Value) int {
 	return 0
 }
 
+// Order is where a value puts its entry in a map: those of a larger one come later, those of equal ones are ordered by
+// their keys. It tells the same of two values of a map as Sort goes by.
+func (v *Value) Order() uint64 {
+	if v.Kind == Histogram && v.Hist != nil {
+		return v.Hist.Total()
+	}
+	if v.Kind == Stats && len(v.Elems) > 1 {
+		v = &v.Elems[1]
+	}
+	switch {
+	case v.Kind == Int, v.Kind == Enum && v.Signed:
+		return v.Num ^ 1<<63
+	case v.Kind == Uint, v.Kind == Enum:
+		return v.Num
+	}
+	return 0
+}
+
 // Compare orders values of one type: numbers by value, texts byte-wise, aggregates element by element, stacks by their
 // addresses.
 func (v *Value) Compare(w *Value) int {

@@ -21,6 +21,18 @@ func (s *Session) printMaps() error {
 	}
 	slices.SortStableFunc(order, func(a, b *record.Storage) int { return cmp.Compare(a.Map.Name, b.Map.Name) })
 	for _, st := range order {
+		if s.plain(st) {
+			b, err := s.readBulk(st, false)
+			if err != nil {
+				return fmt.Errorf("reading the map %s: %w", st.Map.Name, err)
+			}
+			if b.n > 0 {
+				if err := b.show(result.Head{}, 0, 0); err != nil {
+					return err
+				}
+			}
+			continue
+		}
 		m, err := s.content(st, false)
 		if err != nil {
 			return err
@@ -57,6 +69,16 @@ func (s *Session) showPending(take bool) error {
 	}
 	s.pending = nil
 	st := s.storage(p.index)
+	if s.plain(st) {
+		b, err := s.readBulk(st, take)
+		if err != nil {
+			return fmt.Errorf("reading the map %s: %w", st.Map.Name, err)
+		}
+		if take {
+			s.filledFrom(p.index)
+		}
+		return b.show(p.head, p.top, p.div)
+	}
 	m, err := s.content(st, take)
 	if err != nil {
 		return err

@@ -72,3 +72,38 @@ func (s *Storage) Unset() []byte {
 	b[0] = 1
 	return b
 }
+
+// Fold appends the values that an entry has for all CPUs as one: what MapValue makes of it alone is what it makes of all.
+// Time series have no such value.
+func (s *Storage) Fold(dst, value []byte) []byte {
+	cpus := s.CPUs(value)
+	if len(cpus) < 2 {
+		return append(dst, value...)
+	}
+	start := len(dst)
+	dst = append(dst, cpus[0]...)
+	t, first := s.Map.Value, dst[start:]
+	for _, b := range cpus[1:] {
+		at, to := b, first
+		if s.Scalar {
+			at, to = b[ScalarHeader:], first[ScalarHeader:]
+			first[0] |= b[0]
+		}
+		switch {
+		case t.Kind == types.Min || t.Kind == types.Max: // the largest, and whether there is one
+			put(to, max(word(to), word(at)))
+			put(to[8:], word(to[8:])|word(at[8:]))
+		case t.IsAgg():
+			for i := 0; i+8 <= t.Size; i += 8 {
+				put(to[i:], word(to[i:])+word(at[i:]))
+			}
+		case t.Kind == types.Int: // narrower ones are added at their own width
+			put(to, word(to)+word(at))
+		}
+	}
+	return dst
+}
+
+func word(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
+
+func put(b []byte, v uint64) { binary.LittleEndian.PutUint64(b, v) }

@@ -45,7 +45,7 @@ func (j *JSON) Event(e result.Event) error {
 		j.open("value")
 		j.out.buf = append(e.Value.AppendJSON(j.out.buf), "}\n"...)
 	case *result.PrintMap:
-		return j.printMap(e.Map)
+		return j.printMap(e)
 	case *result.Attached:
 		if !j.o.Quiet {
 			j.counted("attached_probes", "probes", uint64(e.Probes))
@@ -69,7 +69,8 @@ func (j *JSON) Event(e result.Event) error {
 		average, runs := strconv.FormatInt(int64(e.Average), 10), strconv.FormatUint(e.Runs, 10)
 		j.named("benchmark_result", e.Name, `{"average": `+average+`, "iters": `+runs+`}`)
 	case *result.Test:
-		j.named("test_result", e.Name, `{"duration": `+strconv.FormatInt(int64(e.Took), 10)+`, "passed": `+strconv.FormatBool(e.Passed)+`}`)
+		j.named("test_result", e.Name,
+			`{"duration": `+strconv.FormatInt(int64(e.Took), 10)+`, "passed": `+strconv.FormatBool(e.Passed)+`}`)
 	case *result.End: // what follows it is told by its records
 	default:
 		return result.UnknownEvent("the JSON format", e)
@@ -218,39 +219,50 @@ func mapType(k result.MapKind) (string, error) {
 	return "", fmt.Errorf("the JSON format has no form for maps of kind %d", k)
 }
 
-// printMap writes a map; one without entries has no record, as in text.
-func (j *JSON) printMap(m *result.Map) error {
+// printMap writes a map, or a part of one; one without entries has no record, as in text.
+func (j *JSON) printMap(e *result.PrintMap) error {
+	m := e.Map
 	kind, err := mapType(m.Kind)
 	if err != nil {
 		return err
 	}
-	if len(m.Entries) == 0 {
+	if len(m.Entries) == 0 && !e.Continued {
 		return j.out.end()
 	}
-	j.open(kind)
-	j.raw(`{`)
-	j.out.buf = result.AppendJSONString(j.out.buf, m.Name)
-	j.raw(`: `)
-	if m.Entries[0].Key == nil {
-		j.out.buf = m.Entries[0].Value.AppendJSON(j.out.buf)
-	} else {
+	if !e.Continued {
+		j.open(kind)
 		j.raw(`{`)
-		for i := range m.Entries {
-			e := &m.Entries[i]
-			if i > 0 {
-				j.raw(`, `)
-			}
-			if e.Key.Kind == result.String {
-				j.out.buf = result.AppendJSONString(j.out.buf, e.Key.Text)
-			} else {
-				j.key = e.Key.AppendCompactKey(j.key[:0])
-				j.out.buf = result.AppendJSONString(j.out.buf, j.key)
-			}
-			j.raw(`: `)
-			j.out.buf = e.Value.AppendJSON(j.out.buf)
-		}
-		j.raw(`}`)
+		j.out.buf = result.AppendJSONString(j.out.buf, m.Name)
+		j.raw(`: `)
 	}
-	j.raw("}}\n")
+	if len(m.Entries) > 0 && m.Entries[0].Key == nil {
+		j.out.buf = m.Entries[0].Value.AppendJSON(j.out.buf)
+		j.raw("}}\n")
+		return j.out.end()
+	}
+	if !e.Continued {
+		j.raw(`{`)
+	}
+	for i := range m.Entries {
+		if i > 0 || e.Continued {
+			j.raw(`, `)
+		}
+		j.entry(&m.Entries[i])
+	}
+	if !e.More {
+		j.raw("}}}\n")
+	}
 	return j.out.end()
+}
+
+// entry writes a key of a map and its value.
+func (j *JSON) entry(e *result.Entry) {
+	if e.Key.Kind == result.String {
+		j.out.buf = result.AppendJSONString(j.out.buf, e.Key.Text)
+	} else {
+		j.key = e.Key.AppendCompactKey(j.key[:0])
+		j.out.buf = result.AppendJSONString(j.out.buf, j.key)
+	}
+	j.raw(`: `)
+	j.out.buf = e.Value.AppendJSON(j.out.buf)
 }

@@ -228,14 +228,16 @@ func (r *Records) printMap(e *result.PrintMap) error {
 	if err != nil {
 		return err
 	}
-	r.begin("map", e.Common())
-	r.text("name", e.Map.Name)
-	r.text("kind", kind)
-	r.name("entries")
-	r.raw("[")
+	if !e.Continued {
+		r.begin("map", e.Common())
+		r.text("name", e.Map.Name)
+		r.text("kind", kind)
+		r.name("entries")
+		r.raw("[")
+	}
 	for i := range e.Map.Entries {
 		entry := &e.Map.Entries[i]
-		if i > 0 {
+		if i > 0 || e.Continued {
 			r.raw(", ")
 		}
 		r.raw(`{"key": `)
@@ -247,6 +249,9 @@ func (r *Records) printMap(e *result.PrintMap) error {
 		r.name("value")
 		r.out.buf = entry.Value.AppendRecord(r.out.buf)
 		r.raw("}")
+	}
+	if e.More {
+		return nil
 	}
 	r.raw("]}\n")
 	return nil
