@@ -99,7 +99,7 @@ func (o *options) traceOf(ctx context.Context, patterns []string, dir string) (*
 // messagesOf are the messages of a trace that failed.
 func messagesOf(data []byte) (s string) {
 	for l := range bytes.Lines(data) {
-		if !bytes.Contains(l, []byte(`"value"`)) && len(s) < 2000 {
+		if !bytes.Contains(l, []byte(`"type": "call"`)) && len(s) < 2000 {
 			s += string(l)
 		}
 	}
@@ -111,28 +111,27 @@ func parseTrace(data []byte) (*traced, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
 	for {
-		var e struct {
-			Type string
-			Msg  string
-			Data any
-		}
+		var e map[string]any
 		if err := d.Decode(&e); errors.Is(err, io.EOF) {
 			return t, nil
 		} else if err != nil {
 			return nil, fmt.Errorf("the output of the tracer: %w", err)
 		}
-		switch e.Type {
-		case "value":
-			t.event(e.Data)
-		case "attached_probes":
+		switch kind, _ := e["type"].(string); kind {
+		case "call":
+			t.event(e)
+		case "attached", "end":
+		case "message":
+			severity, _ := e["severity"].(string)
+			text, _ := e["text"].(string)
+			t.message(severity, text, e)
 		default:
-			t.message(e.Type, e.Msg, e.Data)
+			t.message(kind, "", e)
 		}
 	}
 }
 
-func (t *traced) event(data any) {
-	m, _ := data.(map[string]any)
+func (t *traced) event(m map[string]any) {
 	name, _ := m["function"].(string)
 	n, ok := numberOf(name)
 	if !ok {
