@@ -31,7 +31,7 @@ func describe(k match.Known, p *probe.Point, path string, many bool) *candidate 
 	display := p.Func
 	fn := &candidate{known: k, point: p, path: path, arch: archOf(k.File), many: many}
 	word, mark := fn.symbol()
-	fn.Point, fn.Name, fn.Called = syntax.QuoteWord(path)+":"+syntax.QuoteWord(word), display, true
+	fn.Point, fn.Name, fn.Called = syntax.QuoteWord(path)+":"+syntax.QuoteExact(word), display, true
 	fn.keys()
 	if p.Copied {
 		fn.Point += "+0" // its own code alone: only that returns

@@ -53,7 +53,7 @@ func (fn *candidate) exits() (returns, tails []string, why string) {
 	points := func(addrs []uint64) (list []string) {
 		for _, addr := range addrs {
 			if name != "" && !fn.many && own.Contains(addr) && own.Low == start {
-				list = append(list, fmt.Sprintf("uprobe:%s:%s+%d", syntax.QuoteWord(fn.path), syntax.QuoteWord(name), addr-start))
+				list = append(list, fmt.Sprintf("uprobe:%s:%s+%d", syntax.QuoteWord(fn.path), syntax.QuoteExact(name), addr-start))
 			} else {
 				list = append(list, fmt.Sprintf("uprobe:%s:%#x", syntax.QuoteWord(fn.path), addr))
 			}

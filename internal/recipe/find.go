@@ -111,8 +111,20 @@ func splitFunction(pattern string) (lib, name string, line bool) {
 }
 
 func functions(ctx context.Context, o Target, path, name string, diags *diag.List) (out []Function) {
+	if strings.Contains(name, "*") && !isPattern(name) {
+		// A name with a star of its own; else it was meant as a pattern after all.
+		var none diag.List
+		if out := functionsOf(ctx, o, path, name, true, &none); len(out) > 0 {
+			return out
+		}
+	}
+	return functionsOf(ctx, o, path, name, false, diags)
+}
+
+// functionsOf are the functions of a name, which is no pattern if it is exact.
+func functionsOf(ctx context.Context, o Target, path, name string, exact bool, diags *diag.List) (out []Function) {
 	const entry, ret = 0, 1
-	probes := []*syntax.Probe{entry: pointOf("uprobe", path, name), ret: pointOf("uretprobe", path, name)}
+	probes := []*syntax.Probe{entry: pointOf("uprobe", path, name, exact), ret: pointOf("uretprobe", path, name, exact)}
 	opts := match.Options{
 		PID: o.PID, Demangle: true, SearchPath: o.SearchPath, Images: o.Images, OutOfLine: true, Variants: true,
 		VectorsStepped: o.VectorsStepped,

@@ -70,7 +70,7 @@ func isPattern(name string) bool {
 
 // whole makes one function of all that a pattern fits.
 func whole(ctx context.Context, o Target, path, pattern string, diags *diag.List) []Function {
-	probes := []*syntax.Probe{pointOf("uprobe", path, pattern)}
+	probes := []*syntax.Probe{pointOf("uprobe", path, pattern, false)}
 	matched := match.All(ctx, probes, match.Options{
 		PID: o.PID, Demangle: true, SearchPath: o.SearchPath, Images: o.Images, VectorsStepped: o.VectorsStepped,
 		Spread: o.Spread, FilteredReturns: o.FilteredReturns, Needs: []probe.Needs{{}}, Missing: match.MissingRefused,
@@ -91,8 +91,12 @@ func whole(ctx context.Context, o Target, path, pattern string, diags *diag.List
 }
 
 // pointOf is a probe of functions of a file.
-func pointOf(kind, path, name string) *syntax.Probe {
-	return &syntax.Probe{Points: []*syntax.AttachPoint{{
+func pointOf(kind, path, name string, exact bool) *syntax.Probe {
+	p := &syntax.AttachPoint{
 		Text: kind + ":" + path + ":" + name, Kind: kind, Parts: []string{path, name}, Quoted: []bool{true, true},
-	}}}
+	}
+	if exact {
+		p.Parts, p.Quoted = []string{path, objfile.Exact, name}, []bool{true, false, true}
+	}
+	return &syntax.Probe{Points: []*syntax.AttachPoint{p}}
 }

@@ -21,6 +21,7 @@ type Query struct {
 
 	raw      glob
 	readable glob // Pattern without needless blanks
+	exact    bool // Pattern is a name
 	versions bool // the pattern names a version
 	demangle bool // readable names are wanted
 	params   bool // the pattern has a parameter list
@@ -28,12 +29,18 @@ type Query struct {
 	needles  []string
 }
 
-// NewQuery makes a query. lang "cpp" or "rust" says that the pattern is a readable name; with "" that is guessed from the
-// pattern: names with "::", "<", "(" or a blank are.
+// Exact is the word in place of a language that says that a name is no pattern: its stars are its own.
+const Exact = "exact"
+
+// NewQuery makes a query. lang "cpp" or "rust" says that the pattern is a readable name; with "" and Exact that is guessed
+// from the pattern: names with "::", "<", "(" or a blank are.
 func NewQuery(pattern, lang string) *Query {
-	q := &Query{Pattern: pattern, raw: newGlob(pattern)}
+	q := &Query{Pattern: pattern, raw: newGlob(pattern), exact: lang == Exact}
+	if q.exact {
+		q.raw = glob{text: pattern}
+	}
 	q.versions = strings.Contains(pattern, "@") && !strings.HasPrefix(pattern, "@")
-	q.demangle = lang != "" || strings.Contains(pattern, "::") || strings.ContainsAny(pattern, "<( ~")
+	q.demangle = lang != "" && !q.exact || strings.Contains(pattern, "::") || strings.ContainsAny(pattern, "<( ~")
 	if q.demangle {
 		q.useReadable()
 	}
@@ -43,6 +50,9 @@ func NewQuery(pattern, lang string) *Query {
 func (q *Query) useReadable() {
 	q.demangle = true
 	q.readable = newGlob(squeeze(q.Pattern))
+	if q.exact {
+		q.readable = glob{text: squeeze(q.Pattern)}
+	}
 	q.params = strings.Contains(strings.NewReplacer("(anonymous namespace)", "", "operator()", "").Replace(q.Pattern), "(")
 	q.noTArgs = !strings.Contains(q.Pattern, "<")
 	q.needles = needles(q.Pattern)

@@ -374,7 +374,7 @@ func listUprobes(m *matcher, s *spec) (out []listing) {
 			}
 		}
 	}
-	if len(out) == 0 && !hasWildcard(s.fn) {
+	if len(out) == 0 && !s.pattern() {
 		m.noFunction(s, files, nil)
 	}
 	return out
@@ -383,7 +383,7 @@ func listUprobes(m *matcher, s *spec) (out []listing) {
 // listed is a function's name as a script can have it: readable if it is mangled, and in quotes where needed.
 func (m *matcher) listed(s *spec, name string) string {
 	readable := m.display(name)
-	if s.lang != "" {
+	if s.lang != "" && s.lang != objfile.Exact {
 		return s.lang + ":" + quote(readable)
 	}
 	if strings.ContainsAny(readable, ": \t,{\"$(") {

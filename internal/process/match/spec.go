@@ -19,7 +19,7 @@ type spec struct {
 	quoted []bool
 
 	target string // path of a file, category, module, unit of time, event, trigger
-	lang   string // "cpp", "rust"
+	lang   string // "cpp", "rust", objfile.Exact
 	ns     string // USDT: provider
 	fn     string // function, event or signal
 	offset uint64 // behind the function's start
@@ -39,6 +39,9 @@ type spec struct {
 
 // hasWildcard tells whether a part is a pattern. Brackets are part of Go's names, not of patterns.
 func hasWildcard(s string) bool { return strings.Contains(s, "*") }
+
+// pattern tells whether the name may mean several functions.
+func (s *spec) pattern() bool { return s.lang != objfile.Exact && hasWildcard(s.fn) }
 
 // argCount reports a wrong number of parts.
 func (m *matcher) argCount(s *spec, want ...int) bool {

@@ -20,11 +20,15 @@ import (
 // languages are the words that may stand before a function's name to say that it is readable, not mangled.
 var languages = []string{"cpp", "c++", "rust"}
 
+// named tells the words that may stand before a function's name: languages, and that it is no pattern, whatever stars are in
+// it.
+func named(word string) bool { return word == objfile.Exact || slices.Contains(languages, word) }
+
 const unsafeHint = "\nUse --unsafe to force attachment. WARNING: This option could lead to data corruption in the target process."
 
 func parseUprobe(m *matcher, s *spec) bool {
 	parts, quoted := s.parts, s.quoted
-	if m.pid() != 0 && (len(parts) == 1 || len(parts) == 2 && slices.Contains(languages, parts[0])) {
+	if m.pid() != 0 && (len(parts) == 1 || len(parts) == 2 && named(parts[0])) {
 		// With a process the file may be left out: its program, or for a listing, all that it has mapped.
 		own := ""
 		if m.listing && len(parts) == 1 {
@@ -43,7 +47,7 @@ func parseUprobe(m *matcher, s *spec) bool {
 	s.target = parts[0]
 	if len(parts) == 3 {
 		s.lang = parts[1]
-		if !slices.Contains(languages, s.lang) {
+		if !named(s.lang) {
 			if s.skip {
 				return false
 			}
@@ -279,7 +283,7 @@ func (m *matcher) functions(s *spec, b *binary, q *objfile.Query) ([]*probe.Poin
 		if names[i] != fn.Name {
 			name = display(names[i])
 		}
-		if !q.Wildcard() && s.lang == "" {
+		if !q.Wildcard() && (s.lang == "" || s.lang == objfile.Exact) {
 			name = s.fn // as it was asked for
 		}
 		c := &candidate{
@@ -525,7 +529,7 @@ func (m *matcher) noFunction(s *spec, files []*binary, err error) {
 	if err != nil {
 		d.Note(diag.Span{}, "%s", err)
 	}
-	if len(files) != 1 || hasWildcard(s.fn) {
+	if len(files) != 1 || s.pattern() {
 		return
 	}
 	b := files[0]
@@ -581,7 +585,7 @@ func (m *matcher) bareNames(fns []objfile.Func) func(name string) string {
 // uprobeName is the point's full name.
 func uprobeName(s *spec, b *binary, name string) string {
 	full := s.kind.name + ":" + b.name
-	if s.lang != "" {
+	if s.lang != "" && s.lang != objfile.Exact {
 		full += ":" + s.lang
 	}
 	full += ":" + name

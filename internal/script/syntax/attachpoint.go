@@ -2,6 +2,18 @@ package syntax
 
 import "strings"
 
+// QuoteExact puts the name of one function in the form in which attach points have it: a star in it is its own, no
+// pattern's. Those of receivers in Go, (*T), need no word for that.
+func QuoteExact(name string) string {
+	for i := range len(name) {
+		receiver := i > 0 && name[i-1] == '(' && i+1 < len(name) && (name[i+1] == '_' || name[i+1] >= 'A')
+		if name[i] == '*' && !receiver {
+			return "exact:" + QuoteWord(name)
+		}
+	}
+	return QuoteWord(name)
+}
+
 // QuoteWord puts a part of an attach point, like a path or a function's name, in quotes where it needs them to stand for
 // itself. Wildcards stay wildcards.
 func QuoteWord(word string) string {
