@@ -230,6 +230,9 @@ func (v *Value) unknown() Value {
 
 // AppendMore appends the words that stand for the elements or entries that a value has beyond those it shows.
 func (v *Value) AppendMore(dst []byte) []byte {
+	if v.Num == 0 { // how many is not known
+		return append(dst, "…"...)
+	}
 	return strconv.AppendUint(append(dst, "… of "...), v.Num, 10)
 }
 

@@ -178,7 +178,7 @@ int main(int argc, char **argv)
 	std::set<int> set{1, 2, 3};
 	std::list<int> list{1, 2, 3, 4};
 	std::deque<int> deque(1000, 1);
-	want("z::trees(a={ .size = 2 }, b={ .size = 1 }, c={ .size = 3 }, f={ .size = 4 }, g={ .size = 1000 }) = 1010"); trees(map, hash, set, list, deque);
+	want("z::trees(a={ [1] = 2, [3] = 4 }, b={ [\"a\"] = 1 }, c=[1,2,3], f=[1,2,3,4], g=[1,1,1,1,1,1,1,1,… of 1000]) = 1010"); trees(map, hash, set, list, deque);
 	std::optional<int> some = 42, none;
 	std::optional<std::string> text = "str";
 	want("z::maybe(a=42, b=nullopt, c=\"str\") = 45"); maybe(some, none, text);

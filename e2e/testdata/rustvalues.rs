@@ -108,8 +108,8 @@ cage! {
         d.push_back(8);
         d
     } => "[1,2,3,8]"];
-    table: HashMap<u32, String> = [[(1, "a".to_string())].into() => "{ .len = 1 }"];
-    tree: BTreeMap<String, u8> = [[("k".to_string(), 1)].into() => "{ .len = 1 }"];
+    table: HashMap<u32, String> = [[(1, "a".to_string())].into() => "{ [1] = \"a\" }"];
+    tree: BTreeMap<String, u8> = [[("k".to_string(), 1)].into() => "{ [\"k\"] = 1 }"];
     beast: Beast = [Beast::Unseen => "Unseen", Beast::Seen(5) => "{ .Seen = 5 }",
         Beast::Named { legs: -1, name: "yak".into() } => "{ .Named = { .legs = -1, .name = \"yak\" } }", Beast::Caught(1, 2) => "{ .Caught = (1, 2) }"];
     failure: Result<(), String> = [Ok(()) => "{ .Ok = () }", Err("bad".into()) => "{ .Err = \"bad\" }"];

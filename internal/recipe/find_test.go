@@ -74,7 +74,7 @@ func TestShowOf(t *testing.T) {
 
 	known := paramTypes{"p": in(types.C, *types.PointerTo(named, types.User)), "n": word, "s": text}
 	for expr, want := range map[string]Show{
-		"n": AsValue, "n + 1": AsValue, "s": AsString, "p.s": AsString, "p->s": AsString, "args.p.s": AsString, "*p": AsWhole, "p": AsValue,
+		"n": AsValue, "n + 1": AsValue, "s": AsString, "p.s": AsString, "p->s": AsString, "args.p.s": AsString, "*p": AsWhole, "p": AsWhole,
 		"pid": AsValue, "p.nosuch": AsWhole, "retval": AsWhole, "nosuch(": AsWhole, "str(p)": AsValue,
 	} {
 		if got, _ := known.show(expr); got != want {

@@ -21,6 +21,9 @@ func paramOf(v probe.Var) *Value {
 		}
 	}
 	p.Show, p.Size = showOf(v.Type)
+	if v.Name == "this" && p.Show == AsWhole {
+		p.Show, p.Size = AsValue, 8 // the object is the same in most calls: its members are asked for by name
+	}
 	return p
 }
 

@@ -27,10 +27,7 @@ func (c *converter) members(t *types.Type, d *die, depth int) {
 				t.Source.Form = types.RustEnumForm
 			}
 		case tagTemplateTypeParameter:
-			// Vec's own members point to bytes: only its first type argument tells what they are.
-			if t.Elem == nil && (t.Source.Lang == types.Rust && (strings.Contains(t.Name, "Vec<") || strings.Contains(t.Name, "VecDeque<")) || strings.HasPrefix(t.Name, "__gnu_cxx::__aligned_membuf<")) {
-				t.Elem = c.elem(m, false, depth)
-			}
+			c.typeArgument(t, m, depth)
 		}
 		return len(t.Fields) < maxMembers
 	})
@@ -38,6 +35,31 @@ func (c *converter) members(t *types.Type, d *die, depth int) {
 	if special.cpp {
 		t.Source.InMemory = special.byAddress(t, d)
 	}
+}
+
+// typeArgument keeps those type arguments without which the elements of library types are not known: their own members
+// point to bytes, or to nodes that have no more than the links.
+func (c *converter) typeArgument(t *types.Type, m *die, depth int) {
+	s := t.Source
+	switch {
+	case s.Lang == types.Rust && t.Elem == nil && hasAny(t.Name, "Vec<", "VecDeque<", "RawTable<"),
+		t.Elem == nil && strings.HasPrefix(t.Name, "__gnu_cxx::__aligned_membuf<"):
+		t.Elem = c.elem(m, false, depth)
+	case s.Lang != types.CPlusPlus || !t.OfNodes():
+	case s.Key == nil:
+		s.Key = c.elem(m, false, depth)
+	case s.Item == nil:
+		s.Item = c.elem(m, false, depth)
+	}
+}
+
+func hasAny(s string, words ...string) bool {
+	for _, w := range words {
+		if strings.Contains(s, w) {
+			return true
+		}
+	}
+	return false
 }
 
 // specials are the members of a class of C++ that decide how its values are passed.

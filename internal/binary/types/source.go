@@ -110,8 +110,8 @@ type Source struct {
 	Results  []*Type   // Func of Go: results
 	Vararg   bool      // Func: more arguments may follow
 
-	Key  *Type // GoMapForm
-	Item *Type // GoMapForm, GoChanForm, GoSliceForm
+	Key  *Type // GoMapForm; of containers of C++ the first type argument, see OfNodes
+	Item *Type // GoMapForm, GoChanForm, GoSliceForm; of containers of C++ the second type argument
 	// RuntimeType is the address of the type's description in a Go program, 0 if unknown.
 	RuntimeType uint64
 	// DictIndex is 1 + the index in the dictionary for a type parameter in the body of a generic Go function.

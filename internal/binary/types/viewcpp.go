@@ -230,6 +230,9 @@ func (t *Type) Held() (Field, bool) {
 		f, ok = only([]string{"_M_elems"}, []string{"__elems_"})
 		f.Name = ""
 		return f, ok && f.Type.Kind == Array
+	case "stack", "queue", "priority_queue":
+		f, ok = only([]string{"c"})
+		return f, ok
 	case "complex":
 		f, ok = only([]string{"_M_value"})
 		return f, ok

@@ -168,6 +168,15 @@ func (g *gen) capture(dst, src memory, from, to *types.Type, span diag.Span) {
 		})
 		return
 	}
+	if elem, ok := from.Referenced(); ok {
+		p := g.b.Copy(g.load(src, 8, false, span))
+		g.capture(dst, memory{space: inUser, base: p}, elem, to, span)
+		return
+	}
+	if w, ok := from.Walk(); ok && (to.Kind == types.List || to.Kind == types.Entries) {
+		g.captureWalk(dst, src, w, to, span)
+		return
+	}
 	if g.captureGo(dst, src, from, to, span) {
 		return
 	}
@@ -185,11 +194,6 @@ func (g *gen) capture(dst, src memory, from, to *types.Type, span diag.Span) {
 		return
 	}
 	if s, ok := from.Rust(); ok && g.captureRust(dst, src, s, to, span) {
-		return
-	}
-	if elem, ok := from.Referenced(); ok {
-		p := g.load(src, 8, false, span)
-		g.capture(dst, memory{space: inUser, base: p}, elem, to, span)
 		return
 	}
 	if f, ok := from.Held(); ok {

@@ -61,11 +61,16 @@ func (g *gen) captureClosure(dst, src memory, span diag.Span) {
 func (g *gen) capturePointed(dst, src memory, from, to *types.Type, span diag.Span) {
 	b := g.b
 	end := b.Label()
+	if f, ok := from.Held(); ok { // a smart pointer
+		src, from = src.at(f.Offset), f.Type.Complete()
+	}
 	g.zero(dst, to.Size)
 	g.told(dst, func() {
 		p := b.Copy(g.load(src, 8, false, span))
 		g.store(dst, 8, p)
 		b.IfImm(ir.EQ, p, 0, end)
+		fail := g.onFail
+		g.onFail = func(memory) { fail(memory{space: inUser, base: p}) } // whichever part of it
 		g.capture(dst.at(8), memory{space: inUser, base: p}, from.Elem.Complete(), to.Elem, span)
 	})
 	b.Bind(end)

@@ -79,7 +79,7 @@ func (g *gen) body() {
 	g.buf = b.Reg()
 	g.exit = b.Label()
 	g.shared, g.framed = g.c.needs(g.act)
-	g.framed = g.framed || g.typ == probe.UprobeProgram && g.c.opts.Features.Has(feature.Loop) && showsGo(g.act)
+	g.framed = g.framed || g.typ == probe.UprobeProgram && g.c.opts.Features.Has(feature.Loop) && showsTables(g.act)
 	if g.framed {
 		g.ctxSlot, g.bufSlot = b.Slot(8), b.Slot(8)
 		g.leaveSlot, g.retSlot = b.Slot(8), b.Slot(8)

@@ -202,20 +202,40 @@ func (c *compiler) needs(a *check.Action) (shared map[*check.Var]bool, callbacks
 	return shared, callbacks
 }
 
-// showsGo tells whether an action looks at values of Go that may have interfaces or maps in them, which are captured in loops.
-func showsGo(a *check.Action) bool {
+// showsTables tells whether an action looks at values that may have containers or interfaces in them, which are captured in
+// loops: Go's, and those whose elements are in nodes.
+func showsTables(a *check.Action) bool {
 	found := false
+	seen := map[*types.Type]bool{}
 	var looks func(t *types.Type, depth int) bool
 	looks = func(t *types.Type, depth int) bool {
-		if t == nil || depth > 4 || t.Kind != types.Struct && t.Kind != types.Pointer && t.Kind != types.Array {
+		if t == nil || depth > 8 || seen[t] || t.Kind != types.Struct && t.Kind != types.Pointer && t.Kind != types.Array {
 			return false
 		}
+		seen[t] = true
+		t = t.Complete()
 		if t.Lang() == types.Go && t.Form() != types.GoStringForm {
+			return true
+		}
+		if _, ok := t.Walk(); ok {
+			return true
+		}
+		if (t.Kind == types.Pointer || t.Kind == types.Array) && looks(t.Elem, depth+1) {
+			return true
+		}
+		if v, ok := t.List(); ok && looks(v.Elem, depth+1) {
 			return true
 		}
 		for _, f := range t.Fields {
 			if looks(f.Type, depth+1) {
 				return true
+			}
+		}
+		if vs := t.Alternatives(); vs != nil {
+			for i := range vs.List {
+				if looks(vs.List[i].Type, depth+1) {
+					return true
+				}
 			}
 		}
 		return false

@@ -92,6 +92,9 @@ func (c Capture) of(t *types.Type, depth int) *types.Type {
 		}
 		return types.StringOf(c.Strlen) // sent with its true length
 	}
+	if w, ok := t.Walk(); ok && c.Registers && depth <= maxWalked {
+		return c.ofWalk(t, w, depth)
+	}
 	if v, ok := t.List(); ok && v.Bits {
 		return &types.Type{Kind: types.List, Name: t.Name, Size: 16, Align: 8, Len: 64, Bits: 1, Elem: types.TBool}
 	} else if ok {
@@ -135,6 +138,11 @@ func (c Capture) of(t *types.Type, depth int) *types.Type {
 		if t.Elem != nil && t.Elem.Kind == types.Func && t.Size == 8 {
 			return types.TUSym // the function's name
 		}
+		if l := t.Lang(); c.Kept && (l == types.C || l == types.CPlusPlus) && t.Elem != nil {
+			if elem := t.Elem.Complete(); elem.Kind == types.Struct || elem.Kind == types.Union {
+				return c.ofPointer(t, t, depth)
+			}
+		}
 	case types.Struct:
 		if t.Alternatives() != nil {
 			return c.ofVariants(t, depth)
@@ -147,7 +155,7 @@ func (c Capture) of(t *types.Type, depth int) *types.Type {
 			case f.Name != "":
 				return sized(t)
 			case f.Type.Kind == types.Pointer && (f.Type.Elem == nil || f.Type.Elem.Kind != types.Func):
-				return f.Type
+				return c.ofPointer(t, f.Type, depth)
 			}
 			return c.of(f.Type, depth)
 		}

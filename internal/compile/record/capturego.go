@@ -45,6 +45,40 @@ func (c Capture) ofGo(t *types.Type, depth int) (*types.Type, bool) {
 	return PointedOf(t, c.of(elem, depth+1)), true
 }
 
+// ofPointer is the type in which a smart pointer of C++, or a pointer to a structure, is captured: with what it points to,
+// unless that is too much.
+func (c Capture) ofPointer(t, p *types.Type, depth int) *types.Type {
+	if p.Elem == nil || c.hops >= maxHops || depth > 2 || depth >= c.levels() || !c.Registers || p.Space == types.Kernel {
+		return p
+	}
+	elem := p.Elem.Complete()
+	_, text := elem.Text()
+	if elem.Size <= 0 || elem.Size > maxPointed || elem.Incomplete || elem.Kind == types.Pointer || elem.Kind == types.Void ||
+		elem.Kind == types.Func || strings.Contains(t.Name, "[]") {
+		return p
+	}
+	most := maxOwned
+	if t == p {
+		most = maxFollowed
+	}
+	c.hops++
+	for ; c.less < 3; c.less++ {
+		if to := c.of(elem, depth+1); to.Size <= most || text {
+			out := PointedOf(p, to)
+			out.Source = &types.Source{Lang: types.CPlusPlus}
+			return out
+		}
+	}
+	return p
+}
+
+// What is captured behind a smart pointer, and behind any pointer to a structure of C and C++: many functions have some of
+// these.
+const (
+	maxOwned    = 2 << 10
+	maxFollowed = 768
+)
+
 // isShape tells a pointer in code that several instances of a generic function share: to what is not known there.
 func isShape(t *types.Type) bool { return strings.HasPrefix(t.Name, "go.shape.") }
 

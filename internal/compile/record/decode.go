@@ -382,7 +382,13 @@ func (d *Decoder) list(v *result.Value, t *types.Type, b []byte) {
 		d.bitList(v, b[8:], int(min(n, most, uint64(8*(len(b)-8)))))
 		return
 	}
+	more := n&Uncounted != 0
+	n &^= Uncounted
 	d.elements(v, t, int(min(n, most)), b[8:])
+	if more && v.Kind != result.Unavailable {
+		v.Kind, v.Cut = result.Array, true
+		return
+	}
 	if v.Kind != result.Unavailable {
 		v.Kind, v.Cut, v.Num = result.Array, n > most, n
 	}

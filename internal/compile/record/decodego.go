@@ -87,8 +87,11 @@ func goTime(wall uint64, ext int64) string {
 
 // entries decodes a map.
 func (d *Decoder) entries(v *result.Value, t *types.Type, b []byte) {
-	if uint(b, 8) == 0 {
+	switch {
+	case uint(b, 8) == 0:
 		null(v)
+		return
+	case d.missing(v, t, uint(b, 8)):
 		return
 	}
 	n, kept := uint(b[8:], 8), min(uint(b[16:], 8), uint64(max(t.Len, 0)))
@@ -148,7 +151,11 @@ func (d *Decoder) pointed(v *result.Value, t *types.Type, b []byte) {
 	if d.missing(v, t, uint(b, 8)) {
 		return
 	}
-	if v.Num = uint(b, 8); v.Num == 0 {
+	switch v.Num = uint(b, 8); {
+	case v.Num == 0 && t.Lang() == types.CPlusPlus:
+		v.Kind = result.Pointer
+		return
+	case v.Num == 0:
 		null(v)
 		return
 	}

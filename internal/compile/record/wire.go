@@ -42,6 +42,9 @@ import "trocar/internal/binary/types"
 // Missing is the bit of a first word that says that there is no value.
 const Missing = 1 << 63
 
+// Uncounted is the bit in the number of a list's elements that says that there are more, nobody knows how many.
+const Uncounted = 1 << 62
+
 // CStringOf makes the captured form of a pointer to a text that ends with a NUL, of which at most n bytes are kept: a Text
 // with room for the NUL and a byte that tells that there is more.
 func CStringOf(n int) *types.Type {
