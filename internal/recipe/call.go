@@ -165,6 +165,8 @@ func (s *script) parameters(c *call) {
 		case fn.Line:
 		case fn.Goroutines:
 			s.notice(fn, "arguments and results are not available without debug information: build it without -ldflags=-s or -w")
+		case fn.Result != nil:
+			s.notice(fn, "arguments are not available without debug information; registers can be printed with --args 'arg0, str(arg1)'")
 		default:
 			s.notice(fn, "arguments and results are not available without debug information; "+
 				"registers can be printed with --args 'arg0, str(arg1)'")

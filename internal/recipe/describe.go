@@ -253,7 +253,7 @@ func (fn *candidate) returns(ret *probe.Point, noReturn string) {
 	}
 	var result *probe.Var
 	switch s := ret.Scope; {
-	case !fn.Typed:
+	case !fn.Typed && (s == nil || s.Retval == nil):
 	case s == nil || s.Retval == nil:
 		if len(fn.signature.Results) > 0 {
 			why := "where functions return results is not known for " + fn.known.File.CPU()

@@ -124,6 +124,10 @@ func (s *script) distribution(fns []Function, value syntax.Expr, name string, di
 		case len(c.leaves) > 0:
 			s.notice(fn, "where it ends in a tail call, the duration is measured up to the tail call")
 		}
+		if id, ok := value.(*syntax.Ident); ok && id.Name == "retval" && fn.Result == nil && !fn.Typed && !fn.Line {
+			s.notice(fn, "its result is taken as 64 bits without a sign, since its type is not known: "+
+				"write (int32)retval for an int, (int64)retval for a long or ssize_t")
+		}
 		calls = append(calls, c)
 	}
 	calls = s.join(calls, nil)

@@ -186,6 +186,7 @@ func (inf *inferrer) visit(n *node) {
 		s.rule(&n.slot, func(in []ty) ty { return inf.unaryType(n, in[0]) }, &n.kids[0].slot)
 	case opBinary:
 		inf.visitAll(n.kids)
+		inf.withoutSign(n)
 		s.rule(&n.slot, func(in []ty) ty { return inf.binaryType(n, in[0], in[1]) }, &n.kids[0].slot, &n.kids[1].slot)
 	case opIf:
 		inf.visitIf(n)

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"trocar/internal/binary/types"
+	"trocar/internal/compile/builtin"
 	"trocar/internal/process/probe"
 )
 
@@ -51,6 +52,33 @@ func (inf *inferrer) binaryType(n *node, l, r ty) ty {
 		signed = l.signed()
 	}
 	return in(types.IntOf(8, signed), space)
+}
+
+// withoutSign refuses comparisons that never hold, or always, since a result without a type has no sign.
+func (inf *inferrer) withoutSign(n *node) {
+	if inf.act.kind != probe.Uretprobe || !compares(n.str) || len(n.kids) != 2 {
+		return
+	}
+	for i, k := range n.kids {
+		op, other := n.str, n.kids[1-i]
+		if !is(k, builtin.RetVal) {
+			continue
+		}
+		negative := other.op == opInt && other.neg ||
+			other.op == opUnary && other.str == "-" && other.kids[0].op == opInt && other.kids[0].num != 0
+		if zero := other.op == opInt && other.num == 0; zero {
+			less := op == "<" || op == ">="
+			if i == 1 {
+				less = op == ">" || op == "<="
+			}
+			negative = negative || less
+		}
+		if negative {
+			inf.errorf(n.span, "retval has no type here, and so no sign: it is never less than 0").
+				Hint("say what is returned: (int32)retval for an int, (int64)retval for a long or ssize_t")
+		}
+		return
+	}
 }
 
 // intResult is the type of an operation on integers.

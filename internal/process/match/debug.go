@@ -28,6 +28,7 @@ func (m *matcher) typed(s *spec, b *binary, entry uint64, p *probe.Point) {
 	info, err := b.debug()
 	if err != nil {
 		b.bare(entry, p)
+		b.byPrototype(p)
 		return
 	}
 	fn, err := info.FunctionAt(entry)
