@@ -12,7 +12,7 @@ PACKAGES  = $(shell $(GO) list ./... | grep -v /e2e$$)
 export CGO_ENABLED = 0
 BUILD = $(GO) build -trimpath -buildvcs=false -ldflags "-s -w"
 
-.PHONY: build test deps lint format unit e2e truth cross fuzz bench demo generate clean
+.PHONY: build test deps lint format unit e2e truth soak cross fuzz bench demo generate clean
 
 build:
 	$(BUILD) -o bin/trocar ./cmd/trocar
@@ -44,6 +44,12 @@ e2e: build
 # N programs of each language: make truth SEED=7 N=1 TRUTH="-lang rust -only opt-level=2 -keep out/truth"
 truth: build
 	$(GO) run ./e2e/truth -trocar bin/trocar -seed $(SEED) -n $(N) $(TRUTH)
+
+# A program that checks its results, with probes that come and go: make soak SOAK="-cycles 1000", SOAK="-minutes 10 -hold",
+# or -pid, -files and -check for another one. Needs root.
+SOAK ?= -cycles 200
+soak: build
+	$(GO) run ./e2e/soak -trocar bin/trocar $(SOAK)
 
 # The other CPU, tests included.
 cross:

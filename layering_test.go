@@ -124,8 +124,11 @@ var banned = []string{"util", "utils", "common", "misc", "helper", "helpers", "b
 
 // tests says what the tests of a package may import besides what the package itself may and everyTest.
 var tests = map[string][]string{
-	"docs":                     {"internal/compile/builtin", "internal/ui/cli"},
-	"e2e":                      {"internal/process/tracefs", "internal/binary/abi", "internal/binary/code", "github.com/rogpeppe/go-internal"},
+	"docs": {"internal/compile/builtin", "internal/ui/cli"},
+	"e2e": {
+		"internal/process/target", "internal/process/tracefs", "internal/binary/abi", "internal/binary/code",
+		"github.com/rogpeppe/go-internal",
+	},
 	"e2e/kernels":              {"golang.org/x/sys"},
 	"internal/binary/btf":      {"github.com/cilium/ebpf"},              // its btf: a second reader to compare with
 	"internal/compile/codegen": {"internal/kernel", "golang.org/x/sys"}, // which load what was made

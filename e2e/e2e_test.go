@@ -15,6 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"trocar/internal/need"
+	"trocar/internal/process/target"
 	"trocar/internal/process/tracefs"
 )
 
@@ -92,10 +93,33 @@ func condition(cond string) (bool, error) {
 		_, err := os.Stat(path)
 		return err == nil, nil
 	}
-	if cond == "runs:386" {
+	switch cond {
+	case "runs:386":
 		return runs386()
+	case "tells:exit":
+		return tellsExit()
 	}
 	return false, fmt.Errorf("unknown condition %q", cond)
+}
+
+// tellsExit tries whether the kernel tells how a process ended that is reaped (Linux 6.15).
+func tellsExit() (bool, error) {
+	cmd := exec.Command("cat")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return false, err
+	}
+	if err := cmd.Start(); err != nil {
+		return false, err
+	}
+	h := target.Hold(target.PID(cmd.Process.Pid))
+	defer h.Close()
+	in.Close()
+	if err := cmd.Wait(); err != nil {
+		return false, err
+	}
+	_, ok := h.Exit()
+	return ok, nil
 }
 
 // runs386 tries a 32-bit program: exit(0).

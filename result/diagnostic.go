@@ -130,15 +130,15 @@ func (d *Diagnostic) AppendText(dst []byte, color bool) []byte {
 	word := d.Severity.String() + ":"
 	head := func(at *Position, text string) {
 		if at.Line != 0 {
-			dst = append(appendPainted(dst, p.place, Shown(at.String())+":"), ' ')
+			dst = append(appendPainted(dst, p.place, ShownLine(at.String())+":"), ' ')
 		}
 		dst = appendPainted(dst, p.word, word)
-		dst = append(AppendShown(append(dst, ' '), text), '\n')
+		dst = append(AppendShownLine(append(dst, ' '), text), '\n')
 		dst = at.appendSource(dst, p.word)
 	}
 	aside := func(word, text string) {
 		dst = appendPainted(dst, p.aside, word)
-		dst = append(AppendShown(append(dst, ' '), text), '\n')
+		dst = append(AppendShownLine(append(dst, ' '), text), '\n')
 	}
 	head(&d.At, d.Text)
 	for i := range d.Notes {

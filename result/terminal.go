@@ -2,7 +2,9 @@ package result
 
 import (
 	"bufio"
+	"bytes"
 	"io"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -13,6 +15,21 @@ func AppendShown(dst []byte, text string) []byte {
 	start := len(dst)
 	return shownFrom(append(dst, text...), start)
 }
+
+// AppendShownLine is AppendShown for what is said on a line of its own: line breaks within it are escaped as well, so that no
+// name begins a line as if that were a message of ours. One at the end is left out.
+func AppendShownLine(dst []byte, text string) []byte {
+	start := len(dst)
+	dst = AppendShown(dst, strings.TrimSuffix(text, "\n"))
+	if bytes.IndexByte(dst[start:], '\n') < 0 {
+		return dst // nearly always
+	}
+	shown := string(dst[start:])
+	return append(dst[:start], strings.ReplaceAll(shown, "\n", `\n`)...)
+}
+
+// ShownLine is text as AppendShownLine has it.
+func ShownLine(text string) string { return string(AppendShownLine(nil, text)) }
 
 // Shown is text as AppendShown has it.
 func Shown(text string) string { return string(AppendShown(nil, text)) }

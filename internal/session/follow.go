@@ -2,10 +2,6 @@ package session
 
 import (
 	"context"
-	"os"
-	"time"
-
-	"golang.org/x/sys/unix"
 
 	"trocar/internal/compile/record"
 	"trocar/internal/kernel"
@@ -97,7 +93,9 @@ func (s *Session) waitDescendants(ctx context.Context) {
 		if alive == 0 {
 			return
 		}
-		waitProcess(ctx, int(alive))
+		h := target.Hold(alive)
+		h.Wait(ctx)
+		h.Close()
 	}
 }
 
@@ -139,43 +137,17 @@ func (s *Session) endWithTarget(ctx context.Context, cancel func()) {
 		})
 	}
 	if pid := s.in.PID; pid != 0 {
+		h := target.Hold(target.PID(pid))
 		s.background.Go(func() {
-			waitProcess(ctx, pid)
+			defer h.Close()
+			h.Wait(ctx)
+			if ctx.Err() == nil {
+				if e, ok := h.Exit(); ok {
+					s.targetExit.Store(&e)
+				}
+			}
 			s.waitDescendants(ctx)
 			cancel()
 		})
-	}
-}
-
-// pollProcess is how often it is looked whether a process has ended where the kernel does not tell (before Linux 5.3).
-const pollProcess = 500 * time.Millisecond
-
-// waitProcess returns when a process has ended or ctx is done.
-func waitProcess(ctx context.Context, pid int) {
-	fd, err := unix.PidfdOpen(pid, 0)
-	if err != nil {
-		for target.PID(pid).Exists() {
-			select {
-			case <-ctx.Done():
-				return
-			case <-time.After(pollProcess):
-			}
-		}
-		return
-	}
-	defer unix.Close(fd)
-	wake, end, err := os.Pipe() // reading ends when ctx is done
-	if err != nil {
-		return
-	}
-	defer wake.Close()
-	stop := context.AfterFunc(ctx, func() { end.Close() })
-	defer end.Close()
-	defer stop()
-	poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}, {Fd: int32(wake.Fd()), Events: unix.POLLIN}}
-	for {
-		if n, err := unix.Poll(poll, -1); n > 0 || err != nil && err != unix.EINTR {
-			return
-		}
 	}
 }

@@ -54,15 +54,13 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestProcessEnds: a run ends with the process that it is about.
+// TestProcessEnds: a run ends with the process that it is about, and tells of the signal that ended it.
 func TestProcessEnds(t *testing.T) {
 	f, s := newFake(), newScript()
 	cmd := process(t, "sleep", "1000")
-	f.attached = func() {
-		_ = cmd.Process.Kill()
-		go func() { _ = cmd.Wait() }()
-	}
-	expect(t, start(t, t.Context(), s, f, func(in *session.Input, _ *sink) { in.PID = cmd.Process.Pid }), "attached 1", "end")
+	f.attached = func() { _ = cmd.Process.Kill() }
+	o := start(t, t.Context(), s, f, func(in *session.Input, _ *sink) { in.PID = cmd.Process.Pid })
+	expect(t, o, "attached 1", fmt.Sprintf("notice INFO process %d was ended by SIGKILL", cmd.Process.Pid), "end")
 }
 
 // TestCommandEnds: a command is released when all is attached, and its records are read to the last.

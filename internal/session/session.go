@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"trocar/internal/binary/image"
@@ -106,6 +107,7 @@ type Session struct {
 	descendants Descendants     // nil: nothing is followed
 	before      target.Stat     // of the process, when it began to be traced
 	idleProbes  <-chan *result.Notice
+	targetExit  atomic.Pointer[target.Exit] // how the process ended, if it did and that is known
 
 	// Of the records.
 	formats []*result.Format // by layout
@@ -246,7 +248,7 @@ func (s *Session) attach(ctx context.Context) error {
 func (s *Session) finish() error {
 	s.kernel.Programs.Detach()
 	s.ended = time.Now()
-	for _, step := range []func() error{s.drain, s.tellIdle, s.unfollowed} {
+	for _, step := range []func() error{s.drain, s.tellIdle, s.unfollowed, s.tellDeath} {
 		if err := step(); err != nil {
 			return err
 		}

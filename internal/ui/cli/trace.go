@@ -14,6 +14,7 @@ import (
 
 	"trocar"
 	"trocar/internal/ui/output"
+	"trocar/result"
 )
 
 // recipeFlags are what the commands that write a script have in common.
@@ -286,7 +287,7 @@ func (a *app) ask(cmd *cobra.Command, r *recipeFlags, words []string) error {
 	if r.script {
 		_, err := io.WriteString(a.out, script.Text)
 		for _, n := range script.Notices {
-			fmt.Fprintf(a.err, "INFO: %s\n", n)
+			fmt.Fprintf(a.err, "INFO: %s\n", result.ShownLine(n))
 		}
 		return err
 	}
@@ -298,7 +299,7 @@ func (a *app) ask(cmd *cobra.Command, r *recipeFlags, words []string) error {
 	err = a.traceWith(ctx, &r.settings, request, script.Notices...)
 	if s := (*statusError)(nil); !r.compiled && errors.As(err, &s) && s.status == exitUsage && s.err == nil && !r.machine() {
 		for i := range script.Functions[:min(len(script.Functions), 3)] {
-			fmt.Fprintf(a.err, "HINT: %s\n", argumentsOf(&script.Functions[i]))
+			fmt.Fprintf(a.err, "HINT: %s\n", result.ShownLine(argumentsOf(&script.Functions[i])))
 		}
 		fmt.Fprintf(a.err, "HINT: --script prints the generated script\n")
 	}
