@@ -29,6 +29,7 @@ type site struct {
 // group is what one link takes: probes in one file, in one process or all.
 type group struct {
 	path  string
+	held  string // the same file by a descriptor of ours; "": it could not be opened
 	pid   int
 	sites []site
 }
@@ -40,14 +41,8 @@ func (a *attacher) uprobes(p *loadedProgram) error {
 			if tid, ok := outlived(g.pid); ok {
 				g.pid = tid
 			}
-			for _, s := range g.sites {
-				if err := a.ctx.Err(); err != nil {
-					return err
-				}
-				if err := a.outcome(p, s.point, a.perfUprobe(p, g, s)); err != nil {
-					return err
-				}
-				a.advance(1)
+			if err := a.perfUprobes(p, g); err != nil {
+				return err
 			}
 		}
 		return nil
@@ -118,8 +113,52 @@ func groupSites(p *loadedProgram) []*group {
 	return groups
 }
 
+// open holds the file of a group, so that the kernel attaches to the very one in which the points were found: at the path
+// there may be another by now, in which they would be inside of instructions.
+func (g *group) open() (done func(), err error) {
+	fd, err := unix.Open(g.path, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return func() {}, nil // the kernel says why
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		unix.Close(fd)
+		return func() {}, nil
+	}
+	now := probe.FileID{Dev: st.Dev, Inode: st.Ino, Size: st.Size, Changed: st.Mtim.Nano()}
+	if was := g.sites[0].point.File; was != (probe.FileID{}) && was != now {
+		unix.Close(fd)
+		return nil, fmt.Errorf("%s was replaced or written to since its functions were looked up: try again", g.path)
+	}
+	g.held = "/proc/self/fd/" + strconv.Itoa(fd)
+	return func() { unix.Close(fd) }, nil
+}
+
+// kernelPath is the path by which the kernel opens the file.
+func (g *group) kernelPath() string {
+	if g.held != "" {
+		return g.held
+	}
+	return g.path
+}
+
+// refused reports that no point of a group can be attached.
+func (a *attacher) refused(p *loadedProgram, g *group, err error) error {
+	for _, s := range g.sites {
+		if err := a.outcome(p, s.point, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // multi attaches a group by one link.
 func (a *attacher) multi(p *loadedProgram, g *group) error {
+	done, err := g.open()
+	if err != nil {
+		return a.refused(p, g, err)
+	}
+	defer done()
 	link, err := a.multiLink(p, g, g.sites)
 	if err == nil {
 		a.keep(link)
@@ -238,7 +277,7 @@ func (a *attacher) multiLink(p *loadedProgram, g *group, sites []site) (int, err
 	attr := &attrLinkMulti{
 		progFD:     uint32(p.prog.FD()),
 		attachType: attachUprobeMulti,
-		path:       pointer(cString(g.path)),
+		path:       pointer(cString(g.kernelPath())),
 		offsets:    slicePointer(offsets),
 		refCtrs:    slicePointer(refCtrs),
 		cookies:    slicePointer(cookies),
@@ -253,6 +292,25 @@ func (a *attacher) multiLink(p *loadedProgram, g *group, sites []site) (int, err
 	fd, err := bpf(cmdLinkCreate, attr)
 	runtime.KeepAlive(p)
 	return fd, err
+}
+
+// perfUprobes attaches the points of a group one by one.
+func (a *attacher) perfUprobes(p *loadedProgram, g *group) error {
+	done, err := g.open()
+	if err != nil {
+		return a.refused(p, g, err)
+	}
+	defer done()
+	for _, s := range g.sites {
+		if err := a.ctx.Err(); err != nil {
+			return err
+		}
+		if err := a.outcome(p, s.point, a.perfUprobe(p, g, s)); err != nil {
+			return err
+		}
+		a.advance(1)
+	}
+	return nil
 }
 
 // perfUprobe attaches one point by a perf event (before 6.6).
@@ -283,7 +341,7 @@ func (a *attacher) perfUprobe(p *loadedProgram, g *group, s site) error {
 
 // openUprobe: the event's CPU does not matter, programs run at every hit; without a process some CPU must be named.
 func openUprobe(attr *unix.PerfEventAttr, g *group) (int, error) {
-	path := cString(g.path)
+	path := cString(g.kernelPath())
 	attr.Ext1 = uint64(uintptr(pointer(path)))
 	defer runtime.KeepAlive(path)
 	if g.pid != 0 {

@@ -34,6 +34,9 @@ type ID struct {
 	size, changed int64
 }
 
+// Content is the size of the file, and when it was written to last, in nanoseconds since 1970.
+func (id ID) Content() (size, changed int64) { return id.size, id.changed }
+
 // Set opens files. Its methods may be called from several goroutines.
 type Set struct {
 	ctx    context.Context

@@ -13,6 +13,7 @@ import (
 	"trocar/internal/binary/image"
 	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/opener"
+	"trocar/internal/process/probe"
 	"trocar/internal/process/runtimes"
 	"trocar/internal/process/target"
 )
@@ -28,6 +29,16 @@ type binary struct {
 
 	codes []runtimes.Code // of runtimes, once asked
 	asked bool
+}
+
+// fileID is what the file is.
+func (b *binary) fileID() probe.FileID {
+	id := b.im.ID()
+	if id.Base != 0 {
+		return probe.FileID{} // in an archive, which has another size
+	}
+	size, changed := id.Content()
+	return probe.FileID{Dev: id.Dev, Inode: id.Inode, Size: size, Changed: changed}
 }
 
 // files finds and opens the files that attach points mean.

@@ -130,6 +130,7 @@ func (m *matcher) pointHazard(p *probe.Point) *hazard {
 		m.last = m.files.byPath(p.Path)
 	}
 	if m.last != nil {
+		p.File = m.last.fileID()
 		return m.hazardAt(m.last.obj, p.Addr)
 	}
 	// Code in a file that is no ELF file (flatFile): of this machine.

@@ -18,6 +18,7 @@ type Point struct {
 
 	// Uprobe, Uretprobe, USDT.
 	Path   string // file to attach to, as it can be opened from our own root
+	File   FileID // what was at Path when the point was found
 	Offset uint64 // file offset of the instruction
 	Addr   uint64 // its virtual address in the file
 	Entry  bool   // Uprobe: a function's entry, where the return address is on top of the stack and no frame is set up
@@ -48,6 +49,12 @@ type Point struct {
 	Category, Event string
 
 	Scope *Scope
+}
+
+// FileID is what a file is, and whether it was written to since. The zero FileID is not known.
+type FileID struct {
+	Dev, Inode    uint64
+	Size, Changed int64 // in nanoseconds since 1970
 }
 
 // FunctionStart is the address of the first instruction of the function that the point is the entry of or returns from.
