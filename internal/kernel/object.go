@@ -92,7 +92,7 @@ func Load(obj *Object, opts Options) (*Loaded, error) {
 }
 
 func (l *Loaded) load(obj *Object, opts Options) error {
-	if err := limitPrograms(obj, opts.MaxPrograms); err != nil {
+	if err := limitPrograms(obj, opts.MaxPrograms, l.features); err != nil {
 		return err
 	}
 	for _, spec := range obj.Maps {
@@ -320,7 +320,7 @@ func (l *Loaded) Features() *Features { return l.features }
 // Close detaches everything and frees what was loaded; of many programs it waits until the kernel has freed most.
 func (l *Loaded) Close() {
 	l.Detach()
-	freePaced(l.inKernel(), freeGroup)
+	free(l.inKernel())
 	l.programs = nil
 	if l.ring != nil {
 		l.ring.close()

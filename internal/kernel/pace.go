@@ -9,6 +9,7 @@ import (
 	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
 
+	"trocar/internal/compile/feature"
 	"trocar/internal/process/probe"
 )
 
@@ -41,8 +42,9 @@ func (e *TooManyError) Error() string {
 		"Probe fewer functions, or let them share programs: one is made for each probe and each way to find its arguments"
 }
 
-// limitPrograms refuses an object with too many programs. atMost is what the script sets, 0: nothing.
-func limitPrograms(obj *Object, atMost int) error {
+// limitPrograms refuses an object with too many programs. atMost is what the script sets, 0: nothing. Where programs have no
+// cookies (before 5.15) each point has one of its own: then there is no limit, and no danger either.
+func limitPrograms(obj *Object, atMost int, f *Features) error {
 	n := 0
 	for _, p := range obj.Programs {
 		switch p.Type {
@@ -55,7 +57,7 @@ func limitPrograms(obj *Object, atMost int) error {
 	if atMost <= 0 {
 		atMost = maxPrograms
 	}
-	if n <= min(atMost, maxProgramsOld) { // needs no look at the kernel
+	if n <= min(atMost, maxProgramsOld) || !f.Has(feature.AttachCookie) { // needs no look at the kernel
 		return nil
 	}
 	most := freeable(Release(), func() bool { return haveMultiLink(attachUprobeSession) })
@@ -66,16 +68,28 @@ func limitPrograms(obj *Object, atMost int) error {
 }
 
 // freeable is how many programs a kernel may be left to free at once. The long queue came with sessions of probes, in the
-// same release; nothing else shows which of them waits for what, so that older ones go by their numbers.
+// same release.
 func freeable(release string, sessions func() bool) int {
-	var major, minor int
-	if _, err := fmt.Sscanf(release, "%d.%d", &major, &minor); err != nil {
-		return maxProgramsOld
-	}
-	if major < 6 || major == 6 && minor < 9 || sessions() {
+	if freesAtOnce(release) || sessions() {
 		return maxPrograms
 	}
 	return maxProgramsOld
+}
+
+// freesAtOnce tells whether freeing a program waits for no other work. Nothing but its number shows it of a kernel.
+func freesAtOnce(release string) bool {
+	var major, minor int
+	_, err := fmt.Sscanf(release, "%d.%d", &major, &minor)
+	return err == nil && (major < 6 || major == 6 && minor < 9)
+}
+
+// free closes programs.
+func free(programs []*ebpf.Program) {
+	group := freeGroup
+	if len(programs) > group && freesAtOnce(Release()) {
+		group = len(programs)
+	}
+	freePaced(programs, group)
 }
 
 // freePaced closes programs, in groups of which the next begins when the kernel has begun to free all of the one before.

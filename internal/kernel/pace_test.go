@@ -10,6 +10,8 @@ import (
 	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
 
+	"trocar/internal/binary/btf"
+	"trocar/internal/compile/feature"
 	"trocar/internal/need"
 	"trocar/internal/process/probe"
 )
@@ -28,7 +30,8 @@ func TestFreeable(t *testing.T) {
 		{"6.12.0-el10", true, maxPrograms}, // has it from a later one
 		{"6.18.4", true, maxPrograms},
 		{"7.0.0-rc1", true, maxPrograms},
-		{"unknown", true, maxProgramsOld},
+		{"unknown", false, maxProgramsOld},
+		{"unknown", true, maxPrograms},
 	} {
 		if got := freeable(c.release, func() bool { return c.sessions }); got != c.want {
 			t.Errorf("%s, sessions %v: %d programs, want %d", c.release, c.sessions, got, c.want)
@@ -45,6 +48,16 @@ func TestTooManyPrograms(t *testing.T) {
 		}
 		return obj
 	}
+	features := func(cookies bool) *Features {
+		f := AssumedFeatures(btf.Kernel(), feature.All)
+		if !cookies {
+			f.Disable(feature.AttachCookie)
+		}
+		return f
+	}
+	if err := limitPrograms(programs(5000, probe.UprobeProgram, 1), 0, features(false)); err != nil {
+		t.Errorf("without cookies: %v", err)
+	}
 	for _, c := range []struct {
 		obj  *Object
 		most int
@@ -57,7 +70,7 @@ func TestTooManyPrograms(t *testing.T) {
 		{programs(maxPrograms+1, probe.UprobeProgram, 1), 5000, "kernel that frees many"},
 		{programs(1, probe.FexitProgram, maxPrograms+1), 0, "kernel that frees many"},
 	} {
-		err := limitPrograms(c.obj, c.most)
+		err := limitPrograms(c.obj, c.most, features(true))
 		var many *TooManyError
 		switch {
 		case c.want == "" && err != nil:
