@@ -149,7 +149,7 @@ func (s *soak) choose() (pattern string, entries, returns bool) {
 
 // cycle attaches probes for a while, ends the tracer, and looks whether the program is sound.
 func (s *soak) cycle(pattern string, entries, returns bool, stay time.Duration, end syscall.Signal) error {
-	script := "config = { max_probes = 1000000 }\n"
+	script := "config = { max_probes = 1000000; missing_probes = \"warn\" }\n" // a file may have none of a pattern
 	for _, file := range s.files {
 		if entries {
 			script += "uprobe:" + file + ":" + pattern + " { @entries = count() }\n"
