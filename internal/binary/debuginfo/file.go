@@ -3,6 +3,7 @@ package debuginfo
 import (
 	"errors"
 	"fmt"
+	"math"
 	"sort"
 	"sync"
 	"sync/atomic"
@@ -59,8 +60,10 @@ type file struct {
 
 	abbrevs abbrevCache
 
-	unitsOnce sync.Once
-	units     []*unit // of .debug_info, by offset
+	unitsMu   sync.Mutex
+	units     []*unit // of .debug_info, by offset, as far as they were asked for
+	scanned   int     // the end of them
+	complete  bool    // they are all units, and so are typeUnits
 	typeUnits []*unit // of .debug_types (DWARF 4), by offset
 	sigsOnce  sync.Once
 	sigs      map[uint64]*unit // type units by signature
@@ -110,6 +113,39 @@ func (f *file) read(id sectionID, name string) ([]byte, error) {
 	return f.sec.Data(name)
 }
 
+// upTo is a section of which the first n bytes are needed, which need not be read for that as a whole.
+func (f *file) upTo(id sectionID, n int) []byte {
+	if f.wholly() {
+		return f.section(id)
+	}
+	if f.from != nil {
+		return f.from.upTo(id, n)
+	}
+	if b := f.data[id].Load(); b != nil {
+		return *b
+	}
+	parts, ok := f.sec.(partial)
+	if !ok {
+		return f.section(id)
+	}
+	b, err := parts.DataTo(".debug_"+sectionNames[id], uint64(n))
+	if err != nil {
+		return f.section(id)
+	}
+	return b
+}
+
+// size is that of a section, of which nothing need have been read.
+func (f *file) size(id sectionID) int { return len(f.upTo(id, 0)) }
+
+// partial gives sections of which only a first part is asked for. *objfile.File does.
+type partial interface {
+	DataTo(name string, n uint64) ([]byte, error)
+}
+
+// wholly tells whether sections of the file are read as a whole.
+func (f *file) wholly() bool { return f.dwo }
+
 // note keeps the first damage found. f.mu is held, or the file is only known here.
 func (f *file) note(err error) {
 	if f.err == nil {
@@ -145,52 +181,81 @@ func (f *file) maxUnits() int {
 
 // unitList returns the units of .debug_info. Only their headers are read.
 func (f *file) unitList() []*unit {
-	f.unitsOnce.Do(func() {
-		var err error
-		f.units, err = f.scanUnits(secInfo)
-		if err == nil {
-			f.typeUnits, err = f.scanUnits(secTypes)
-		}
-		if err != nil {
-			f.blame(fmt.Errorf("%s: %w", f.name, err))
-		}
-	})
+	f.unitsMu.Lock()
+	defer f.unitsMu.Unlock()
+	if f.complete {
+		return f.units
+	}
+	f.complete = true
+	f.section(secInfo) // for what is damaged, and in the units that were found without the rest
+	err := f.scanUnits(secInfo, math.MaxInt, &f.units, &f.scanned)
+	if err == nil {
+		at := 0
+		err = f.scanUnits(secTypes, math.MaxInt, &f.typeUnits, &at)
+	}
+	if err != nil {
+		f.blame(fmt.Errorf("%s: %w", f.name, err))
+	}
 	return f.units
 }
 
-func (f *file) scanUnits(id sectionID) ([]*unit, error) {
-	b := f.section(id)
-	var units []*unit
+// unitHeader is what the header of a unit has at most (DWARF 5, 7.5.1), twice.
+const unitHeader = 80
+
+// scanUnits reads the headers of units from *at on, until one ends behind an offset.
+func (f *file) scanUnits(id sectionID, end int, units *[]*unit, at *int) error {
 	most := f.maxUnits()
-	for off := 0; off < len(b); {
-		u, err := f.parseUnit(id, b, off)
+	size := f.size(id)
+	for *at < size && (len(*units) == 0 || (*units)[len(*units)-1].end <= end) {
+		u, err := f.parseUnit(id, f.upTo(id, *at+unitHeader), *at)
 		if err != nil {
-			return units, err
+			return err
 		}
 		if u != nil {
-			units = append(units, u)
-			if len(units) > most {
-				return units, errors.New("too many units")
+			*units = append(*units, u)
+			if len(*units) > most {
+				return errors.New("too many units")
 			}
-			off = u.end
+			*at = u.end
 			continue
 		}
-		off += 4 // a padding of zeros
+		*at += 4 // a padding of zeros
 	}
-	return units, nil
+	return nil
 }
 
 // unitAt returns the unit of .debug_info (or .debug_types) that an offset lies in.
 func (f *file) unitAt(id sectionID, off uint64) *unit {
-	units := f.unitList()
-	if id == secTypes {
-		units = f.typeUnits
-	}
+	units := f.unitsTo(id, off)
 	i := sort.Search(len(units), func(i int) bool { return uint64(units[i].end) > off })
 	if i < len(units) && uint64(units[i].off) <= off {
 		return units[i]
 	}
 	return nil
+}
+
+// unitsTo returns the units as far as that which an offset lies in, or more. What is damaged behind it is not found.
+func (f *file) unitsTo(id sectionID, off uint64) []*unit {
+	if id == secTypes {
+		f.unitList()
+		return f.typeUnits
+	}
+	if f.wholly() || off > math.MaxInt32 {
+		return f.unitList()
+	}
+	f.unitsMu.Lock()
+	if f.complete {
+		defer f.unitsMu.Unlock()
+		return f.units
+	}
+	err := f.scanUnits(id, int(off), &f.units, &f.scanned)
+	units := f.units
+	f.unitsMu.Unlock()
+	if err != nil || len(units) == 0 {
+		return f.unitList()
+	}
+	f.upTo(id, units[len(units)-1].end)
+	return units
 }
 
 // typeUnit returns the unit that describes the type of a signature.

@@ -3,6 +3,7 @@ package debuginfo
 import (
 	"errors"
 	"fmt"
+	"math"
 	"path"
 	"sort"
 
@@ -69,12 +70,25 @@ func (u *unit) lineHeader() (*lineTable, error) {
 		off += u.pkg.off[secLine]
 	}
 	lt := &lineTable{u: u, compDir: ro.compDir}
-	if err := lt.parse(u.f.section(secLine), off); err != nil {
+	if err := lt.parse(u.f.lineProgram(off), off); err != nil {
 		ro.linesErr = fmt.Errorf("%s: line table of %s: %w", u.f.name, ro.name, err)
 		return nil, ro.linesErr
 	}
 	ro.lines = lt
 	return lt, nil
+}
+
+// lineProgram is .debug_line as far as the end of the table at an offset.
+func (f *file) lineProgram(off uint64) []byte {
+	if off > math.MaxInt32 {
+		return f.section(secLine)
+	}
+	r := section.At(f.upTo(secLine, int(off)+12), off)
+	n, _ := r.InitialLength()
+	if r.Bad || n > uint64(r.Left()) {
+		return f.section(secLine)
+	}
+	return f.upTo(secLine, r.Pos+int(n))
 }
 
 func (lt *lineTable) parse(data []byte, off uint64) error {

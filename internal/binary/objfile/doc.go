@@ -12,4 +12,7 @@
 //	off, ok := f.Offset(funcs[0].Addr)
 //
 // All lazily made parts are made once; a File may be used by several goroutines at the same time.
+//
+// It is more than 4,000 lines because symbols, Go's table of functions and sections are views of the same bytes, which
+// must not be used behind the end of the file: what reads them shares its guards and bounds.
 package objfile

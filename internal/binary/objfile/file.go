@@ -68,10 +68,10 @@ type File struct {
 	tls         *tlsSegment // nil: none
 	interp      bool        // asks for a dynamic linker
 
-	room       *Room
-	unpacking  sync.Mutex
-	taken      [][]byte // of room
-	unpackedOf map[*Section][]byte
+	room      *Room
+	unpacking sync.Mutex
+	taken     [][]byte // of room
+	packedOf  map[*Section]*packed
 
 	debugDirs  []string
 	fetchDebug func(buildID string) (string, error)
@@ -194,7 +194,7 @@ func (f *File) Close() error {
 	for _, b := range f.taken {
 		f.giveBack(b)
 	}
-	f.taken, f.unpackedOf = nil, nil
+	f.taken, f.packedOf = nil, nil
 	f.unpacking.Unlock()
 	data := f.mapped
 	f.mapped, f.data = nil, nil

@@ -3,6 +3,7 @@ package objfile
 import (
 	"bytes"
 	"encoding/binary"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -178,12 +179,23 @@ func FuzzInflate(f *testing.F) {
 		if size > 1<<20 {
 			return
 		}
-		file := &File{room: new(Room)}
-		defer file.Close()
-		out, err := file.inflate(typ, size, body)
-		if err == nil && uint64(len(out)) != size {
-			t.Fatalf("%d bytes, want %d", len(out), size)
+		whole, parts := &File{room: new(Room)}, &File{room: new(Room)}
+		defer whole.Close()
+		defer parts.Close()
+		var s Section
+		want, err := whole.unpacked(&s, typ, size, body, math.MaxUint64)
+		if err == nil && uint64(len(want)) != size {
+			t.Fatalf("%d bytes, want %d", len(want), size)
 		}
-		_ = bytes.Equal(out, body)
+		var got []byte
+		var partErr error
+		for n := uint64(1); partErr == nil && n < size; n += unpackStep / 2 {
+			if got, partErr = parts.unpacked(&s, typ, size, body, n); err == nil && !bytes.Equal(got[:n], want[:n]) {
+				t.Fatalf("the first %d bytes differ", n)
+			}
+		}
+		if got, partErr = parts.unpacked(&s, typ, size, body, math.MaxUint64); (partErr == nil) != (err == nil) || !bytes.Equal(got, want) {
+			t.Fatalf("in parts: %v, whole: %v", partErr, err)
+		}
 	})
 }

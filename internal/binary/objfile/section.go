@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"strings"
 )
 
 // maxRatio bounds what a byte of a large section may become. Real debug information is compressed to no less than a
@@ -26,14 +28,18 @@ var ErrNoSection = errors.New("no such section")
 
 // Data is the content of a section, decompressed if need be (SHF_COMPRESSED, or the older ".zdebug" form of a ".debug"
 // name), as far as there is Room. It is a view of the file, or gone when that is closed: see Guard.
-func (f *File) Data(name string) (data []byte, err error) {
+func (f *File) Data(name string) (data []byte, err error) { return f.DataTo(name, math.MaxUint64) }
+
+// DataTo is Data of which the first n bytes are there, and the others perhaps not: no more is decompressed than that, which
+// takes the time that a start-up has. Several calls give the same bytes.
+func (f *File) DataTo(name string, n uint64) (data []byte, err error) {
 	defer Guard(&err)()
 	if s := f.section(name); s != nil {
-		return f.content(s)
+		return f.content(s, n)
 	}
-	if len(name) > 7 && name[:7] == ".debug_" {
-		if s := f.section(".z" + name[1:]); s != nil {
-			return f.zdebug(s)
+	if rest, ok := strings.CutPrefix(name, ".debug_"); ok {
+		if s := f.section(".zdebug_" + rest); s != nil {
+			return f.zdebug(s, n)
 		}
 	}
 	return nil, fmt.Errorf("%s: %s: %w", f.path, name, ErrNoSection)
@@ -47,7 +53,7 @@ func (f *File) Joined(name string) (data []byte, err error) {
 	var size uint64
 	for i := range f.sections {
 		if s := &f.sections[i]; s.Name == name && s.Type != shtNoBits {
-			data, err := f.content(s)
+			data, err := f.content(s, math.MaxUint64)
 			if err != nil {
 				return nil, err
 			}
@@ -75,7 +81,8 @@ func (f *File) Joined(name string) (data []byte, err error) {
 	return data, nil
 }
 
-func (f *File) content(s *Section) ([]byte, error) {
+// content is a section's, of which the first n bytes are needed.
+func (f *File) content(s *Section, n uint64) ([]byte, error) {
 	if s.Type == shtNoBits {
 		return nil, fmt.Errorf("%s: %s: %w", f.path, s.Name, ErrNoSection)
 	}
@@ -96,11 +103,11 @@ func (f *File) content(s *Section) ([]byte, error) {
 	default:
 		return nil, fmt.Errorf("%s: section %s has no compression header", f.path, s.Name)
 	}
-	return f.unpacked(s, typ, size, body)
+	return f.unpacked(s, typ, size, body, n)
 }
 
 // zdebug reads GNU's older form: "ZLIB", the size in eight big-endian bytes, zlib data.
-func (f *File) zdebug(s *Section) ([]byte, error) {
+func (f *File) zdebug(s *Section, n uint64) ([]byte, error) {
 	raw := f.slice(s.Offset, s.Size)
 	if len(raw) < 12 || string(raw[:4]) != "ZLIB" {
 		return nil, fmt.Errorf("%s: section %s has no compression header", f.path, s.Name)
@@ -109,62 +116,92 @@ func (f *File) zdebug(s *Section) ([]byte, error) {
 	for _, b := range raw[4:12] {
 		size = size<<8 | uint64(b)
 	}
-	return f.unpacked(s, chZlib, size, raw[12:])
+	return f.unpacked(s, chZlib, size, raw[12:], n)
 }
 
-// unpacked is what a section has packed; it is unpacked once.
-func (f *File) unpacked(s *Section, typ, size uint64, body []byte) ([]byte, error) {
+// packed is a compressed section that has been decompressed as far as it was asked for.
+type packed struct {
+	data []byte // of its full size
+	done int
+	from io.Reader
+	err  error // of from, behind done
+}
+
+// unpackStep is how much is decompressed at least.
+const unpackStep = 64 << 10
+
+// unpacked is what a section has packed, of which the first n bytes are needed.
+func (f *File) unpacked(s *Section, typ, size uint64, body []byte, n uint64) ([]byte, error) {
 	f.unpacking.Lock()
 	defer f.unpacking.Unlock()
-	if data, ok := f.unpackedOf[s]; ok {
-		return data, nil
+	p := f.packedOf[s]
+	if p == nil {
+		var err error
+		if p, err = f.openPacked(typ, size, body); err != nil {
+			return nil, fmt.Errorf("%s: section %s: %w", f.path, s.Name, err)
+		}
 	}
-	data, err := f.inflate(typ, size, body)
-	if err != nil {
+	if err := p.unpack(n); err != nil {
+		if f.packedOf[s] == nil && size > 0 {
+			f.drop() // nobody has seen it
+		}
 		return nil, fmt.Errorf("%s: section %s: %w", f.path, s.Name, err)
 	}
-	if f.unpackedOf == nil {
-		f.unpackedOf = map[*Section][]byte{}
+	if f.packedOf == nil {
+		f.packedOf = map[*Section]*packed{}
 	}
-	f.unpackedOf[s] = data
-	return data, nil
+	f.packedOf[s] = p
+	return p.data, nil
 }
 
-func (f *File) inflate(typ, size uint64, body []byte) ([]byte, error) {
+func (f *File) openPacked(typ, size uint64, body []byte) (*packed, error) {
 	if size > smallEnough && size/maxRatio > uint64(len(body)) {
 		return nil, fmt.Errorf("%d bytes packed into %d are not unpacked: that is more than debug information ever is", size, len(body))
 	}
-	var r io.Reader
+	p := new(packed)
 	switch typ {
 	case chZlib:
 		z, err := zlib.NewReader(bytes.NewReader(body))
 		if err != nil {
 			return nil, err
 		}
-		r = z
+		p.from = z
 	case chZstd:
-		r = newZstdReader(body)
+		p.from = newZstdReader(body)
 	default:
 		return nil, fmt.Errorf("unknown compression %d", typ)
 	}
-	data, err := f.take(size)
-	if err != nil {
-		return nil, err
+	var err error
+	p.data, err = f.take(size)
+	return p, err
+}
+
+// unpack sees to it that the first n bytes are there.
+func (p *packed) unpack(n uint64) error {
+	done := uint64(p.done)
+	switch {
+	case p.from == nil && n > done:
+		return p.err
+	case p.from == nil, n <= done && len(p.data) > 0:
+		return nil
 	}
-	n, err := io.ReadFull(r, data)
-	if err == nil && n == len(data) {
-		if _, err := io.ReadFull(r, make([]byte, 1)); err != io.EOF {
-			n++
+	m, err := io.ReadFull(p.from, p.data[p.done:min(max(n, done+unpackStep), uint64(len(p.data)))])
+	p.done += m
+	found := p.done
+	if err == nil {
+		if p.done < len(p.data) {
+			return nil
 		}
+		var more int // the check sum is behind the end
+		if more, err = io.ReadFull(p.from, make([]byte, 1)); more == 0 && err == io.EOF {
+			p.from = nil
+			return nil
+		}
+		found += more
 	}
-	if uint64(n) == size {
-		return data, nil
+	if err == nil || err == io.EOF || err == io.ErrUnexpectedEOF {
+		err = fmt.Errorf("%d bytes promised, %d or more found", len(p.data), found)
 	}
-	if size > 0 {
-		f.drop()
-	}
-	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
-		return nil, err
-	}
-	return nil, fmt.Errorf("%d bytes promised, %d or more found", size, n)
+	p.from, p.err = nil, err
+	return err
 }

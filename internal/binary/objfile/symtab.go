@@ -67,7 +67,7 @@ func (f *File) table(name string) symTable {
 }
 
 func (f *File) sectionBytes(s *Section) []byte {
-	data, err := f.content(s)
+	data, err := f.content(s, math.MaxUint64)
 	if err != nil {
 		return nil
 	}
