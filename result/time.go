@@ -7,13 +7,13 @@ import (
 )
 
 // AppendTime appends t as strftime(3) does with the C locale: all conversions of C and glibc with the flags _ - 0 ^ #, a
-// width, and the modifiers E and O. This is the format of time().
+// width, and the modifiers E and O; %f is the microsecond, %:z the zone with a colon. This is the format of time().
 func AppendTime(dst []byte, format string, t time.Time) []byte {
 	return appendTime(dst, format, t, false)
 }
 
-// AppendStrftime is AppendTime with bpftrace's own conversions, the format of strftime(): %f is the microsecond. As in
-// bpftrace 0.27, %k is the nanosecond and %l the millisecond there, not the hour.
+// AppendStrftime is AppendTime with bpftrace's own conversions, the format of strftime(): as in bpftrace 0.27, %k is the
+// nanosecond and %l the millisecond there, not the hour.
 func AppendStrftime(dst []byte, format string, t time.Time) []byte {
 	return appendTime(dst, format, t, true)
 }
@@ -34,7 +34,7 @@ func appendTime(dst []byte, format string, t time.Time, fractions bool) []byte {
 			i++
 			continue
 		}
-		if fractions && strings.HasPrefix(format[i:], "%:z") {
+		if strings.HasPrefix(format[i:], "%:z") {
 			dst = t.AppendFormat(dst, "-07:00")
 			i += len("%:z")
 			continue
@@ -80,10 +80,11 @@ flags:
 
 // append carries out one conversion; ok is false if there is none of that name.
 func (s timeSpec) append(dst []byte, conv byte, t time.Time, fractions bool) (out []byte, ok bool) {
+	if conv == 'f' {
+		return appendZeros(dst, uint64(t.Nanosecond()/1000), 6), true
+	}
 	if fractions {
 		switch conv {
-		case 'f':
-			return appendZeros(dst, uint64(t.Nanosecond()/1000), 6), true
 		case 'k':
 			return appendZeros(dst, uint64(t.Nanosecond()), 9), true
 		case 'l':

@@ -65,6 +65,9 @@ func TestTimeAsC(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if cols[2] == "[%f]" {
+			continue // C has none, here it is the microsecond
+		}
 		sec, _ := strconv.ParseInt(cols[1], 10, 64)
 		if got := string(AppendTime(nil, cols[2], time.Unix(sec, 0).In(zone))); got != cols[3] {
 			t.Errorf("%s at %d in %s: got %q, the C library gives %q", cols[2], sec, zone, got, cols[3])

@@ -31,7 +31,7 @@ day.`,
 	{
 		ID: Time, Names: []string{"time"}, Min: 0, Max: 1, Group: GroupTime, Async: true, Result: types.TNone,
 		Variants: []string{"void time([const string fmt])"},
-		Doc: `Prints the time of day. The format is strftime(3)'s; without one it is "%H:%M:%S\n". The time is that at which the
-record is read, a moment after the event: use strftime for the time of the event.`,
+		Doc: `Prints the time of day. The format is strftime(3)'s, with %f for microseconds and %:z for the zone; without one
+it is "%H:%M:%S\n". The time is that at which the record is read, a moment after the event: use strftime for the time of the event.`,
 	},
 }

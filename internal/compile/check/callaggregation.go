@@ -39,22 +39,25 @@ func (inf *inferrer) checkLHist(n *node, args []*node) bool {
 	}
 	lo, hi, step := args[1], args[2], args[3]
 	switch {
-	case !lo.posInt():
+	case lo.op != opInt: // bpftrace's words, which takes none below 0
 		return fail("lhist: invalid min value (must be non-negative literal)")
-	case !hi.posInt():
+	case hi.op != opInt:
 		return fail("lhist: invalid max value (must be non-negative literal)")
 	case !step.posInt():
 		return fail("lhist: invalid step value")
 	case step.num < 1:
 		return fail("lhist() step must be >= 1 (%d provided)", step.num)
-	case lo.num > hi.num:
-		return fail("lhist() min must be less than max (provided min %d and max %d)", lo.num, hi.num)
-	case (hi.num-lo.num)/step.num > 1000:
-		return fail("lhist() too many buckets, must be <= 1000 (would need %d)", (hi.num-lo.num)/step.num)
-	case hi.num-lo.num < step.num:
-		return fail("lhist() step is too large for the given range (provided step %d for range %d)", step.num, hi.num-lo.num)
-	case hi.num > 1<<63-1:
+	case !hi.neg && hi.num > 1<<63-1:
 		return fail("lhist() max must be below 2^63 (%d provided)", hi.num)
+	case !lo.neg && lo.num > 1<<63-1, int64(lo.num) > int64(hi.num):
+		return fail("lhist() min must be less than max (provided min %d and max %d)", int64(lo.num), int64(hi.num))
+	}
+	width := hi.num - lo.num // as unsigned: it may be all that there is
+	switch {
+	case width/step.num > 1000:
+		return fail("lhist() too many buckets, must be <= 1000 (would need %d)", width/step.num)
+	case width < step.num:
+		return fail("lhist() step is too large for the given range (provided step %d for range %d)", step.num, width)
 	}
 	return true
 }
@@ -106,7 +109,8 @@ func (inf *inferrer) fixedAgg(n *node) *types.Type {
 		}
 		return types.HistOf(bits)
 	case builtin.LHist:
-		if len(args) != 4 || !args[3].posInt() || args[3].num == 0 || args[2].num < args[1].num {
+		if len(args) != 4 || !args[3].posInt() || args[3].num == 0 || args[1].op != opInt || args[2].op != opInt ||
+			int64(args[2].num) < int64(args[1].num) || (args[2].num-args[1].num)/args[3].num > 1000 {
 			return nil
 		}
 		return types.LHistOf(int64(args[1].num), int64(args[2].num), int64(args[3].num))

@@ -198,6 +198,9 @@ func (d *Decoder) value(v *result.Value, t *types.Type, b []byte) {
 				break
 			}
 		}
+		if v.Text == "" {
+			v.Text = flags(t, n)
+		}
 	case types.Pointer:
 		v.Kind, v.Num = result.Pointer, uint(b, t.Size)
 	case types.String:

@@ -200,7 +200,7 @@ func parseWatchpoint(m *matcher, s *spec) bool {
 	}
 	switch s.length {
 	case 1, 2, 4, 8:
-		if s.addr%s.length != 0 {
+		if s.addr%s.length != 0 && s.parts[2] != "x" { // instructions begin anywhere
 			fail("watchpoint address %#x must be a multiple of its length %d", s.addr, s.length)
 		}
 	default:
