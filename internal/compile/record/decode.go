@@ -323,6 +323,7 @@ func (d *Decoder) array(v *result.Value, t *types.Type, b []byte) {
 	}
 	v.Kind = result.Array
 	d.elements(v, t, max(t.Len, 0), b)
+	v.Cut = v.Cut || t.Len < 0 && v.Kind == result.Array // how many there are behind a structure is not known
 }
 
 // elements decodes n values that lie one behind the other.

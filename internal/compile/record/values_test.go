@@ -126,7 +126,9 @@ func le(values ...any) []byte {
 }
 
 func TestDecodeValues(t *testing.T) {
-	enum := &types.Type{Kind: types.Enum, Name: "enum e", Size: 4, Signed: true, Enums: []types.Enumerator{{Name: "A", Value: -1}, {Name: "B", Value: 7}}}
+	enum := &types.Type{
+		Kind: types.Enum, Name: "enum e", Size: 4, Signed: true, Enums: []types.Enumerator{{Name: "A", Value: -1}, {Name: "B", Value: 7}},
+	}
 	float := func(size int, name string) *types.Type { return &types.Type{Kind: types.Float, Name: name, Size: size} }
 	flags := &types.Type{Kind: types.Struct, Name: "struct flags", Size: 16, Fields: []types.Field{
 		{Name: "a", Type: types.TUint8, Offset: 0, BitSize: 3, BitOffset: 2},
@@ -174,7 +176,7 @@ func TestDecodeValues(t *testing.T) {
 		{types.ArrayOf(types.TChar, 4), le("ab\x00c"), `"ab"`},
 		{types.ArrayOf(types.TChar, 4), le("abcd"), `"abcd"`}, // C text need not end with a NUL
 		{types.ArrayOf(types.TInt8, 2), le("ab"), "[97 98]"},
-		{types.ArrayOf(types.TInt8, -1), nil, "[]"},
+		{types.ArrayOf(types.TInt8, -1), nil, "[…]"},
 		{record.TextOf(6, 1), le(3, "abcdef\x00\x00"), `"abc"`},
 		{record.TextOf(6, 1), le(9, "abcdefgh"), `"abcdef.."`},
 		{record.TextOf(8, 1), le(9, "abcdefgh"), `"abcdefgh.."`},
@@ -183,7 +185,10 @@ func TestDecodeValues(t *testing.T) {
 		{record.WideOf(8, 4), le("a\x00\x00\x00\xff\xff\xff\xff"), "\"a\uFFFD..\""},
 		{record.ListOf(types.TInt32, 3), le(2, int32(5), int32(6), int32(7), int32(0)), "[5 6]"},
 		{record.ListOf(types.TInt32, 2), le(1<<40, int32(5), int32(6)), "[5 6 …]"},
-		{types.TupleOf(types.TInt8, types.TInt64, types.StringOf(3)), le(int8(-1), int8(0), int16(0), int32(0), 7, "ab\x00\x00\x00\x00\x00\x00"), `(-1 7 "ab")`},
+		{
+			types.TupleOf(types.TInt8, types.TInt64, types.StringOf(3)),
+			le(int8(-1), int8(0), int16(0), int32(0), 7, "ab\x00\x00\x00\x00\x00\x00"), `(-1 7 "ab")`,
+		},
 		{types.RecordOf([]string{"n", "s"}, []*types.Type{types.TUint8, types.StringOf(2)}), le(uint8(1), "ab"), `{n:1u s:"ab.."}`},
 		{flags, le(uint64(1)<<63|0b1010_110_11, uint64(1<<63|5)), "{a:6u b:10 c:3096224743817216u d:true}"},
 		{outer, le(uint32(9), int32(-2), 0x10), "{x:-2 y:254u z:0x10}"},
@@ -195,8 +200,12 @@ func TestDecodeValues(t *testing.T) {
 		{types.TMAC, le("\x00\x11\x22\xaa\xbb\xcc\x00\x00"), `"00:11:22:AA:BB:CC"`},
 		{types.TimestampOf(types.ClockTAI), le(99, uint32(2), uint32(0)), `"time 99 2 2"`},
 		{types.TCgroupPath, le(8, uint32(0), uint32(0)), `"cgroup 8 -1"`},
-		{types.StackType(types.UStack, 3, types.StackPerf), le(uint32(7), uint32(2|5<<types.StackPointShift), 99, 1, 2, 3), "process 7 point 4 caller 990 < 1 < 2"},
-		{types.StackType(types.UStack, 1, types.StackPerf), le(uint32(7), uint32(1), 0, 1), "process 7 point -1 caller 00"}, // not more than asked for
+		{
+			types.StackType(types.UStack, 3, types.StackPerf), le(uint32(7), uint32(2|5<<types.StackPointShift), 99, 1, 2, 3),
+			"process 7 point 4 caller 990 < 1 < 2",
+		},
+		// Not more than asked for.
+		{types.StackType(types.UStack, 1, types.StackPerf), le(uint32(7), uint32(1), 0, 1), "process 7 point -1 caller 00"},
 		{types.StackType(types.KStack, 2, types.StackPerf), le(uint32(0), uint32(4000), 0, 1, 2), "1 < 2"},
 		{types.AggOf(types.Stats, true), le(-10, 4), "(4u -2 -10)"},
 		{types.AggOf(types.Stats, false), le(-10, 4), "(4u 4611686018427387901u 18446744073709551606u)"},
@@ -209,7 +218,10 @@ func TestDecodeValues(t *testing.T) {
 		{&types.Type{Kind: types.Int, Size: -8}, le(1), "unavailable: its type and its size disagree"},
 		{&types.Type{Kind: types.Pointer, Size: 4}, le(int32(6)), "0x6"},
 		{&types.Type{Kind: types.Array, Size: 8, Elem: types.TInt32, Len: 3}, le(1), "unavailable: its type and its size disagree"},
-		{&types.Type{Kind: types.Array, Size: 8, Elem: &types.Type{Kind: types.Struct}, Len: 1 << 40}, le(1), "unavailable: its type and its size disagree"},
+		{
+			&types.Type{Kind: types.Array, Size: 8, Elem: &types.Type{Kind: types.Struct}, Len: 1 << 40}, le(1),
+			"unavailable: its type and its size disagree",
+		},
 		{&types.Type{Kind: types.Array, Size: 8, Len: 1}, le(1), "unavailable: its type and its size disagree"},
 		{&types.Type{Kind: types.Struct, Size: 4, Fields: []types.Field{
 			{Name: "a", Type: types.TInt64},
@@ -220,7 +232,8 @@ func TestDecodeValues(t *testing.T) {
 			{Name: "f", Type: types.TInt32, BitSize: 4, BitOffset: -9},
 			{Name: "g", Type: nil},
 			{Name: "h", Type: types.TInt8, Offset: 1},
-		}}, le(int8(1), int8(2), int16(0)), strings.NewReplacer("INCOMPLETE", "unavailable: its type is not complete", "BROKEN", "unavailable: its location is invalid").
+		}}, le(int8(1), int8(2), int16(0)), strings.NewReplacer("INCOMPLETE", "unavailable: its type is not complete",
+			"BROKEN", "unavailable: its location is invalid").
 			Replace("{a:INCOMPLETE b:INCOMPLETE c:INCOMPLETE d:BROKEN e:BROKEN f:BROKEN g:INCOMPLETE h:2}")},
 		{deep, le(1), strings.Repeat("{in:", 32) + "unavailable: it contains too many values" + strings.Repeat("}", 32)},
 	} {
@@ -322,7 +335,11 @@ func TestDecodeMaps(t *testing.T) {
 		{"avg signed", types.AggOf(types.Avg, true), false, [][]byte{le(-9, 1), le(2, 1)}, "-3"},
 		{"avg unsigned", types.AggOf(types.Avg, false), false, [][]byte{le(-9, 1), le(2, 1)}, "9223372036854775804u"},
 		{"stats", types.AggOf(types.Stats, true), false, [][]byte{le(10, 3), le(2, 1)}, "(4u 3 12)"},
-		{"hist", types.HistOf(0), false, [][]byte{le(1, 0, 2, 0, 0, make([]byte, 61*8)), le(0, 0, 3, 1, 0, make([]byte, 61*8))}, "0-0:1 0-1:0 1-2:5 2-4:1"},
+		{
+			"hist", types.HistOf(0), false,
+			[][]byte{le(1, 0, 2, 0, 0, make([]byte, 61*8)), le(0, 0, 3, 1, 0, make([]byte, 61*8))},
+			"0-0:1 0-1:0 1-2:5 2-4:1",
+		},
 		{"lhist", types.LHistOf(0, 20, 10), false, [][]byte{le(1, 2, 0, 4), le(0, 0, 0, 4)}, "0-0:1 0-10:2 10-20:0 20-0:8"},
 		{"per-CPU integers", types.TInt8, false, [][]byte{le(-5), le(-6)}, "-11"},
 	} {
@@ -423,7 +440,10 @@ func FuzzDecodeValue(f *testing.F) {
 func FuzzDecodeRecord(f *testing.F) {
 	layouts := []*record.Layout{
 		layoutOf(types.TInt32, types.StringOf(64), types.StringOf(100)),
-		layoutOf(types.StringOf(64), types.TupleOf(types.TInt8, types.StringOf(8), types.BufferOf(7)), types.StackType(types.UStack, 3, types.StackPerf)),
+		layoutOf(
+			types.StringOf(64), types.TupleOf(types.TInt8, types.StringOf(8), types.BufferOf(7)),
+			types.StackType(types.UStack, 3, types.StackPerf),
+		),
 		layoutOf(types.TInet, types.TUSym, types.BufferOf(9), types.StringOf(5)),
 	}
 	f.Add(0, []byte("0123456789abcdefghijklmnopqrstuvwxyz"))
