@@ -10,8 +10,8 @@ import (
 // AppendJSON appends the value as JSON, in bpftrace's form.
 //
 // Numbers that a double can't hold exactly are strings. Text that isn't UTF-8 has U+FFFD in place of each bad byte
-// (bpftrace 0.27 writes invalid JSON there); buffers are arrays of signed bytes. Enums and pointers are numbers, stacks
-// their text.
+// (bpftrace 0.27 writes invalid JSON there); buffers are arrays of bytes, 0 to 255 (to which bpftrace gives a sign). Enums and
+// pointers are numbers, stacks their text.
 func (v *Value) AppendJSON(dst []byte) []byte {
 	switch v.Kind {
 	case None:
@@ -44,11 +44,7 @@ func (v *Value) AppendJSON(dst []byte) []byte {
 			if i > 0 {
 				dst = append(dst, ',')
 			}
-			if v.Type != "" {
-				dst = strconv.AppendUint(dst, uint64(v.Text[i]), 10)
-				continue
-			}
-			dst = strconv.AppendInt(dst, int64(int8(v.Text[i])), 10)
+			dst = strconv.AppendUint(dst, uint64(v.Text[i]), 10)
 		}
 		if v.Cut {
 			dst = AppendJSONString(append(dst, ','), string(v.AppendMore(nil)))

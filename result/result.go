@@ -22,7 +22,7 @@ const (
 	Float                   // Num: float64 bits
 	Enum                    // Num; Text is the enumerator's name ("" unknown), Signed
 	String                  // Text; Cut if it was longer in memory: then Text ends with the script's trailer (".."). Type: see CharType
-	Buffer                  // Text: bytes; Cut if there are more, Num in all; Type: they have no sign
+	Buffer                  // Text: bytes; Cut if there are more, Num in all
 	Array                   // Elems; Cut if there are more, Num in all
 	Struct                  // Elems with Names
 	Tuple                   // Elems; Type: the traced program's, "": the script's
