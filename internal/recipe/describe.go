@@ -89,6 +89,8 @@ func (fn *candidate) symbol() (word, mark string) {
 	if k.Func != nil && k.Func.Lang == types.CPlusPlus {
 		name := sym.Name
 		switch {
+		case objfile.Coroutine(name) != "":
+			return name, " [" + objfile.Coroutine(name) + "]"
 		case !structor(k.Func):
 		case strings.Contains(name, "D0E"):
 			return name, " [deleting]"
@@ -235,8 +237,8 @@ func (fn *candidate) word() string {
 func (fn *candidate) returns(ret *probe.Point, noReturn string) {
 	var returns []string // of a function that ends in tail calls, too
 	if ret != nil && ret.AtReturn && !fn.Goroutines && fn.arch.ReturnOnStack() {
-		points, tails, why := fn.exits()
-		if why == "" && len(tails) > 0 {
+		points, tails, parts, why := fn.exits()
+		if why == "" && (len(tails) > 0 || parts) {
 			returns, fn.Leaves = points, tails
 			fn.ReturnKey = frameKey("sp", int64(fn.arch.C.StackArgs))
 			if len(returns) == 0 {

@@ -35,10 +35,10 @@ func callsItself(k match.Known, p *probe.Point) bool {
 
 // exits finds the instructions with which a function ends, as attach points (by address if it has no name of its
 // own). why says why they are not known.
-func (fn *candidate) exits() (returns, tails []string, why string) {
+func (fn *candidate) exits() (returns, tails []string, parts bool, why string) {
 	k, p, name := fn.known, fn.point, fn.word()
 	if k.File == nil {
-		return nil, nil, "its code cannot be read"
+		return nil, nil, false, "its code cannot be read"
 	}
 	start := p.FunctionStart()
 	if k.Func != nil && len(k.Func.Ranges) > 0 {
@@ -47,8 +47,9 @@ func (fn *candidate) exits() (returns, tails []string, why string) {
 	ranges := k.Code(start)
 	found, refusal := k.Returns(start)
 	if refusal != nil {
-		return nil, nil, refusal.Reason
+		return nil, nil, false, refusal.Reason
 	}
+	found, parts = k.ThroughParts(start, found)
 	own := ranges[0]
 	points := func(addrs []uint64) (list []string) {
 		for _, addr := range addrs {
@@ -60,7 +61,7 @@ func (fn *candidate) exits() (returns, tails []string, why string) {
 		}
 		return list
 	}
-	return points(found.At), points(found.Tails), ""
+	return points(found.At), points(found.Tails), parts, ""
 }
 
 // resultExpr is the expression of a result at the instruction that returns it, "" if a script cannot compute it.

@@ -163,9 +163,13 @@ func functionsOf(ctx context.Context, o Target, path, name string, exact bool, d
 		}
 	}
 	twins, said := twinsOf(points), warnings(matched.About(entry))
+	parts := partsOf(matched, points)
 	for _, p := range points {
 		if ctx.Err() != nil {
 			return nil
+		}
+		if _, is := parts[startOf(p)]; is && !p.Inlined {
+			continue
 		}
 		known := matched.Known(p)
 		fn := describe(known, p, pathOf(path, o.PID, p.Path), len(points) > maxShapes)
@@ -179,12 +183,47 @@ func functionsOf(ctx context.Context, o Target, path, name string, exact bool, d
 			continue
 		}
 		fn.returns(first[startOf(p)], noReturn)
+		for _, whole := range parts {
+			if whole == startOf(p) {
+				fn.Notices = append(fn.Notices, "a part of it, a function of its own, belongs to its calls; "+
+					"inlined instances go there directly, and are not shown")
+				break
+			}
+		}
 		if len(said) > 0 && (len(fn.Returns) == 0 || known.Throws()) {
 			fn.Notices = append(fn.Notices, said...)
 		}
 		out = append(out, fn.Function)
 	}
 	return out
+}
+
+// partsOf finds the functions that are parts of others among them, with those.
+func partsOf(matched *match.Result, points []*probe.Point) map[start]start {
+	var parts map[start]start
+	for _, p := range points {
+		if p.Inlined || !strings.Contains(p.Func, match.PartMark) {
+			continue // most: files need not be looked at
+		}
+		k := matched.Known(p)
+		if k.File == nil {
+			continue
+		}
+		sym, ok := k.File.Lookup(p.FunctionStart())
+		if !ok {
+			continue
+		}
+		addr, ok := k.File.SymbolAddr(match.WholeOf(sym.Name))
+		whole := start{p.Path, addr}
+		if !ok || !slices.ContainsFunc(points, func(p *probe.Point) bool { return startOf(p) == whole }) {
+			continue
+		}
+		if parts == nil {
+			parts = map[start]start{}
+		}
+		parts[startOf(p)] = whole
+	}
+	return parts
 }
 
 // start is where a function begins.

@@ -83,6 +83,9 @@ func whole(ctx context.Context, o Target, path, pattern string, diags *diag.List
 		}
 		return nil
 	}
+	if len(partsOf(matched, points)) > 0 {
+		return functions(ctx, o, path, pattern, diags)
+	}
 	point := syntax.QuoteWord(pathOf(path, o.PID, points[0].Path)) + ":" + syntax.QuoteWord(pattern)
 	return []Function{{
 		Point: point, Returns: []string{"uretprobe:" + point}, Name: pattern, Called: true, Whole: true, Count: len(points),

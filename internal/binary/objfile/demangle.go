@@ -41,6 +41,9 @@ func demangled(name string, bare bool) string {
 		return name
 	}
 	if suffix != "" && !strings.HasPrefix(suffix, ".llvm.") {
+		if does := Coroutine(name); does != "" {
+			suffix = does
+		}
 		s += " [" + suffix + "]"
 	}
 	return s

@@ -124,6 +124,22 @@ func Variant(name string) (base string, reshaped bool) {
 	}
 }
 
+// Coroutine tells what a function that a compiler has made of a coroutine does, by its symbol: "resume" or "destroy" it; ""
+// if it is none. What creates it has the coroutine's own name.
+func Coroutine(symbol string) string {
+	i := strings.LastIndexByte(symbol, '.')
+	if i <= 0 {
+		return ""
+	}
+	switch symbol[i:] {
+	case ".actor", ".resume": // GCC's, LLVM's
+		return "resume"
+	case ".destroy", ".cleanup":
+		return "destroy"
+	}
+	return ""
+}
+
 // cutNumber cuts ".123" off.
 func cutNumber(name string) (head, number string) {
 	i := strings.LastIndexByte(name, '.')

@@ -1,7 +1,11 @@
 package match
 
 import (
+	"slices"
+	"strings"
+
 	"trocar/internal/binary/cfi"
+	"trocar/internal/binary/code"
 	"trocar/internal/binary/debuginfo"
 	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/types"
@@ -56,6 +60,62 @@ func (k *Known) Code(start uint64) []debuginfo.Range {
 func (k *Known) Returns(start uint64) (Returns, *probe.Refusal) {
 	return returnsOf(k.File, k.Frames, start, k.Code(start))
 }
+
+// PartMark is the mark behind the name of a function in that of a part of it which the compiler has made a function of its own,
+// since callers do the rest themselves (GCC's partial inlining).
+const PartMark = ".part."
+
+// WholeOf is the name of the function that a symbol names a part of, "" if it does not.
+func WholeOf(symbol string) string {
+	whole, _, ok := strings.Cut(symbol, PartMark)
+	if !ok {
+		return ""
+	}
+	return whole
+}
+
+// ThroughParts follows the tail calls of the function at an address to its own parts: what ends there ends the function. parts
+// tells whether there are some.
+func (k *Known) ThroughParts(start uint64, ends Returns) (all Returns, parts bool) {
+	own, ok := k.File.Lookup(start)
+	if !ok || own.Addr != start {
+		return ends, false
+	}
+	all.At = slices.Clone(ends.At)
+	seen := map[uint64]bool{}
+	for _, at := range ends.Tails {
+		target, ok := k.jumpsTo(at)
+		sym, named := k.File.Lookup(target)
+		if !ok || !named || sym.Addr != target || WholeOf(sym.Name) != own.Name {
+			all.Tails = append(all.Tails, at)
+			continue
+		}
+		part := Known{File: k.File, Frames: k.Frames}
+		found, refusal := part.Returns(target)
+		if refusal != nil {
+			all.Tails = append(all.Tails, at)
+			continue
+		}
+		if parts = true; !seen[target] {
+			seen[target] = true
+			all.At, all.Tails = append(all.At, found.At...), append(all.Tails, found.Tails...)
+		}
+	}
+	return all, parts
+}
+
+// jumpsTo is where a jump leads whose target is in the instruction.
+func (k *Known) jumpsTo(at uint64) (target uint64, ok bool) {
+	body, err := readCode(k.File, at, maxJump)
+	if err != nil {
+		return 0, false
+	}
+	in, ok := code.Decode(k.File.Arch(), body)
+	return at + uint64(in.Target), ok && in.Op == code.Jump && in.Direct
+}
+
+// maxJump is how long an instruction may be.
+const maxJump = 15
 
 // function is what the debug information tells of a function for a list.
 type function struct {

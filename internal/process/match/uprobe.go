@@ -371,9 +371,13 @@ func (m *matcher) insidePoint(
 	return m.place(p, b, addr+uint64(p.Skip))
 }
 
-// coldOf finds the function of which a symbol names a part that is rarely used (GCC's and LLVM's ".cold").
+// coldOf finds the function of which a symbol names a part: one that is rarely used (GCC's and LLVM's ".cold"), or that is
+// not inlined with the rest.
 func coldOf(obj *objfile.File, name string) (whole string, addr uint64, ok bool) {
 	whole, _, cold := strings.Cut(name, ".cold")
+	if part := WholeOf(whole); part != "" {
+		whole, cold = part, true
+	}
 	if !cold {
 		return "", 0, false
 	}
