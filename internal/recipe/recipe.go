@@ -66,6 +66,7 @@ type Value struct {
 	Show Show
 	Why  string // Hidden: the reason
 	Cast string // type that it is shown as; "": its own
+	kind string // functions of which it differs do not share a program
 }
 
 // Show is how a value is shown.

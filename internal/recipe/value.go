@@ -1,6 +1,8 @@
 package recipe
 
 import (
+	"fmt"
+
 	"trocar/internal/binary/types"
 	"trocar/internal/compile/record"
 	"trocar/internal/process/probe"
@@ -9,7 +11,7 @@ import (
 )
 
 func paramOf(v probe.Var) *Value {
-	p := &Value{Name: v.Name, Type: types.Declare(v.Type, "")}
+	p := &Value{Name: v.Name, Type: types.Declare(v.Type, ""), kind: fmt.Sprint(types.Identity(v.Type), v.Place)}
 	if v.Place.Kind == types.Unavailable {
 		p.Show, p.Why = Hidden, v.Place.Why
 		return p

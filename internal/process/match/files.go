@@ -20,10 +20,11 @@ import (
 
 // binary is a file that probes can be put into.
 type binary struct {
-	name string // as the user sees it, in names of points
-	path string // as we and the kernel can open it
-	obj  *objfile.File
-	im   *image.Image // which obj is of
+	throws *bool  // see unwinds; nil: not found out yet
+	name   string // as the user sees it, in names of points
+	path   string // as we and the kernel can open it
+	obj    *objfile.File
+	im     *image.Image // which obj is of
 
 	noDebug bool // that there is no debug information has been said
 

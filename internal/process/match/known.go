@@ -19,6 +19,8 @@ type Known struct {
 	Frames *cfi.Table
 	Info   *debuginfo.Info     // nil: there is none
 	Func   *debuginfo.Function // nil: not in it
+
+	unwinds func() bool // tells whether the file has code that exceptions pass; nil: not asked yet
 }
 
 // Known looks up the function of a point. It is good until the result is closed.
@@ -30,7 +32,7 @@ func (r *Result) Known(p *probe.Point) (k Known) {
 	if b == nil {
 		return k
 	}
-	k.File, k.Frames = b.obj, b.im.Frames()
+	k.File, k.Frames, k.unwinds = b.obj, b.im.Frames(), b.unwinds
 	info, err := b.debug()
 	if err != nil {
 		return k

@@ -18,7 +18,19 @@ func (k *Known) Throws() bool {
 			return true
 		}
 	}
+	if k.unwinds != nil {
+		return k.unwinds()
+	}
 	return k.File != nil && unwinds(k.File)
+}
+
+// unwinds is the same of the file, found out once.
+func (b *binary) unwinds() bool {
+	if b.throws == nil {
+		throws := unwinds(b.obj)
+		b.throws = &throws
+	}
+	return *b.throws
 }
 
 // unwinds tells whether a file has code that exceptions or panics pass.
