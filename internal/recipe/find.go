@@ -164,6 +164,15 @@ func functionsOf(ctx context.Context, o Target, path, name string, exact bool, d
 	}
 	twins, said := twinsOf(points), warnings(matched.About(entry))
 	parts := partsOf(matched, points)
+	if isPattern(name) { // they are about functions that are not among these
+		for _, d := range matched.About(entry) {
+			if d.Severity == diag.Warning {
+				d.Span = diag.Span{}
+				diags.Take(d)
+			}
+		}
+		said = nil
+	}
 	for _, p := range points {
 		if ctx.Err() != nil {
 			return nil

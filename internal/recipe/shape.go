@@ -17,7 +17,7 @@ import (
 const (
 	// maxPrograms is how many programs the shapes of a question take: up to three each, for the entry, the returns and the
 	// tail calls.
-	maxPrograms = 240
+	maxPrograms = 200
 	// Of no more functions than maxShapes each may be a shape of its own.
 	maxShapes = 20
 )

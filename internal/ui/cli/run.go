@@ -132,7 +132,11 @@ func (a *app) traceWith(ctx context.Context, s *settings, r trocar.Request, noti
 	if command != nil {
 		defer command.Close()
 	}
-	for _, d := range program.Warnings() {
+	warnings := program.Warnings()
+	if s.made && !s.verbose {
+		warnings = byReason(warnings)
+	}
+	for _, d := range warnings {
 		sink.diagnostic(d)
 	}
 	if s.verbose {
@@ -162,6 +166,40 @@ func (a *app) traceWith(ctx context.Context, s *settings, r trocar.Request, noti
 		err = &statusError{status: a.exitStatus(exit)}
 	}
 	return err
+}
+
+// mostWarnings is how many warnings about a command's script are shown one by one.
+const mostWarnings = 6
+
+// byReason makes one of warnings that say the same of different functions, if there are many: of each kind the first, with
+// the number of the others. The reason is what stands behind the last colon.
+func byReason(all []trocar.Diagnostic) []trocar.Diagnostic {
+	if len(all) <= mostWarnings {
+		return all
+	}
+	reason := func(d *trocar.Diagnostic) string {
+		if i := strings.LastIndex(d.Text, ": "); i >= 0 && !strings.ContainsAny(d.Text[i:], "0123456789") {
+			return d.Text[i:]
+		}
+		words := strings.Fields(d.Text)
+		return strings.Join(words[:min(len(words), 3)], " ")
+	}
+	var out []trocar.Diagnostic
+	first, more := map[string]int{}, map[string]int{}
+	for i := range all {
+		key := reason(&all[i])
+		if _, ok := first[key]; ok {
+			more[key]++
+			continue
+		}
+		first[key] = len(out)
+		out = append(out, all[i])
+	}
+	for key, n := range more {
+		d := &out[first[key]]
+		d.Text += fmt.Sprintf(" (%d more like this; -v prints each)", n)
+	}
+	return out
 }
 
 func (a *app) hooks(s *settings) (h trocar.Hooks) {

@@ -60,6 +60,7 @@ func (q questionCommand) make(a *app) *cobra.Command {
 	f.DurationVar(&r.q.For, "for", 0, "exit after this time, such as 10s")
 	r.registerOutput(f)
 	f.BoolVarP(&r.quiet, "quiet", "q", false, "do not report attached probes")
+	f.BoolVarP(&r.verbose, "verbose", "v", false, "print the location of each probe, and each warning")
 	f.BoolVar(&r.noWarnings, "no-warnings", false, "do not print warnings and notices")
 	f.StringArrayVar(&r.debugInfo, "debuginfo", nil, "directories to search for debug files")
 	defer r.completions(cmd)
