@@ -2,6 +2,7 @@ package trocar
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"trocar/internal/binary/image"
 	"trocar/internal/recipe"
 	"trocar/internal/script/diag"
+	"trocar/result"
 )
 
 // Question asks about the calls of functions: what the commands trace, count, latency, dist and stack ask. It is
@@ -129,6 +131,7 @@ func (m *Machine) Ask(ctx context.Context, r Request) (*Script, error) {
 	images := r.Files.images(ctx)
 	defer images.done()
 	return ask(ctx, r, images.Set, offers{
+		wrong:           func(text string) map[int]string { return m.wrong(ctx, r, text) },
 		filteredReturns: true, threadEnds: btf.New(btf.Source(m.KernelTypes)).Available(),
 	})
 }
@@ -137,7 +140,9 @@ func (m *Machine) Ask(ctx context.Context, r Request) (*Script, error) {
 type offers struct {
 	vectorsStepped  func() bool // as in match.Options
 	filteredReturns bool        // as in match.Options
-	threadEnds      bool        // that a thread ends can be seen, and whether its process does
+	// wrong gives what is wrong with a script, by its lines; nil: that is not found out.
+	wrong      func(text string) map[int]string
+	threadEnds bool // that a thread ends can be seen, and whether its process does
 }
 
 // ask is Ask with the files of a program that is compiled.
@@ -180,11 +185,11 @@ func ask(ctx context.Context, r Request, images *image.Set, on offers) (*Script,
 	if diags.Errors() > 0 {
 		return nil, compileError(&diags, true)
 	}
-	script := recipe.Write(question, fns, &diags)
+	script, left := writeFor(question, &fns, on, &diags)
 	if diags.Errors() > 0 {
 		return nil, compileError(&diags, false)
 	}
-	out := &Script{Text: script.Text, Notices: script.Notices}
+	out := &Script{Text: script.Text, Notices: append(left, script.Notices...)}
 	for _, d := range diags.All {
 		out.Notices = append(out.Notices, d.Text)
 	}
@@ -199,6 +204,102 @@ func ask(ctx context.Context, r Request, images *image.Set, on offers) (*Script,
 		out.Functions = append(out.Functions, f)
 	}
 	return out, nil
+}
+
+// mostTries is how often a script is written anew without the functions for which it is wrong.
+const mostTries = 8
+
+// writeFor writes a question's script. Functions for which the question's expressions mean nothing are taken from fns, if
+// there are others, and what is left out is told.
+func writeFor(q recipe.Question, fns *[]recipe.Function, on offers, diags *diag.List) (recipe.Script, []string) {
+	var left []string
+	names := map[string][]string{} // by the reason
+	for try := 0; ; try++ {
+		script := recipe.Write(q, *fns, diags)
+		if diags.Errors() > 0 || on.wrong == nil || try == mostTries || len(*fns) < 2 || !q.Expressions() {
+			return script, left
+		}
+		why := map[string]string{}
+		wrong := first(on.wrong(script.Text), script.Text)
+		for _, line := range slices.Sorted(maps.Keys(wrong)) {
+			text := wrong[line]
+			i := slices.IndexFunc(script.Clauses, func(c recipe.Clause) bool { return c.Line > line })
+			if i < 0 {
+				i = len(script.Clauses)
+			}
+			if i == 0 {
+				return script, left // it is wrong as a whole
+			}
+			for _, entry := range script.Clauses[i-1].Functions {
+				if why[entry] == "" {
+					why[entry] = text
+				}
+			}
+		}
+		rest := slices.DeleteFunc(slices.Clone(*fns), func(f recipe.Function) bool { return why[f.Entry()] != "" })
+		if len(rest) == len(*fns) || len(rest) == 0 {
+			return script, left
+		}
+		for i := range *fns {
+			if text := why[(*fns)[i].Entry()]; text != "" {
+				names[text] = append(names[text], (*fns)[i].Name)
+			}
+		}
+		left = nil
+		for _, text := range slices.Sorted(maps.Keys(names)) {
+			left = append(left, leftOut(names[text], text))
+		}
+		*fns = rest
+	}
+}
+
+// first are the lines with what is wrong by itself: what is kept of a call has no type if something is wrong where it is
+// kept. If there is no other it is the first line.
+func first(wrong map[int]string, script string) map[int]string {
+	lines := strings.Split(script, "\n")
+	own := map[int]string{}
+	for line, text := range wrong {
+		if line <= len(lines) && !strings.Contains(lines[line-1], "$call") {
+			own[line] = text
+		}
+	}
+	if len(own) > 0 || len(wrong) == 0 {
+		return own
+	}
+	line := slices.Min(slices.Collect(maps.Keys(wrong)))
+	return map[int]string{line: wrong[line]}
+}
+
+// leftOut says that functions are left out.
+func leftOut(names []string, why string) string {
+	const most = 3
+	text := strings.Join(names[:min(len(names), most)], ", ")
+	if more := len(names) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text + ": left out: " + why
+}
+
+// wrong is what is wrong with a script that was written for a request, by its lines.
+func (m *Machine) wrong(ctx context.Context, r Request, text string) map[int]string {
+	r.Question, r.Script, r.Name = nil, text, "script"
+	r.Target.Command = nil
+	p, err := Compile(ctx, r, m)
+	if err == nil {
+		p.Close()
+		return nil
+	}
+	var e *CompileError
+	if !errors.As(err, &e) {
+		return nil
+	}
+	wrong := map[int]string{}
+	for i := range e.Diagnostics {
+		if d := &e.Diagnostics[i]; d.Severity == result.Error && d.At.Line > 0 && wrong[d.At.Line] == "" {
+			wrong[d.At.Line] = d.Text
+		}
+	}
+	return wrong
 }
 
 // programOfComm finds the program that the processes of a name run.

@@ -154,6 +154,7 @@ func (p *Program) resolve(ctx context.Context, r Request) (err error) {
 		script, err := ask(ctx, r, p.images.Set, offers{
 			vectorsStepped: p.features.VectorsStepped, filteredReturns: p.machine.filteredReturns(),
 			threadEnds: p.features.Types().Available(),
+			wrong:      func(text string) map[int]string { return p.machine.wrong(ctx, r, text) },
 		})
 		if err != nil {
 			return err

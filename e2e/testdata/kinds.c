@@ -11,6 +11,9 @@ KEEP int kind_negative(int n) { return n % 2 ? -n : n; }
 KEEP long kind_long(const char *text, long n) { return text[0] + n; }
 KEEP double kind_double(double x) { return x / 2; }
 
+KEEP long mixed_number(long v) { return v; }
+KEEP long mixed_pointer(long *v) { return *v; }
+
 // Begins with a prefix that the kernel does not step over.
 int kind_locked(void);
 __asm__(".text\n.globl kind_locked\n.type kind_locked, @function\nkind_locked:\n"
@@ -38,6 +41,7 @@ int main(void)
 	for (int i = 0; i < 4; i++)
 		sum += kind_negative(i);
 	sum += kind_long("text", 2) + (long)kind_double(4) + kind_locked();
+	sum += mixed_number(5) + mixed_pointer(&sum);
 	CALL(1)
 	printf("sum %ld\n", sum);
 	return 0;

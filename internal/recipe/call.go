@@ -25,6 +25,7 @@ type call struct {
 	split   bool // the arguments are shown when it is entered
 	early   bool // nothing of its return is looked at
 	store   string
+	members []string // entries of the functions
 }
 
 // part is one value of a line.
@@ -140,8 +141,8 @@ func (s *script) keptBytes(c *call) int {
 // newCall begins with the conditions.
 func (s *script) newCall(fn *Function) *call {
 	c := &call{
-		fn: fn, points: []string{fn.entry()}, returns: slices.Clone(fn.Returns), leaves: slices.Clone(fn.Leaves),
-		name: fn.Name,
+		fn: fn, points: []string{fn.Entry()}, returns: slices.Clone(fn.Returns), leaves: slices.Clone(fn.Leaves),
+		name: fn.Name, members: []string{fn.Entry()},
 	}
 	for _, n := range fn.Notices {
 		s.notice(fn, "%s", n)

@@ -43,7 +43,7 @@ func counted(fns []Function, o Question, diags *diag.List, by []string) Script {
 			continue
 		}
 		if fn.Called && !fn.Line && (len(s.by) == 0 && s.cond == nil || fn.Whole) {
-			same = append(same, fn.entry())
+			same = append(same, fn.Entry())
 			continue
 		}
 		c := s.newCall(fn)
@@ -52,6 +52,7 @@ func counted(fns []Function, o Question, diags *diag.List, by []string) Script {
 		calls = append(calls, c)
 	}
 	for _, c := range s.join(calls, nil) {
+		s.clause(c)
 		fn := c.fn
 		keys := []string{"func"}
 		if !fn.Called || fn.Line {

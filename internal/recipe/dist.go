@@ -166,6 +166,7 @@ func (s *script) distribution(fns []Function, value syntax.Expr, name string, di
 			}
 			continue
 		}
+		s.clause(c)
 		s.points(c.points)
 		cond := s.comm
 		if c.atCall != nil {

@@ -227,8 +227,8 @@ func builtIn(ctx context.Context, o Target, rest string, diags *diag.List) (out 
 	return out
 }
 
-// entry is the attach point of a function's entry, with its kind.
-func (fn *Function) entry() string {
+// Entry is the attach point of a function's entry, with its kind.
+func (fn *Function) Entry() string {
 	if fn.Probe != "" {
 		return fn.Probe
 	}

@@ -70,8 +70,8 @@ func Find(ctx context.Context, o Target, diags *diag.List) []Function {
 			fns = functions(ctx, o, path, name, &missing)
 		}
 		for _, fn := range fns {
-			if !known[fn.entry()] {
-				known[fn.entry()] = true
+			if !known[fn.Entry()] {
+				known[fn.Entry()] = true
 				fn.Leaving = leaving
 				out = append(out, fn)
 			}

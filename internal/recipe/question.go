@@ -41,6 +41,18 @@ type Script struct {
 	Text    string
 	Notices []string
 	Totals  []Total
+	Clauses []Clause
+}
+
+// Clause is a probe of the script: where it begins, and the functions that it is about (Function.Entry).
+type Clause struct {
+	Line      int
+	Functions []string
+}
+
+// Expressions tells whether the question has expressions, which may mean nothing to some functions.
+func (o Question) Expressions() bool {
+	return len(o.Args)+len(o.By)+len(o.Results) > 0 || o.If != "" || o.Value != ""
 }
 
 // Total is a line at the end of a run about what the results do not say: the value of a map without keys.

@@ -91,6 +91,8 @@ type script struct {
 	by      []syntax.Expr
 	cond    syntax.Expr
 	comm    syntax.Expr // of --comm; nil: all
+	lines   int         // of the text so far
+	clauses []Clause
 	notices []notice
 	noticed map[string]int  // by text
 	what    string          // what the first column names; "": functions
@@ -148,9 +150,12 @@ func both(x, y syntax.Expr) syntax.Expr {
 
 func (s *script) line(format string, args ...any) {
 	if format != "" {
+		start := s.b.Len()
 		fmt.Fprintf(&s.b, format, args...)
+		s.lines += strings.Count(s.b.String()[start:], "\n")
 	}
 	s.b.WriteByte('\n')
+	s.lines++
 }
 
 // notice notes something about a function. What holds for several is said once.
@@ -277,7 +282,7 @@ func (s *script) timer() {
 }
 
 func (s *script) done() Script {
-	script := Script{Text: s.b.String(), Totals: s.totals}
+	script := Script{Text: s.b.String(), Totals: s.totals, Clauses: s.clauses}
 	for i := range s.notices {
 		script.Notices = append(script.Notices, s.notices[i].String())
 	}

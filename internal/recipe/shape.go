@@ -149,6 +149,7 @@ func (s *script) join(calls []*call, plain func(*Function) *call) []*call {
 			f.name = "" // the builtin func tells them apart
 		}
 		f.points = append(f.points, c.points...)
+		f.members = append(f.members, c.members...)
 		f.returns = append(f.returns, c.returns...)
 		f.leaves = append(f.leaves, c.leaves...)
 		f.tails = append(f.tails, c.tails...)

@@ -134,6 +134,7 @@ func (s *script) stores(calls []*call) {
 
 // entry writes the probe of a call's beginning.
 func (s *script) entry(c *call) {
+	s.clause(c)
 	s.points(c.points)
 	s.line("{")
 	if c.pairs() {
@@ -233,6 +234,7 @@ func (s *script) forget(c *call, points []string) {
 // returned writes the probe of a call's return; body is for those calls whose entry was seen and for which the
 // conditions hold.
 func (s *script) returned(c *call, points []string, body func(indent string)) {
+	s.clause(c)
 	s.points(points)
 	s.line("{")
 	s.line("  $key = (%s);", s.key(c, c.fn.ReturnKey))
@@ -289,6 +291,11 @@ func (s *script) sums() {
 		})
 	}
 	s.unreturnedSums()
+}
+
+// clause notes that a probe about functions begins.
+func (s *script) clause(c *call) {
+	s.clauses = append(s.clauses, Clause{s.lines + 1, c.members})
 }
 
 // points writes the attach points of a probe.
