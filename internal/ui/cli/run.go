@@ -123,7 +123,9 @@ func (a *app) traceWith(ctx context.Context, s *settings, r trocar.Request, noti
 	for _, n := range notices {
 		sink.diagnostic(trocar.Diagnostic{Severity: result.Info, Text: n})
 	}
+	compiled := a.waiting(s, "compiling …")
 	program, command, err := compile(ctx, r)
+	compiled()
 	if err != nil {
 		return sink.failed(err)
 	}

@@ -216,6 +216,26 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
+// waiting shows on a terminal what is being done, if it takes long, until the function that it gives is called.
+func (a *app) waiting(s *settings, what string) (done func()) {
+	if s.quiet || s.machine() || !isTerminal(a.err) {
+		return func() {}
+	}
+	end, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		select {
+		case <-end:
+			return
+		case <-time.After(300 * time.Millisecond):
+		}
+		fmt.Fprint(a.err, what)
+		<-end
+		fmt.Fprintf(a.err, "\r%s\r", strings.Repeat(" ", len(what)))
+	}()
+	return func() { close(end); <-ended }
+}
+
 // progress shows on a terminal how many probes are attached, if that takes longer than one notices.
 func progress(w io.Writer) func(done, total int) {
 	begin, last := time.Now(), time.Time{}

@@ -281,7 +281,9 @@ func (a *app) ask(cmd *cobra.Command, r *recipeFlags, words []string) error {
 	if err != nil {
 		return a.fail(&r.settings, err)
 	}
+	found := a.waiting(&r.settings, "looking for functions …")
 	script, err := machine.Ask(ctx, request)
+	found()
 	if err != nil {
 		return a.fail(&r.settings, err)
 	}
