@@ -42,7 +42,7 @@ var (
 	blanks  = regexp.MustCompile(` +`)
 	bar     = regexp.MustCompile(`\\\|[@ ]*\\\|`)
 	address = regexp.MustCompile(`0x[0-9a-f]+`)
-	number  = regexp.MustCompile(`[0-9]+`)
+	number  = regexp.MustCompile(`[0-9]+(\\\.[0-9]+)?`)
 )
 
 // pattern is what a shown line looks like: numbers, bars and blanks may be others.
@@ -51,7 +51,7 @@ func pattern(line string) *regexp.Regexp {
 	text = bar.ReplaceAllString(text, `\|[@ ]*\|`)
 	text = blanks.ReplaceAllString(text, ` +`)
 	text = address.ReplaceAllString(text, "\x00")
-	text = number.ReplaceAllString(text, `[0-9]+`)
+	text = number.ReplaceAllString(text, `[0-9]+(\.[0-9]+)?`)
 	text = strings.ReplaceAll(text, "\x00", `0x[0-9a-f]+`)
 	return regexp.MustCompile(`(?m)^\s*` + text + `\s*$`)
 }
