@@ -14,6 +14,12 @@ KEEP double kind_double(double x) { return x / 2; }
 KEEP long mixed_number(long v) { return v; }
 KEEP long mixed_pointer(long *v) { return *v; }
 
+KEEP int target(int n) { return n + 1; }
+
+// Two names of one function, which ends in a tail call or returns.
+KEEP int named_twice(int n) { return n > 3 ? n : target(n); }
+int alias_of_named(int) __attribute__((alias("named_twice")));
+
 // Begins with a prefix that the kernel does not step over.
 int kind_locked(void);
 __asm__(".text\n.globl kind_locked\n.type kind_locked, @function\nkind_locked:\n"
@@ -42,6 +48,8 @@ int main(void)
 		sum += kind_negative(i);
 	sum += kind_long("text", 2) + (long)kind_double(4) + kind_locked();
 	sum += mixed_number(5) + mixed_pointer(&sum);
+	for (int i = 0; i < 6; i++)
+		sum += alias_of_named(i);
 	CALL(1)
 	printf("sum %ld\n", sum);
 	return 0;

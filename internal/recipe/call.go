@@ -147,6 +147,10 @@ func (s *script) newCall(fn *Function) *call {
 	for _, n := range fn.Notices {
 		s.notice(fn, "%s", n)
 	}
+	if s.cond != nil && mentions(s.cond, "retval") && !fn.Typed && fn.Probe == "" && !fn.has("retval") {
+		s.notice(fn, "the type of its result is not known: retval is an unsigned number of 64 bits; "+
+			"of an int it is (int32)retval")
+	}
 	if s.cond != nil {
 		if fn.later(s.cond) {
 			c.atExit = s.cond
@@ -212,13 +216,25 @@ func (s *script) hidden(fn *Function, name, why string) {
 	s.notice(fn, "%s is not shown: %s", name, why)
 }
 
+// isWord tells a word of the language, which means something in functions that have no parameter of the name.
+func isWord(name string) bool {
+	number, isArg := strings.CutPrefix(name, "arg")
+	switch {
+	case isArg && (number == "s" || strings.Trim(number, "0123456789") == ""):
+		return true
+	case name == "retval", name == "duration", name == "errno", name == "reg":
+		return true
+	}
+	return slices.Contains(ofNoFunction, name)
+}
+
 // understood are the functions for which the names in expressions have a meaning, as far as that is known: they return a
 // result if it is asked for, and have the parameters that others have.
 func (s *script) understood(fns []Function, names map[string]bool) []Function {
 	params := map[string]bool{} // that some of the functions have
 	for i := range fns {
 		for _, p := range fns[i].Params {
-			if names[p.Name] && !slices.Contains(ofNoFunction, p.Name) {
+			if names[p.Name] && !isWord(p.Name) {
 				params[p.Name] = true
 			}
 		}

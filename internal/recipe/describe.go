@@ -273,6 +273,11 @@ func (fn *candidate) returns(ret *probe.Point, noReturn string) {
 		fn.Notices = append(fn.Notices, fmt.Sprintf("the kernel sees the returns of only %d calls "+
 			"that are nested: deeper ones are shown as not returned", maxReturnDepth))
 	}
+	if len(returns) > 0 && !fn.Typed {
+		if name, ok := fn.arch.ScriptName(fn.arch.C.Result); ok {
+			fn.ResultExpr = fmt.Sprintf("reg(%q)", name)
+		}
+	}
 	if len(returns) > 0 {
 		// A return probe may be the kernel's where the script runs: these are where the keys say.
 		fn.Returns = returns

@@ -177,13 +177,13 @@ func (u *uses) key(s *probe.Scope) string {
 	if u.allArgs || len(u.args) > 0 {
 		for i, a := range s.Args {
 			if u.allArgs || u.args[a.Name] {
-				fmt.Fprintf(&b, "%d %s %s %v;", i, a.Name, types.Identity(a.Type), a.Place)
+				fmt.Fprintf(&b, "%d %s %s %v;", i, a.Name, typeKey(a.Type), a.Place)
 			}
 		}
 		if s.ArgsType != nil {
 			for _, f := range s.ArgsType.Fields {
 				if u.allArgs || u.args[f.Name] {
-					fmt.Fprintf(&b, "%d %s %s;", f.Offset, f.Name, types.Identity(f.Type))
+					fmt.Fprintf(&b, "%d %s %s;", f.Offset, f.Name, typeKey(f.Type))
 				}
 			}
 			if u.allArgs {
@@ -195,7 +195,7 @@ func (u *uses) key(s *probe.Scope) string {
 		if u.argN[i] {
 			fmt.Fprintf(&b, "arg%d %v", i, s.ArgN[i])
 			if i < len(s.ArgNTypes) {
-				b.WriteString(types.Identity(s.ArgNTypes[i]))
+				b.WriteString(typeKey(s.ArgNTypes[i]))
 			}
 		}
 	}
@@ -203,9 +203,26 @@ func (u *uses) key(s *probe.Scope) string {
 		fmt.Fprintf(&b, "%d", len(s.ArgN))
 	}
 	if u.retval && s.Retval != nil {
-		fmt.Fprintf(&b, "ret %s %v", types.Identity(s.Retval.Type), s.Retval.Place)
+		fmt.Fprintf(&b, "ret %s %v", typeKey(s.Retval.Type), s.Retval.Place)
 	}
 	return b.String()
+}
+
+// typeKey names a type such that different types of one program have different names: named structures of different files
+// may differ, so they count as one only if they are one.
+func typeKey(t *types.Type) string {
+	if t == nil {
+		return "?"
+	}
+	switch t.Kind {
+	case types.Pointer:
+		return typeKey(t.Elem) + "*" + fmt.Sprint(t.Space)
+	case types.Array:
+		return typeKey(t.Elem) + fmt.Sprintf("[%d]", t.Len)
+	case types.Struct, types.Union, types.Enum:
+		return fmt.Sprintf("%s %p", t.Name, t)
+	}
+	return fmt.Sprintf("%s %d %d %v", t.Name, t.Kind, t.Size, t.Signed)
 }
 
 // probeTypeName is what probetype says of a kind.

@@ -261,12 +261,21 @@ type functionKey struct {
 	start      uint64
 }
 
+// keyOf tells the function of a point. A function may have several names, of which points have one or another; an inlined
+// copy is in the code of another function.
+func keyOf(p *probe.Point) functionKey {
+	if start := p.FunctionStart(); start != 0 && !p.Inlined {
+		return functionKey{path: p.Path, start: start}
+	}
+	return functionKey{p.Path, p.Func, p.FunctionStart()}
+}
+
 // functionOf gives the number of the first point of the function that point number n is of.
 func (c *compiler) functionOf(p *probe.Point, n uint64) uint64 {
 	if p.Func == "" {
 		return n
 	}
-	key := functionKey{p.Path, p.Func, p.FunctionStart()}
+	key := keyOf(p)
 	first, ok := c.functions[key]
 	if !ok {
 		first = n
@@ -350,7 +359,10 @@ func (c *compiler) ownMaps() {
 		add(m)
 	}
 	if c.scratch > 0 {
-		m := &ebpf.MapSpec{Name: record.ScratchName, Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: uint32(scratchHeader + roundUp(c.scratch)), MaxEntries: scratchBuffers}
+		m := &ebpf.MapSpec{
+			Name: record.ScratchName, Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: uint32(scratchHeader + roundUp(c.scratch)),
+			MaxEntries: scratchBuffers,
+		}
 		if c.bigScratch {
 			m.Type, m.MaxEntries = ebpf.Array, uint32(scratchBuffers*c.opts.CPUs)
 		}
@@ -365,7 +377,10 @@ func (c *compiler) ownMaps() {
 		add(m)
 	}
 	if c.usesPoints {
-		m := &ebpf.MapSpec{Name: record.PointsName, Type: ebpf.Array, KeySize: 4, ValueSize: uint32(c.pointSize), MaxEntries: uint32(max(1, len(c.out.Points)))}
+		m := &ebpf.MapSpec{
+			Name: record.PointsName, Type: ebpf.Array, KeySize: 4, ValueSize: uint32(c.pointSize),
+			MaxEntries: uint32(max(1, len(c.out.Points))),
+		}
 		for i, p := range c.out.Points {
 			value := make([]byte, m.ValueSize)
 			copy(value[:pointNameSize-1], p.Name)

@@ -69,10 +69,10 @@ func (c *compiler) entries(a *check.Action, points []*probe.Point) string {
 func entriesOf(a *check.Action, points []*probe.Point) []*probe.Point {
 	wanted := map[functionKey]bool{}
 	for _, p := range points {
-		wanted[functionKey{p.Path, p.Func, p.FunctionStart()}] = true
+		wanted[keyOf(p)] = true
 	}
 	return slices.DeleteFunc(slices.Clone(a.Entries), func(p *probe.Point) bool {
-		return !wanted[functionKey{p.Path, p.Func, p.FunctionStart()}]
+		return !wanted[keyOf(p)]
 	})
 }
 
