@@ -33,6 +33,7 @@ type options struct {
 	only      *regexp.Regexp
 	keep      string // folder in which programs of which something was wrong stay
 	verbose   bool
+	refused   *regexp.Regexp // reasons for which values that are not shown are listed
 }
 
 // maxFunctions bounds the functions of a program: each makes some BPF programs.
@@ -71,6 +72,7 @@ func parse(args []string) (*options, error) {
 	set.IntVar(&o.functions, "functions", 30, "functions of each program")
 	set.StringVar(&o.keep, "keep", "", "folder in which programs of which something was wrong stay")
 	set.BoolVar(&o.verbose, "v", false, "a line for each program")
+	refused := set.String("refused", "^$", "list values that are not shown for a reason that matches this expression")
 	langs := set.String("lang", "c,cpp,rust,go", "languages")
 	only := set.String("only", "", "only builds whose command matches this expression")
 	if err := set.Parse(args); err != nil {
@@ -90,6 +92,9 @@ func parse(args []string) (*options, error) {
 	if o.only, err = regexp.Compile(*only); err != nil {
 		return nil, err
 	}
+	if o.refused, err = regexp.Compile(*refused); err != nil {
+		return nil, err
+	}
 	o.trocar, err = filepath.Abs(o.trocar)
 	return o, err
 }
@@ -103,7 +108,7 @@ func (o *options) each(ctx context.Context, done func(*report)) error {
 				return fmt.Errorf("%s, seed %d: %w", l.name, o.seed+uint64(i), err)
 			}
 			done(r)
-			if o.verbose || r.wrong+r.lost+r.failed > 0 {
+			if o.verbose || r.bad() {
 				r.line(os.Stdout)
 			}
 		}
@@ -130,6 +135,7 @@ func (o *options) one(ctx context.Context, l *language, seed uint64) (*report, e
 		return nil, err
 	}
 	rep := newReport()
+	rep.list = o.refused
 	rep.programs, rep.name = 1, fmt.Sprintf("%s seed %d: %s", l.name, seed, &b)
 	if err := b.run(ctx, dir); err != nil {
 		rep.fail(fmt.Sprintf("not built: %v", err))
@@ -139,7 +145,7 @@ func (o *options) one(ctx context.Context, l *language, seed uint64) (*report, e
 		t.stripped = b.stripped()
 		rep.compare(p, t)
 	}
-	if o.keep != "" && rep.wrong+rep.lost+rep.failed > 0 {
+	if o.keep != "" && rep.bad() {
 		kept := filepath.Join(o.keep, fmt.Sprintf("%s-%d", l.name, seed))
 		if err := os.RemoveAll(kept); err != nil {
 			return nil, err

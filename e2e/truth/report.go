@@ -21,6 +21,8 @@ type report struct {
 	failed   int
 	refused  map[string]int // by reason
 	faults   []string
+	list     *regexp.Regexp // reasons of which refused values are listed
+	listed   bool
 }
 
 func newReport() *report { return &report{refused: map[string]int{}} }
@@ -74,6 +76,9 @@ func (r *report) print(w io.Writer) {
 
 // shortened makes reasons alike that differ in names and numbers only.
 var shortened = regexp.MustCompile(`0x[0-9a-f]+|\b(xmm|st|s|e|f|Class|m|p|S|E|F)\d+\b|'[^']*'`)
+
+// bad tells whether something is to be looked at.
+func (r *report) bad() bool { return r.wrong+r.lost+r.failed > 0 || r.listed }
 
 func (r *report) refuse(why string) {
 	r.refused[shortened.ReplaceAllString(why, "$1*")]++
@@ -165,6 +170,10 @@ func (r *report) value(t *traced, f *function, row int, name string, typ *typ, w
 			r.faults = append(r.faults, fmt.Sprintf("%s: %s: not shown, no reason", f.name, name))
 		}
 		r.refuse(why)
+		if row == 0 && r.list != nil && r.list.MatchString(why) {
+			r.listed = true
+			r.faults = append(r.faults, fmt.Sprintf("%s: %s %s: %s", f.name, typ.name, name, why))
+		}
 		return
 	}
 	if why := incomplete(got); why != "" {

@@ -27,7 +27,7 @@ func TestTruth(t *testing.T) {
 			defer cancel()
 			err := o.each(ctx, func(r *report) {
 				t.Logf("%s: %s", r.name, r.counts())
-				if r.wrong+r.lost+r.failed > 0 {
+				if r.bad() {
 					for _, f := range r.faults {
 						t.Error(f)
 					}

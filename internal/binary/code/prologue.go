@@ -152,6 +152,14 @@ func (p *Prologue) Stores(at int, s Slot) bool {
 	return true
 }
 
+// Above tells a slot that is above the function's frame, where callers put arguments: how far it is above the stack
+// pointer at the entry.
+func (p *Prologue) Above(at int, s Slot) (off int64, ok bool) {
+	base := p.base(at, s.Reg)
+	low := base.off + s.Off
+	return low + 8, base.known && base.from == 0 && low >= 0
+}
+
 // base is what one of the two registers of the frame has at a place.
 func (p *Prologue) base(at, reg int) frameBase {
 	switch reg {
@@ -331,7 +339,7 @@ func frameEffect(b []byte, sp, bp frameBase, bases int) (st frameStore, sp2, bp2
 	case x.op >= 0xb0 && x.op <= 0xbf:
 		write(x.op&7|x.rex&1<<3, frameBase{})
 	case x.op >= 0xd8 && x.op <= 0xdf:
-		// Floating point of the 387: its stores are not counted.
+		stored(x87Store(x.op, reg&7))
 	case x.op < 0x40 && x.op&7 < 4, x.op == 0x63, x.op == 0x69, x.op == 0x6b, x.op == 0x8b, x.op == 0x8a,
 		x.op >= 0x80 && x.op < 0x88,
 		x.op == 0xc0, x.op == 0xc1, x.op >= 0xd0 && x.op < 0xd4, x.op == 0xf6, x.op == 0xf7, x.op == 0xfe:
@@ -380,6 +388,20 @@ func frameAddress(b []byte, modrm int, rex byte, sp, bp frameBase) (a frameBase,
 		return a, false
 	}
 	return a, a.known
+}
+
+// x87Store is how many bytes an instruction of the 387 stores from one of its registers; 0: it stores none, or that is not
+// known.
+func x87Store(op, reg byte) int64 {
+	switch {
+	case op == 0xd9 && (reg == 2 || reg == 3):
+		return 4
+	case op == 0xdd && (reg == 2 || reg == 3):
+		return 8
+	case op == 0xdb && reg == 7:
+		return 10
+	}
+	return 0
 }
 
 // ssePrefix is the prefix that chooses among the instructions of one opcode, as VEX numbers it: none, 66, f3, f2.

@@ -2,6 +2,10 @@ package code
 
 import "trocar/internal/binary/abi"
 
+// callerSaved are the registers that a call may change (System V ABI), by their numbers in instructions: rax, rcx, rdx,
+// rsi, rdi, r8 to r11.
+const callerSaved = 1<<0 | 1<<1 | 1<<2 | 1<<6 | 1<<7 | 0xf<<8
+
 // maxStackArg bounds the instructions that StackArg looks at.
 const maxStackArg = 128
 
@@ -18,7 +22,7 @@ func StackArg(arch *abi.Arch, fn []byte, off, size int64) (address, value bool) 
 	holds := uint16(0) // the registers that have the word, by their numbers in instructions
 	for range maxStackArg {
 		in, ok := Decode(arch, fn)
-		if !ok || in.Op == Ret || in.Op == Trap || in.Op == Jump && !in.Direct {
+		if !ok || in.Op == Ret || in.Op == Trap || in.Op == Jump {
 			break
 		}
 		x := x86{b: fn[:in.Len], long: true}
@@ -41,6 +45,9 @@ func StackArg(arch *abi.Arch, fn []byte, off, size int64) (address, value bool) 
 		}
 		var wrote uint16
 		_, sp, bp, bases, wrote = frameEffect(x.b, sp, bp, bases)
+		if in.Op == Call {
+			wrote = callerSaved
+		}
 		holds &^= wrote
 		fn = fn[in.Len:]
 	}
@@ -50,6 +57,10 @@ func StackArg(arch *abi.Arch, fn []byte, off, size int64) (address, value bool) 
 // addressBase is the register that a memory operand is relative to, without an index.
 func addressBase(b []byte, modrm int, rex byte) (reg byte, ok bool) {
 	mod, rm := b[modrm]>>6, b[modrm]&7
+	if rm == 4 && mod != 3 && modrm+1 < len(b) && b[modrm+1]>>3&7 == 4 && rex&2 == 0 {
+		rm = b[modrm+1] & 7
+		return rm | rex&1<<3, rm != 5 || mod != 0
+	}
 	if mod == 3 || rm == 4 || rm == 5 && mod == 0 {
 		return 0, false
 	}

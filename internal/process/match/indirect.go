@@ -42,6 +42,30 @@ func (b *binary) indirect(fn *debuginfo.Function, vars []debuginfo.Var) {
 	}
 }
 
+// indirectLater does so at a place behind the function's first instructions.
+func (b *binary) indirectLater(fn *debuginfo.Function, prologue *code.Prologue, end int, vars []debuginfo.Var) {
+	atEntry := make([]debuginfo.Var, len(vars))
+	for i, v := range vars {
+		p := &v.Place
+		off, ok := prologue.Above(end, code.Slot{Reg: p.Reg, Off: p.Offset})
+		if ok && p.Kind == types.InMemory && len(p.Derefs)+len(p.Ops) == 0 {
+			v.Place = types.Place{Kind: types.InMemory, Reg: b.obj.Arch().SP, Offset: off}
+		} else {
+			v.Place = types.Place{}
+		}
+		atEntry[i] = v
+	}
+	b.indirect(fn, atEntry)
+	for i := range vars {
+		switch at := &atEntry[i].Place; {
+		case len(at.Derefs) > 0:
+			vars[i].Place.Derefs = at.Derefs
+		case at.Why == whyWhichOnStack:
+			vars[i].Place = *at
+		}
+	}
+}
+
 // onStack tells a parameter that is said to be directly where callers put arguments.
 func (b *binary) onStack(v *debuginfo.Var) bool {
 	p := &v.Place
@@ -75,7 +99,7 @@ func (b *binary) addressOnStack(fn *debuginfo.Function, vars []debuginfo.Var, i 
 	switch {
 	case address:
 		return yes
-	case value:
+	case value && i == len(vars)-1: // else it may be the next parameter that is looked at
 		return no
 	}
 	return unknown

@@ -112,11 +112,11 @@ func (m *matcher) stored(
 		if err != nil || len(got) != len(here) {
 			break
 		}
+		b.indirectLater(fn, prologue, end, got)
 		n := 0
 		for i := range got {
 			switch {
-			case !here[i].Late && len(here[i].Place.Derefs) > 0 && len(got[i].Place.Derefs) == 0:
-				got[i].Place = types.Unknown(whyWhichOnStack)
+			case got[i].Place.Kind == types.Unavailable && got[i].Place.Why == whyWhichOnStack:
 			case !here[i].Late:
 			case storedAt(prologue, end, &got[i]):
 				n++
@@ -170,6 +170,8 @@ func (f *frameValue) stored(t *types.Type, off int64, depth int) bool {
 	switch {
 	case t.Size == 0:
 		return true
+	case t.Kind == types.Float && t.Size == 16 && !t.IsQuad():
+		return f.prologue.Stores(f.end, code.Slot{Reg: f.reg, Off: off, Size: 10}) // the rest is never looked at
 	case depth > maxNesting || t.Kind != types.Struct:
 		return f.prologue.Stores(f.end, slot(t, 0))
 	case t.Source != nil && t.Source.Variants != nil:
