@@ -258,7 +258,7 @@ func (in *Info) variable(e *exprEnv, p, at *die) Var {
 		v.Place, v.Late = e.ready(at)
 		if l, ok := at.get(atLocation); ok && l.isBlock() {
 			v.Plain = true
-			v.Framed = e.ownFrame(l.block)
+			v.Framed = e.ownFrame(l.block, true)
 			v.Always = len(l.block) > 0 && (l.block[0] == opFbreg || l.block[0] >= opReg0 && l.block[0] <= opBregx)
 		}
 	}
@@ -286,7 +286,7 @@ func (e *exprEnv) ready(d *die) (p types.Place, late bool) {
 		}
 		expr = e.u.location(v, e.pc, e.entry, e.views(d)).expr
 	}
-	if len(expr) > 0 && e.ownFrame(expr) {
+	if len(expr) > 0 && e.ownFrame(expr, v.isBlock()) {
 		return unavailable("stored in the frame only by the function's first instructions"), v.isBlock()
 	}
 	if e.entry && v.isBlock() && (p.Kind == types.InPieces && e.u.load().lang != types.Go || !e.passed(p)) {
@@ -329,8 +329,8 @@ func (e *exprEnv) inPrologue() bool {
 }
 
 // ownFrame tells whether an expression is a slot in the frame that the function itself makes: below the CFA. What the
-// caller passed on the stack is above.
-func (e *exprEnv) ownFrame(expr []byte) bool {
+// caller passed on the stack is above. plain tells that it is said to hold for the whole function.
+func (e *exprEnv) ownFrame(expr []byte, plain bool) bool {
 	if len(expr) == 0 {
 		return false
 	}
@@ -348,10 +348,11 @@ func (e *exprEnv) ownFrame(expr []byte) bool {
 		}
 		return base.off+off < cfa.off
 	case op >= opBreg0 && op <= opBreg31:
-		// What the register of an argument points to at the entry is the caller's.
+		// What the register of an argument points to at the entry is the caller's. Of a value that it does not follow, GCC
+		// names the register that the address is moved to.
 		off := r.SLEB()
 		reg := int(op - opBreg0)
-		return !e.entry || off != 0 || r.Pos != len(expr) || !slices.Contains(e.in.src.Arch.C.Args, reg)
+		return !e.entry || plain || off != 0 || r.Pos != len(expr) || !slices.Contains(e.in.src.Arch.C.Args, reg)
 	case op == opBregx:
 		return true
 	case op == opCallFrameCFA:

@@ -19,9 +19,10 @@ func (b *binary) byConvention(info *debuginfo.Info, fn *debuginfo.Function, vars
 	places := b.conventional(info, fn, vars)
 	for i := range vars {
 		v := &vars[i]
-		// LLVM lets callers in the same file pass anything for what the function doesn't use (its DeadArgumentElimination):
-		// there the convention tells the truth only of arguments that the function stores.
-		if fn.Optimized && !gnu(fn) && !v.Late {
+		// LLVM lets callers in the same file pass anything for what the function doesn't use, be it a part of a structure
+		// (its DeadArgumentElimination): there the convention proves nothing.
+		if fn.Optimized && !gnu(fn) {
+			late = late || v.Late
 			continue
 		}
 		if places != nil && places[i] != nil && (incomplete(v) || places[i].Kind != types.Unavailable) {

@@ -13,6 +13,9 @@ import (
 // does not tell which ones they are: there the next parameter tells, whose place leaves room for an address only, or the
 // instructions.
 
+// Callers in the same file do not store what a function does not look at, though they leave room for it.
+const whyUnused = "the function does not use it, and its callers may not pass it"
+
 const whyWhichOnStack = "whether the value or its address is on the stack is not known"
 
 // indirect corrects the places of such parameters at a function's entry.
@@ -22,7 +25,11 @@ func (b *binary) indirect(fn *debuginfo.Function, vars []debuginfo.Var) {
 	}
 	for i := range vars {
 		v := &vars[i]
-		if !b.onStack(v) || v.Type.Size <= 8 {
+		if !b.onStack(v) || v.Type.Size <= 8 && !v.Type.ByAddress() {
+			continue
+		}
+		if fn.Optimized && !b.touches(fn, v.Place.Offset, int64(v.Type.Size)) {
+			v.Place = types.Unknown(whyUnused)
 			continue
 		}
 		switch {
@@ -60,10 +67,29 @@ func (b *binary) indirectLater(fn *debuginfo.Function, prologue *code.Prologue, 
 		switch at := &atEntry[i].Place; {
 		case len(at.Derefs) > 0:
 			vars[i].Place.Derefs = at.Derefs
-		case at.Why == whyWhichOnStack:
+		case at.Why == whyWhichOnStack, at.Why == whyUnused:
 			vars[i].Place = *at
 		}
 	}
+}
+
+// touches tells whether the code of a function has an operand in the memory of an argument.
+func (b *binary) touches(fn *debuginfo.Function, off, size int64) (found bool) {
+	var err error
+	defer objfile.Guard(&err)()
+	arch, frames := b.obj.Arch(), b.im.Frames()
+	for _, r := range fn.Ranges {
+		text := b.obj.Bytes(r.Low, int(min(r.High-r.Low, code.MaxFunction)))
+		code.FrameOperands(arch, text, func(at, reg int, disp int64) {
+			row, err := frames.At(r.Low + uint64(at))
+			if err != nil || found || row.CFA.Expr != nil || row.CFA.Reg != reg {
+				return
+			}
+			o := disp - row.CFA.Offset + int64(arch.C.StackArgs)
+			found = off <= o && o < off+size
+		})
+	}
+	return found
 }
 
 // onStack tells a parameter that is said to be directly where callers put arguments.
