@@ -29,7 +29,8 @@ type call struct {
 	function string
 	args     map[string]any
 	result   any
-	returned bool
+	returned bool // with its result
+	ended    bool // its return was seen
 }
 
 // maxTrace bounds the time of a trace.
@@ -99,7 +100,7 @@ func (o *options) traceOf(ctx context.Context, patterns []string, dir string) (*
 // messagesOf are the messages of a trace that failed.
 func messagesOf(data []byte) (s string) {
 	for l := range bytes.Lines(data) {
-		if !bytes.Contains(l, []byte(`"type": "call"`)) && len(s) < 2000 {
+		if !bytes.Contains(l, []byte(`"call"`)) && len(s) < 2000 {
 			s += string(l)
 		}
 	}
@@ -111,43 +112,65 @@ func parseTrace(data []byte) (*traced, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
 	for {
-		var e map[string]any
+		var e event
 		if err := d.Decode(&e); errors.Is(err, io.EOF) {
 			return t, nil
 		} else if err != nil {
 			return nil, fmt.Errorf("the output of the tracer: %w", err)
 		}
-		switch kind, _ := e["type"].(string); kind {
+		switch e.Type {
 		case "call":
-			t.event(e)
-		case "attached", "end":
+			t.called(&e)
 		case "message":
-			severity, _ := e["severity"].(string)
-			text, _ := e["text"].(string)
-			t.message(severity, text, e)
+			t.message(e.Severity, e.Text)
+		case "lost":
+			t.message("lost", fmt.Sprint(e.Count, " ", e.What, " are lost"))
+		case "attached", "end":
 		default:
-			t.message(kind, "", e)
+			t.losses = append(t.losses, "a record of type "+e.Type)
 		}
 	}
 }
 
-func (t *traced) event(m map[string]any) {
-	name, _ := m["function"].(string)
-	n, ok := numberOf(name)
+// event is one record of the tracer's.
+type event struct {
+	Type, Function string
+	Arguments      map[string]any
+	Result         json.RawMessage
+	Duration       json.RawMessage `json:"duration_ns"`
+	Severity, Text string
+	What           string
+	Count          json.Number
+}
+
+// called notes a call. One of which all arguments are too large to be kept has two records, of its begin and of its
+// return.
+func (t *traced) called(e *event) {
+	n, ok := numberOf(e.Function)
 	if !ok {
 		return
 	}
-	c := call{function: name}
-	c.args, _ = m["arguments"].(map[string]any)
-	c.result, c.returned = m["result"]
+	c := call{function: e.Function, args: e.Arguments, returned: e.Result != nil, ended: e.Duration != nil}
+	if e.Result != nil {
+		d := json.NewDecoder(bytes.NewReader(e.Result))
+		d.UseNumber()
+		if err := d.Decode(&c.result); err != nil {
+			t.losses = append(t.losses, err.Error())
+		}
+	}
+	if e.Arguments == nil && c.ended {
+		for i := range t.calls[n] {
+			if begun := &t.calls[n][i]; !begun.ended && begun.args != nil {
+				begun.result, begun.returned, begun.ended = c.result, c.returned, true
+				return
+			}
+		}
+	}
 	t.calls[n] = append(t.calls[n], c)
 }
 
 // message notes why something is not shown.
-func (t *traced) message(kind, text string, data any) {
-	if text == "" {
-		text = fmt.Sprint(kind, ": ", data)
-	}
+func (t *traced) message(kind, text string) {
 	for _, f := range numbered.FindAllString(text, -1) {
 		n, _ := numberOf(f)
 		t.messages[n] = append(t.messages[n], text)

@@ -66,6 +66,9 @@ const (
 	mayChangeIt // or its meaning is not known here
 )
 
+// named tells whether three bits of an instruction, with the bit of its REX prefix, are the register.
+func (r ResultRegister) named(bits, rex byte) bool { return bits&7|rex&1<<3 == byte(r) }
+
 // use tells what one instruction does with the register; of few instructions, which are the usual ones (Intel SDM,
 // volume 2).
 func (r ResultRegister) use(in []byte) use {
@@ -82,7 +85,7 @@ func (r ResultRegister) use(in []byte) use {
 	}
 	op := in[0]
 	if op&0xf8 == 0xb8 || op&0xf8 == 0x58 { // mov imm, pop
-		if op&7 == byte(r) && rex&1 == 0 {
+		if r.named(op, rex) {
 			return mayChangeIt
 		}
 		return leavesIt
@@ -97,11 +100,11 @@ func (r ResultRegister) use(in []byte) use {
 	if len(in) < 2 {
 		return mayChangeIt
 	}
-	reg, rm, inMemory := in[1]>>3&7 == byte(r) && rex&4 == 0, false, in[1]>>6 != 3
+	reg, rm, inMemory := r.named(in[1]>>3, rex>>2), false, in[1]>>6 != 3
 	if inMemory {
 		rm = r.inAddress(in[1:], rex)
 	} else {
-		rm = in[1]&7 == byte(r) && rex&1 == 0
+		rm = r.named(in[1], rex)
 	}
 	read := func(reads, writes bool) use {
 		switch {
@@ -154,13 +157,11 @@ func (r ResultRegister) use(in []byte) use {
 // inAddress tells whether an operand in memory has the register in its address.
 func (r ResultRegister) inAddress(operand []byte, rex byte) bool {
 	if operand[0]&7 != 4 {
-		return operand[0]&7 == byte(r) && rex&1 == 0
+		return r.named(operand[0], rex) && (operand[0]&7 != 5 || operand[0]>>6 != 0)
 	}
 	if len(operand) < 2 {
 		return false
 	}
 	sib := operand[1]
-	base := sib&7 == byte(r) && rex&1 == 0
-	index := sib>>3&7 == byte(r) && rex&2 == 0
-	return base || index
+	return r.named(sib, rex) || r.named(sib>>3, rex>>1)
 }
