@@ -152,6 +152,11 @@ func (p *Prologue) Stores(at int, s Slot) bool {
 	return true
 }
 
+// StoresAbove tells whether something is stored above the function's frame, in what belongs to its caller.
+func (p *Prologue) StoresAbove() bool {
+	return slices.ContainsFunc(p.stores, func(st frameStore) bool { return st.from == 0 && st.off >= 0 })
+}
+
 // Above tells a slot that is above the function's frame, where callers put arguments: how far it is above the stack
 // pointer at the entry.
 func (p *Prologue) Above(at int, s Slot) (off int64, ok bool) {

@@ -4,7 +4,10 @@ import (
 	"slices"
 
 	"trocar/internal/binary/cfi"
+	"trocar/internal/binary/code"
 	"trocar/internal/binary/debuginfo"
+	"trocar/internal/binary/objfile"
+	"trocar/internal/binary/types"
 )
 
 // maxFrameRows bounds the rows of call frame information of one function that are looked at.
@@ -16,6 +19,9 @@ const maxFrameRows = 64
 func (b *binary) foreign(fn *debuginfo.Function) string {
 	if fn.Foreign {
 		return "it has a calling convention of its own"
+	}
+	if !fn.Optimized && b.storesAbove(fn) {
+		return "it stores arguments above its frame, so it has a calling convention of its own"
 	}
 	arch := b.obj.Arch()
 	if arch == nil || len(arch.C.Args) == 0 {
@@ -40,4 +46,24 @@ func (b *binary) foreign(fn *debuginfo.Function) string {
 		}
 	}
 	return ""
+}
+
+// storesAbove tells whether code without optimization stores something above its frame before its statements begin: there
+// it has room for arguments in the convention of Windows only.
+func (b *binary) storesAbove(fn *debuginfo.Function) (yes bool) {
+	var err error
+	defer objfile.Guard(&err)()
+	if fn.Lang != types.C && fn.Lang != types.CPlusPlus {
+		return false
+	}
+	info, err := b.debug()
+	if err != nil {
+		return false
+	}
+	body, ok := info.Body(fn)
+	if !ok || body <= fn.Entry {
+		return false
+	}
+	prologue, ok := code.ReadPrologue(b.obj.Arch(), b.obj.Bytes(fn.Entry, int(min(body-fn.Entry, code.MaxFunction))), false)
+	return ok && prologue.StoresAbove()
 }

@@ -124,7 +124,7 @@ func (b *binary) paramsAt(info *debuginfo.Info, fn *debuginfo.Function, p *probe
 			continue
 		}
 		for i := range vars {
-			if vars[i].Place.Kind == types.Unavailable && !vars[i].Late && others[i].Place.Kind == types.InRegister {
+			if vars[i].Place.Kind == types.Unavailable && others[i].Place.Kind != types.Unavailable {
 				vars[i] = others[i]
 			}
 		}
