@@ -21,7 +21,7 @@ func rustResult(t *types.Type, pair bool) types.Place {
 	if t == nil || t.Incomplete {
 		return no("the result's type is not complete")
 	}
-	r := rustLayout{}
+	r := rustLayout{pair: pair}
 	whole := r.of(t, 0, 0)
 	switch {
 	case t.Size == 0:
@@ -89,7 +89,7 @@ func TwoScalars(t *types.Type) bool {
 	if t == nil || t.Size == 0 || t.Size > 8 || t.Incomplete {
 		return false
 	}
-	r := rustLayout{}
+	r := rustLayout{pair: true}
 	whole := r.of(t, 0, 0)
 	return !whole.unknown && !r.float && len(whole.scalars) == 2
 }
@@ -119,6 +119,7 @@ type rustRepr struct {
 // rustLayout finds the representation of a type, and on the way what is in it.
 type rustLayout struct {
 	float bool // a floating-point number
+	pair  bool // callers were seen to take two registers
 }
 
 var unknownRepr = rustRepr{unknown: true}
@@ -297,12 +298,15 @@ func (r *rustLayout) tagged(t *types.Type, vs *types.Variants, tag rustScalar, a
 			case common.at != x.scalars[0].at || common.size != x.scalars[0].size:
 				memory = true
 			case common.kind != x.scalars[0].kind || common.kind == 'i':
-				// A number and a pointer count as alike in newer versions only, an enum's sign is not known.
-				if a, b := common.kind, x.scalars[0].kind; a == 'f' || b == 'f' || a+b == 'u'+'s' {
+				if a, b := common.kind, x.scalars[0].kind; a == 'f' || b == 'f' {
 					memory = true
 					break
 				}
-				return unknownRepr
+				// Numbers of different signs, and a number and a pointer, count as alike in newer versions only, and an enum's
+				// sign is not known: callers tell.
+				if !r.pair {
+					return unknownRepr
+				}
 			}
 		}
 	}

@@ -107,11 +107,41 @@ func TestRustResult(t *testing.T) {
 		{"Option<u32>", option32, "no", "[ 4:r0 4:r1 ]"},
 		{"Option<u64>", enum(16, 8, num(8, false), is(0, fields(16, 8)), is(1, fields(16, 8, at(8, num(8, true))))), "[ 8:r0 8:r1 ]", ""},
 		{"Option<&T>", enum(8, 8, num(8, false), is(0, fields(8, 8)), other(fields(8, 8, at(0, ptr)))), "r0", ""},
-		{"Option<&str>", enum(16, 8, num(8, false), is(0, fields(16, 8)), other(fields(16, 8, at(0, fields(16, 8, at(0, ptr), at(8, num(8, false))))))), "[ 8:r0 8:r1 ]", ""},
-		{"Result<u32, i8>", enum(8, 4, num(1, false), is(0, fields(8, 4, at(4, num(4, false)))), is(1, fields(8, 4, at(1, num(1, true))))), "r0", ""},
-		{"Result<u32, i32>", enum(8, 4, num(4, false), is(0, fields(8, 4, at(4, num(4, false)))), is(1, fields(8, 4, at(4, num(4, true))))), "r0", ""},
-		{"Result<u64, Box<u8>>", enum(16, 8, num(8, false), is(0, fields(16, 8, at(8, num(8, false)))), is(1, fields(16, 8, at(8, ptr)))), "no", ""},
-		{"a niche of which the others hold something", enum(8, 4, num(4, false), is(1, fields(8, 4, at(4, num(1, false)))), other(fields(8, 4, at(0, num(4, false))))), "r0", ""},
+		{
+			{"Option<&str>", enum(
+				16, 8, num(8, false),
+				is(0, fields(16, 8)),
+				other(fields(16, 8, at(0, fields(16, 8, at(0, ptr), at(8, num(8, false)))))),
+			), "[ 8:r0 8:r1 ]", "",
+		},
+		{
+			{"Result<u32, i8>", enum(
+				8, 4, num(1, false),
+				is(0, fields(8, 4, at(4, num(4, false)))),
+				is(1, fields(8, 4, at(1, num(1, true)))),
+			), "r0", "",
+		},
+		{
+			{"Result<u32, i32>", enum(
+				8, 4, num(4, false),
+				is(0, fields(8, 4, at(4, num(4, false)))),
+				is(1, fields(8, 4, at(4, num(4, true)))),
+			), "no", "[ 4:r0 4:r1 ]",
+		},
+		{
+			{"Result<u64, Box<u8>>", enum(
+				16, 8, num(8, false),
+				is(0, fields(16, 8, at(8, num(8, false)))),
+				is(1, fields(16, 8, at(8, ptr))),
+			), "no", "",
+		},
+		{
+			{"a niche of which the others hold something", enum(
+				8, 4, num(4, false),
+				is(1, fields(8, 4, at(4, num(1, false)))),
+				other(fields(8, 4, at(0, num(4, false)))),
+			), "r0", "",
+		},
 		{"no variants", enum(8, 8, nil), "no", ""},
 		{"incomplete", rust(types.Type{Kind: types.Struct, Name: "k::T", Size: 8, Incomplete: true}), "no", ""},
 	} {

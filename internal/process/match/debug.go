@@ -4,10 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
-	"trocar/internal/binary/abi"
 	"trocar/internal/binary/code"
 	"trocar/internal/binary/debuginfo"
 	"trocar/internal/binary/objfile"
@@ -53,18 +51,14 @@ func (m *matcher) typed(s *spec, b *binary, entry uint64, p *probe.Point) {
 		t := r.Type.Complete()
 		p.Scope = p.Scope.Clone()
 		place := types.Place{}
-		why := b.noResult(fn)
-		if foreign := b.foreign(fn); foreign != "" && !inRegister(b.obj.Arch(), t, fn.Lang) {
-			why = "where it returns a value of this type is not known: " + foreign
-		}
+		foreign := b.foreign(fn)
 		switch {
-		case why != "":
-			place = types.Unknown("%s", why)
-		case (fn.NoCall || b.unmarked(fn)) && inRegister(b.obj.Arch(), t, fn.Lang) &&
-			m.takes(b, info, fn.Entry, code.FirstResult):
-			place = b.obj.Arch().Result(t, fn.Lang)
-		case fn.NoCall, b.unmarked(fn) && droppable(b.obj.Arch(), t, fn.Lang):
-			place = types.Unknown("the compiler changed what %s takes and returns: where its result is, if there is one, is not known", fn.Name)
+		case b.partial(fn):
+			place = types.Unknown("the compiler made a variant of the function, which may have no result")
+		case foreign != "" && !inRegister(b.obj.Arch(), t, fn.Lang):
+			place = types.Unknown("where it returns a value of this type is not known: %s", foreign)
+		case b.mayDrop(fn):
+			place = m.keptResult(b, info, fn, t)
 		case fn.Lang == types.Rust:
 			place = m.rustResult(b, info, fn, t)
 		default:
@@ -135,60 +129,6 @@ func (b *binary) paramsAt(info *debuginfo.Info, fn *debuginfo.Function, p *probe
 // anyLate tells whether one of the variables is not there before the function's statements begin.
 func anyLate(vars []debuginfo.Var) bool {
 	return slices.ContainsFunc(vars, func(v debuginfo.Var) bool { return v.Late })
-}
-
-// noResult tells why it is not certain that a function returns what its declaration says.
-func (b *binary) noResult(fn *debuginfo.Function) string {
-	if fn.Lang != types.C && fn.Lang != types.CPlusPlus {
-		return ""
-	}
-	sym, _ := b.obj.Lookup(fn.Entry)
-	switch {
-	case strings.Contains(sym.Name, ".isra."), strings.Contains(sym.Name, ".part."):
-		return "the compiler made a variant of the function, which may have no result"
-	case fn.NoCall, sym.Bind == objfile.Local && fn.Optimized && olderClang(fn.Producer):
-		return "the compiler may have left out the result of a function that is local to its file"
-	}
-	return ""
-}
-
-// unmarked tells the functions whose signature LLVM may have changed without the mark for that: it writes
-// DW_CC_nocall only into entries that complete no declaration, so none of a method has it. What may change is what
-// only the file itself calls.
-func (b *binary) unmarked(fn *debuginfo.Function) bool {
-	if !fn.Optimized || !fn.Completes || gnu(fn) || fn.Lang == types.Go {
-		return false
-	}
-	sym, ok := b.obj.Lookup(fn.Entry)
-	return !ok || sym.Bind == objfile.Local
-}
-
-// inRegister tells a result that all conventions return in the first register for results.
-func inRegister(arch *abi.Arch, t *types.Type, lang types.Language) bool {
-	return t.IsScalar() && t.Size <= 8 && arch.Result(t, lang).Kind == types.InRegister
-}
-
-// droppable tells a result that a compiler may leave out: one that is returned in registers. For one in memory the
-// caller passes an address, which stays a parameter.
-func droppable(arch *abi.Arch, t *types.Type, lang types.Language) bool {
-	return t.Size > 0 && (t.Size <= 16 || arch.Result(t, lang).Kind != types.InMemory)
-}
-
-// olderClang tells a compiler that changes functions without a word: LLVM before 16 had no mark for them.
-func olderClang(producer string) bool {
-	version, ok := clangVersion(producer)
-	return ok && version < 16
-}
-
-// clangVersion is the version of clang in the name of a compiler.
-func clangVersion(producer string) (major int, ok bool) {
-	_, version, ok := strings.Cut(producer, "clang version ")
-	if !ok {
-		return 0, false
-	}
-	digits, _, _ := strings.Cut(version, ".")
-	major, err := strconv.Atoi(digits)
-	return major, err == nil
 }
 
 // argsOf are parameters as `args` has them.

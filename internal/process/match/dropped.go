@@ -1,0 +1,92 @@
+package match
+
+import (
+	"strconv"
+	"strings"
+
+	"trocar/internal/binary/abi"
+	"trocar/internal/binary/code"
+	"trocar/internal/binary/debuginfo"
+	"trocar/internal/binary/objfile"
+	"trocar/internal/binary/types"
+)
+
+// Results that no caller uses are left out by compilers: of functions all callers of which they know. Then whatever
+// happens to be in the registers is no result. Code that calls the function proves that it has one.
+
+// partial tells the parts of functions that GCC made functions of their own.
+func (b *binary) partial(fn *debuginfo.Function) bool {
+	sym, _ := b.obj.Lookup(fn.Entry)
+	return (fn.Lang == types.C || fn.Lang == types.CPlusPlus) && strings.Contains(sym.Name, ".part.")
+}
+
+// mayDrop tells whether the compiler may have left out a function's result, or a part of it.
+func (b *binary) mayDrop(fn *debuginfo.Function) bool {
+	if fn.NoCall || b.unmarked(fn) {
+		return true
+	}
+	if fn.Lang != types.C && fn.Lang != types.CPlusPlus {
+		return false
+	}
+	sym, _ := b.obj.Lookup(fn.Entry)
+	return strings.Contains(sym.Name, ".isra.") || sym.Bind == objfile.Local && fn.Optimized && olderClang(fn.Producer)
+}
+
+// keptResult is the place of a result that may have been left out: where callers take it from, or, if it is in memory of
+// theirs, where the address says that Rust's functions are passed first.
+func (m *matcher) keptResult(b *binary, info *debuginfo.Info, fn *debuginfo.Function, t *types.Type) types.Place {
+	arch := b.obj.Arch()
+	dropped := types.Unknown("the compiler may have left out the result of the function, and no caller is seen to use it")
+	takes := func(r code.ResultRegister) bool { return m.takes(b, info, fn.Entry, r) }
+	place := arch.Result(t, fn.Lang)
+	if fn.Lang == types.Rust && !t.IsScalar() {
+		place = arch.RustResult(t, true)
+	}
+	switch {
+	case place.Kind == types.Unavailable, t.Size == 0:
+		return place
+	case place.Kind == types.InMemory && fn.Lang == types.Rust:
+		return place
+	case place.Kind == types.InRegister && takes(code.FirstResult):
+		return place
+	case place.Kind == types.InPieces && t.Size <= 8 && len(place.Pieces) == 1 && takes(code.FirstResult):
+		return place
+	// Where only one of two parts is left, it is in the first register, whichever it is.
+	case place.Kind == types.InPieces && t.Size > 0 && takes(code.SecondResult):
+		return place
+	}
+	return dropped
+}
+
+// unmarked tells the functions whose signature LLVM may have changed without the mark for that: it writes
+// DW_CC_nocall only into entries that complete no declaration, so none of a method has it. What may change is what
+// only the file itself calls.
+func (b *binary) unmarked(fn *debuginfo.Function) bool {
+	if !fn.Optimized || !fn.Completes || gnu(fn) || fn.Lang == types.Go {
+		return false
+	}
+	sym, ok := b.obj.Lookup(fn.Entry)
+	return !ok || sym.Bind == objfile.Local
+}
+
+// inRegister tells a result that all conventions return in the first register for results.
+func inRegister(arch *abi.Arch, t *types.Type, lang types.Language) bool {
+	return t.IsScalar() && t.Size <= 8 && arch.Result(t, lang).Kind == types.InRegister
+}
+
+// olderClang tells a compiler that changes functions without a word: LLVM before 16 had no mark for them.
+func olderClang(producer string) bool {
+	version, ok := clangVersion(producer)
+	return ok && version < 16
+}
+
+// clangVersion is the version of clang in the name of a compiler.
+func clangVersion(producer string) (major int, ok bool) {
+	_, version, ok := strings.Cut(producer, "clang version ")
+	if !ok {
+		return 0, false
+	}
+	digits, _, _ := strings.Cut(version, ".")
+	major, err := strconv.Atoi(digits)
+	return major, err == nil
+}
