@@ -37,7 +37,13 @@ func TestRustHidden(t *testing.T) {
 	}{
 		{types.Place{Kind: types.InRegister, Reg: 4}, "mem(5, kept true)"},
 		{types.Place{Kind: types.InMemory, Reg: 4}, "mem(5, kept true)"},
-		{types.Place{Kind: types.InPieces, Pieces: []types.Piece{{Size: 8, Place: types.Place{Kind: types.InRegister, Reg: 4}}, {Size: 8, Place: types.Place{Kind: types.InRegister, Reg: 1}}}}, "mem(5, kept true)"},
+		{
+			types.Place{Kind: types.InPieces, Pieces: []types.Piece{
+				{Size: 8, Place: types.Place{Kind: types.InRegister, Reg: 4}},
+				{Size: 8, Place: types.Place{Kind: types.InRegister, Reg: 1}},
+			}},
+			"mem(5, kept true)",
+		},
 		{types.Place{Kind: types.InRegister, Reg: 5}, "[ 8:r0 4:r1 ]"},
 		{types.Place{Kind: types.InRegister, Reg: 17}, "no"},
 		{types.Place{Kind: types.InMemory, Reg: 7}, "no"},
@@ -108,35 +114,35 @@ func TestRustResult(t *testing.T) {
 		{"Option<u64>", enum(16, 8, num(8, false), is(0, fields(16, 8)), is(1, fields(16, 8, at(8, num(8, true))))), "[ 8:r0 8:r1 ]", ""},
 		{"Option<&T>", enum(8, 8, num(8, false), is(0, fields(8, 8)), other(fields(8, 8, at(0, ptr)))), "r0", ""},
 		{
-			{"Option<&str>", enum(
+			"Option<&str>", enum(
 				16, 8, num(8, false),
 				is(0, fields(16, 8)),
 				other(fields(16, 8, at(0, fields(16, 8, at(0, ptr), at(8, num(8, false)))))),
 			), "[ 8:r0 8:r1 ]", "",
 		},
 		{
-			{"Result<u32, i8>", enum(
+			"Result<u32, i8>", enum(
 				8, 4, num(1, false),
 				is(0, fields(8, 4, at(4, num(4, false)))),
 				is(1, fields(8, 4, at(1, num(1, true)))),
 			), "r0", "",
 		},
 		{
-			{"Result<u32, i32>", enum(
+			"Result<u32, i32>", enum(
 				8, 4, num(4, false),
 				is(0, fields(8, 4, at(4, num(4, false)))),
 				is(1, fields(8, 4, at(4, num(4, true)))),
 			), "no", "[ 4:r0 4:r1 ]",
 		},
 		{
-			{"Result<u64, Box<u8>>", enum(
+			"Result<u64, Box<u8>>", enum(
 				16, 8, num(8, false),
 				is(0, fields(16, 8, at(8, num(8, false)))),
 				is(1, fields(16, 8, at(8, ptr))),
 			), "no", "",
 		},
 		{
-			{"a niche of which the others hold something", enum(
+			"a niche of which the others hold something", enum(
 				8, 4, num(4, false),
 				is(1, fields(8, 4, at(4, num(1, false)))),
 				other(fields(8, 4, at(0, num(4, false)))),
