@@ -41,6 +41,8 @@ type frameStore struct {
 	at        int // the end of the instruction
 	from      int
 	off, size int64
+	reg       int  // the general register that is stored, by its DWARF number; -1: something else
+	kept      bool // which has what it had at the entry
 	constant  bool // what is stored is value, in the instruction
 	value     int64
 }
@@ -100,6 +102,10 @@ func ReadPrologue(arch *abi.Arch, fn []byte, calls bool) (*Prologue, bool) {
 		var store frameStore
 		var wrote uint16
 		store, sp, bp, bases, wrote = frameEffect(fn[at:end], sp, bp, bases)
+		if store.reg >= 0 {
+			store.kept = changed&(1<<store.reg) == 0
+			store.reg = arch.Encoded(store.reg)
+		}
 		changed |= wrote
 		if skip > at && sp != before {
 			return p, true // the branches do not meet in the same frame
@@ -150,6 +156,30 @@ func (p *Prologue) Stores(at int, s Slot) bool {
 		}
 	}
 	return true
+}
+
+// Source is a register that a function stored, as it was at the entry: Size bytes at Off from the beginning of a slot.
+type Source struct{ Reg, Off, Size int }
+
+// Sources are the registers from which a slot was stored before the place at, one of Ends: at the entry they have what it
+// has there. False: a part of it was stored otherwise, or not at all.
+func (p *Prologue) Sources(at int, s Slot) (list []Source, ok bool) {
+	base := p.base(at, s.Reg)
+	low := base.off + s.Off
+	if base.from == 0 && low >= 0 || !p.Stores(at, s) {
+		return nil, false
+	}
+	for _, st := range p.stores {
+		if st.at > at || st.from != base.from || st.off >= low+s.Size || st.off+st.size <= low {
+			continue
+		}
+		if st.reg < 0 || !st.kept || st.off < low || st.off+st.size > low+s.Size {
+			return nil, false
+		}
+		list = append(list, Source{st.reg, int(st.off - low), int(st.size)})
+	}
+	slices.SortFunc(list, func(a, b Source) int { return a.Off - b.Off })
+	return list, true
 }
 
 // StoresAbove tells whether something is stored above the function's frame, in what belongs to its caller.
@@ -233,7 +263,7 @@ func frameEffect(b []byte, sp, bp frameBase, bases int) (st frameStore, sp2, bp2
 	mem, memOK := frameAddress(b, modrm, x.rex, sp, bp)
 	stored := func(n int64) {
 		if mod != 3 && memOK && !x.seg && !x.adSize {
-			st = frameStore{from: mem.from, off: mem.off, size: n}
+			st = frameStore{from: mem.from, off: mem.off, size: n, reg: -1}
 		}
 	}
 	word := int64(4)
@@ -323,12 +353,18 @@ func frameEffect(b []byte, sp, bp frameBase, bases int) (st frameStore, sp2, bp2
 		write(reg, mem)
 	case x.op == 0x88, x.op == 0xc6:
 		stored(1)
+		if x.op == 0x88 && (x.rex != 0 || reg < 4) { // else it is a second byte: ah
+			st.reg = int(reg)
+		}
 		st.constant, st.value = x.op == 0xc6, int64(int8(b[len(b)-1]))
 		if mod == 3 && x.rex != 0 {
 			write(rm, frameBase{})
 		}
 	case x.op == 0x89, x.op == 0xc7:
 		stored(word)
+		if x.op == 0x89 {
+			st.reg = int(reg)
+		}
 		if x.op == 0xc7 && word == 2 {
 			st.constant, st.value = true, int64(int16(binary.LittleEndian.Uint16(b[len(b)-2:])))
 		} else if x.op == 0xc7 {

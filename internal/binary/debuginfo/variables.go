@@ -2,6 +2,7 @@ package debuginfo
 
 import (
 	"slices"
+	"strings"
 	"sync"
 
 	"trocar/internal/binary/objfile"
@@ -352,7 +353,8 @@ func (e *exprEnv) ownFrame(expr []byte, plain bool) bool {
 		// names the register that the address is moved to.
 		off := r.SLEB()
 		reg := int(op - opBreg0)
-		return !e.entry || plain || off != 0 || r.Pos != len(expr) || !slices.Contains(e.in.src.Arch.C.Args, reg)
+		moved := plain && (e.u.root == nil || strings.HasPrefix(e.u.root.producer, "GNU"))
+		return !e.entry || moved || off != 0 || r.Pos != len(expr) || !slices.Contains(e.in.src.Arch.C.Args, reg)
 	case op == opBregx:
 		return true
 	case op == opCallFrameCFA:

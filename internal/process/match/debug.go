@@ -83,6 +83,9 @@ func (m *matcher) typed(s *spec, b *binary, entry uint64, p *probe.Point) {
 	if p.Entry && (!late || fn.Optimized) {
 		late = b.byConvention(info, fn, vars)
 	}
+	if late && !ruled && p.Entry && fn.Optimized && fn.Lang != types.Go {
+		late = b.passed(info, fn, vars)
+	}
 	if late && !ruled {
 		if moved := m.behindPrologue(s, b, info, fn, p, vars); moved != nil {
 			vars = moved
