@@ -221,6 +221,11 @@ func (m *matcher) copyPoint(
 	stores := m.storesAhead(b, c, p.Addr)
 	for i := range vars {
 		switch v := &vars[i]; {
+		case v.Place.Kind == types.InPieces && slices.ContainsFunc(v.Place.Pieces, func(one types.Piece) bool {
+			return one.Place.Kind == types.Computed
+		}):
+			// LLVM goes on to tell of a register as of several parts when it has narrowed it to the one that is used.
+			v.Place = types.Unknown("its parts are told to be in a register that need not have all of them")
 		case !v.Place.InMemoryPartly():
 		case v.Always:
 			// Of what has one place in the frame for all of the instance nobody says when it is stored there.
