@@ -244,6 +244,9 @@ func frameEffect(b []byte, sp, bp frameBase, bases int) (st frameStore, sp2, bp2
 	}
 	write := func(r byte, v frameBase) {
 		wrote |= 1 << r
+		if x.rex == 0 && r >= 4 && r < 8 {
+			wrote |= 1 << (r - 4) // in instructions on bytes these are the second ones, like ah
+		}
 		switch r {
 		case 4:
 			sp = v
@@ -297,8 +300,14 @@ func frameEffect(b []byte, sp, bp frameBase, bases int) (st frameStore, sp2, bp2
 		case 0x10, 0x28, 0x6f, 0x57, 0xef, 0x14, 0x16, 0x12, 0x6c, 0x62, 0x54, 0x58, 0x59, 0x5a, 0x5c, 0x5e, 0x6e, 0x2a:
 			// To a vector register.
 		default:
-			if x.op >= 0x80 && x.op <= 0x8f {
-				break
+			switch {
+			case x.op >= 0x80 && x.op <= 0x8f:
+				return st, sp, bp, bases, wrote
+			case x.op >= 0xc8 && x.op <= 0xcf: // bswap
+				write(x.op&7|x.rex&1<<3, frameBase{})
+				return st, sp, bp, bases, wrote
+			case x.op == 0xb0, x.op == 0xb1: // cmpxchg
+				wrote |= 1 << 0
 			}
 			write(reg, frameBase{})
 			if mod == 3 {
@@ -357,7 +366,11 @@ func frameEffect(b []byte, sp, bp frameBase, bases int) (st frameStore, sp2, bp2
 			st.reg = int(reg)
 		}
 		st.constant, st.value = x.op == 0xc6, int64(int8(b[len(b)-1]))
-		if mod == 3 && x.rex != 0 {
+		switch {
+		case mod != 3:
+		case x.rex == 0:
+			wrote |= 1 << (rm & 3)
+		default:
 			write(rm, frameBase{})
 		}
 	case x.op == 0x89, x.op == 0xc7:
@@ -377,6 +390,8 @@ func frameEffect(b []byte, sp, bp frameBase, bases int) (st frameStore, sp2, bp2
 		x.op >= 0x70 && x.op <= 0x7f:
 	case x.op == 0xe8, x.op == 0xff && reg&7 == 2: // calls keep those two
 		wrote = allRegisters
+	case x.op >= 0xb0 && x.op <= 0xb7 && x.rex == 0:
+		wrote |= 1 << (x.op & 3)
 	case x.op >= 0xb0 && x.op <= 0xbf:
 		write(x.op&7|x.rex&1<<3, frameBase{})
 	case x.op >= 0xd8 && x.op <= 0xdf:
