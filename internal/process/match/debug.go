@@ -93,9 +93,6 @@ func (m *matcher) typed(s *spec, b *binary, entry uint64, p *probe.Point) {
 			b.byConvention(info, fn, vars)
 		}
 	}
-	if p.Entry {
-		b.unused(fn, vars)
-	}
 	p.Scope = p.Scope.Clone()
 	p.Scope.Args = append(argsOf(vars), m.locals(s, info, fn.Own(), p.Addr, 0)...)
 	if runtime != nil {

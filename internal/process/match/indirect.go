@@ -1,8 +1,6 @@
 package match
 
 import (
-	"slices"
-
 	"trocar/internal/binary/code"
 	"trocar/internal/binary/debuginfo"
 	"trocar/internal/binary/objfile"
@@ -108,45 +106,6 @@ const (
 	yes
 	no
 )
-
-// unused takes the values away that are passed by address to a function which does not look at them: their callers in the
-// same file do not store them then (GCC's interprocedural analysis of memory, LLVM's attributes of arguments). The
-// address is not shown for such values, so nothing is left.
-func (b *binary) unused(fn *debuginfo.Function, vars []debuginfo.Var) {
-	if !fn.Optimized || fn.Lang != types.CPlusPlus {
-		return
-	}
-	arch := b.obj.Arch()
-	for i := range vars {
-		v := &vars[i]
-		p := &v.Place
-		if v.Type == nil || !v.Type.ByAddress() || p.Kind != types.InMemory || len(p.Ops) > 0 {
-			continue
-		}
-		used := true
-		switch {
-		case p.Reg == arch.SP && len(p.Derefs) == 1:
-			used = b.touches(fn, p.Offset, 8)
-		case slices.Contains(arch.C.Args, p.Reg) && p.Offset == 0 && len(p.Derefs) == 0:
-			used = b.reads(fn, p.Reg)
-		}
-		if !used {
-			v.Place = types.Unknown(whyUnused)
-		}
-	}
-}
-
-// reads tells whether a function reads an argument in a register.
-func (b *binary) reads(fn *debuginfo.Function, reg int) (yes bool) {
-	var err error
-	defer objfile.Guard(&err)()
-	for _, r := range fn.Ranges {
-		if r.Contains(fn.Entry) {
-			return code.UsesArgument(b.obj.Arch(), b.obj.Bytes(fn.Entry, int(min(r.High-fn.Entry, code.MaxFunction))), reg)
-		}
-	}
-	return false
-}
 
 // addressOnStack tells whether it is an address that is passed on the stack for a parameter.
 func (b *binary) addressOnStack(fn *debuginfo.Function, vars []debuginfo.Var, i int) (is answer) {

@@ -1,6 +1,8 @@
 package match
 
 import (
+	"slices"
+
 	"trocar/internal/binary/code"
 	"trocar/internal/binary/debuginfo"
 	"trocar/internal/binary/types"
@@ -71,9 +73,7 @@ func (f *sourceFinder) whole(size, at int) bool {
 	if !ok {
 		return false
 	}
-	for len(f.found) > 0 && f.found[len(f.found)-1].Off >= at {
-		f.found = f.found[:len(f.found)-1] // members of the same
-	}
+	f.found = slices.DeleteFunc(f.found, func(s code.Source) bool { return s.Off >= at && s.Off < at+size }) // members of it
 	for _, s := range list {
 		f.found = append(f.found, code.Source{Reg: s.Reg, Off: s.Off + at, Size: s.Size})
 	}
@@ -86,6 +86,7 @@ func (f *sourceFinder) place(t *types.Type) types.Place {
 	if len(f.found) == 1 && f.found[0].Off == 0 && t.IsScalar() {
 		return register(f.found[0].Reg)
 	}
+	slices.SortFunc(f.found, func(a, b code.Source) int { return a.Off - b.Off }) // Rust has members in any order
 	p, at := types.Place{Kind: types.InPieces}, 0
 	gap := func(to int) {
 		if to > at {
