@@ -104,23 +104,24 @@ func (m *matcher) typed(s *spec, b *binary, entry uint64, p *probe.Point) {
 // that only marks a place for jumps, but debug information may begin to tell of them behind it.
 func (b *binary) paramsAt(info *debuginfo.Info, fn *debuginfo.Function, p *probe.Point) (vars []debuginfo.Var, err error) {
 	defer objfile.Guard(&err)()
-	if vars, err = info.Params(fn.Own(), p.Addr); err != nil || !p.Entry {
-		return vars, err
-	}
-	_, landing := code.Entry(b.obj.Arch(), b.obj.Bytes(fn.Entry, code.MaxInstruction))
+	arch := b.obj.Arch()
+	_, landing := code.Entry(arch, b.obj.Bytes(fn.Entry, code.MaxInstruction))
 	behind := fn.Entry + uint64(landing)
-	if landing == 0 || p.Addr > behind {
+	if !p.Entry || landing == 0 || p.Addr > behind {
+		return info.Params(fn.Own(), p.Addr)
+	}
+	if vars, err = info.Params(fn.Own(), fn.Entry); err != nil {
+		return nil, err
+	}
+	others, err := info.Params(fn.Own(), behind)
+	if err != nil || len(others) != len(vars) {
 		return vars, nil
 	}
-	for _, addr := range []uint64{fn.Entry, behind} {
-		others, err := info.Params(fn.Own(), addr)
-		if err != nil || len(others) != len(vars) || addr == p.Addr {
-			continue
-		}
-		for i := range vars {
-			if vars[i].Place.Kind == types.Unavailable && others[i].Place.Kind != types.Unavailable {
-				vars[i] = others[i]
-			}
+	for i := range vars {
+		at := &others[i].Place
+		passed := !at.InMemoryPartly() || at.Kind == types.InMemory && slices.Contains(arch.C.Args, at.Reg) && at.Offset == 0
+		if vars[i].Place.Kind == types.Unavailable && !vars[i].Plain && at.Kind != types.Unavailable && passed {
+			vars[i] = others[i]
 		}
 	}
 	return vars, nil
