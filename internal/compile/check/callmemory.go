@@ -249,8 +249,9 @@ func (b *builder) writeUser(c *Call, n *node) bool {
 	if x == nil {
 		return false
 	}
-	if t := x.Type(); t.Kind == types.Pointer && t.Space != types.BPF {
-		b.errorf(n.span, "write_user() copies from the script's own memory: the second argument must be a value or the address of a variable")
+	if t := x.Type(); t.Kind != types.Pointer || t.Space != types.BPF {
+		b.errorf(n.span, "write_user() copies from the script's own memory: the second argument must be the address of a "+
+			"variable or map, such as &$x (%s provided)", kindstr(t))
 		return false
 	}
 	c.Args = []Arg{{Expr: castTo(b.expr(to), types.TUint64)}, {Expr: x}, {Expr: castTo(b.expr(length), types.TUint32)}}

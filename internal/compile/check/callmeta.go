@@ -73,7 +73,15 @@ func (b *builder) fail(_ *Call, n *node) bool {
 		b.errorf(n.span, "first argument to fail() must be a string literal")
 		return false
 	}
-	b.errorf(n.span, "%s", formatLiterals(n.kids[0].str, n.kids[1:]))
+	text := n.kids[0].str
+	if want := len(conversions(text)); want != len(n.kids)-1 {
+		b.errorf(n.span, "fail(): the message has %d conversions, but there are %d arguments for them", want, len(n.kids)-1)
+		return false
+	}
+	if text = formatLiterals(text, n.kids[1:]); strings.TrimSpace(text) == "" {
+		text = "fail() was called, with an empty message"
+	}
+	b.errorf(n.span, "%s", text)
 	return false
 }
 

@@ -114,6 +114,9 @@ func (b *builder) typeConverts(n *node, from, to *types.Type) bool {
 func (b *builder) tuple(n *node, target *types.Type) (Expr, bool) {
 	out := &TupleLit{E: E{target, n.span}}
 	for i, k := range n.kids {
+		if b.valueless(k, "a part of a tuple") {
+			return nil, true
+		}
 		e, ok := b.tryConvert(k, known(target.Fields[i].Type))
 		if !ok {
 			return out, false

@@ -133,6 +133,11 @@ func (b *builder) call(n *node) Expr {
 		if !m.fill(b, c, n) {
 			return nil
 		}
+		for _, k := range n.kids {
+			if b.valueless(k, "an argument of "+callName(n)+"()") {
+				return nil
+			}
+		}
 	case m.elsewhere != "":
 		b.errorf(n.span, "%s() is no call here: %s", callName(n), m.elsewhere)
 		return nil
@@ -144,6 +149,15 @@ func (b *builder) call(n *node) Expr {
 		return nil
 	}
 	return c
+}
+
+// valueless refuses a call without a value where one is needed.
+func (b *builder) valueless(n *node, where string) bool {
+	if n.op != opCall || n.fn == nil || !n.ty.is(types.None, types.Void) {
+		return false
+	}
+	b.errorf(n.span, "%s() has no value, so it cannot be %s", callName(n), where)
+	return true
 }
 
 // add appends an argument; false: it was refused.
