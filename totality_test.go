@@ -33,14 +33,17 @@ var right = map[builtin.ID]string{
 	builtin.LHist: "@r = lhist(1, 0, 10, 1)", builtin.Reg: `print(reg("sp"))`, builtin.PToN: `print(pton("1.2.3.4"))`,
 	builtin.Find: "print(find(@keys, 1, $v))", builtin.UAddr: `print(uaddr("main.serve"))`, builtin.Signal: `signal(9)`,
 	builtin.SignalThread: `signal_thread("TERM")`, builtin.WriteUser: "write_user(1, &$v, 8)", builtin.GoID: "print(goid)",
-	builtin.OffsetOf: "print(offsetof(struct pair, text))", builtin.TypeOf: "let $y : typeof($v); print($y)", builtin.ArgN: "print(arg0)",
+	builtin.OffsetOf: "print(offsetof(struct pair, text))", builtin.TypeOf: "let $y : typeof($v); print($y)",
+	builtin.ArgN: "print(arg0)", builtin.AssertStr: `assert_str("s")`,
 	builtin.Avg: "@r = avg(1)", builtin.Count: "@r = count()", builtin.Hist: "@r = hist(1)", builtin.Max: "@r = max(1)",
-	builtin.Min: "@r = min(1)", builtin.Stats: "@r = stats(1)", builtin.Sum: "@r = sum(1)", builtin.TSeries: `@r = tseries(1, 1s, 5)`,
+	builtin.Min: "@r = min(1)", builtin.Stats: "@r = stats(1)", builtin.Sum: "@r = sum(1)",
+	builtin.TSeries:     `@r = tseries(1, 1s, 5)`,
 	builtin.StrContains: `print(strcontains($text, "t"))`, builtin.StrNCmp: `print(strncmp($text, "t", 1))`,
 	builtin.MemCmp: "print(memcmp($text, $text, 1))", builtin.Len: "print(len(@keys))", builtin.StrConcat: `print(str_concat($text, "s"))`,
 	builtin.StrFTime: `print(strftime("%S", nsecs))`, builtin.StrStr: `print(strstr($text, "t"))`, builtin.Cat: `cat("/proc/uptime")`, builtin.System: `system("true")`,
-	builtin.Printf: `printf("%d", 1)`, builtin.Debugf: `debugf("%d", 1)`, builtin.Errorf: `errorf("%d", 1)`, builtin.Warnf: `warnf("%d", 1)`,
-	builtin.GoFrame: "print(goframe)", builtin.Clear: "clear(@keys)", builtin.Zero: "zero(@keys)", builtin.AssertStr: `assert_str("s")`,
+	builtin.Printf: `printf("%d", 1)`, builtin.Debugf: `debugf("%d", 1)`, builtin.Errorf: `errorf("%d", 1)`,
+	builtin.Warnf:   `warnf("%d", 1)`,
+	builtin.GoFrame: "print(goframe)", builtin.Clear: "clear(@keys)", builtin.Zero: "zero(@keys)",
 }
 
 // refused are the builtins that cannot be compiled here, and on which machines: all, or those with this CPU or kernel.
@@ -62,9 +65,12 @@ func calls(f *builtin.Func) (texts []string) {
 		name = "arg1"
 	}
 	uses := func(call string) {
-		texts = append(texts, call+";", "print("+call+");", "$x = "+call+"; print($x);", "@r = "+call+";", "@r["+call+"] = 1;",
-			"@r["+call+", 1] = count();", "if ("+call+") { exit(); }", `printf("%s", `+call+");", `printf("%d", `+call+");",
-			"print(("+call+", 1));", "print("+call+" + 1);", "for ($e : "+call+") { print($e); }", call+".a = 1;", "print("+call+"[0]);")
+		for _, use := range []string{
+			"#;", "print(#);", "$x = #; print($x);", "@r = #;", "@r[#] = 1;", "@r[#, 1] = count();", "if (#) { exit(); }",
+			`printf("%s", #);`, `printf("%d", #);`, "print((#, 1));", "print(# + 1);", "for ($e : #) { print($e); }", "#.a = 1;", "print(#[0]);",
+		} {
+			texts = append(texts, strings.ReplaceAll(use, "#", call))
+		}
 	}
 	if f.Variable {
 		uses(name)

@@ -26,6 +26,7 @@ type Program struct {
 	filter   func(string) bool
 	warnings []Diagnostic
 	file     *syntax.File
+	config   check.Config
 	typed    *check.Program
 	code     *codegen.Output
 	features *kernel.Features
@@ -197,14 +198,17 @@ func (p *Program) match(ctx context.Context, diags *diag.List) error {
 	for i, pr := range p.file.Probes {
 		needs[i] = check.NeedsOf(pr)
 	}
-	demangle, params := p.setting("cpp_demangle"), p.setting("cpp_params")
+	p.config = check.ReadConfig(p.file, p.req.Settings, p.req.Target.Held != 0, diags)
+	if err := p.failed(diags, false); err != nil {
+		return err
+	}
 	p.matched = match.All(ctx, p.file.Probes, match.Options{
 		PID: p.req.Target.PID, ChildPID: p.req.Target.Held, Unsafe: p.req.Unsafe, Needs: needs, Filter: p.filter,
 		VectorsStepped: p.features.VectorsStepped, Spread: p.req.Target.Follow, FilteredReturns: p.machine.filteredReturns(),
-		Missing: p.setting("missing_probes"), MaxProbes: p.limit("max_probes"), OutOfLine: p.req.NoInlined,
+		Missing: p.config.MissingProbes, MaxProbes: p.config.MaxProbes, OutOfLine: p.req.NoInlined,
 		TraceableFunctions: p.req.Files.TraceableFunctions, SearchPath: p.req.Files.SearchPath, Images: p.images.Set,
 		KernelType: p.features.Types().Type, Prototype: prototype(p.features.Types()),
-		Demangle: demangle != "0" && demangle != "false", Bare: params == "0" || params == "false",
+		Demangle: p.config.CPPDemangle, Bare: !p.config.CPPParams,
 	})
 	if err := ctx.Err(); err != nil {
 		return err // what was found is not all
@@ -237,41 +241,10 @@ func (p *Program) failed(diags *diag.List, noMatch bool) error {
 	return e
 }
 
-// env looks up a setting by its name in the environment.
-func (p *Program) env(name string) (string, bool) {
-	name, ok := strings.CutPrefix(name, "BPFTRACE_")
-	if !ok {
-		return "", false
-	}
-	v, ok := p.req.Settings[strings.ToLower(name)]
-	return v, ok
-}
-
-// setting looks up a setting that matching needs before the script is checked.
-func (p *Program) setting(name string) string {
-	if v, ok := p.req.Settings[name]; ok {
-		return v
-	}
-	for _, c := range p.file.Config {
-		if c.Name == name {
-			return strings.ToLower(c.Value)
-		}
-	}
-	return ""
-}
-
-func (p *Program) limit(name string) int {
-	n := 0
-	if _, err := fmt.Sscan(p.setting(name), &n); err != nil {
-		return 0
-	}
-	return n
-}
-
 // input is what the meaning of the script depends on besides its text.
 func (p *Program) input() check.Input {
 	in := check.Input{
-		Params: p.req.Params, Env: p.env, Unsafe: p.req.Unsafe, ChildPID: p.req.Target.Held, PID: p.req.Target.PID,
+		Params: p.req.Params, Config: &p.config, Unsafe: p.req.Unsafe, ChildPID: p.req.Target.Held, PID: p.req.Target.PID,
 		NCPU: p.machine.CPUs, Arch: p.machine.arch(), Features: p.features, Lookup: p.lookup(),
 	}
 	for _, n := range p.req.Options {

@@ -52,7 +52,9 @@ func Check(file *syntax.File, matches [][]probe.Match, in Input, diags *diag.Lis
 	before := diags.Errors()
 	failed := func() bool { return diags.Errors() != before }
 
-	c.cfg = c.readConfig()
+	if c.cfg = DefaultConfig(); in.Config != nil {
+		c.cfg = *in.Config
+	}
 	c.defs = c.define(file.CDefs)
 	if failed() {
 		return nil

@@ -1,6 +1,8 @@
 package check
 
 import (
+	"maps"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -177,7 +179,7 @@ func unstableSetting(name string, at func(*Config) *string) setting {
 // DefaultConfig holds every setting's default.
 func DefaultConfig() Config {
 	return Config{
-		MaxStrlen: 1024, MaxNestedDepth: 4, MaxMapKeys: 4096, MaxProbes: 1024, MaxBPFProgs: 1024, MaxCatBytes: 10240, OnStackLimit: 32,
+		MaxStrlen: 1024, MaxNestedDepth: 4, MaxMapKeys: 4096, MaxBPFProgs: 1024, MaxCatBytes: 10240, OnStackLimit: 32,
 		LogSize: 1000000, StackMode: types.StackBpftrace, StrTruncTrailer: "..", PrintMapsOnExit: true,
 		MissingProbes: "error", License: "GPL", CPPDemangle: true, CPPParams: true, LazySymbols: true, UseBlazesym: true, ShowDebugInfo: true,
 		CacheUserSymbols: "PER_PID",
@@ -185,41 +187,34 @@ func DefaultConfig() Config {
 	}
 }
 
-// ReadConfig is the configuration of a script: the defaults, its config block, then the environment. It is needed before
-// probes are matched; give it to Check in Input.Config, so that it is not read twice.
-func ReadConfig(file *syntax.File, in *Input, diags *diag.List) Config {
-	c := &checker{in: in, file: file, diags: diags, said: map[string]bool{}}
-	return c.readConfig()
-}
-
-func (c *checker) readConfig() Config {
-	if c.in.Config != nil {
-		return *c.in.Config
-	}
+// ReadConfig is the configuration of a script: the defaults (with a command, names of its files are kept by program), its
+// config block, in which the last word counts, then the settings from outside, by name. It is the only reader of settings:
+// what needs them before the script is checked takes them from here, and Check in Input.Config.
+func ReadConfig(file *syntax.File, outside map[string]string, command bool, diags *diag.List) Config {
 	cfg := DefaultConfig()
-	if c.in.ChildPID != 0 {
+	if command {
 		cfg.CacheUserSymbols = "PER_PROGRAM"
 	}
-	for _, e := range c.file.Config {
-		name := e.Name
-		if deadSettings[name] {
-			c.warnf(e.Span, "%s is deprecated and has no effect", name)
+	for _, e := range file.Config {
+		if deadSettings[e.Name] {
+			diags.Warnf(e.Span, "%s is deprecated and has no effect", e.Name)
 			continue
 		}
+		name, value := e.Name, e.Value
 		if now, ok := renamedSettings[name]; ok {
-			c.warnf(e.Span, "%s has been renamed, please use %s", name, now)
-			name = now
+			diags.Warnf(e.Span, "%s has been renamed, please use %s", name, now)
+			name, value = renamed(name, value)
 		}
 		s := settingNamed(name)
 		switch {
 		case s != nil:
-			if problem := s.set(&cfg, e.Value); problem != "" {
-				c.errorf(e.Span, "%s", problem)
+			if problem := s.set(&cfg, value); problem != "" {
+				diags.Errorf(e.Span, "%s", problem)
 			}
 		case envOnlySettings[name]:
-			c.errorf(e.Span, "%s: can only be set as an environment variable", name)
+			diags.Errorf(e.Span, "%s: can only be set as an environment variable", name)
 		default:
-			d := c.errorf(e.Span, "%s: not a known configuration option", name)
+			d := diags.Errorf(e.Span, "%s: not a known configuration option", name)
 			names := make([]string, len(settings))
 			for i, s := range settings {
 				names[i] = s.name
@@ -227,20 +222,33 @@ func (c *checker) readConfig() Config {
 			hintNear(d, name, names)
 		}
 	}
-	if c.in.Env != nil {
-		for i := range settings {
-			s := &settings[i]
-			if v, ok := c.in.Env("BPFTRACE_" + strings.ToUpper(s.name)); ok {
-				if problem := s.set(&cfg, v); problem != "" {
-					c.diags.Errorf(noSpan, "%s", problem)
-				}
-			}
+	// Names that mean nothing here may mean something to another program, or another version: bpftrace's variables.
+	for _, old := range sorted(slices.Collect(maps.Keys(outside))) {
+		name, value := renamed(old, outside[old])
+		s := settingNamed(name)
+		if _, both := outside[name]; s == nil || both && name != old {
+			continue
+		}
+		if problem := s.set(&cfg, value); problem != "" {
+			diags.Errorf(noSpan, "%s", problem)
 		}
 	}
 	if cfg.MaxStrlen < 1 {
 		cfg.MaxStrlen = 1
 	}
 	return cfg
+}
+
+// renamed is a setting by its name of today. What said no says yes now.
+func renamed(name, value string) (now, its string) {
+	now, ok := renamedSettings[name]
+	switch b, isBool := parseBool(value); {
+	case !ok:
+		return name, value
+	case strings.HasPrefix(name, "no_") && isBool:
+		value = strconv.FormatBool(!b)
+	}
+	return now, value
 }
 
 func settingNamed(name string) *setting {

@@ -237,29 +237,6 @@ func TestParams(t *testing.T) {
 	}
 }
 
-func TestConfig(t *testing.T) {
-	env := map[string]string{"BPFTRACE_STACK_MODE": "raw", "BPFTRACE_MAX_STRLEN": "64"}
-	p, diags := compile(t, `config = { stack_mode=perf; max_map_keys=7; print_maps_on_exit=0 } u:/x:f { @[1] = ustack; $s = str(arg0) }`,
-		Input{Env: func(n string) (string, bool) { v, ok := env[n]; return v, ok }})
-	if p == nil {
-		t.Fatal(text(diags))
-	}
-	if p.Config.MaxStrlen != 64 || p.Config.MaxMapKeys != 7 || p.Config.PrintMapsOnExit {
-		t.Errorf("config: %+v", p.Config)
-	}
-	if got := typestr(p.Maps[0].Value); got != "ustack_raw_127" {
-		t.Errorf("stack: %s", got)
-	}
-	if got := typestr(p.Actions[0].Vars[0].Type); got != "string[64]" {
-		t.Errorf("str: %s", got)
-	}
-	if p.Maps[0].Max != 7 {
-		t.Errorf("max: %d", p.Maps[0].Max)
-	}
-	env["BPFTRACE_MAX_STRLEN"] = "many"
-	expectErrorIn(t, `begin { }`, Input{Env: func(n string) (string, bool) { v, ok := env[n]; return v, ok }}, "max_strlen: expecting a number, got many")
-}
-
 // TestNotAvailable: words that would mean something else than they say are refused with the reason.
 func TestNotAvailable(t *testing.T) {
 	expectError(t, `uprobe:/bin/x:f { print(dw_ustack) }`, "user stacks are unwound by frame pointers only")

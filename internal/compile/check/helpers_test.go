@@ -25,6 +25,13 @@ func compile(t testing.TB, src string, in Input) (*Program, *diag.List) {
 	if diags.Errors() > 0 {
 		return nil, &diags
 	}
+	if in.Config == nil {
+		c := ReadConfig(file, nil, in.ChildPID != 0, &diags)
+		if diags.Errors() > 0 {
+			return nil, &diags
+		}
+		in.Config = &c
+	}
 	if in.NCPU == 0 {
 		in.NCPU = 2
 	}

@@ -9,11 +9,9 @@ import (
 
 // Input is all that the meaning of a script depends on besides its text and its probe points.
 type Input struct {
-	Params  []string // positional parameters: $1 …
-	Options []Option // named parameters, for getopt
-	// Env looks up a variable of the environment (BPFTRACE_MAX_STRLEN …); nil: there are none.
-	Env      func(name string) (string, bool)
-	Config   *Config // see ReadConfig; nil: Check reads it
+	Params   []string // positional parameters: $1 …
+	Options  []Option // named parameters, for getopt
+	Config   *Config  // see ReadConfig; nil: the defaults
 	Unsafe   bool
 	ChildPID int         // -c: the held process; 0: none
 	PID      int         // -p

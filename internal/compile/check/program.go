@@ -321,7 +321,7 @@ type Config struct {
 	MaxNestedDepth   int // how deep values inside others are followed to what they refer to
 	MaxShownStrlen   int // bytes of a text whose length is not asked for; 0: MaxStrlen, and less inside other values
 	MaxMapKeys       int
-	MaxProbes        int
+	MaxProbes        int // 0: any number
 	MaxBPFProgs      int
 	MaxCatBytes      int
 	OnStackLimit     int
