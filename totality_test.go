@@ -15,8 +15,10 @@ import (
 
 // words are arguments of every kind that the language has, among them such as have no value.
 var words = []string{
-	"1", "-1", `"s"`, `"%d"`, "true", "$v", "$text", "$pair", "$tuple", "@n", "@text", "@agg", "@keys", "@keys[1]", "@hist", "*$v",
-	"(uint8)2", "(1, 2)", "print(1)", "count()", "ustack", "kstack(2)", `buf("abc", 2)`, "ntop(1)", "usym(1)", "nsecs", "comm",
+	"1", "-1", `"s"`, `"%d"`, "true", "$v", "$text", "$pair", "$tuple", "@n", "@text", "@agg", "@keys", "@keys[1]",
+	"@hist", "*$v",
+	"(uint8)2", "(1, 2)", "print(1)", "count()", "ustack", "kstack(2)", `buf("abc", 2)`, "ntop(1)", "usym(1)",
+	"nsecs", "comm",
 	"args", "struct pair", "int32", "curr_ns", "none", "{ 1 }",
 }
 
@@ -32,15 +34,18 @@ BEGIN { @n = 1; @text = "t"; @agg = sum(1); @keys[1] = 2; @hist = hist(3); }
 var right = map[builtin.ID]string{
 	builtin.LHist: "@r = lhist(1, 0, 10, 1)", builtin.Reg: `print(reg("sp"))`, builtin.PToN: `print(pton("1.2.3.4"))`,
 	builtin.Find: "print(find(@keys, 1, $v))", builtin.UAddr: `print(uaddr("main.serve"))`, builtin.Signal: `signal(9)`,
-	builtin.SignalThread: `signal_thread("TERM")`, builtin.WriteUser: "write_user(1, &$v, 8)", builtin.GoID: "print(goid)",
+	builtin.SignalThread: `signal_thread("TERM")`, builtin.WriteUser: "write_user(1, &$v, 8)",
+	builtin.GoID:     "print(goid)",
 	builtin.OffsetOf: "print(offsetof(struct pair, text))", builtin.TypeOf: "let $y : typeof($v); print($y)",
 	builtin.ArgN: "print(arg0)", builtin.AssertStr: `assert_str("s")`,
 	builtin.Avg: "@r = avg(1)", builtin.Count: "@r = count()", builtin.Hist: "@r = hist(1)", builtin.Max: "@r = max(1)",
 	builtin.Min: "@r = min(1)", builtin.Stats: "@r = stats(1)", builtin.Sum: "@r = sum(1)",
 	builtin.TSeries:     `@r = tseries(1, 1s, 5)`,
 	builtin.StrContains: `print(strcontains($text, "t"))`, builtin.StrNCmp: `print(strncmp($text, "t", 1))`,
-	builtin.MemCmp: "print(memcmp($text, $text, 1))", builtin.Len: "print(len(@keys))", builtin.StrConcat: `print(str_concat($text, "s"))`,
-	builtin.StrFTime: `print(strftime("%S", nsecs))`, builtin.StrStr: `print(strstr($text, "t"))`, builtin.Cat: `cat("/proc/uptime")`, builtin.System: `system("true")`,
+	builtin.MemCmp: "print(memcmp($text, $text, 1))", builtin.Len: "print(len(@keys))",
+	builtin.StrConcat: `print(str_concat($text, "s"))`,
+	builtin.StrFTime:  `print(strftime("%S", nsecs))`, builtin.StrStr: `print(strstr($text, "t"))`,
+	builtin.Cat: `cat("/proc/uptime")`, builtin.System: `system("true")`,
 	builtin.Printf: `printf("%d", 1)`, builtin.Debugf: `debugf("%d", 1)`, builtin.Errorf: `errorf("%d", 1)`,
 	builtin.Warnf:   `warnf("%d", 1)`,
 	builtin.GoFrame: "print(goframe)", builtin.Clear: "clear(@keys)", builtin.Zero: "zero(@keys)",
@@ -50,7 +55,8 @@ var right = map[builtin.ID]string{
 var refused = map[builtin.ID]string{
 	builtin.PPID: "", builtin.PComm: "", builtin.LeaderTID: "", builtin.LeaderComm: "", // no types of the kernel
 	builtin.RetVal: "", builtin.Duration: "", // not at an entry
-	builtin.KAddr: "", builtin.PerCPUKAddr: "", builtin.Path: "", builtin.SkbOutput: "", builtin.SocketCookie: "", builtin.Override: "",
+	builtin.KAddr: "", builtin.PerCPUKAddr: "", builtin.Path: "", builtin.SkbOutput: "", builtin.SocketCookie: "",
+	builtin.Override: "",
 	builtin.CgroupID: "", builtin.DwUStack: "", builtin.Fail: "", builtin.TypeInfo: "", builtin.ContainerOf: "",
 	builtin.StrContains: "5.10", builtin.StrStr: "5.10", builtin.GoID: "arm64", builtin.GoFrame: "arm64",
 }
@@ -66,8 +72,10 @@ func calls(f *builtin.Func) (texts []string) {
 	}
 	uses := func(call string) {
 		for _, use := range []string{
-			"#;", "print(#);", "$x = #; print($x);", "@r = #;", "@r[#] = 1;", "@r[#, 1] = count();", "if (#) { exit(); }",
-			`printf("%s", #);`, `printf("%d", #);`, "print((#, 1));", "print(# + 1);", "for ($e : #) { print($e); }", "#.a = 1;", "print(#[0]);",
+			"#;", "print(#);", "$x = #; print($x);", "@r = #;", "@r[#] = 1;", "@r[#, 1] = count();",
+			"if (#) { exit(); }",
+			`printf("%s", #);`, `printf("%d", #);`, "print((#, 1));", "print(# + 1);", "for ($e : #) { print($e); }",
+			"#.a = 1;", "print(#[0]);",
 		} {
 			texts = append(texts, strings.ReplaceAll(use, "#", call))
 		}
@@ -102,7 +110,8 @@ func calls(f *builtin.Func) (texts []string) {
 	return texts
 }
 
-// TestTotality: each builtin, with whatever arguments, is compiled for every CPU, old kernels and new ones, or refused with a
+// TestTotality: each builtin, with whatever arguments, is compiled for every CPU, old kernels and new ones, or
+// refused with a
 // reason. What the compiler says of itself is no reason.
 func TestTotality(t *testing.T) {
 	t.Parallel()

@@ -98,7 +98,8 @@ var settings = []setting{
 			case "NONE", "0":
 				c.CacheUserSymbols = "NONE"
 			default:
-				return "cache_user_symbols: Invalid value for cache_user_symbols: valid values are PER_PID, PER_PROGRAM, and NONE."
+				return "cache_user_symbols: Invalid value for cache_user_symbols: valid values are PER_PID, " +
+					"PER_PROGRAM, and NONE."
 			}
 			return ""
 		},
@@ -187,8 +188,10 @@ func DefaultConfig() Config {
 	}
 }
 
-// ReadConfig is the configuration of a script: the defaults (with a command, names of its files are kept by program), its
-// config block, in which the last word counts, then the settings from outside, by name. It is the only reader of settings:
+// ReadConfig is the configuration of a script: the defaults (with a command, names of its files are kept by program),
+// its
+// config block, in which the last word counts, then the settings from outside, by name. It is the only reader of
+// settings:
 // what needs them before the script is checked takes them from here, and Check in Input.Config.
 func ReadConfig(file *syntax.File, outside map[string]string, command bool, diags *diag.List) Config {
 	cfg := DefaultConfig()

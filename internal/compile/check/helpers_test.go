@@ -97,11 +97,14 @@ func fakeMatches(file *syntax.File) [][]probe.Match {
 		}}
 	}
 	common := scope(types.TInt32)
-	record := &probe.Scope{ArgsType: &types.Type{Kind: types.Struct, Name: "struct _tracepoint_syscalls_open", Size: 32, Align: 8, Fields: []types.Field{
-		{Name: "common_type", Type: types.TUint16},
-		{Name: "fd", Type: types.TInt32, Offset: 8},
-		{Name: "filename", Type: types.PointerTo(types.TChar, types.User), Offset: 16},
-	}}}
+	record := &probe.Scope{ArgsType: &types.Type{
+		Kind: types.Struct, Name: "struct _tracepoint_syscalls_open", Size: 32, Align: 8,
+		Fields: []types.Field{
+			{Name: "common_type", Type: types.TUint16},
+			{Name: "fd", Type: types.TInt32, Offset: 8},
+			{Name: "filename", Type: types.PointerTo(types.TChar, types.User), Offset: 16},
+		},
+	}}
 	var all [][]probe.Match
 	for _, p := range file.Probes {
 		var ms []probe.Match
