@@ -42,7 +42,7 @@ var layers = map[string][]string{
 	"internal/binary/btf":   {"internal/binary/types", "internal/binary/opener", "golang.org/x/sys"},
 	"internal/binary/objfile": {
 		"internal/binary/types",
-		"internal/binary/abi", "internal/binary/code", "internal/binary/opener", "github.com/ianlancetaylor/demangle",
+		"internal/binary/abi", "internal/binary/code", "internal/binary/opener", "internal/near", "github.com/ianlancetaylor/demangle",
 		"github.com/ulikunitz/xz", "golang.org/x/sys",
 	},
 	"internal/binary/opener": {"golang.org/x/sys"},
@@ -69,7 +69,7 @@ var layers = map[string][]string{
 	"internal/process/probe": {"internal/script/syntax", "internal/binary/types"},
 	"internal/process/match": {
 		"internal/script/...", "internal/binary/...", "internal/process/probe", "internal/process/target",
-		"internal/process/tracefs", "internal/process/runtimes/...",
+		"internal/process/tracefs", "internal/process/runtimes/...", "internal/near",
 	},
 	"internal/process/symbolize": {
 		"result", "internal/binary/...", "internal/process/target", "golang.org/x/sys",
@@ -80,7 +80,7 @@ var layers = map[string][]string{
 	"internal/compile/feature": {},
 	"internal/compile/check": {
 		"internal/script/...", "internal/binary/types", "internal/binary/abi", "internal/process/probe",
-		"internal/compile/builtin", "internal/compile/feature", "internal/compile/record",
+		"internal/compile/builtin", "internal/compile/feature", "internal/compile/record", "internal/near",
 	},
 	"internal/compile/record": {"internal/binary/types", "result"},
 	"internal/compile/codegen": {
@@ -106,10 +106,11 @@ var layers = map[string][]string{
 	},
 
 	"internal/demo":      {},
+	"internal/near":      {},
 	"internal/need":      {},
 	"internal/ui/output": {"result"},
 	"internal/ui/cli": {
-		".", "result", "internal/ui/...", "internal/demo", "github.com/spf13/cobra", "github.com/spf13/pflag",
+		".", "result", "internal/ui/...", "internal/demo", "internal/near", "github.com/spf13/cobra", "github.com/spf13/pflag",
 		"golang.org/x/term",
 	},
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"trocar/internal/binary/abi"
+	"trocar/internal/near"
 	"trocar/internal/need"
 )
 
@@ -167,7 +168,7 @@ func FuzzNames(f *testing.F) {
 			t.Fatalf("%q does not fit itself", name)
 		}
 		Demangle(name)
-		EditDistance(pattern, name, 3)
+		near.Distance(pattern, name, 3)
 	})
 }
 

@@ -18,6 +18,7 @@ import (
 	"trocar/internal/binary/debuginfo"
 	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/types"
+	"trocar/internal/near"
 	"trocar/internal/process/probe"
 	"trocar/internal/process/target"
 	"trocar/internal/process/tracefs"
@@ -346,7 +347,7 @@ func (m *matcher) specs(ap *syntax.AttachPoint) []*spec {
 		if k == nil {
 			d := m.diags.Errorf(ap.Span, "Invalid probe type: %s", ap.Kind)
 			if n := nearKinds(m.kinds, ap.Kind); len(n) > 0 {
-				d.Hint("did you mean %s?", orList(n))
+				d.Hint("did you mean %s?", near.List(n))
 			}
 			return nil
 		}

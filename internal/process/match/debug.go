@@ -10,6 +10,7 @@ import (
 	"trocar/internal/binary/debuginfo"
 	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/types"
+	"trocar/internal/near"
 	"trocar/internal/process/probe"
 	"trocar/internal/script/diag"
 )
@@ -273,8 +274,8 @@ func (m *matcher) noLine(s *spec, b *binary, info *debuginfo.Info, where string)
 		d.Note(diag.Span{}, "the file is known, but the line and those behind it have no code")
 		return
 	}
-	if n := near(s.file[strings.LastIndexByte(s.file, '/')+1:], names); len(n) > 0 {
-		d.Hint("did you mean %s?", orList(n))
+	if n := near.Names(s.file[strings.LastIndexByte(s.file, '/')+1:], names); len(n) > 0 {
+		d.Hint("did you mean %s?", near.List(n))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"trocar/internal/binary/opener"
+	"trocar/internal/near"
 	"trocar/internal/process/probe"
 	"trocar/internal/process/tracefs"
 	"trocar/internal/script/diag"
@@ -239,8 +240,8 @@ func (m *matcher) missingKernel(s *spec, k *kernelFunctions) {
 	for _, f := range k.names {
 		names = append(names, f.name)
 	}
-	if n := near(s.fn, names); len(n) > 0 {
-		d.Hint("did you mean %s?", orList(n))
+	if n := near.Names(s.fn, names); len(n) > 0 {
+		d.Hint("did you mean %s?", near.List(n))
 	}
 }
 
@@ -332,8 +333,8 @@ func matchIter(m *matcher, s *spec) []*probe.Point {
 			return nil
 		}
 		d := m.diags.Errorf(s.ap.Span, "iter %s not available for your kernel version.", s.fn)
-		if n := near(s.fn, iterators); len(n) > 0 {
-			d.Hint("did you mean %s?", orList(n))
+		if n := near.Names(s.fn, iterators); len(n) > 0 {
+			d.Hint("did you mean %s?", near.List(n))
 		}
 		return nil
 	}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"trocar/internal/binary/objfile"
+	"trocar/internal/near"
 	"trocar/internal/process/probe"
 )
 
@@ -70,16 +70,16 @@ func findKind(all []kind, name string) *kind {
 }
 
 // nearKinds are the kind names that resemble a word most.
-func nearKinds(all []kind, word string) (near []string) {
+func nearKinds(all []kind, word string) (names []string) {
 	best := 2
 	for i := range all {
-		d := objfile.EditDistance(strings.ToLower(word), all[i].name, best)
+		d := near.Distance(strings.ToLower(word), all[i].name, best)
 		if d < best {
-			best, near = d, nil
+			best, names = d, nil
 		}
 		if d <= best {
-			near = append(near, all[i].name)
+			names = append(names, all[i].name)
 		}
 	}
-	return near
+	return names
 }

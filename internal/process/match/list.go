@@ -11,6 +11,7 @@ import (
 
 	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/types"
+	"trocar/internal/near"
 	"trocar/internal/process/probe"
 	"trocar/internal/script/diag"
 	"trocar/internal/script/syntax"
@@ -125,7 +126,7 @@ func (m *matcher) search(ap *syntax.AttachPoint, verbose bool, yield func(Entry)
 	if !hasWildcard(ap.Kind) {
 		d := m.diags.Warnf(diag.Span{}, "no kind of probe is named %s", ap.Kind)
 		if n := nearKinds(m.kinds, ap.Kind); len(n) > 0 {
-			d.Hint("did you mean %s?", orList(n))
+			d.Hint("did you mean %s?", near.List(n))
 		} else {
 			d.Hint("to look for it in the names of probes: '*%s*'", ap.Kind)
 		}

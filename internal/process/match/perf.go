@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"trocar/internal/near"
 	"trocar/internal/process/probe"
 )
 
@@ -156,8 +157,8 @@ func matchEvent(m *matcher, s *spec) []*probe.Point {
 		for _, e := range events {
 			names = append(names, e.name)
 		}
-		if n := near(s.target, names); len(n) > 0 {
-			d.Hint("did you mean %s?", orList(n))
+		if n := near.Names(s.target, names); len(n) > 0 {
+			d.Hint("did you mean %s?", near.List(n))
 		} else {
 			d.Hint("the events are %s", strings.Join(names, ", "))
 		}

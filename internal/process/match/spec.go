@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"trocar/internal/binary/objfile"
 	"trocar/internal/script/syntax"
 )
 
@@ -113,25 +112,4 @@ func parseDuration(s string) (uint64, error) {
 		}
 	}
 	return parseUint(s)
-}
-
-// near picks the words that resemble one that is not known.
-func near(word string, words []string) (out []string) {
-	limit := max(1, len(word)/3)
-	for d := 0; d <= limit && len(out) < 3; d++ {
-		for _, w := range words {
-			if objfile.EditDistance(word, w, limit) == d && len(out) < 3 {
-				out = append(out, w)
-			}
-		}
-	}
-	return out
-}
-
-// orList writes "a, b or c".
-func orList(words []string) string {
-	if len(words) < 2 {
-		return strings.Join(words, "")
-	}
-	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
 }

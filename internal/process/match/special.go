@@ -1,6 +1,9 @@
 package match
 
-import "trocar/internal/process/probe"
+import (
+	"trocar/internal/near"
+	"trocar/internal/process/probe"
+)
 
 // Begin, end, self, test and bench: probes that we run ourselves.
 
@@ -34,7 +37,7 @@ func parseSelf(m *matcher, s *spec) bool {
 			return true
 		}
 	}
-	m.diags.Errorf(s.ap.Span, "%s is not a supported signal", s.fn).Hint("supported: %s", orList(signals))
+	m.diags.Errorf(s.ap.Span, "%s is not a supported signal", s.fn).Hint("supported: %s", near.List(signals))
 	return false
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"trocar/internal/binary/types"
+	"trocar/internal/near"
 	"trocar/internal/process/probe"
 	"trocar/internal/process/tracefs"
 	"trocar/internal/script/diag"
@@ -148,11 +149,11 @@ func (m *matcher) nearEvents(s *spec, d *diag.Diagnostic) {
 			other = append(other, e.category+":"+e.name)
 		}
 	}
-	switch n := near(s.fn, names); {
+	switch n := near.Names(s.fn, names); {
 	case len(other) > 0:
-		d.Hint("did you mean %s?", orList(other[:min(3, len(other))]))
+		d.Hint("did you mean %s?", near.List(other[:min(3, len(other))]))
 	case len(n) > 0:
-		d.Hint("did you mean %s:%s?", s.target, orList(n))
+		d.Hint("did you mean %s:%s?", s.target, near.List(n))
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"trocar/internal/binary/code"
 	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/opener"
+	"trocar/internal/near"
 	"trocar/internal/process/probe"
 	"trocar/internal/process/target"
 	"trocar/internal/script/diag"
@@ -55,7 +56,7 @@ func parseUprobe(m *matcher, s *spec) bool {
 			if strings.Contains(s.ap.Text, "::") {
 				d.Hint("names with \"::\" must be in quotes: %s:%s:\"A::b\"", s.kind.name, s.target)
 			} else {
-				d.Hint("the languages are %s", orList(languages))
+				d.Hint("the languages are %s", near.List(languages))
 			}
 			return false
 		}
@@ -553,8 +554,8 @@ func (m *matcher) noFunction(s *spec, files []*binary, err error) {
 		d.Hint("give an address instead of a name: %s:%s:0x1234", s.kind.name, b.name)
 		return
 	}
-	if near := b.obj.Near(s.fn, 3); len(near) > 0 {
-		d.Hint("did you mean %s?", orList(near))
+	if names := b.obj.Near(s.fn, 3); len(names) > 0 {
+		d.Hint("did you mean %s?", near.List(names))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"trocar/internal/binary/code"
 	"trocar/internal/binary/objfile"
+	"trocar/internal/near"
 	"trocar/internal/process/probe"
 	"trocar/internal/script/diag"
 )
@@ -181,14 +182,14 @@ func (m *matcher) noUSDT(s *spec, files []*binary) {
 	want := name
 	if s.ns == "" {
 		for _, n := range names { // the name alone is compared
-			if p, probe, _ := strings.Cut(n, ":"); objfile.EditDistance(name, probe, 2) <= 2 {
+			if p, probe, _ := strings.Cut(n, ":"); near.Distance(name, probe, 2) <= 2 {
 				d.Hint("did you mean %s:%s?", p, probe)
 				return
 			}
 		}
 	}
-	if n := near(want, names); len(n) > 0 {
-		d.Hint("did you mean %s?", orList(n))
+	if n := near.Names(want, names); len(n) > 0 {
+		d.Hint("did you mean %s?", near.List(n))
 		return
 	}
 	if len(names) <= 12 {
