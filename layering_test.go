@@ -45,7 +45,8 @@ var layers = map[string][]string{
 		"internal/binary/abi", "internal/binary/code", "internal/binary/opener", "internal/near", "github.com/ianlancetaylor/demangle",
 		"github.com/ulikunitz/xz", "golang.org/x/sys",
 	},
-	"internal/binary/opener": {"golang.org/x/sys"},
+	"internal/binary/opener":   {"golang.org/x/sys"},
+	"internal/binary/packages": {"internal/binary/opener"},
 	"internal/binary/debuginfo": {
 		"internal/binary/types", "internal/binary/abi", "internal/binary/section", "internal/binary/cfi", "internal/binary/objfile",
 		"internal/binary/opener",
@@ -58,7 +59,9 @@ var layers = map[string][]string{
 		"internal/binary/cfi", "internal/binary/debuginfo", "internal/binary/objfile", "internal/binary/opener",
 	},
 
-	"internal/process/target":  {"internal/binary/abi", "internal/binary/opener", "golang.org/x/sys"},
+	"internal/process/target": {
+		"internal/binary/abi", "internal/binary/opener", "github.com/kballard/go-shellquote", "golang.org/x/sys",
+	},
 	"internal/process/tracefs": {"golang.org/x/sys"},
 	"internal/process/runtimes": {
 		"internal/binary/types", "internal/binary/objfile", "internal/binary/debuginfo", "internal/process/probe",

@@ -57,6 +57,11 @@ type symTable struct {
 	ent        int
 }
 
+// Stripped tells whether only what the file exports has names: it has no symbol table, and neither has a debug file.
+func (f *File) Stripped() bool {
+	return f.section(".symtab") == nil && f.Debug() == nil && f.miniDebug() == nil && !f.IsGo()
+}
+
 // table finds a symbol table section with its strings.
 func (f *File) table(name string) symTable {
 	s := f.section(name)

@@ -118,6 +118,10 @@ func (m *matcher) listSpecs(ap *syntax.AttachPoint) []*spec {
 			out = append(out, &spec{ap: ap, kind: k, skip: true, parts: slices.Clone(ap.Parts), quoted: ap.Quoted})
 		}
 	}
+	if user {
+		// What was asked for comes first, what the kernel has anyway last.
+		slices.SortStableFunc(out, func(a, b *spec) int { return int(b.kind.among) - int(a.kind.among) })
+	}
 	return out
 }
 
@@ -375,7 +379,7 @@ func listUprobes(m *matcher, s *spec) (out []listing) {
 			}
 		}
 	}
-	if len(out) == 0 && !s.pattern() {
+	if len(out) == 0 {
 		m.noFunction(s, files, nil)
 	}
 	return out

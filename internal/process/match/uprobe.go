@@ -518,47 +518,6 @@ func (m *matcher) flatFile(s *spec) *probe.Point {
 	}
 }
 
-// noFunction reports that no function fits, with what may have been meant.
-func (m *matcher) noFunction(s *spec, files []*binary, err error) {
-	if s.skip {
-		return
-	}
-	name := s.target
-	if len(files) == 1 {
-		name = files[0].name
-	}
-	d := m.missing(s, "No matches for %s %s:%s", s.kind.name, name, s.fn)
-	if d == nil {
-		return
-	}
-	if err != nil {
-		d.Note(diag.Span{}, "%s", err)
-	}
-	if len(files) != 1 || s.pattern() {
-		return
-	}
-	b := files[0]
-	if lib := m.files.defining(b, s.fn); lib != nil {
-		d.Note(diag.Span{}, "%s is imported here and defined in %s", s.fn, lib.name)
-		d.Hint("probe %s:%s:%s", s.kind.name, lib.name, s.fn)
-		return
-	}
-	if b.obj.Imports(s.fn) {
-		d.Note(diag.Span{}, "%s is imported here, and defined in one of the libraries it loads: %s", s.fn, strings.Join(b.obj.Needed(), ", "))
-		return
-	}
-	any := false
-	b.obj.Functions(func(*objfile.Symbol) bool { any = true; return false })
-	if !any {
-		d.Note(diag.Span{}, "%s has no symbols: it is stripped, and no debug file of its build id %s is installed", b.name, b.obj.BuildID())
-		d.Hint("give an address instead of a name: %s:%s:0x1234", s.kind.name, b.name)
-		return
-	}
-	if names := b.obj.Near(s.fn, 3); len(names) > 0 {
-		d.Hint("did you mean %s?", near.List(names))
-	}
-}
-
 // display is a name for people.
 func (m *matcher) display(name string) string {
 	if m.opts.Demangle {

@@ -11,16 +11,23 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/kballard/go-shellquote"
 	"golang.org/x/sys/unix"
 )
 
-// SplitCommand makes arguments of -c's text, as bpftrace does: cut at each blank, nothing is quoted, two blanks give an
-// empty argument.
-func SplitCommand(cmd string) []string {
-	if cmd == "" {
-		return nil
+// SplitCommand makes words of a command's text as a shell does: blanks part them, quotes and backslashes keep them together.
+// Nothing is expanded, and no other character means anything.
+func SplitCommand(text string) ([]string, error) {
+	words, err := shellquote.Split(text)
+	switch {
+	case errors.Is(err, shellquote.UnterminatedSingleQuoteError):
+		return nil, fmt.Errorf("the command %q has a single quote that is not closed", text)
+	case errors.Is(err, shellquote.UnterminatedDoubleQuoteError):
+		return nil, fmt.Errorf("the command %q has a double quote that is not closed", text)
+	case errors.Is(err, shellquote.UnterminatedEscapeError):
+		return nil, fmt.Errorf("the command %q ends with a backslash", text)
 	}
-	return strings.Split(strings.TrimSuffix(cmd, " "), " ")
+	return words, err
 }
 
 // LaunchError says why a command could not be started.

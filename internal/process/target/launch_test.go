@@ -20,15 +20,24 @@ func TestSplitCommand(t *testing.T) {
 		cmd  string
 		want []string
 	}{
-		{"", nil},
+		{"", []string{}},
 		{"/bin/true", []string{"/bin/true"}},
 		{"a b c", []string{"a", "b", "c"}},
-		{"a  b ", []string{"a", "", "b"}},
-		{" a", []string{"", "a"}},
-		{`sh -c 'exit 3'`, []string{"sh", "-c", "'exit", "3'"}},
+		{"a  b ", []string{"a", "b"}},
+		{" a", []string{"a"}},
+		{"a '' \"\"", []string{"a", "", ""}},
+		{`sh -c 'exit 3'`, []string{"sh", "-c", "exit 3"}},
+		{`sh -c "exit 5"`, []string{"sh", "-c", "exit 5"}},
+		{`sqlite3 :memory: "select 'x'"`, []string{"sqlite3", ":memory:", "select 'x'"}},
+		{`./a\ b $HOME *.c`, []string{"./a b", "$HOME", "*.c"}},
 	} {
-		if got := SplitCommand(c.cmd); !slices.Equal(got, c.want) {
-			t.Errorf("SplitCommand(%q) = %q, want %q", c.cmd, got, c.want)
+		if got, err := SplitCommand(c.cmd); err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("SplitCommand(%q) = %q, %v, want %q", c.cmd, got, err, c.want)
+		}
+	}
+	for _, wrong := range []string{`sh -c 'exit`, `sh -c "exit`, `sh \`} {
+		if got, err := SplitCommand(wrong); err == nil {
+			t.Errorf("SplitCommand(%q) = %q", wrong, got)
 		}
 	}
 }

@@ -83,6 +83,9 @@ func Main(ctx context.Context, args []string) int {
 func (a *app) main(ctx context.Context, args []string) int {
 	root := newRun(a)
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return checkFlags(cmd) }
+	if a.name != "bpftrace" {
+		args = a.commandFirst(root, args)
+	}
 	if len(args) > 0 && a.name != "bpftrace" && isCommand(args[0]) {
 		for _, c := range commands() {
 			root.AddCommand(c.make(a))
@@ -109,6 +112,9 @@ func (a *app) status(err error) int {
 		}
 	}
 	fmt.Fprintf(a.err, "ERROR: %v\n", err)
+	if h := (*hinted)(nil); errors.As(err, &h) {
+		fmt.Fprintf(a.err, "HINT: %s\n", h.hint)
+	}
 	return status
 }
 

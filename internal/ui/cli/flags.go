@@ -232,9 +232,9 @@ func readable(name, value string) error {
 // duration wants a time of at least so much.
 func duration(least time.Duration) rule {
 	return func(name, value string) error {
-		switch d, err := time.ParseDuration(value); {
+		switch d, err := parseTime(value); {
 		case err != nil:
-			return fmt.Errorf("%s %s: this is no time; use a number with a unit, such as 10s", name, value)
+			return fmt.Errorf("%s: %w", name, err)
 		case d < 0:
 			return fmt.Errorf("%s %s: a time is not negative", name, value)
 		case d < least:

@@ -43,7 +43,7 @@ func TestRecipeCommands(t *testing.T) {
 		{[]string{"trace", "-p", "1", "f", "--", "false"}, exitUsage, "not both"},
 		{[]string{"trace", "-p", "x", "f"}, exitUsage, "Failed to parse pid"},
 		{[]string{"trace", "-f", "yaml", "-c", "true", "f"}, exitUsage, "Invalid output format"},
-		{[]string{"trace", "--min", "5", "-c", "true", "f"}, exitUsage, "invalid argument"},
+		{[]string{"trace", "--min", "5x", "-c", "true", "f"}, exitUsage, "invalid argument"},
 		{[]string{"trace", "-x", "/nonexistent", "f"}, exitNoMatch, "/nonexistent"},
 		{[]string{"latency", "--args", "x", "f"}, exitUsage, "unknown flag"},
 		{[]string{"info"}, exitUsage, "a target is required"},

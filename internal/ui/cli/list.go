@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -15,13 +16,17 @@ import (
 // newList is -l for those who think in commands.
 func newList(a *app) *cobra.Command {
 	s := &settings{}
+	var path string // -x
 	cmd := &cobra.Command{
-		Use:   "list [PATTERN…]",
+		Use:   "list [PATTERN|FILE…]",
 		Short: "List probe points; -v: with declarations and source locations",
 		Long: `List probe points; -v: with declarations and source locations.
 
-PATTERN is an attach point as in scripts; it may contain wildcards.
+PATTERN is an attach point as in scripts; it may contain wildcards. With -x it may also be the name of a function.
+FILE is a program or library: its functions and USDT probes are listed. If nothing matches, the exit status is 3.
 
+    trocar list ./server
+    trocar list -x libc '*alloc*'
     trocar list 'uprobe:./server:*handle*'
     trocar list -v -p 812 'uprobe:*:Shop::*'
     trocar list 'usdt:/usr/bin/node:*'`,
@@ -30,15 +35,38 @@ PATTERN is an attach point as in scripts; it may contain wildcards.
 				return err
 			}
 			s.declarations = true
-			return a.patterns(cmd.Context(), s, patterns...)
+			return a.patterns(cmd.Context(), s, listPatterns(patterns, path)...)
 		},
 	}
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &statusError{exitUsage, err} })
+	cmd.SetFlagErrorFunc(a.wrongFlag)
 	cmd.Flags().BoolVarP(&s.verbose, "verbose", "v", false,
 		"print declarations, source locations and the number of inlined instances")
 	cmd.Flags().StringArrayVar(&s.debugInfo, "debuginfo", nil, "directories to search for debug files")
 	cmd.Flags().StringVarP(&s.pid, "pid", "p", "", "list points of this process")
+	cmd.Flags().StringVarP(&path, "exe", "x", "", "list points of this program or library")
 	return cmd
+}
+
+// listPatterns are the attach points that words mean: some name a file, or with -x a function in it.
+func listPatterns(words []string, path string) (patterns []string) {
+	whole := func(file string) []string { return []string{"uprobe:" + file + ":*", "usdt:" + file + ":*"} }
+	if path != "" && len(words) == 0 {
+		return whole(path)
+	}
+	for _, w := range words {
+		kind, rest, _ := strings.Cut(w, ":")
+		switch info, err := os.Stat(w); {
+		case path != "" && (kind == "uprobe" || kind == "uretprobe" || kind == "usdt") && !strings.HasPrefix(rest, ":"):
+			patterns = append(patterns, kind+":"+path+":"+rest)
+		case path != "":
+			patterns = append(patterns, "uprobe:"+path+":"+quotedName(w))
+		case err == nil && info.Mode().IsRegular():
+			patterns = append(patterns, whole(w)...)
+		default:
+			patterns = append(patterns, w)
+		}
+	}
+	return patterns
 }
 
 // list is -l without a program: the points that match a pattern, or those that a script file would attach to.
@@ -91,28 +119,39 @@ func (a *app) patterns(ctx context.Context, s *settings, patterns ...string) err
 	if len(patterns) == 0 {
 		patterns = []string{""}
 	}
+	found := 0
 	for _, pattern := range patterns {
-		if err := a.points(ctx, s, trocar.ListRequest{Pattern: strings.TrimSpace(pattern)}); err != nil {
+		n, err := a.points(ctx, s, trocar.ListRequest{Pattern: strings.TrimSpace(pattern)})
+		if err != nil {
 			return err
 		}
+		found += n
+	}
+	if found == 0 && a.name != "bpftrace" {
+		return &statusError{exitNoMatch, fmt.Errorf("nothing matches %s", strings.Join(patterns, ", "))}
 	}
 	return nil
 }
 
 func (a *app) listScript(ctx context.Context, s *settings, p *script) error {
-	return a.points(ctx, s, trocar.ListRequest{Script: p.text, Name: p.name, Params: p.positional})
+	n, err := a.points(ctx, s, trocar.ListRequest{Script: p.text, Name: p.name, Params: p.positional})
+	if err == nil && n == 0 && a.name != "bpftrace" {
+		err = &statusError{exitNoMatch, errors.New("nothing matches the script's probes")}
+	}
+	return err
 }
 
-// points writes what there is to trace, one point a line, its arguments below it.
-func (a *app) points(ctx context.Context, s *settings, r trocar.ListRequest) error {
+// points writes what there is to trace, one point a line, its arguments below it, and tells how many points there are.
+func (a *app) points(ctx context.Context, s *settings, r trocar.ListRequest) (found int, err error) {
 	r.PID, r.Verbose, r.Unsafe, r.Declarations = s.process, s.verbose, s.unsafe, s.declarations
 	r.Files = s.files()
 	m, err := trocar.Inspect(ctx)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	w := result.NewShownWriter(a.out)
 	warnings, err := trocar.List(ctx, r, m, func(point trocar.Listed) {
+		found++
 		if point.Definition != "" {
 			fmt.Fprintf(w, "%s\n\n", point.Definition)
 			return
@@ -138,14 +177,14 @@ func (a *app) points(ctx context.Context, s *settings, r trocar.ListRequest) err
 		}
 	})
 	if err := w.Flush(); err != nil {
-		return &statusError{exitFailed, err}
+		return found, &statusError{exitFailed, err}
 	}
 	sink := a.plain(s)
 	if err != nil {
-		return sink.failure(err)
+		return found, sink.failure(err)
 	}
 	for _, d := range warnings {
 		sink.diagnostic(d)
 	}
-	return nil
+	return found, nil
 }

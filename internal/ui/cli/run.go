@@ -32,7 +32,10 @@ func newRun(a *app) *cobra.Command {
 	}
 	s.register(cmd.Flags())
 	cmd.Flags().SortFlags = false
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if a.name != "bpftrace" {
+			return a.wrongFlag(cmd, err)
+		}
 		fmt.Fprintf(a.err, "ERROR: %v\n\n", err)
 		a.usage(a.err)
 		return &statusError{status: exitUsage}
@@ -111,7 +114,7 @@ func (a *app) trace(ctx context.Context, s *settings, p *script) error {
 
 // target says which processes are traced.
 func (s *settings) target() trocar.Target {
-	return trocar.Target{PID: s.process, Command: trocar.SplitCommand(s.command), Follow: s.follow}
+	return trocar.Target{PID: s.process, Command: s.words, Follow: s.follow}
 }
 
 // traceWith compiles a script and runs it, or shows what the flags ask for instead. Notices are reported first.
@@ -260,7 +263,7 @@ func (a *app) read(p *script, path string) error {
 	if path != "-" {
 		f, err := os.Open(path)
 		if err != nil {
-			return &statusError{exitUsage, fmt.Errorf("failed to open file '%s': %s", path, reason(err))}
+			return &statusError{exitUsage, a.noScript(path, err)}
 		}
 		defer f.Close()
 		from, p.name = f, path

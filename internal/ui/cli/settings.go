@@ -25,6 +25,7 @@ type settings struct {
 	pid       string
 	process   int // of pid
 	command   string
+	words     []string // of command
 	follow    bool
 	container string
 	dwarfPIDs []string
@@ -144,13 +145,16 @@ func (s *settings) check() error {
 	if len(s.dwarfPIDs) > 0 {
 		return usageErrorf("USAGE: --dwarf-pid is not available: user stacks are unwound by frame pointers only (see ustack)")
 	}
+	var err error
+	if s.words, err = trocar.SplitCommand(s.command); err != nil {
+		return &statusError{exitUsage, err}
+	}
 	if s.container != "" {
 		if err := s.enter(); err != nil {
 			return err
 		}
 	}
 	if s.pid != "" {
-		var err error
 		if s.process, err = parsePID(s.pid); err != nil {
 			return err
 		}

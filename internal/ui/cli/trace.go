@@ -46,7 +46,7 @@ func (q questionCommand) make(a *app) *cobra.Command {
 		},
 		DisableFlagsInUseLine: true,
 	}
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &statusError{exitUsage, err} })
+	cmd.SetFlagErrorFunc(a.wrongFlag)
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringVarP(&r.pid, "pid", "p", "", "trace this process")
@@ -57,7 +57,7 @@ func (q questionCommand) make(a *app) *cobra.Command {
 	f.StringVar(&r.q.Comm, "comm", "", "trace only threads of this name")
 	f.StringVar(&r.q.If, "if", "", "only calls for which this is true, such as 'size > 4096'")
 	q.flags(r, cmd)
-	f.DurationVar(&r.q.For, "for", 0, "exit after this time, such as 10s")
+	span(f, &r.q.For, "for", "", "exit after this time, such as 10s")
 	r.registerOutput(f)
 	f.BoolVarP(&r.quiet, "quiet", "q", false, "do not report attached probes")
 	f.BoolVarP(&r.verbose, "verbose", "v", false, "print the location of each probe, and each warning")
@@ -91,7 +91,7 @@ thread's last error.
 			f := cmd.Flags()
 			f.StringArrayVar(&r.q.Args, "args", nil, "print these expressions, separated by commas, instead of all arguments")
 			f.StringArrayVar(&r.q.Results, "result", nil, "also print these expressions as they are on return, separated by commas")
-			f.DurationVar(&r.q.Min, "min", 0, "only calls that took at least this long, such as 10ms")
+			span(f, &r.q.Min, "min", "", "only calls that took at least this long, such as 10ms")
 			f.BoolVar(&r.q.Stack, "stack", false, "print the call stack of each call")
 			f.BoolVar(&r.q.Enter, "enter", false, "print each call when it begins, and again when it returns")
 			f.IntVar(&r.q.Strlen, "strlen", 0, "print at most N bytes of a string (1024, and 200 inside other values)")
@@ -130,7 +130,7 @@ The duration of a call includes its callees; each level of a recursion counts as
 			f := cmd.Flags()
 			f.StringArrayVar(&r.q.By, "by", nil, "one line for each value of these expressions, separated by commas")
 			f.BoolVar(&r.q.Histogram, "hist", false, "also print histograms")
-			f.DurationVar(&r.q.Min, "min", 0, "only calls that took at least this long, such as 10ms")
+			span(f, &r.q.Min, "min", "", "only calls that took at least this long, such as 10ms")
 			r.every(cmd)
 		},
 	}.make(a)
@@ -153,7 +153,7 @@ buckets, or with --linear as a linear one; strings, and all values with --values
 			f.StringArrayVar(&r.q.By, "by", nil, "one distribution for each value of these expressions, separated by commas")
 			f.StringVar(&r.linear, "linear", "", "linear histogram from MIN to MAX in steps of STEP")
 			f.BoolVar(&r.q.Table, "values", false, "count each value instead of a histogram")
-			f.DurationVar(&r.q.Min, "min", 0, "only calls that took at least this long, such as 10ms")
+			span(f, &r.q.Min, "min", "", "only calls that took at least this long, such as 10ms")
 			r.every(cmd)
 		},
 	}.make(a)
@@ -188,7 +188,7 @@ func newSyscalls(a *app) *cobra.Command {
 
 // every adds the flag of the commands that count.
 func (r *recipeFlags) every(cmd *cobra.Command) {
-	cmd.Flags().DurationVarP(&r.q.Every, "interval", "i", 0, "print and clear the results at this interval, such as 1s")
+	span(cmd.Flags(), &r.q.Every, "interval", "i", "print and clear the results at this interval, such as 1s")
 	cmd.Flags().IntVar(&r.q.Top, "top", 0, "print only the N largest")
 }
 
@@ -258,7 +258,7 @@ func (r *recipeFlags) question(a *app, cmd *cobra.Command, words []string) (argv
 		r.q.Depth = r.depth
 	}
 	if len(argv) == 0 {
-		argv = trocar.SplitCommand(r.command)
+		argv = r.words
 	}
 	return argv, nil
 }

@@ -39,7 +39,8 @@ FLAGS:
         --info             show the features of this kernel
 
     -p, --pid PID          trace only this process, and exit with it
-    -c, --cmd COMMAND      run this command when probes are attached, and exit with it
+    -c, --cmd COMMAND      run this command when probes are attached, and exit with it; quotes
+                           part words as in a shell
         --follow           also trace its child processes, and exit with the last one
         --container NAME   trace the processes of this container, given by name or ID;
                            processes that enter it later (docker exec) are not traced

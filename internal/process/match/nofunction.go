@@ -1,0 +1,83 @@
+package match
+
+import (
+	"strings"
+
+	"trocar/internal/binary/objfile"
+	"trocar/internal/binary/packages"
+	"trocar/internal/near"
+	"trocar/internal/script/diag"
+)
+
+// noFunction reports that no function fits, with what may have been meant.
+func (m *matcher) noFunction(s *spec, files []*binary, err error) {
+	if s.skip {
+		return
+	}
+	name := s.target
+	if len(files) == 1 {
+		name = files[0].name
+	}
+	d := m.missing(s, "No matches for %s %s:%s", s.kind.name, name, s.fn)
+	if d == nil {
+		return
+	}
+	if err != nil {
+		d.Note(diag.Span{}, "%s", err)
+	}
+	if len(files) == 1 {
+		m.explain(d, s, files[0])
+	}
+}
+
+// explain says why a file may have no function of a name or pattern, and what to do about it.
+func (m *matcher) explain(d *diag.Diagnostic, s *spec, b *binary) {
+	if !s.pattern() && m.imported(d, s, b) {
+		return
+	}
+	any := false
+	b.obj.Functions(func(*objfile.Symbol) bool { any = true; return false })
+	if !any {
+		d.Note(diag.Span{}, "%s has no symbols: it is stripped, and no debug file of its build id %s is installed",
+			b.name, b.obj.BuildID())
+		debugHint(d, b)
+		d.Hint("give an address instead of a name: %s:%s:0x1234", s.kind.name, b.name)
+		return
+	}
+	if b.obj.Stripped() {
+		d.Note(diag.Span{}, "%s is stripped: only the functions that it exports have names, and no debug file of its build id %s "+
+			"is installed", b.name, b.obj.BuildID())
+		debugHint(d, b)
+	}
+	// Of a pattern, what is not a wildcard is a name that is known in part.
+	if name := strings.Trim(s.fn, "*"); name != "" && !hasWildcard(name) {
+		if names := b.obj.Near(name, 3); len(names) > 0 {
+			d.Hint("did you mean %s?", near.List(names))
+		}
+	}
+}
+
+// imported says that a function is another file's, if it is.
+func (m *matcher) imported(d *diag.Diagnostic, s *spec, b *binary) bool {
+	if lib := m.files.defining(b, s.fn); lib != nil {
+		d.Note(diag.Span{}, "%s is imported here and defined in %s", s.fn, lib.name)
+		d.Hint("probe %s:%s:%s", s.kind.name, lib.name, s.fn)
+		return true
+	}
+	if b.obj.Imports(s.fn) {
+		d.Note(diag.Span{}, "%s is imported here, and defined in one of the libraries it loads: %s", s.fn,
+			strings.Join(b.obj.Needed(), ", "))
+		return true
+	}
+	return false
+}
+
+// debugHint says how to get the names of a stripped file.
+func debugHint(d *diag.Diagnostic, b *binary) {
+	const server = "set DEBUGINFOD_URLS to a server that has its debug file"
+	if way := packages.Debug(b.obj.Path()); way != "" {
+		d.Hint("%s, or %s", way, server)
+		return
+	}
+	d.Hint("%s", server)
+}
