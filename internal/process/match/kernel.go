@@ -200,7 +200,8 @@ func matchKprobe(m *matcher, s *spec) []*probe.Point {
 	found := k.find(s.target, s.fn)
 	if len(found) == 0 {
 		if !hasWildcard(s.fn) && m.opts.Missing != "ignore" {
-			m.diags.Warnf(s.ap.Span, "%s is not traceable (either non-existing, inlined, or marked as \"notrace\"); attaching to it will likely fail", s.fn)
+			m.diags.Warnf(s.ap.Span, "%s is not traceable (either non-existing, inlined, or marked as \"notrace\"); "+
+				"attaching to it will likely fail", s.fn)
 		}
 		if m.opts.Unsafe && !hasWildcard(s.fn) {
 			return []*probe.Point{point(kernelFunc{s.fn, s.target}, s.target != "")}

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"trocar/internal/binary/objfile"
+
 	"trocar/internal/script/syntax"
 )
 

@@ -116,7 +116,9 @@ func matchTracepoint(m *matcher, s *spec) []*probe.Point {
 	need := m.needs.Typed()
 	var points []*probe.Point
 	for _, e := range found {
-		p := &probe.Point{Kind: probe.Tracepoint, Name: "tracepoint:" + e.category + ":" + e.name, Category: e.category, Event: e.name, PID: m.pid()}
+		p := &probe.Point{
+			Kind: probe.Tracepoint, Name: "tracepoint:" + e.category + ":" + e.name, Category: e.category, Event: e.name, PID: m.pid(),
+		}
 		if need {
 			t, err := m.eventRecord(e, m.opts.KernelType)
 			if err != nil {

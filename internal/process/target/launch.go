@@ -196,7 +196,8 @@ func (c *Child) start(exe string, argv, env []string) error {
 	switch {
 	case err == nil:
 	case errors.Is(err, syscall.EPERM):
-		return fail(err, "the command is held by ptrace until the probes are attached; a seccomp filter or kernel.yama.ptrace_scope=3 may forbid that here: start the program yourself and use -p PID")
+		return fail(err, "the command is held by ptrace until the probes are attached; a seccomp filter or "+
+			"kernel.yama.ptrace_scope=3 may forbid that here: start the program yourself and use -p PID")
 	case errors.Is(err, syscall.ENOEXEC):
 		return fail(err, "it is not a program of this machine; a script needs a first line like #!/bin/sh")
 	case errors.Is(err, fs.ErrNotExist) && (Root{}).Exists(exe):
@@ -218,7 +219,8 @@ func (c *Child) start(exe string, argv, env []string) error {
 	err = unix.PtraceSetOptions(pid, unix.PTRACE_O_EXITKILL)
 	if err == nil {
 		// The mask was inherited and survives exec.
-		_, _, errno := unix.Syscall6(unix.SYS_PTRACE, unix.PTRACE_SETSIGMASK, uintptr(pid), unsafe.Sizeof(old), uintptr(unsafe.Pointer(&old)), 0, 0)
+		_, _, errno := unix.Syscall6(unix.SYS_PTRACE, unix.PTRACE_SETSIGMASK, uintptr(pid), unsafe.Sizeof(old),
+			uintptr(unsafe.Pointer(&old)), 0, 0)
 		if errno != 0 {
 			err = errno
 		}
@@ -236,7 +238,8 @@ type kernelSigset uint64
 
 func blockSignals() (old kernelSigset, err error) {
 	all := ^kernelSigset(1 << (unix.SIGTRAP - 1))
-	_, _, errno := unix.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&all)), uintptr(unsafe.Pointer(&old)), unsafe.Sizeof(all), 0, 0)
+	_, _, errno := unix.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&all)),
+		uintptr(unsafe.Pointer(&old)), unsafe.Sizeof(all), 0, 0)
 	if errno != 0 {
 		return 0, fmt.Errorf("blocking signals: %w", errno)
 	}
