@@ -158,6 +158,14 @@ func ask(ctx context.Context, r Request, images *image.Set, on offers) (*Script,
 	}
 	q := *r.Question
 	question := recipe.Question(q)
+	if err := r.Target.leaders(); err != nil {
+		return nil, err
+	}
+	if q.Path == "" && len(r.Target.Others) > 0 {
+		if err := r.Target.oneProgram(); err != nil {
+			return nil, err
+		}
+	}
 	if q.Path == "" && r.Target.PID == 0 && !question.OfEvents() {
 		switch {
 		case len(r.Target.Command) > 0:
@@ -177,7 +185,7 @@ func ask(ctx context.Context, r Request, images *image.Set, on offers) (*Script,
 		Whole: question.Whole(), ThreadEnds: on.threadEnds,
 		Confined: r.Target.PID != 0 || len(r.Target.Command) > 0,
 		Path:     q.Path, PID: r.Target.PID, Patterns: q.Functions, SearchPath: r.Files.SearchPath,
-		Images: images, VectorsStepped: on.vectorsStepped, Spread: r.Target.Follow, FilteredReturns: on.filteredReturns,
+		Images: images, VectorsStepped: on.vectorsStepped, Spread: r.Target.several(), FilteredReturns: on.filteredReturns,
 	}, &diags)
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -321,17 +329,4 @@ func programOfComm(comm string) (string, error) {
 	}
 	names := slices.Sorted(maps.Keys(programs))
 	return "", &AmbiguousError{fmt.Sprintf("processes called %q run %d programs", comm, len(names)), names}
-}
-
-// resolve finds the process of a container.
-func (t *Target) resolve() error {
-	if t.Container == "" {
-		return nil
-	}
-	pid, err := Container(t.Container)
-	if err != nil {
-		return err
-	}
-	t.Container, t.PID, t.Follow = "", pid, true
-	return nil
 }

@@ -67,6 +67,10 @@ const (
 type Target struct {
 	// PID is a process, as this machine numbers it; the run ends with it. 0: none in particular.
 	PID int `json:"pid,omitempty"`
+	// Others are more processes beside PID, but not what they start. The run ends with the last one.
+	Others []int `json:"others,omitempty"`
+	// Thread is the only thread of PID that is traced; 0: all. The run ends with its process.
+	Thread int `json:"thread,omitempty"`
 	// Container is a running container, by id, the beginning of the id, or name: the request is for its first process and,
 	// as with Follow, for all that this has started.
 	Container string `json:"container,omitempty"`
@@ -138,6 +142,10 @@ func (r *Request) check() (filter func(string) bool, err error) {
 		return nil, wrong("a script and a question")
 	case r.Target.PID != 0 && (r.Target.Held != 0 || len(r.Target.Command) > 0):
 		return nil, wrong("a process and a command")
+	case (len(r.Target.Others) > 0 || r.Target.Thread != 0) && r.Target.PID == 0:
+		return nil, wrong("more processes, or a thread, but no first process")
+	case len(r.Target.Others) > 0 && (r.Target.Follow || r.Target.Thread != 0), r.Target.Follow && r.Target.Thread != 0:
+		return nil, wrong("several processes, one thread, or what a process starts: only one of them can be traced")
 	case r.Target.Container != "" && (r.Target.PID != 0 || r.Target.Held != 0 || len(r.Target.Command) > 0):
 		return nil, wrong("a container and a process or command")
 	case len(r.Target.Command) > 0 && r.Target.Held == 0:

@@ -2,6 +2,7 @@ package trocar
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/cilium/ebpf"
 
@@ -48,6 +49,7 @@ func (p *Program) sessionInput(c *Command, h Hooks) session.Input {
 	config := &p.typed.Config
 	in := session.Input{
 		Script: &p.code.Script, Points: p.code.Points, Probes: p.probes, PID: p.req.Target.PID, Follow: p.req.Target.Follow,
+		Others: p.req.Target.Others,
 		DryRun: p.req.DryRun, Errors: h.Errors, Progress: h.Progress, Totals: p.totals,
 		Config: session.Config{
 			Trailer: config.StrTruncTrailer, Quad: !p.machine.arch().Extended, StackMode: config.StackMode, StackSources: config.ShowDebugInfo,
@@ -99,10 +101,14 @@ func (p *Program) object() *kernel.Object {
 
 // clearPIDs makes points of one process those of all: which processes count is then found out where they are hit. A
 // watchpoint stays with its process, whose addresses it goes by, and those that this makes inherit it.
-func clearPIDs(r *match.Result) {
+func clearPIDs(r *match.Result, named bool) error {
 	for _, p := range r.Points() {
-		if p.Kind != probe.Watchpoint {
+		switch {
+		case p.Kind != probe.Watchpoint:
 			p.PID = 0
+		case named:
+			return fmt.Errorf("%w: a watchpoint is of one process: %s", ErrRequest, p.Name)
 		}
 	}
+	return nil
 }

@@ -13,7 +13,6 @@ import (
 	"trocar/internal/kernel"
 	"trocar/internal/process/match"
 	"trocar/internal/process/probe"
-	"trocar/internal/process/target"
 	"trocar/internal/script/diag"
 	"trocar/internal/script/syntax"
 	"trocar/result"
@@ -148,8 +147,8 @@ func (p *Program) resolve(ctx context.Context, r Request) (err error) {
 	if !p.machine.running && (t.PID != 0 || t.Held != 0) {
 		return fmt.Errorf("%w: a process is one of the running machine", ErrMachine)
 	}
-	if t.PID != 0 && !target.PID(t.PID).Exists() {
-		return fmt.Errorf("process %d: %w", t.PID, target.ErrGone)
+	if err := t.exists(); err != nil {
+		return err
 	}
 	if r.Question != nil {
 		script, err := ask(ctx, r, p.images.Set, offers{
@@ -204,7 +203,7 @@ func (p *Program) match(ctx context.Context, diags *diag.List) error {
 	}
 	p.matched = match.All(ctx, p.file.Probes, match.Options{
 		PID: p.req.Target.PID, ChildPID: p.req.Target.Held, Unsafe: p.req.Unsafe, Needs: needs, Filter: p.filter,
-		VectorsStepped: p.features.VectorsStepped, Spread: p.req.Target.Follow, FilteredReturns: p.machine.filteredReturns(),
+		VectorsStepped: p.features.VectorsStepped, Spread: p.req.Target.several(), FilteredReturns: p.machine.filteredReturns(),
 		Missing: p.config.MissingProbes, MaxProbes: p.config.MaxProbes, OutOfLine: p.req.NoInlined,
 		TraceableFunctions: p.req.Files.TraceableFunctions, SearchPath: p.req.Files.SearchPath, Images: p.images.Set,
 		KernelType: p.features.Types().Type, Prototype: prototype(p.features.Types()),
@@ -215,8 +214,10 @@ func (p *Program) match(ctx context.Context, diags *diag.List) error {
 	}
 	p.machine.foreign(p.matched)
 	p.probes = p.matched.Count()
-	if p.req.Target.Follow {
-		clearPIDs(p.matched)
+	if p.req.Target.several() {
+		if err := clearPIDs(p.matched, len(p.req.Target.Others) > 0); err != nil {
+			return err
+		}
 	}
 	noMatch := diags.Errors() == 0 && p.matched.Diags.Errors() > 0
 	diags.Append(&p.matched.Diags)
@@ -261,6 +262,7 @@ func (p *Program) codegenOptions() codegen.Options {
 	}
 	return codegen.Options{
 		Features: p.features, TimeMap: p.timeMap(), Arch: p.machine.arch(), PID: pid,
+		Others: p.req.Target.Others, Thread: p.req.Target.Thread,
 		Follow: p.req.Target.Follow && pid != 0, Namespace: p.ns, CPUs: p.machine.CPUs, HelperErrors: p.req.Failures, Heads: p.req.Heads,
 		Session: p.session, ThreadPointer: p.threadPointer, ReturnDepth: p.returnDepth,
 	}

@@ -103,7 +103,7 @@ func (s *Session) waitDescendants(ctx context.Context) {
 func (s *Session) unfollowed() error {
 	pid, forked := s.in.PID, false
 	switch {
-	case s.in.Follow:
+	case s.in.Follow, len(s.in.Others) > 0:
 		return nil
 	case s.command != nil:
 		pid = int(s.command.PID())
@@ -137,13 +137,19 @@ func (s *Session) endWithTarget(ctx context.Context, cancel func()) {
 		})
 	}
 	if pid := s.in.PID; pid != 0 {
-		h := target.Hold(target.PID(pid))
+		var all []*target.Handle
+		for _, p := range append([]int{pid}, s.in.Others...) {
+			all = append(all, target.Hold(target.PID(p)))
+		}
 		s.background.Go(func() {
-			defer h.Close()
-			h.Wait(ctx)
-			if ctx.Err() == nil {
-				if e, ok := h.Exit(); ok {
-					s.targetExit.Store(&e)
+			for _, h := range all {
+				defer h.Close()
+				h.Wait(ctx)
+				// Of several nobody could tell whose it is.
+				if ctx.Err() == nil && len(all) == 1 {
+					if e, ok := h.Exit(); ok {
+						s.targetExit.Store(&e)
+					}
 				}
 			}
 			s.waitDescendants(ctx)

@@ -32,6 +32,7 @@ type Input struct {
 	Config   Config
 
 	PID       int                // only this process; the run ends with it. 0: none in particular
+	Others    []int              // more processes; the run ends with the last one
 	Command   Command            // is released when all is attached; the run ends with it. Nil: none
 	Follow    bool               // the processes that PID or the command starts are traced as well
 	Namespace *kernel.Namespaced // of PIDs, if it is not the initial one; its PID is not used

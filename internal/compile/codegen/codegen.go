@@ -32,6 +32,8 @@ type Options struct {
 	Features     feature.Set
 	Arch         *abi.Arch
 	PID          int        // only this process; 0: all
+	Others       []int      // and these
+	Thread       int        // only this thread; 0: all
 	Follow       bool       // and those that the map record.FollowName has
 	Namespace    *Namespace // ours, if it is not the initial one
 	CPUs         int        // possible CPUs

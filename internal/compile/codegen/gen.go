@@ -199,8 +199,20 @@ func (g *gen) filter(quit ir.Label) {
 		g.followed(quit)
 		return
 	}
-	pid, _ := g.pidTgid()
+	pid, tid := g.pidTgid()
+	if len(g.c.opts.Others) > 0 {
+		in := g.b.Label()
+		for _, other := range g.c.opts.Others {
+			g.b.IfImm(ir.EQ, pid, int64(other), in)
+		}
+		g.b.IfImm(ir.NE, pid, int64(g.c.opts.PID), quit)
+		g.b.Bind(in)
+		return
+	}
 	g.b.IfImm(ir.NE, pid, int64(g.c.opts.PID), quit)
+	if g.c.opts.Thread != 0 {
+		g.b.IfImm(ir.NE, tid, int64(g.c.opts.Thread), quit)
+	}
 }
 
 // followed leaves unless the process is the wanted one or in the map, which goes by the ids of the initial namespace.
@@ -220,7 +232,7 @@ func (g *gen) followed(quit ir.Label) {
 // pidBound tells whether perf points are meant for one process, or for those that are followed.
 func (g *gen) pidBound() bool {
 	for _, p := range g.points {
-		if p.PID == 0 && (!g.c.opts.Follow || p.Kind == probe.Interval) {
+		if p.PID == 0 && (!g.c.opts.Follow && len(g.c.opts.Others) == 0 || p.Kind == probe.Interval) {
 			return false
 		}
 	}

@@ -124,6 +124,16 @@ func (p PID) UID() (uint32, error) {
 	return uint32(n), err
 }
 
+// Leader is the process that a thread is of, by its first thread; of a process it is the process itself.
+func (p PID) Leader() (PID, error) {
+	v, err := p.status("Tgid")
+	if err != nil {
+		return 0, err
+	}
+	n, err := strconv.Atoi(v)
+	return PID(n), err
+}
+
 // Filtered tells whether a seccomp filter decides about the process's system calls.
 func (p PID) Filtered() (bool, error) {
 	v, err := p.status("Seccomp")

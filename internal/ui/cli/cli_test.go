@@ -3,10 +3,14 @@ package cli
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/spf13/pflag"
@@ -117,6 +121,34 @@ func TestScript(t *testing.T) {
 		case got.name != c.want.name || got.text != c.want.text || !slices.Equal(got.positional, c.want.positional) ||
 			!slices.Equal(got.named, c.want.named):
 			t.Errorf("%q: %+v, not %+v", c.args, got, c.want)
+		}
+	}
+}
+
+// TestThreads: a thread is not taken for a process.
+func TestThreads(t *testing.T) {
+	runtime.LockOSThread() // and the thread ends with the test
+	other := make(chan int)
+	go func() {
+		runtime.LockOSThread()
+		other <- syscall.Gettid()
+		<-other
+	}()
+	tid := <-other
+	defer close(other)
+	if tid == os.Getpid() {
+		tid = syscall.Gettid()
+	}
+	for _, args := range [][]string{
+		{"trace", "-x", "/proc/self/exe", "-p", strconv.Itoa(tid), "main.main"},
+		{"-p", strconv.Itoa(tid), "-e", "uprobe:/proc/self/exe:main.main { }"},
+	} {
+		var out, errOut bytes.Buffer
+		a := &app{name: "trocar", in: strings.NewReader(""), out: &out, err: &errOut}
+		status := a.main(t.Context(), args)
+		want := fmt.Sprintf("%d is no process, but a thread of process %d\nHINT: -p %[2]d traces the whole process, --tid %[1]d", tid, os.Getpid())
+		if status != exitUsage || !strings.Contains(errOut.String(), want) {
+			t.Errorf("%q: status %d: %s, not %q", args, status, errOut.String(), want)
 		}
 	}
 }

@@ -27,6 +27,7 @@ func rules() map[string]rule {
 	return map[string]rule{
 		"execute":             anything, // a program may be empty; it is the script's to say so
 		"pid":                 validPID,
+		"tid":                 number(1, 0x400000),
 		"cmd":                 notBlank("a command"),
 		"exe":                 notEmpty("the path of a program or library"),
 		"container":           notEmpty("the name or ID of a container"),
@@ -146,6 +147,9 @@ func eachOf(separator string, each rule) rule {
 
 // validPID refuses what would be no process in particular: without -p, all are traced.
 func validPID(name, value string) error {
+	if value != "" && strings.Contains(value, ",") {
+		return eachOf(",", validPID)(name, value)
+	}
 	switch pid, err := parsePID(value); {
 	case value == "":
 		return fmt.Errorf("%s requires a process ID, but its value is empty: what should have given it, such as "+

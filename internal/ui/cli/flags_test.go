@@ -21,7 +21,8 @@ func senseless(t *testing.T) map[string][]string {
 	}
 	return map[string][]string{
 		"execute":             nil, // it is the script's to say what is wrong with it
-		"pid":                 {"", "0", "00", "0x0", "-1", "x", "1x", "4194305", "99999999999999999999"},
+		"pid":                 {"", "0", "00", "0x0", "-1", "x", "1x", "4194305", "99999999999999999999", ",", "1,", "1,0"},
+		"tid":                 {"", "0", "-1", "x", "4194305"},
 		"cmd":                 {"", " "},
 		"exe":                 {""},
 		"container":           {""},

@@ -34,6 +34,9 @@ FILE is a program or library: its functions and USDT probes are listed. If nothi
 			if err := s.check(); err != nil {
 				return err
 			}
+			if len(s.others) > 0 {
+				return usageErrorf("-p takes one process here")
+			}
 			s.declarations = true
 			return a.patterns(cmd.Context(), s, listPatterns(patterns, path)...)
 		},

@@ -114,7 +114,7 @@ func (a *app) trace(ctx context.Context, s *settings, p *script) error {
 
 // target says which processes are traced.
 func (s *settings) target() trocar.Target {
-	return trocar.Target{PID: s.process, Command: s.words, Follow: s.follow}
+	return trocar.Target{PID: s.process, Others: s.others, Thread: s.thread, Command: s.words, Follow: s.follow}
 }
 
 // traceWith compiles a script and runs it, or shows what the flags ask for instead. Notices are reported first.

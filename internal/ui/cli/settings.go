@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,7 +24,9 @@ type settings struct {
 	info    bool
 
 	pid       string
-	process   int // of pid
+	process   int   // of pid
+	others    []int // of pid
+	thread    int   // --tid
 	command   string
 	words     []string // of command
 	follow    bool
@@ -71,7 +74,8 @@ func (s *settings) register(f *pflag.FlagSet) {
 	f.BoolVarP(&s.help, "help", "h", false, "show this help")
 	f.BoolVarP(&s.version, "version", "V", false, "show the version")
 	f.BoolVar(&s.info, "info", false, "show the features of this kernel")
-	f.StringVarP(&s.pid, "pid", "p", "", "trace only this process, and exit with it")
+	f.StringVarP(&s.pid, "pid", "p", "", "trace only this process, and exit with it; several: -p 12,34")
+	f.IntVar(&s.thread, "tid", 0, "trace only this thread, and exit with its process")
 	f.StringVarP(&s.command, "cmd", "c", "", "run this command when probes are attached, and exit with it")
 	f.StringVar(&s.container, "container", "", "trace the processes of this container")
 	f.BoolVar(&s.follow, "follow", false, "also trace the child processes of -p or -c")
@@ -155,7 +159,20 @@ func (s *settings) check() error {
 		}
 	}
 	if s.pid != "" {
-		if s.process, err = parsePID(s.pid); err != nil {
+		for i, text := range strings.Split(s.pid, ",") {
+			pid, err := parsePID(text)
+			switch {
+			case err != nil:
+				return err
+			case i == 0:
+				s.process = pid
+			case pid != s.process && !slices.Contains(s.others, pid):
+				s.others = append(s.others, pid)
+			}
+		}
+	}
+	if s.thread != 0 {
+		if err := s.ofThread(); err != nil {
 			return err
 		}
 	}
@@ -180,6 +197,22 @@ func (s *settings) check() error {
 		return err
 	}
 	return s.checkStages()
+}
+
+// ofThread finds the process of the thread.
+func (s *settings) ofThread() error {
+	if s.command != "" || len(s.others) > 0 || s.follow || s.container != "" {
+		return usageErrorf("USAGE: --tid names a thread, so -c, --follow, --container and several processes cannot be used with it.")
+	}
+	pid, err := trocar.ProcessOf(s.thread)
+	switch {
+	case err != nil:
+		return &statusError{exitNoMatch, fmt.Errorf("no thread %d", s.thread)}
+	case s.process != 0 && s.process != pid:
+		return usageErrorf("USAGE: thread %d is of process %d, not of %d", s.thread, pid, s.process)
+	}
+	s.process = pid
+	return nil
 }
 
 // enter finds the container's first process, from which all others descend.

@@ -116,6 +116,7 @@ func (k *sink) failure(err error) error {
 	var hints []string
 	var compile *trocar.CompileError
 	var launch *trocar.StartError
+	var thread *trocar.ThreadError
 	var ambiguous *trocar.AmbiguousError
 	var known *statusError
 	switch {
@@ -140,6 +141,9 @@ func (k *sink) failure(err error) error {
 		status = exitUsage
 	case errors.Is(err, trocar.ErrNotFound):
 		status = exitNoMatch
+	case errors.As(err, &thread):
+		status = exitUsage
+		hints = []string{fmt.Sprintf("-p %d traces the whole process, --tid %d this thread only", thread.PID, thread.Thread)}
 	case errors.As(err, &launch):
 		status = launch.Status()
 		if launch.Hint != "" {

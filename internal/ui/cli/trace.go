@@ -49,7 +49,8 @@ func (q questionCommand) make(a *app) *cobra.Command {
 	cmd.SetFlagErrorFunc(a.wrongFlag)
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringVarP(&r.pid, "pid", "p", "", "trace this process")
+	f.StringVarP(&r.pid, "pid", "p", "", "trace this process; several: -p 12,34")
+	f.IntVar(&r.thread, "tid", 0, "trace this thread")
 	f.StringVarP(&r.q.Path, "exe", "x", "", "trace this program or library, in all processes")
 	f.StringVarP(&r.command, "cmd", "c", "", "run this command when probes are attached (also: after --)")
 	f.StringVar(&r.container, "container", "", "trace the processes of this container, given by name or ID")

@@ -38,7 +38,8 @@ FLAGS:
     -V, --version          show the version
         --info             show the features of this kernel
 
-    -p, --pid PID          trace only this process, and exit with it
+    -p, --pid PID[,PID]    trace only this process, or these, and exit with the last one
+        --tid TID          trace only this thread, and exit with its process
     -c, --cmd COMMAND      run this command when probes are attached, and exit with it; quotes
                            part words as in a shell
         --follow           also trace its child processes, and exit with the last one
