@@ -146,7 +146,8 @@ func TestThreads(t *testing.T) {
 		var out, errOut bytes.Buffer
 		a := &app{name: "trocar", in: strings.NewReader(""), out: &out, err: &errOut}
 		status := a.main(t.Context(), args)
-		want := fmt.Sprintf("%d is no process, but a thread of process %d\nHINT: -p %[2]d traces the whole process, --tid %[1]d", tid, os.Getpid())
+		want := fmt.Sprintf("%d is no process, but a thread of process %d\n"+
+			"HINT: -p %[2]d traces the whole process, --tid %[1]d", tid, os.Getpid())
 		if status != exitUsage || !strings.Contains(errOut.String(), want) {
 			t.Errorf("%q: status %d: %s, not %q", args, status, errOut.String(), want)
 		}
