@@ -2,6 +2,7 @@ package objfile
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"trocar/internal/near"
@@ -21,11 +22,20 @@ func (f *File) Near(name string, n int) (names []string) {
 	lower := strings.ToLower(name)
 	left := maxNearNames
 	readable := strings.ContainsAny(name, ":<( ")
+	within := inner(name)
 	f.Functions(func(s *Symbol) bool {
 		if left--; left < 0 {
 			return false
 		}
 		got := s.Name
+		if full := within(got); full != "" {
+			// The name of a function without its class, namespace or package.
+			if !slices.ContainsFunc(best, func(c candidate) bool { return c.name == full }) {
+				best = slices.Insert(best, 0, candidate{strings.Clone(full), 0})
+				best = best[:min(len(best), n)]
+			}
+			return true
+		}
 		if readable {
 			if !IsMangled(got) {
 				return true
@@ -55,6 +65,26 @@ func (f *File) Near(name string, n int) (names []string) {
 		names = append(names, c.name)
 	}
 	return names
+}
+
+// inner finds a name at the end of a qualified one: it gives the whole of that as the source has it, "" if it is another.
+func inner(name string) func(symbol string) string {
+	if name == "" || strings.ContainsAny(name, ":<( .") {
+		return func(string) string { return "" }
+	}
+	mangled, dotted := strconv.Itoa(len(name))+name, "."+name // as C++ and Rust have it, and Go
+	return func(symbol string) string {
+		switch {
+		case strings.HasSuffix(symbol, dotted):
+			return symbol
+		case !strings.Contains(symbol, mangled) || !IsMangled(symbol):
+			return ""
+		}
+		if full := demangled(symbol, true); strings.HasSuffix(full, "::"+name) {
+			return full
+		}
+		return ""
+	}
 }
 
 // nameDistance is the edit distance; a name that holds the other as a whole counts as near: its clone ("f.isra.0"), or

@@ -444,14 +444,23 @@ int main(void) { bare(); sized(); return 0; }`)
 }
 
 func TestNear(t *testing.T) {
-	path := build(t, "near.c", "int readline(void) { return 1; }\nint rl_forced(void) { return 2; }\nstatic __attribute__((used)) int helper_v1(void) { return 3; }\nint main(void) { return 0; }")
-	f := open(t, path)
-	for name, want := range map[string]string{"readlin": "readline", "raedline": "readline", "rl_force": "rl_forced", "ReadLine": "readline", "helper": "helper_v1"} {
+	f := open(t, build(t, "near.cc", `namespace shop { struct Till { int pay(int n); int open; }; }
+int shop::Till::pay(int n) { return n; }
+extern "C" int readline(void) { return 1; }
+extern "C" int rl_forced(void) { return 2; }
+extern "C" { static __attribute__((used)) int helper_v1(void) { return 3; } }
+int main(void) { return 0; }`))
+	for name, want := range map[string]string{
+		"readlin": "readline", "raedline": "readline", "rl_force": "rl_forced", "ReadLine": "readline", "helper": "helper_v1",
+		"pay": "shop::Till::pay", "shop::Till::pya": "shop::Till::pay",
+	} {
 		if got := f.Near(name, 3); !slices.Contains(got, want) {
 			t.Errorf("%s: %v, want %s", name, got, want)
 		}
 	}
-	if got := f.Near("zzzzzzzzzz", 3); len(got) != 0 {
-		t.Errorf("zzzzzzzzzz: %v", got)
+	for _, name := range []string{"zzzzzzzzzz", "Till", "ay"} {
+		if got := f.Near(name, 3); len(got) != 0 {
+			t.Errorf("%s: %v", name, got)
+		}
 	}
 }

@@ -164,6 +164,9 @@ func (a *app) traceWith(ctx context.Context, s *settings, r trocar.Request, noti
 	} else {
 		err = nil
 	}
+	if err == nil && s.made && !s.dryRun {
+		sink.silent(program)
+	}
 	if closed := sink.close(); err == nil {
 		err = closed
 	}

@@ -63,6 +63,7 @@ type settings struct {
 	made bool // the script was made by a command
 	// compiled: nothing is wrong with the script.
 	compiled bool
+	asked    asked
 	// controls: the script prints control characters of its own.
 	controls bool
 }

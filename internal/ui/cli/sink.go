@@ -27,6 +27,9 @@ type sink struct {
 	s      *settings
 	file   *os.File // of -o
 	notify bool
+
+	attached time.Time // when the probes were; zero: not yet
+	answers  int       // events since that are a part of the answer to a command's question
 }
 
 func (a *app) sink(s *settings) (*sink, error) {
@@ -66,8 +69,15 @@ func (k *sink) Event(e result.Event) error {
 		plain.Diagnostic.At = result.Position{} // nobody wrote the line that it is about
 		e = &plain
 	}
+	if answers(e) {
+		k.answers++
+	}
 	err := k.Sink.Event(e)
-	if _, attached := e.(*result.Attached); attached && k.notify && err == nil {
+	_, attached := e.(*result.Attached)
+	if attached {
+		k.attached = time.Now()
+	}
+	if attached && k.notify && err == nil {
 		if err = k.Flush(); err == nil {
 			_, err = fmt.Fprintln(k.app.out, notify)
 		}
