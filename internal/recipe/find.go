@@ -129,6 +129,7 @@ func functionsOf(ctx context.Context, o Target, path, name string, exact bool, d
 		PID: o.PID, Demangle: true, SearchPath: o.SearchPath, Images: o.Images, OutOfLine: true, Variants: true,
 		VectorsStepped: o.VectorsStepped,
 		Missing:        match.MissingRefused,
+		Plain:          true,
 		Instructions:   true, // the keys of calls go by it
 		Spread:         o.Spread, FilteredReturns: o.FilteredReturns,
 		// Results are typed, but what is not known of them does not hide where calls end.

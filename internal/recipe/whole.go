@@ -74,6 +74,7 @@ func whole(ctx context.Context, o Target, path, pattern string, diags *diag.List
 	matched := match.All(ctx, probes, match.Options{
 		PID: o.PID, Demangle: true, SearchPath: o.SearchPath, Images: o.Images, VectorsStepped: o.VectorsStepped,
 		Spread: o.Spread, FilteredReturns: o.FilteredReturns, Needs: []probe.Needs{{}}, Missing: match.MissingRefused,
+		Plain: true,
 	})
 	defer matched.Close()
 	points := matched.PointsOf(0)

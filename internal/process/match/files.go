@@ -511,11 +511,8 @@ needed:
 	return paths
 }
 
-// defining finds, among the libraries that a file asks for, the one that defines a function it imports.
+// defining finds, among the libraries that a file asks for, the one that defines a function.
 func (fs *files) defining(b *binary, fn string) *binary {
-	if !b.obj.Imports(fn) {
-		return nil
-	}
 	for _, p := range fs.neededBy(b) {
 		lib, err := fs.openName(p, p)
 		if err != nil {

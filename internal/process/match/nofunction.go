@@ -1,6 +1,7 @@
 package match
 
 import (
+	"fmt"
 	"strings"
 
 	"trocar/internal/binary/objfile"
@@ -18,7 +19,11 @@ func (m *matcher) noFunction(s *spec, files []*binary, err error) {
 	if len(files) == 1 {
 		name = files[0].name
 	}
-	d := m.missing(s, "No matches for %s %s:%s", s.kind.name, name, s.fn)
+	text := fmt.Sprintf("No matches for %s %s:%s", s.kind.name, name, s.fn)
+	if m.opts.Plain {
+		text = fmt.Sprintf("no function %s in %s", s.fn, name)
+	}
+	d := m.missing(s, "%s", text)
 	if d == nil {
 		return
 	}
@@ -41,7 +46,9 @@ func (m *matcher) explain(d *diag.Diagnostic, s *spec, b *binary) {
 		d.Note(diag.Span{}, "%s has no symbols: it is stripped, and no debug file of its build id %s is installed",
 			b.name, b.obj.BuildID())
 		debugHint(d, b)
-		d.Hint("give an address instead of a name: %s:%s:0x1234", s.kind.name, b.name)
+		if !m.opts.Plain {
+			d.Hint("give an address instead of a name: %s:%s:0x1234", s.kind.name, b.name)
+		}
 		return
 	}
 	if b.obj.Stripped() {
@@ -59,9 +66,18 @@ func (m *matcher) explain(d *diag.Diagnostic, s *spec, b *binary) {
 
 // imported says that a function is another file's, if it is.
 func (m *matcher) imported(d *diag.Diagnostic, s *spec, b *binary) bool {
-	if lib := m.files.defining(b, s.fn); lib != nil {
-		d.Note(diag.Span{}, "%s is imported here and defined in %s", s.fn, lib.name)
-		d.Hint("probe %s:%s:%s", s.kind.name, lib.name, s.fn)
+	lib := m.files.defining(b, s.fn)
+	if lib != nil {
+		is := "is defined in a library that it loads:"
+		if b.obj.Imports(s.fn) {
+			is = "is imported here and defined in"
+		}
+		d.Note(diag.Span{}, "%s %s %s", s.fn, is, lib.name)
+		if m.opts.Plain {
+			d.Hint("name the library: %s:%s", lib.name, s.fn)
+		} else {
+			d.Hint("probe %s:%s:%s", s.kind.name, lib.name, s.fn)
+		}
 		return true
 	}
 	if b.obj.Imports(s.fn) {

@@ -32,6 +32,8 @@ type Options struct {
 	Variants bool
 	// OutOfLine leaves inlined copies of functions out.
 	OutOfLine bool
+	// Plain: what is matched was not written as a script; messages name functions and files alone.
+	Plain bool
 	// Declared asks List for functions' declarations.
 	Declared bool
 	// Filter leaves out points by their name (--probe-filter); begin and end always stay. Nil: all.

@@ -212,7 +212,7 @@ func (m *matcher) badTarget(s *spec, err error) {
 		m.diags.Errorf(s.ap.Span, "no process %d", m.pid())
 		return
 	case errors.Is(err, errNoFile):
-		d = m.diags.Errorf(s.ap.Span, "%s target file '%s' does not exist or is not executable", s.kind.name, s.target)
+		d = m.noFile(s)
 		if !m.files.root.Own() {
 			d.Note(diag.Span{}, "paths are those of process %d, whose root is %s", m.pid(), m.files.root)
 		}
@@ -220,7 +220,7 @@ func (m *matcher) badTarget(s *spec, err error) {
 			d.Hint("`ldconfig -p` lists the libraries that are found by name; or give the path")
 		}
 	case errors.Is(err, objfile.ErrNotELF), errors.Is(err, opener.ErrNotRegular):
-		d = m.diags.Errorf(s.ap.Span, "%s target file '%s' does not exist or is not executable", s.kind.name, s.target)
+		d = m.noFile(s)
 		d.Note(diag.Span{}, "%s", err)
 		if kind, ok := m.files.scriptOf(s.target); ok {
 			d.Hint("it is a script run by %s: probe that program, or the libraries it loads", kind)
@@ -231,6 +231,14 @@ func (m *matcher) badTarget(s *spec, err error) {
 	default:
 		m.diags.Errorf(s.ap.Span, "error finding %s target: %s", s.kind.name, err)
 	}
+}
+
+// noFile reports that a file is not there, or no program or library.
+func (m *matcher) noFile(s *spec) *diag.Diagnostic {
+	if m.opts.Plain {
+		return m.diags.Errorf(s.ap.Span, "there is no program or library '%s'", s.target)
+	}
+	return m.diags.Errorf(s.ap.Span, "%s target file '%s' does not exist or is not executable", s.kind.name, s.target)
 }
 
 // functions makes the points of the functions of one file that fit.

@@ -46,6 +46,7 @@ func usageErrorf(format string, args ...any) error {
 
 // app is what all commands share.
 type app struct {
+	args     []string
 	name     string // as which we were called: "trocar", or "bpftrace" through a link of that name
 	in       io.Reader
 	out, err io.Writer
@@ -81,6 +82,7 @@ func Main(ctx context.Context, args []string) int {
 }
 
 func (a *app) main(ctx context.Context, args []string) int {
+	a.args = args
 	root := newRun(a)
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return checkFlags(cmd) }
 	if a.name != "bpftrace" {

@@ -169,8 +169,12 @@ func (k *sink) failure(err error) error {
 // compileError shows what is wrong with a script.
 func (k *sink) compileError(e *trocar.CompileError) {
 	for _, d := range e.Diagnostics {
+		wrong := d.Severity == result.Error && k.s.made
+		if wrong && !k.s.asked.inWords(&d) {
+			d.Hints = append(d.Hints, "--script prints the generated script")
+		}
 		k.diagnostic(d)
-		if d.Severity == result.Error && k.s.made {
+		if wrong {
 			break // the others follow from it, and nobody wrote the lines that they are about
 		}
 	}

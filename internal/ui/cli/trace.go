@@ -300,13 +300,12 @@ func (a *app) ask(cmd *cobra.Command, r *recipeFlags, words []string) error {
 	}
 	request.Question, request.Script, request.Totals = nil, script.Text, script.Totals
 	r.made = true
-	r.asked = asked{r.filters(), len(argv) == 0}
+	r.asked = asked{r.texts(), r.filters(), len(argv) == 0}
 	err = a.traceWith(ctx, &r.settings, request, script.Notices...)
 	if s := (*statusError)(nil); !r.compiled && errors.As(err, &s) && s.status == exitUsage && s.err == nil && !r.machine() {
 		for i := range script.Functions[:min(len(script.Functions), 3)] {
 			fmt.Fprintf(a.err, "HINT: %s\n", result.ShownLine(argumentsOf(&script.Functions[i])))
 		}
-		fmt.Fprintf(a.err, "HINT: --script prints the generated script\n")
 	}
 	return err
 }

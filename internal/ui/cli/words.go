@@ -104,6 +104,12 @@ func (a *app) noScript(path string, err error) error {
 
 // wrongFlag says what is wrong with a flag, and which one may have been meant.
 func (a *app) wrongFlag(cmd *cobra.Command, err error) error {
+	if !cmd.HasParent() && len(a.args) > 0 && !strings.HasPrefix(a.args[0], "-") {
+		// What stands in front would be a script, but the flags are none of a script.
+		if _, missing := os.Stat(a.args[0]); missing != nil {
+			return &statusError{exitUsage, a.noScript(a.args[0], missing)}
+		}
+	}
 	hint := fmt.Sprintf("%s --help lists the flags", cmd.CommandPath())
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {

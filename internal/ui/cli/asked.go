@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,8 +14,59 @@ import (
 
 // asked is what a command asked for.
 type asked struct {
+	texts   []asText // expressions
 	filters []string // flags that leave calls out
 	waits   bool     // for what other processes do, not a command of its own
+}
+
+// asText is an expression as the user gave it, and by which flag.
+type asText struct{ flag, text string }
+
+// texts are the expressions of the flags.
+func (r *recipeFlags) texts() (all []asText) {
+	all = append(all, asText{"--if", r.q.If}, asText{"", r.q.Value})
+	for _, list := range []struct {
+		flag  string
+		texts []string
+	}{{"--args", r.q.Args}, {"--by", r.q.By}, {"--result", r.q.Results}} {
+		for _, text := range list.texts {
+			all = append(all, asText{list.flag, text})
+		}
+	}
+	return all
+}
+
+// inWords puts an error in what a command wrote in the words of the command: it is about a flag, not a line of the script
+// behind it. The names of arguments have "args." in front there.
+func (a *asked) inWords(d *trocar.Diagnostic) bool {
+	if len(d.At.Source) == 0 || d.At.Line != d.At.EndLine {
+		return false
+	}
+	line, from := d.At.Source[0], len(d.At.Marks)-len(strings.TrimLeft(d.At.Marks, " "))
+	if from >= len(d.At.Marks) || len(d.At.Marks) > len(line) {
+		return false
+	}
+	part := line[from:len(d.At.Marks)]
+	plain := func() bool {
+		d.At, d.Notes = result.Position{}, slices.Clone(d.Notes)
+		for i := range d.Notes {
+			d.Notes[i].At = result.Position{}
+		}
+		return true
+	}
+	if strings.HasPrefix(part, "uprobe:") || strings.HasPrefix(part, "uretprobe:") {
+		return plain() // the text names the function
+	}
+	blanks := strings.NewReplacer(" ", "") // the script has its own
+	for _, of := range a.texts {
+		for _, text := range []string{part, strings.ReplaceAll(part, "args.", "")} {
+			if text != "" && strings.Contains(blanks.Replace(of.text), blanks.Replace(text)) {
+				d.Text = strings.TrimSpace(fmt.Sprintf("%s '%s'", of.flag, of.text)) + ": " + d.Text
+				return plain()
+			}
+		}
+	}
+	return false
 }
 
 // filters are the flags that leave out calls of the functions.
