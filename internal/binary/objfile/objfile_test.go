@@ -267,7 +267,8 @@ int mix(int a) { return mix_one(a) + 1; }`
 
 func TestMiniDebug(t *testing.T) {
 	tool(t, "xz")
-	lib := build(t, "libmini.so.c", "__attribute__((noipa)) static int secret(int a) { return a * 2; }\nint open_one(int a) { return secret(a); }",
+	lib := build(t, "libmini.so.c",
+		"__attribute__((noipa)) static int secret(int a) { return a * 2; }\nint open_one(int a) { return secret(a); }",
 		"-g", "-O1", "-fPIC", "-shared")
 	dir := filepath.Dir(lib)
 	addr := nm(t, lib)["secret"][0]
@@ -417,7 +418,8 @@ func TestTruncated(t *testing.T) {
 
 func TestLookup(t *testing.T) {
 	path := build(t, "look.c", `
-__asm__(".text\n.globl bare\n.type bare, @function\nbare: nop\nnop\nret\n.globl sized\n.type sized, @function\nsized: nop\nret\n.size sized, .-sized\n");
+__asm__(".text\n.globl bare\n.type bare, @function\nbare: nop\nnop\nret\n"
+".globl sized\n.type sized, @function\nsized: nop\nret\n.size sized, .-sized\n");
 void bare(void); void sized(void);
 int main(void) { bare(); sized(); return 0; }`)
 	f := open(t, path)
