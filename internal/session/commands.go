@@ -14,6 +14,7 @@ import (
 
 	"trocar/internal/binary/opener"
 	"trocar/internal/compile/record"
+	"trocar/internal/process/target"
 	"trocar/result"
 )
 
@@ -67,8 +68,8 @@ func (s *Session) system(l *record.Layout, command string) error {
 const commandGrace = time.Second
 
 // shell runs a command and returns what it printed. It waits for all that write to its output, also in the
-// background. If ctx is done the command is interrupted, as from a terminal, where the interrupt that ends us goes to
-// it as well.
+// background. If ctx is done the command is interrupted with all that it has started, as from a terminal, where the
+// interrupt that ends us goes to them as well; what is left a moment later is killed.
 func shell(ctx context.Context, command string, errors io.Writer) (string, error) {
 	cmd := exec.Command("/bin/sh", "-c", command)
 	var pipes []io.ReadCloser
@@ -89,10 +90,12 @@ func shell(ctx context.Context, command string, errors io.Writer) (string, error
 	if err := cmd.Start(); err != nil {
 		return "", err
 	}
-	done := make(chan struct{})
-	defer close(done)
+	done, ended := make(chan struct{}), make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
+		defer close(ended)
+		started := startedBy(target.PID(cmd.Process.Pid))
 		_ = cmd.Process.Signal(os.Interrupt) // it may have ended meanwhile, which is as well
+		started.signal(syscall.SIGINT)
 		select {
 		case <-done:
 		case <-time.After(commandGrace):
@@ -101,8 +104,14 @@ func shell(ctx context.Context, command string, errors io.Writer) (string, error
 				p.Close()
 			}
 		}
+		started.signal(syscall.SIGKILL)
 	})
-	defer stop()
+	defer func() {
+		close(done)
+		if !stop() {
+			<-ended
+		}
+	}()
 	// Reading ends with the last that writes, or is ended.
 	var copying sync.WaitGroup
 	if len(pipes) > 1 {
@@ -113,4 +122,35 @@ func shell(ctx context.Context, command string, errors io.Writer) (string, error
 	copying.Wait()
 	_ = cmd.Wait() // its status is of no interest
 	return out.String(), nil
+}
+
+// family are processes, by when they were started: an id may become another's.
+type family map[target.PID]target.Stat
+
+// startedBy are the processes that one has started, and those that these have, as long as their parents live.
+func startedBy(pid target.PID) family {
+	all := family{}
+	for left := []target.PID{pid}; len(left) > 0; left = left[1:] {
+		children, err := left[0].Children()
+		if err != nil {
+			continue // it has ended
+		}
+		for _, c := range children {
+			st, err := c.Stat()
+			if _, known := all[c]; err == nil && !known {
+				all[c] = st
+				left = append(left, c)
+			}
+		}
+	}
+	return all
+}
+
+// signal sends a signal to those that still are what they were.
+func (f family) signal(sig syscall.Signal) {
+	for pid, then := range f {
+		if now, err := pid.Stat(); err == nil && now.Start == then.Start && !now.Dead() {
+			_ = syscall.Kill(int(pid), sig)
+		}
+	}
 }

@@ -22,7 +22,8 @@ func compile(ctx context.Context, r trocar.Request) (p *trocar.Program, c *troca
 		}
 		r.Target.Held = c.PID()
 	}
-	if p, err = trocar.Compile(ctx, r, m); err != nil {
+	p, err = promptly(ctx, func() (*trocar.Program, error) { return trocar.Compile(ctx, r, m) })
+	if err != nil {
 		if c != nil {
 			_ = c.Close()
 		}

@@ -47,7 +47,9 @@ func (a *app) target(ctx context.Context, f *infoFlags, args []string) error {
 	if len(args) != 1 || args[0] == "" {
 		return usageErrorf("a target is required: a process ID, a path or a name")
 	}
-	b, err := trocar.OpenBinary(ctx, args[0], (&settings{debugInfo: f.debugDirs}).files())
+	b, err := promptly(ctx, func() (*trocar.Binary, error) {
+		return trocar.OpenBinary(ctx, args[0], (&settings{debugInfo: f.debugDirs}).files())
+	})
 	if err != nil {
 		return infoError(err)
 	}

@@ -275,7 +275,11 @@ func (a *app) ask(cmd *cobra.Command, r *recipeFlags, words []string) error {
 	}
 	// What the question finds is looked at again by the script.
 	ctx, done := trocar.WithFiles(cmd.Context())
-	defer done()
+	defer func() {
+		if ctx.Err() == nil { // else it may still be in use (promptly), and the process ends
+			done()
+		}
+	}()
 	request := trocar.Request{Name: cmd.Name(), Question: &r.q, Target: r.target(), Files: r.files()}
 	request.Target.Command = argv
 	machine, err := trocar.Inspect(ctx)
@@ -283,7 +287,7 @@ func (a *app) ask(cmd *cobra.Command, r *recipeFlags, words []string) error {
 		return a.fail(&r.settings, err)
 	}
 	found := a.waiting(&r.settings, "looking for functions …")
-	script, err := machine.Ask(ctx, request)
+	script, err := promptly(ctx, func() (*trocar.Script, error) { return machine.Ask(ctx, request) })
 	found()
 	if err != nil {
 		return a.fail(&r.settings, err)
