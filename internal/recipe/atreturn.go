@@ -143,13 +143,13 @@ func (s *script) afterwards(c *call) {
 	}
 	var labels []string
 	for _, x := range s.ending {
-		labels = append(labels, syntax.PrintExpr(x))
+		labels = append(labels, s.label(x))
 	}
 	fields := fieldNames(labels)
 	for i, x := range s.ending {
 		p := part{label: labels[i], field: fields[i], show: AsWhole}
 		if c.fn.ShowOf != nil {
-			p.show, _ = c.fn.ShowOf(labels[i])
+			p.show, _ = c.fn.ShowOf(syntax.PrintExpr(x))
 		}
 		if mentions(x, "retval") || p.show == Hidden {
 			p.show = AsWhole

@@ -285,7 +285,7 @@ func (c *call) textAtReturn(name string) (expr string, ok bool) {
 func (s *script) expressions(c *call, exprs []syntax.Expr) {
 	var labels []string
 	for _, x := range exprs {
-		labels = append(labels, syntax.PrintExpr(x))
+		labels = append(labels, s.label(x))
 	}
 	fields := fieldNames(labels)
 	for i, x := range exprs {
@@ -294,7 +294,7 @@ func (s *script) expressions(c *call, exprs []syntax.Expr) {
 			p.text = true
 		}
 		if c.fn.ShowOf != nil {
-			p.show, p.size = c.fn.ShowOf(labels[i])
+			p.show, p.size = c.fn.ShowOf(syntax.PrintExpr(x))
 		}
 		if id, ok := x.(*syntax.Ident); ok {
 			if exit, ok := c.textAtReturn(id.Name); ok {

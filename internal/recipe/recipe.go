@@ -90,8 +90,9 @@ type script struct {
 	ending  []syntax.Expr // of --result
 	by      []syntax.Expr
 	cond    syntax.Expr
-	comm    syntax.Expr // of --comm; nil: all
-	lines   int         // of the text so far
+	comm    syntax.Expr            // of --comm; nil: all
+	labels  map[syntax.Expr]string // of args, ending and by, as far as the user gave them some
+	lines   int                    // of the text so far
 	clauses []Clause
 	notices []notice
 	noticed map[string]int  // by text
@@ -112,14 +113,13 @@ type script struct {
 // parse reads the expressions of the options.
 func (s *script) parse(diags *diag.List) bool {
 	for _, text := range s.o.Args {
-		list := syntax.ParseExprs(&diag.Source{Name: "--args", Text: text}, diags)
-		s.args = append(s.args, list...)
+		s.args = append(s.args, s.list("--args", text, diags)...)
 	}
 	for _, text := range s.o.Results {
-		s.ending = append(s.ending, syntax.ParseExprs(&diag.Source{Name: "--result", Text: text}, diags)...)
+		s.ending = append(s.ending, s.list("--result", text, diags)...)
 	}
 	for _, text := range s.o.By {
-		s.by = append(s.by, syntax.ParseExprs(&diag.Source{Name: "--by", Text: text}, diags)...)
+		s.by = append(s.by, s.list("--by", text, diags)...)
 	}
 	if s.o.If != "" {
 		s.cond = syntax.ParseExpr(&diag.Source{Name: "--if", Text: s.o.If}, diags)
@@ -132,6 +132,28 @@ func (s *script) parse(diags *diag.List) bool {
 		s.comm = &syntax.Binary{Op: "==", X: &syntax.Ident{Name: "comm"}, Y: &syntax.StrLit{Value: name}}
 	}
 	return diags.Errors() == 0
+}
+
+// list parses the expressions of an option.
+func (s *script) list(option, text string, diags *diag.List) (list []syntax.Expr) {
+	for _, l := range syntax.ParseExprs(&diag.Source{Name: option, Text: text}, diags) {
+		if l.Label != "" {
+			if s.labels == nil {
+				s.labels = map[syntax.Expr]string{}
+			}
+			s.labels[l.Expr] = l.Label
+		}
+		list = append(list, l.Expr)
+	}
+	return list
+}
+
+// label is what an expression of an option is called: as the user says, or as it is written.
+func (s *script) label(x syntax.Expr) string {
+	if l := s.labels[x]; l != "" {
+		return l
+	}
+	return syntax.PrintExpr(x)
 }
 
 // maxComm is the length of a thread's name in the kernel (TASK_COMM_LEN without the NUL).

@@ -18,6 +18,10 @@ func (s *script) columns(by []syntax.Expr) []string {
 
 func (s *script) columnsOf(names []string, by []syntax.Expr) []string {
 	for _, x := range by {
+		if l := s.labels[x]; l != "" {
+			names = append(names, l)
+			continue
+		}
 		if id, ok := x.(*syntax.Ident); ok {
 			names = append(names, id.Name)
 			continue

@@ -69,7 +69,7 @@ func Trace(fns []Function, o Question, diags *diag.List) Script {
 
 // fits tells whether all that is shown of the functions can be kept, if texts are kept up to a length.
 func (s *script) fits(fns []Function, strlen int) bool {
-	t := &script{o: s.o, leaving: s.leaving, args: s.args, ending: s.ending, cond: s.cond, quiet: true}
+	t := &script{o: s.o, leaving: s.leaving, args: s.args, ending: s.ending, labels: s.labels, cond: s.cond, quiet: true}
 	t.o.Strlen = strlen
 	for i := range fns {
 		if c := t.call(&fns[i]); c.split || t.dropped {

@@ -42,8 +42,8 @@ func (o Question) Whole() bool {
 		if text == "" {
 			continue
 		}
-		for _, x := range syntax.ParseExprs(&diag.Source{Text: text}, &diag.List{}) {
-			if !onlyWords(x, words) {
+		for _, l := range syntax.ParseExprs(&diag.Source{Text: text}, &diag.List{}) {
+			if !onlyWords(l.Expr, words) {
 				return false
 			}
 		}
