@@ -21,8 +21,9 @@ tells whether there was such an entry. The last form is an older spelling of the
 	},
 	{
 		ID: Len, Names: []string{"len"}, Min: 1, Max: 1, Group: GroupMapOps, MapArg: true, Result: types.TInt64,
-		Variants: []string{"int64 len(map m)", "int64 len(ustack_t stack)", "int64 len(kstack_t stack)"},
-		Doc:      `The number of entries of a map with keys, or of frames of a stack.`,
+		Variants: []string{"int64 len(map m)", "int64 len(ustack_t stack)", "int64 len(kstack_t stack)", "int64 len(T value)"},
+		Doc: `The number of entries of a map with keys, of frames of a stack, or of elements of a list or string of the traced program
+(std::string, std::vector …, Go's strings and slices, Rust's String, &str, Vec …). v.size(), v.length() and v.len() mean the same.`,
 	},
 	{
 		ID: Clear, Names: []string{"clear"}, Min: 1, Max: 1, Group: GroupMapOps, Async: true, MapArg: true, Result: types.TNone,

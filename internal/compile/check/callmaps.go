@@ -93,13 +93,18 @@ func (inf *inferrer) findRule(n *node, m *mapState) {
 func (b *builder) mapCall(c *Call, n *node) bool {
 	k := n.kids[0]
 	if k.op != opMap {
-		// len of a stack.
-		if !k.ty.is(types.UStack, types.KStack) {
-			b.errorf(n.span, "call to len() expects a map, ustack, or kstack")
+		// len of a stack, or of a value of the program's language.
+		_, listed := elements(k.ty.t)
+		if !listed && !k.ty.is(types.UStack, types.KStack) {
+			b.errorf(n.span, "call to len() expects a map, ustack, or kstack, or a string or list of the traced program")
 			return false
 		}
-		c.Args = []Arg{{Expr: b.expr(k)}}
-		return true
+		x := b.expr(k)
+		if listed && x != nil && x.Type().Kind == types.Pointer {
+			x = &Deref{E{b.complete(x.Type().Elem), n.span}, x}
+		}
+		c.Args = []Arg{{Expr: x}}
+		return x != nil
 	}
 	m := b.mapRef(k.m, k.span)
 	c.Args = []Arg{{Map: m}}

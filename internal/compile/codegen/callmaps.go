@@ -103,10 +103,22 @@ func (g *gen) find(e *check.Call) ir.Reg {
 	return r
 }
 
+// listOf tells how to reach the elements that a call of len counts, if they are of a value of the program's language.
+func listOf(e *check.Call) (types.View, bool) {
+	if e.Args[0].Expr == nil {
+		return types.View{}, false
+	}
+	return e.Args[0].Expr.Type().Complete().Elements()
+}
+
 // length is len of a map or a stack.
 func (g *gen) length(e *check.Call) ir.Reg {
 	b := g.b
 	m := e.Args[0].Map
+	if v, ok := listOf(e); ok {
+		_, n := g.viewOf(v, g.place(e.Args[0].Expr), e.Span)
+		return n
+	}
 	if m == nil {
 		n := g.load(g.place(e.Args[0].Expr).at(4), 4, false, e.Span)
 		b.ApplyImm(ir.And, n, 1<<types.StackPointShift-1)

@@ -182,8 +182,16 @@ func (p *parser) field(x Expr, op token) Expr {
 		return &TupleField{p.from(x), x, i}
 	}
 	name, span := p.name("field name after '" + op.text + "'")
+	if isLength(name) && p.tok.is("(") && p.peek().is(")") {
+		p.next()
+		p.next()
+		return &Call{Place: p.from(x), Name: "len", Args: []Expr{x}}
+	}
 	return &Field{p.from(x), x, name, span, op.text == "->"}
 }
+
+// isLength tells the methods that count elements in C++ and Rust.
+func isLength(name string) bool { return name == "size" || name == "length" || name == "len" }
 
 // primary reads what has no operators around it.
 func (p *parser) primary() Expr {
