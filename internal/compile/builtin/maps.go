@@ -17,7 +17,8 @@ tells whether there was such an entry. The last form is an older spelling of the
 	{
 		ID: Find, Names: []string{"find"}, Min: 3, Max: 3, Group: GroupMapOps, MapArg: true, Result: types.TBool,
 		Variants: []string{"bool find(map m, key k, variable $v)"},
-		Doc:      `If the map has an entry for the key, sets the variable to its value and is true; else leaves the variable alone and is false. One look-up instead of the two of has_key and @m[k].`,
+		Doc: `If the map has an entry for the key, sets the variable to its value and is true; else leaves the variable alone and is false.
+One look-up instead of the two of has_key and @m[k].`,
 	},
 	{
 		ID: Len, Names: []string{"len"}, Min: 1, Max: 1, Group: GroupMapOps, MapArg: true, Result: types.TInt64,

@@ -90,7 +90,8 @@ thread's last error.
     trocar trace handle --args 'req->path, req->size' --if 'req->size > 4096' -- ./server -v`,
 		flags: func(r *recipeFlags, cmd *cobra.Command) {
 			f := cmd.Flags()
-			f.StringArrayVar(&r.q.Args, "args", nil, "print these expressions, separated by commas, instead of all arguments; q=r.Question names one")
+			f.StringArrayVar(&r.q.Args, "args", nil,
+				"print these expressions, separated by commas, instead of all arguments; q=r.Question names one")
 			f.StringArrayVar(&r.q.Results, "result", nil, "also print these expressions as they are on return, separated by commas")
 			span(f, &r.q.Min, "min", "", "only calls that took at least this long, such as 10ms")
 			f.BoolVar(&r.q.Stack, "stack", false, "print the call stack of each call")
