@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"trocar/internal/binary/objfile"
-
 	"trocar/internal/script/syntax"
 )
 
