@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"trocar/internal/process/target"
 )
 
 // canceler cancels when something is written to it.
@@ -29,6 +31,8 @@ func TestInterruptedCommand(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		waitProcess(t.Context(), pid) // for ever, if it goes on
+		h := target.Hold(target.PID(pid))
+		h.Wait(t.Context()) // for ever, if it goes on
+		h.Close()
 	}
 }
