@@ -208,20 +208,21 @@ func (c *checker) checkOptions() {
 		d.Hint("no custom program options defined.")
 		return
 	}
-	var b strings.Builder
-	for i, g := range c.getopts {
-		switch {
-		case help:
-			b.WriteString("\n")
-		case i > 0:
-			b.WriteString(", ")
-		default:
-			b.WriteString(" ")
-		}
-		b.WriteString("--" + g.Name)
+	var options []string
+	for _, g := range c.getopts {
+		option := "--" + g.Name
 		if g.Description != "" {
-			b.WriteString(": " + g.Description)
+			option += ": " + g.Description
 		}
+		options = append(options, option)
 	}
-	d.Hint("expected program options:%s", b.String())
+	if !help {
+		d.Hint("expected program options: %s", strings.Join(options, ", "))
+		return
+	}
+	// A hint is one line.
+	d.Hint("expected program options:")
+	for _, option := range options {
+		d.Hint("%s", option)
+	}
 }
