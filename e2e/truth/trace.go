@@ -65,7 +65,7 @@ type missingError struct{ name string }
 
 func (e *missingError) Error() string { return "not found: " + e.name }
 
-var noMatches = regexp.MustCompile(`No matches for uprobe \./program:(\S+)\."`)
+var noMatches = regexp.MustCompile(`no function (\S+) in \./program\."`)
 
 func (o *options) traceOf(ctx context.Context, patterns []string, dir string) (*traced, error) {
 	ctx, cancel := context.WithTimeout(ctx, maxTrace)
