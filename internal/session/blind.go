@@ -86,13 +86,23 @@ func (f *probedFile) unprobedIn(maps []target.Mapping, mem io.ReaderAt) bool {
 	return checked > 0
 }
 
-// watch looks now and then whether files are replaced (all processes are traced), or the traced process executes another
-// program.
-func watch(ctx context.Context, files []*probedFile, pid target.PID, found chan<- *result.Notice) {
-	var before target.Stat
-	if pid != 0 {
-		before, _ = pid.Living().Stat()
+// program tells one that a process executes from the next: where its code and its stack begin.
+type program struct{ code, stack uint64 }
+
+// programOf is what a process executes; zero: it cannot be told.
+func programOf(pid target.PID) (p program) {
+	if pid == 0 {
+		return p
 	}
+	if st, err := pid.Living().Stat(); err == nil && !st.Dead() {
+		p = program{st.StartCode, st.StartStack}
+	}
+	return p
+}
+
+// watch looks now and then whether files are replaced (all processes are traced), or the traced process executes another
+// program than before.
+func watch(ctx context.Context, files []*probedFile, pid target.PID, before program, found chan<- *result.Notice) {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	for {
@@ -108,11 +118,11 @@ func watch(ctx context.Context, files []*probedFile, pid target.PID, found chan<
 			}
 			continue
 		}
-		now, err := pid.Living().Stat()
-		if err != nil || now.Dead() {
-			return
+		now := programOf(pid)
+		if now == (program{}) {
+			return // it has ended
 		}
-		if now.StartStack == before.StartStack && now.StartCode == before.StartCode {
+		if now == before {
 			continue
 		}
 		before = now

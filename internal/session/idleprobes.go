@@ -19,8 +19,10 @@ import (
 // program was upgraded, and processes still run the former file; or the traced process has not loaded the library.
 
 // findIdle finds them and sends what is to be said. Reading all processes' mappings takes too long for the way of the
-// first event, so it runs beside.
-func findIdle(ctx context.Context, background *sync.WaitGroup, points []*probe.Point, pid int) <-chan *result.Notice {
+// first event, so it runs beside. before is what the process (0: all are traced) executed when it was attached to.
+func findIdle(
+	ctx context.Context, background *sync.WaitGroup, points []*probe.Point, pid target.PID, before program,
+) <-chan *result.Notice {
 	files := probedFiles(points)
 	if len(files) == 0 {
 		return nil
@@ -28,14 +30,13 @@ func findIdle(ctx context.Context, background *sync.WaitGroup, points []*probe.P
 	found := make(chan *result.Notice, 4*len(files)) // some for a file: nobody need wait
 	background.Go(func() {
 		defer close(found)
-		pid := target.PID(pid)
 		if pid != 0 {
 			unmapped(files, pid, found)
 			unprobed(files, pid, found)
 		} else {
 			replaced(ctx, files, found)
 		}
-		watch(ctx, files, pid, found)
+		watch(ctx, files, pid, before, found)
 	})
 	return found
 }

@@ -199,11 +199,12 @@ func (s *Session) trace(ctx context.Context, cancel func()) error {
 	if s.in.Mode != Trace {
 		return s.measure()
 	}
+	before := programOf(target.PID(s.in.PID))
 	if err := s.attach(ctx); err != nil {
 		return err
 	}
 	if s.command == nil && s.waits() {
-		s.idleProbes = findIdle(ctx, &s.background, s.in.Points, s.in.PID)
+		s.idleProbes = findIdle(ctx, &s.background, s.in.Points, target.PID(s.in.PID), before)
 	}
 	if err := s.read(); err != nil {
 		return err
