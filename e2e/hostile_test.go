@@ -52,6 +52,9 @@ func TestHostileFiles(t *testing.T) {
 				var text bytes.Buffer
 				cmd.Stdout, cmd.Stderr = &text, &text
 				err := cmd.Run()
+				if cmd.ProcessState == nil {
+					t.Fatalf("it was not started: %v", err)
+				}
 				used, _ := cmd.ProcessState.SysUsage().(*syscall.Rusage)
 				memory := used.Maxrss << 10
 				cpu := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
