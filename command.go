@@ -79,6 +79,6 @@ func (e ExitStatus) Status() int { return target.Exit(e).Status() }
 // String is like "exit status 1" or "signal killed".
 func (e ExitStatus) String() string { return target.Exit(e).String() }
 
-// SplitCommand makes words of a command's text as a shell does: blanks part them, quotes and backslashes keep them together.
-// Nothing is expanded, and no other character means anything.
+// SplitCommand makes words of a command's text as a shell does: blanks part them, quotes and backslashes keep them
+// together. Nothing is expanded, and no other character means anything.
 func SplitCommand(text string) ([]string, error) { return target.SplitCommand(text) }

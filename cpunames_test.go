@@ -14,8 +14,8 @@ import (
 // cpuNames are the names of CPUs, and that of the constant that tells on which one the tracer runs.
 var cpuNames = regexp.MustCompile(`(?i)amd64|arm64|aarch64|x86|i386|i686|GOARCH`)
 
-// TestCPUNames: what differs between CPUs is asked of abi.Arch, so that another CPU is another table. No package but abi and
-// code, which decodes instructions, names one in its program text; comments may.
+// TestCPUNames: what differs between CPUs is asked of abi.Arch, so that another CPU is another table. No package but
+// abi and code, which decodes instructions, names one in its program text; comments may.
 func TestCPUNames(t *testing.T) {
 	whole := []string{"internal/binary/abi", "internal/binary/code", ".git", "tools", "testdata"}
 	prints := map[string]string{ // and nothing else

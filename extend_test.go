@@ -29,7 +29,8 @@ type addition struct {
 // line is one that is put behind another one.
 type line struct{ file, behind, text string }
 
-// additions has an example of each row of ARCHITECTURE.md's table "Where to put a new thing", which names the same files.
+// additions has an example of each row of ARCHITECTURE.md's table "Where to put a new thing", which names the same
+// files.
 var additions = []addition{
 	{
 		what: "builtin",
@@ -41,8 +42,12 @@ var additions = []addition{
 		Doc:      "The number of the CPU that the probe runs on.",
 	},
 `},
-			{"internal/compile/check/callsystem.go", "func (m *meanings) system() {\n", "\tm[builtin.CoreID] = meaning{plain: true}\n"},
-			{"internal/compile/codegen/callsystem.go", "func (c *codes) system() {\n", "\tc[builtin.CoreID].helper = asm.FnGetSmpProcessorId\n"},
+			{
+				"internal/compile/check/callsystem.go", "func (m *meanings) system() {\n",
+				"\tm[builtin.CoreID] = meaning{plain: true}\n",
+			},
+			{"internal/compile/codegen/callsystem.go", "func (c *codes) system() {\n", "\tc[builtin.CoreID].helper = " +
+				"asm.FnGetSmpProcessorId\n"},
 		},
 		args: []string{"--mode", "codegen", "-d", "types", "-e", "begin { print(core_id) }"},
 		want: "core_id",
@@ -89,9 +94,13 @@ func (c *counter) Flush() error {
 		rows: []line{
 			{"internal/process/probe/kinds.go", "\tIter\n)", ""},
 			{"internal/process/probe/kinds.go", "\tFexit\n", "\tPulse\n"},
-			{"internal/process/probe/kinds.go", "var table = [...]Traits{\n", `	Pulse: {Name: "pulse", Form: "pulse:MS", Group: "interval", Program: PerfProgram, Space: types.AnySpace},
-`},
-			{"internal/process/match/kinds.go", "\tall := []kind{\n", "\t\t{kind: probe.Pulse, parse: parsePulse, match: matchPulse},\n"},
+			{
+				"internal/process/probe/kinds.go", "var table = [...]Traits{\n",
+				`	Pulse: {Name: "pulse", Form: "pulse:MS", Group: "interval", Program: PerfProgram, Space: types.AnySpace},
+`,
+			},
+			{"internal/process/match/kinds.go", "\tall := []kind{\n", "\t\t{kind: probe.Pulse, parse: parsePulse, match: " +
+				"matchPulse},\n"},
 			{"internal/kernel/perfevent.go", "\tcase probe.Interval,", " probe.Pulse,"},
 		},
 		files: map[string]string{"internal/process/match/pulse.go": `package match
@@ -198,7 +207,8 @@ func newHello(a *app) *cobra.Command {
 	},
 }
 
-// TestAdditions builds trocar with a new thing of each kind, from exactly the files that ARCHITECTURE.md names, and uses them.
+// TestAdditions builds trocar with a new thing of each kind, from exactly the files that ARCHITECTURE.md names, and
+// uses them.
 func TestAdditions(t *testing.T) {
 	need.Tool(t, "go")
 	need.Tool(t, "gcc")
@@ -294,7 +304,8 @@ func TestAdditions(t *testing.T) {
 
 // tableRow is the row of a thing in the table of where to put new ones.
 func tableRow(text, what string) string {
-	i := slices.IndexFunc(strings.Split(text, "\n"), func(line string) bool { return strings.HasPrefix(line, "| "+what+" |") })
+	i := slices.IndexFunc(strings.Split(text, "\n"),
+		func(line string) bool { return strings.HasPrefix(line, "| "+what+" |") })
 	if i < 0 {
 		return ""
 	}

@@ -31,7 +31,10 @@ func TestAnywhere(t *testing.T) {
 		{"count", `uprobe:./shop:main.serve { @ = count(); }`},
 		{"arguments", `uprobe:./shop:main.serve /args.n > 2/ { printf("%d %s\n", args.o.table, args.dish); }`},
 		{"stack", `uprobe:./shop:main.serve { @[ustack(3)] = sum(arg2); }`},
-		{"timers", `begin { @begin = nsecs; } interval:s:1 { printf("%d of %d\n", cpu, ncpus); for ($i : 0..3) { @[$i]++; } }`},
+		{
+			"timers",
+			`begin { @begin = nsecs; } interval:s:1 { printf("%d of %d\n", cpu, ncpus); for ($i : 0..3) { @[$i]++; } }`,
+		},
 	} {
 		for _, cpu := range []string{"amd64", "arm64"} {
 			for _, release := range []string{"5.10", "7.0"} {

@@ -100,7 +100,8 @@ func TestFilesClosed(t *testing.T) {
 	if isMapped(t, path) {
 		t.Error("Compile: it is still open")
 	}
-	if _, err := Compile(t.Context(), Request{Script: "uprobe:" + path + ":nothing { }"}, m); err == nil || isMapped(t, path) {
+	if _, err := Compile(t.Context(), Request{Script: "uprobe:" + path + ":nothing { }"}, m); err == nil ||
+		isMapped(t, path) {
 		t.Errorf("Compile fails: %v, or it is still open", err)
 	}
 	b, err := OpenBinary(t.Context(), path, Files{})

@@ -57,7 +57,8 @@ func listTypes(kernel *btf.Types, pattern string, verbose bool) ([]Listed, diag.
 		}
 	}
 	if len(out) == 0 {
-		diags.Errorf(diag.Span{}, "the kernel has no type %s", pattern).Hint("to look for a part of the name: '%s *%s*'", word, strings.Trim(name, " *"))
+		diags.Errorf(diag.Span{}, "the kernel has no type %s", pattern).Hint("to look for a part of the name: '%s *%s*'",
+			word, strings.Trim(name, " *"))
 	}
 	return out, diags
 }

@@ -21,8 +21,8 @@ import (
 
 const module = "trocar"
 
-// layers says which packages there are and what each may import besides the standard library. A pattern ending in "/..."
-// stands for everything below. Modules are named by their path; a package of a module is meant with it.
+// layers says which packages there are and what each may import besides the standard library. A pattern ending in
+// "/..." stands for everything below. Modules are named by their path; a package of a module is meant with it.
 //
 // Change it together with ARCHITECTURE.md, with a reason in the commit.
 var layers = map[string][]string{
@@ -42,13 +42,15 @@ var layers = map[string][]string{
 	"internal/binary/btf":   {"internal/binary/types", "internal/binary/opener", "golang.org/x/sys"},
 	"internal/binary/objfile": {
 		"internal/binary/types",
-		"internal/binary/abi", "internal/binary/code", "internal/binary/opener", "internal/near", "github.com/ianlancetaylor/demangle",
+		"internal/binary/abi", "internal/binary/code", "internal/binary/opener", "internal/near",
+		"github.com/ianlancetaylor/demangle",
 		"github.com/ulikunitz/xz", "golang.org/x/sys",
 	},
 	"internal/binary/opener":   {"golang.org/x/sys"},
 	"internal/binary/packages": {"internal/binary/opener"},
 	"internal/binary/debuginfo": {
-		"internal/binary/types", "internal/binary/abi", "internal/binary/section", "internal/binary/cfi", "internal/binary/objfile",
+		"internal/binary/types", "internal/binary/abi", "internal/binary/section", "internal/binary/cfi",
+		"internal/binary/objfile",
 		"internal/binary/opener",
 	},
 
@@ -93,7 +95,8 @@ var layers = map[string][]string{
 	},
 
 	"internal/kernel": {
-		"internal/binary/abi", "internal/binary/btf", "internal/binary/code", "internal/process/probe", "internal/process/tracefs",
+		"internal/binary/abi", "internal/binary/btf", "internal/binary/code", "internal/process/probe",
+		"internal/process/tracefs",
 		"internal/compile/feature", "github.com/cilium/ebpf", "golang.org/x/sys",
 	},
 
@@ -104,7 +107,8 @@ var layers = map[string][]string{
 	},
 
 	"internal/recipe": {
-		"internal/script/...", "internal/binary/...", "internal/process/match", "internal/process/probe", "internal/process/target",
+		"internal/script/...", "internal/binary/...", "internal/process/match", "internal/process/probe",
+		"internal/process/target",
 		"internal/compile/record",
 	},
 
@@ -113,7 +117,8 @@ var layers = map[string][]string{
 	"internal/need":      {},
 	"internal/ui/output": {"result"},
 	"internal/ui/cli": {
-		".", "result", "internal/ui/...", "internal/demo", "internal/near", "github.com/spf13/cobra", "github.com/spf13/pflag",
+		".", "result", "internal/ui/...", "internal/demo", "internal/near", "github.com/spf13/cobra",
+		"github.com/spf13/pflag",
 		"golang.org/x/term",
 	},
 
@@ -144,7 +149,8 @@ var tests = map[string][]string{
 // everyTest is what all tests may import.
 var everyTest = []string{"internal/need"}
 
-// mostLines is how many lines a package may have, without its tests, before its comment has to say why it is one package:
+// mostLines is how many lines a package may have, without its tests, before its comment has to say why it is one
+// package:
 // "It is more than 4,000 lines because …".
 const mostLines = 4000
 
@@ -296,7 +302,10 @@ func size(t *testing.T, p listed) (lines int, comment string) {
 // TestLayeringFaults: the check finds what it is there for.
 func TestLayeringFaults(t *testing.T) {
 	packages := []listed{
-		{ImportPath: module + "/internal/a", Imports: []string{"fmt", module + "/internal/b"}, TestImports: []string{module + "/internal/c"}},
+		{
+			ImportPath: module + "/internal/a", Imports: []string{"fmt", module + "/internal/b"},
+			TestImports: []string{module + "/internal/c"},
+		},
 		{ImportPath: module + "/internal/b", Imports: []string{"example.org/m/sub", module + "/internal/a"}},
 		{ImportPath: module + "/internal/c", TestImports: []string{module + "/internal/need", module + "/internal/b"}},
 		{ImportPath: module + "/internal/d"},

@@ -15,9 +15,9 @@ import (
 	"trocar/internal/process/target"
 )
 
-// Machine is what a compiled program depends on besides the script and the traced files: the CPU and the kernel. Inspect
-// gives the running one, NewMachine any other; of that, all features are assumed that its release of Linux has. The
-// fields may be changed before a machine is used first, not behind that.
+// Machine is what a compiled program depends on besides the script and the traced files: the CPU and the kernel.
+// Inspect gives the running one, NewMachine any other; of that, all features are assumed that its release of Linux has.
+// The fields may be changed before a machine is used first, not behind that.
 type Machine struct {
 	// CPU is "amd64" or "arm64", as Go names them.
 	CPU string
@@ -67,8 +67,8 @@ func Inspect(ctx context.Context) (*Machine, error) {
 // ErrMachine is returned (wrapped) for a machine that trocar does not know, or on which something cannot be done.
 var ErrMachine = errors.New("machine")
 
-// NewMachine is a machine with one CPU of a kind ("amd64", "arm64") and the kernel of a release of Linux ("5.10" or later),
-// without the kernel's types. Compile makes programs for it on any machine.
+// NewMachine is a machine with one CPU of a kind ("amd64", "arm64") and the kernel of a release of Linux ("5.10" or
+// later), without the kernel's types. Compile makes programs for it on any machine.
 func NewMachine(cpu, release string) (*Machine, error) {
 	m := &Machine{CPU: cpu, Release: release, CPUs: 1}
 	return m, m.check()
@@ -168,8 +168,8 @@ type Report struct {
 	// Nop5Corrupts: a probe on a 5-byte nop inside a function may corrupt a program (Linux 6.18 and before its fix), so
 	// that none is placed there.
 	Nop5Corrupts bool
-	// VectorsStepped: probed vector instructions are executed as they are. Where they are not, none is placed on those that the kernel
-	// takes for others; also without the right to try.
+	// VectorsStepped: probed vector instructions are executed as they are. Where they are not, none is placed on those
+	// that the kernel takes for others; also without the right to try.
 	VectorsStepped bool
 }
 

@@ -10,14 +10,15 @@ import (
 	"testing"
 )
 
-// opens are the files that use files other than by internal/binary/opener, each with the reason. A path that another file
-// or a process names does not belong here, nor one in the root of a process.
+// opens are the files that use files other than by internal/binary/opener, each with the reason. A path that another
+// file or a process names does not belong here, nor one in the root of a process.
 var opens = map[string]string{
-	"info.go":                               "looks at a name that the user gave",
-	"internal/binary/debuginfod":            "its cache: a folder of the user's",
-	"internal/binary/btf/source.go":         "looks whether a file that the user named is there",
-	"internal/binary/image/set.go":          "looks at an archive that is open already",
-	"internal/kernel":                       "/proc/sys, /sys and the like; looks at files of probes for the reason of an error",
+	"info.go":                       "looks at a name that the user gave",
+	"internal/binary/debuginfod":    "its cache: a folder of the user's",
+	"internal/binary/btf/source.go": "looks whether a file that the user named is there",
+	"internal/binary/image/set.go":  "looks at an archive that is open already",
+	"internal/kernel": "/proc/sys, /sys and the like; looks at files of probes for the reason of " +
+		"an error",
 	"internal/need":                         "tests",
 	"internal/process/match/files.go":       "looks for the name of a mapping under a path that the user gave",
 	"internal/process/match/kernel.go":      "looks at /sys/module",
@@ -27,12 +28,13 @@ var opens = map[string]string{
 	"internal/process/symbolize/special.go": "our own memory",
 	"internal/process/target":               "/proc, /sys, /etc/passwd",
 	"internal/process/tracefs":              "tracefs",
-	"internal/script/syntax":                "imports and headers that the script names; a regular file is looked for first",
-	"internal/session/blind.go":             "looks at the paths of probes, which have no links left",
-	"internal/session/idleprobes.go":        "looks at the paths of probes, which have no links left",
-	"mapped.go":                             "looks at the paths of probes, which have no links left",
-	"target.go":                             "/proc/PID/exe",
-	"internal/ui":                           "scripts and results that the user names",
+	"internal/script/syntax": "imports and headers that the script names; a regular file is looked " +
+		"for first",
+	"internal/session/blind.go":      "looks at the paths of probes, which have no links left",
+	"internal/session/idleprobes.go": "looks at the paths of probes, which have no links left",
+	"mapped.go":                      "looks at the paths of probes, which have no links left",
+	"target.go":                      "/proc/PID/exe",
+	"internal/ui":                    "scripts and results that the user names",
 }
 
 // opening are the functions that are meant.

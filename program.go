@@ -8,8 +8,8 @@ import (
 	"trocar/result"
 )
 
-// Hooks are called while a request is compiled and run, from the goroutine that runs it, Errors from others. Each may be
-// nil.
+// Hooks are called while a request is compiled and run, from the goroutine that runs it, Errors from others. Each may
+// be nil.
 type Hooks struct {
 	// Warning is given what is to be said of the script before it runs. Only Run calls it: after Compile there is
 	// Program.Warnings.

@@ -27,25 +27,30 @@ type Question struct {
 	// Path is the program or library that has them; "": the program of the target, or of the threads that Comm names.
 	Path string `json:"path,omitempty"`
 
-	Args      []string      `json:"args,omitempty"`      // trace: expressions to show instead of all parameters
-	Results   []string      `json:"results,omitempty"`   // trace: expressions to show with the result, read when the call returns
-	By        []string      `json:"by,omitempty"`        // count, latency, dist: for each value of these expressions
-	Value     string        `json:"value,omitempty"`     // dist: the expression
-	Table     bool          `json:"table,omitempty"`     // dist: each value by itself, not in ranges
-	Linear    [3]int64      `json:"linear,omitzero"`     // dist: ranges of one width: from, to, width; zero: powers of two
-	Every     time.Duration `json:"every,omitempty"`     // not trace: show what was counted, and begin anew, so often; 0: at the end
+	Args []string `json:"args,omitempty"` // trace: expressions to show instead of all parameters
+	// trace: expressions to show with the result, read when the call returns
+	Results []string `json:"results,omitempty"`
+	By      []string `json:"by,omitempty"`    // count, latency, dist: for each value of these expressions
+	Value   string   `json:"value,omitempty"` // dist: the expression
+	Table   bool     `json:"table,omitempty"` // dist: each value by itself, not in ranges
+	Linear  [3]int64 `json:"linear,omitzero"` // dist: ranges of one width: from, to, width; zero: powers of two
+	// not trace: show what was counted, and begin anew, so often; 0: at the end
+	Every     time.Duration `json:"every,omitempty"`
 	Top       int           `json:"top,omitempty"`       // not trace: only so many of what is counted, the largest; 0: all
 	Histogram bool          `json:"histogram,omitempty"` // latency: with a histogram of each
 	If        string        `json:"if,omitempty"`        // only calls for which this expression holds
 	Comm      string        `json:"comm,omitempty"`      // only threads of this name
 	Min       time.Duration `json:"min,omitempty"`       // trace, latency, dist: only calls that took at least this
 	Stack     bool          `json:"stack,omitempty"`     // trace: with the stack
-	Strlen    int           `json:"strlen,omitempty"`    // trace: bytes of a text that are shown; 0: 1024, and 200 inside values
-	Depth     int           `json:"depth,omitempty"`     // trace: how deep values in others are shown; 0: 4, -1: not at all
-	Enter     bool          `json:"enter,omitempty"`     // trace: show calls when they begin, too
-	Lines     int           `json:"lines,omitempty"`     // trace: end after so many calls; 0: no limit
-	For       time.Duration `json:"for,omitempty"`       // end after this time; 0: no limit
-	Values    bool          `json:"values,omitempty"`    // trace: a value with names for each call, in place of a line of text
+	// trace: bytes of a text that are shown; 0: 1024, and 200 inside values
+	Strlen int `json:"strlen,omitempty"`
+	// trace: how deep values in others are shown; 0: 4, -1: not at all
+	Depth int           `json:"depth,omitempty"`
+	Enter bool          `json:"enter,omitempty"` // trace: show calls when they begin, too
+	Lines int           `json:"lines,omitempty"` // trace: end after so many calls; 0: no limit
+	For   time.Duration `json:"for,omitempty"`   // end after this time; 0: no limit
+	// trace: a value with names for each call, in place of a line of text
+	Values bool `json:"values,omitempty"`
 }
 
 // Kinds of questions.
@@ -217,8 +222,8 @@ func ask(ctx context.Context, r Request, images *image.Set, on offers) (*Script,
 // mostTries is how often a script is written anew without the functions for which it is wrong.
 const mostTries = 8
 
-// writeFor writes a question's script. Functions for which the question's expressions mean nothing are taken from fns, if
-// there are others, and what is left out is told.
+// writeFor writes a question's script. Functions for which the question's expressions mean nothing are taken from fns,
+// if there are others, and what is left out is told.
 func writeFor(q recipe.Question, fns *[]recipe.Function, on offers, diags *diag.List) (recipe.Script, []string) {
 	var left []string
 	names := map[string][]string{} // by the reason
@@ -261,8 +266,8 @@ func writeFor(q recipe.Question, fns *[]recipe.Function, on offers, diags *diag.
 	}
 }
 
-// first are the lines with what is wrong by itself: what is kept of a call has no type if something is wrong where it is
-// kept. If there is no other it is the first line.
+// first are the lines with what is wrong by itself: what is kept of a call has no type if something is wrong where it
+// is kept. If there is no other it is the first line.
 func first(wrong map[int]string, script string) map[int]string {
 	lines := strings.Split(script, "\n")
 	own := map[int]string{}

@@ -42,8 +42,8 @@ type Request struct {
 	Unsafe bool `json:"unsafe,omitempty"`
 	// Failures asks for events about each read of memory and each update of a map that fails.
 	Failures bool `json:"failures,omitempty"`
-	// Heads asks that each event that a probe's action sends says when, where and by which process and thread the probe was
-	// hit (see result.Head). It costs some 100 ns for each hit.
+	// Heads asks that each event that a probe's action sends says when, where and by which process and thread the probe
+	// was hit (see result.Head). It costs some 100 ns for each hit.
 	Heads bool `json:"heads,omitempty"`
 	// Mode says which probes are run.
 	Mode Mode `json:"mode,omitempty"`

@@ -69,7 +69,10 @@ func fill(v reflect.Value) {
 
 func TestRequestRefused(t *testing.T) {
 	var r Request
-	for _, text := range []string{`{"scirpt": "x"}`, `{"target": {"pids": [1]}}`, `{"question": {"kind": "trace", "arg": "x"}}`, `[]`} {
+	for _, text := range []string{
+		`{"scirpt": "x"}`, `{"target": {"pids": [1]}}`,
+		`{"question": {"kind": "trace", "arg": "x"}}`, `[]`,
+	} {
 		if err := json.Unmarshal([]byte(text), &r); err == nil {
 			t.Errorf("%s: no error", text)
 		}
@@ -95,11 +98,14 @@ func TestRequestRefused(t *testing.T) {
 			t.Errorf("%+v: %v", c.r, err)
 		}
 	}
-	if _, err := Compile(t.Context(), Request{Script: "begin {}", Target: Target{PID: 1}}, m); !errors.Is(err, ErrMachine) {
+	if _, err := Compile(t.Context(), Request{Script: "begin {}", Target: Target{PID: 1}}, m); !errors.Is(err,
+		ErrMachine) {
 		t.Errorf("a process of another machine: %v", err)
 	}
-	_, err = Compile(t.Context(), Request{Question: &Question{Kind: "profile", Functions: []string{"x.c:1"}, Path: "x"}}, m)
-	if e := (*CompileError)(nil); !errors.As(err, &e) || !strings.Contains(e.Error(), `unknown kind of question "profile"`) {
+	_, err = Compile(t.Context(), Request{Question: &Question{Kind: "profile", Functions: []string{"x.c:1"}, Path: "x"}},
+		m)
+	if e := (*CompileError)(nil); !errors.As(err, &e) ||
+		!strings.Contains(e.Error(), `unknown kind of question "profile"`) {
 		t.Errorf("%v", err)
 	}
 	if _, err := Compile(t.Context(), Request{Script: "begin {}", Disable: []string{"nonesuch"}}, m); err == nil {

@@ -52,8 +52,9 @@ func (p *Program) sessionInput(c *Command, h Hooks) session.Input {
 		Others: p.req.Target.Others,
 		DryRun: p.req.DryRun, Errors: h.Errors, Progress: h.Progress, Totals: p.totals,
 		Config: session.Config{
-			Trailer: config.StrTruncTrailer, Quad: !p.machine.arch().Extended, StackMode: config.StackMode, StackSources: config.ShowDebugInfo,
-			Mangled: !config.CPPDemangle, MaxCatBytes: config.MaxCatBytes, PrintMapsOnExit: config.PrintMapsOnExit,
+			Trailer: config.StrTruncTrailer, Quad: !p.machine.arch().Extended, StackMode: config.StackMode,
+			StackSources: config.ShowDebugInfo,
+			Mangled:      !config.CPPDemangle, MaxCatBytes: config.MaxCatBytes, PrintMapsOnExit: config.PrintMapsOnExit,
 			MissingProbes: config.MissingProbes,
 			SeriesTime:    p.timeMap() != nil,
 			MapTables:     config.MapTables,

@@ -81,7 +81,8 @@ func (t *Target) oneProgram() error {
 		if first == nil {
 			first = info
 		} else if !os.SameFile(first, info) {
-			return fmt.Errorf("%w: processes %d and %d run different programs: name the program or library, or trace one of them",
+			return fmt.Errorf("%w: processes %d and %d run different programs: name the program or library, or trace one "+
+				"of them",
 				ErrRequest, t.PID, pid)
 		}
 	}

@@ -203,8 +203,9 @@ func (p *Program) match(ctx context.Context, diags *diag.List) error {
 	}
 	p.matched = match.All(ctx, p.file.Probes, match.Options{
 		PID: p.req.Target.PID, ChildPID: p.req.Target.Held, Unsafe: p.req.Unsafe, Needs: needs, Filter: p.filter,
-		VectorsStepped: p.features.VectorsStepped, Spread: p.req.Target.several(), FilteredReturns: p.machine.filteredReturns(),
-		Missing: p.config.MissingProbes, MaxProbes: p.config.MaxProbes, OutOfLine: p.req.NoInlined,
+		VectorsStepped: p.features.VectorsStepped, Spread: p.req.Target.several(),
+		FilteredReturns: p.machine.filteredReturns(),
+		Missing:         p.config.MissingProbes, MaxProbes: p.config.MaxProbes, OutOfLine: p.req.NoInlined,
 		TraceableFunctions: p.req.Files.TraceableFunctions, SearchPath: p.req.Files.SearchPath, Images: p.images.Set,
 		KernelType: p.features.Types().Type, Prototype: prototype(p.features.Types()),
 		Demangle: p.config.CPPDemangle, Bare: !p.config.CPPParams,
@@ -263,7 +264,8 @@ func (p *Program) codegenOptions() codegen.Options {
 	return codegen.Options{
 		Features: p.features, TimeMap: p.timeMap(), Arch: p.machine.arch(), PID: pid,
 		Others: p.req.Target.Others, Thread: p.req.Target.Thread,
-		Follow: p.req.Target.Follow && pid != 0, Namespace: p.ns, CPUs: p.machine.CPUs, HelperErrors: p.req.Failures, Heads: p.req.Heads,
+		Follow: p.req.Target.Follow && pid != 0, Namespace: p.ns, CPUs: p.machine.CPUs, HelperErrors: p.req.Failures,
+		Heads:   p.req.Heads,
 		Session: p.session, ThreadPointer: p.threadPointer, ReturnDepth: p.returnDepth,
 	}
 }

@@ -15,9 +15,9 @@ const inNamespace = "TROCAR_BENCH_NAMESPACE"
 
 const tracefsDir = "/sys/kernel/tracing"
 
-// withTracefs runs the rest of the program where other tracers find tracefs: they need it mounted. Where it is not, bench
-// runs itself again in a mount namespace of its own and mounts it there, which nobody else sees and which ends with it. done
-// tells that it has, with that run's error.
+// withTracefs runs the rest of the program where other tracers find tracefs: they need it mounted. Where it is not,
+// bench runs itself again in a mount namespace of its own and mounts it there, which nobody else sees and which ends
+// with it. done tells that it has, with that run's error.
 func withTracefs() (done bool, err error) {
 	if os.Getenv(inNamespace) != "" {
 		if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {

@@ -56,7 +56,8 @@ func TestCommands(t *testing.T) {
 
 func builtins() string {
 	var b strings.Builder
-	b.WriteString("# Builtin variables and functions\n\nGenerated from the table in internal/compile/builtin; `make generate` updates it.\n")
+	b.WriteString("# Builtin variables and functions\n\nGenerated from the table in internal/compile/builtin; `make " +
+		"generate` updates it.\n")
 	group := ""
 	for _, f := range builtin.All() {
 		if title := f.Group.String(); title != group {

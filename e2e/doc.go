@@ -4,8 +4,8 @@
 // testdata/ and are built when a case asks for them. A case waits for events, never for time. Besides testscript's own
 // commands there are:
 //
-//	fixture SOURCE [NAME [FLAG…]]   build testdata/SOURCE as ./NAME (default: SOURCE without suffix); a flag like GOARCH=386
-//	                                is put into the compiler's environment
+//	fixture SOURCE [NAME [FLAG…]]   build testdata/SOURCE as ./NAME (default: SOURCE without suffix); a flag like
+//	                                GOARCH=386 is put into the compiler's environment
 //	status N CMD ARG…               run in the foreground; its exit status must be N
 //	start NAME CMD ARG…             run in the background, until it says "ready"; $NAME_pid is its process id
 //	attach NAME CMD ARG…            the same for a tracer, until its probes are attached
@@ -18,6 +18,6 @@
 // Conditions: [tool:NAME] (a compiler or other program; a missing one fails the case if TROCAR_REQUIRE_TOOLS is set),
 // [file:PATH] (something that not all kernels or machines have) and [runs:386] (a kernel that runs 32-bit programs).
 //
-// TestSteps executes each form of the CPU's instructions with and without a probe (testdata/steps.c), a part of them unless it is given
-// -every-form; docs/hazards.md has what it finds.
+// TestSteps executes each form of the CPU's instructions with and without a probe (testdata/steps.c), a part of them
+// unless it is given -every-form; docs/hazards.md has what it finds.
 package e2e

@@ -58,8 +58,8 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// tracer puts the tracer to be tested at a path: TROCAR_E2E_TRACER, or one that is built now. Other tracers show whether a
-// case asks for something that is only ours.
+// tracer puts the tracer to be tested at a path: TROCAR_E2E_TRACER, or one that is built now. Other tracers show
+// whether a case asks for something that is only ours.
 func tracer(path string) error {
 	if other := os.Getenv("TROCAR_E2E_TRACER"); other != "" {
 		return os.Symlink(other, path)

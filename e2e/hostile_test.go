@@ -193,8 +193,8 @@ func hostileELF(parts ...part) []byte {
 	return out
 }
 
-// packed is a section compressed by zlib of a head and n bytes of a pattern that comes again and again, which is made so
-// long that its ratio is believed. It is never whole in memory: the kernel counts that against what is run later.
+// packed is a section compressed by zlib of a head and n bytes of a pattern that comes again and again, which is made
+// so long that its ratio is believed. It is never whole in memory: the kernel counts that against what is run later.
 func packed(name string, start, pattern []byte, n int) part {
 	size := len(start) + n/len(pattern)*len(pattern)
 	var b bytes.Buffer

@@ -146,7 +146,8 @@ func hostileFiles() []hostileFile {
 		{"packed-units", func() []byte {
 			small := &dies{}
 			small.start()
-			return hostileELF(packed(".debug_info", nil, unit(small.Bytes()), 180*mega), debugPart(".debug_abbrev", hostileDecls))
+			return hostileELF(packed(".debug_info", nil, unit(small.Bytes()), 180*mega),
+				debugPart(".debug_abbrev", hostileDecls))
 		}},
 		{"packed-lines", func() []byte {
 			d := &dies{}
@@ -281,7 +282,10 @@ func hostileFiles() []hostileFile {
 		}},
 		{"ranges", rangesFile},
 		{"locations", locationsFile},
-		{"symbols", func() []byte { return symbols("_Z" + strings.Repeat("N1a", 9000) + "1fE" + strings.Repeat("i", 30000)) }},
+		{"symbols", func() []byte {
+			return symbols("_Z" + strings.Repeat("N1a", 9000) + "1fE" +
+				strings.Repeat("i", 30000))
+		}},
 		{"demangled", func() []byte { return symbols("_Z1fI" + doublingName(30) + "Evv") }},
 		{"rust", func() []byte { return symbols("_RNvC1a" + strings.Repeat("I", 20) + "1f" + strings.Repeat("B_", 9000)) }},
 		{"sections", func() []byte {
@@ -307,7 +311,10 @@ func hostileFiles() []hostileFile {
 			return hostileELF(part{name: ".note.stapsdt", typ: 7, data: b})
 		}},
 		{"frames", func() []byte {
-			return hostileELF(part{name: ".eh_frame", typ: 1, flags: 2, addr: hostileBase + 0x2000, data: framesOf(hostileMB * mega)})
+			return hostileELF(part{
+				name: ".eh_frame", typ: 1, flags: 2, addr: hostileBase + 0x2000,
+				data: framesOf(hostileMB * mega),
+			})
 		}},
 		{"frame-rules", func() []byte {
 			rules := bytes.Repeat([]byte{0x0a}, hostileMB*mega) // DW_CFA_remember_state

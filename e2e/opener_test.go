@@ -23,8 +23,8 @@ __attribute__((noipa)) int work(int first, int second) { return first + second; 
 int main(void) { for (int i = 0; i < 600; i++) { work(i, 2); usleep(50000); } return 0; }
 `
 
-// TestConfined: whatever the files of a process in a root of its own name, nothing outside of that root is opened: witnessed
-// by strace, and by a writer that waits at a FIFO of ours.
+// TestConfined: whatever the files of a process in a root of its own name, nothing outside of that root is opened:
+// witnessed by strace, and by a writer that waits at a FIFO of ours.
 func TestConfined(t *testing.T) {
 	need.Root(t)
 	need.Tool(t, "strace")

@@ -135,7 +135,8 @@ func (p *process) until(ts *testscript.TestScript, what *regexp.Regexp, n int) {
 		}
 		select {
 		case <-p.ended:
-			ts.Fatalf("%v ended (%v) before it said %q\nstdout: %s\nstderr: %s", p.cmd.Args, p.cmd.ProcessState, what, &p.stdout, &p.stderr)
+			ts.Fatalf("%v ended (%v) before it said %q\nstdout: %s\nstderr: %s", p.cmd.Args, p.cmd.ProcessState, what, &p.stdout,
+				&p.stderr)
 		default:
 		}
 		if time.Since(begin) >= patience {

@@ -88,7 +88,8 @@ func page(t *testing.T, name string, least int) {
 		"climbers": append(append([]string{}, compilers[".c"]...), filepath.Join(source, "climbers.c"), "-pthread", moved),
 		"till":     append(append([]string{}, compilers[".cc"]...), filepath.Join(source, "methods.cc"), moved),
 	} {
-		if out, err := exec.Command(words[0], append(words[1:], "-o", filepath.Join(dir, name))...).CombinedOutput(); err != nil {
+		if out, err := exec.Command(words[0], append(words[1:], "-o", filepath.Join(dir, name))...).CombinedOutput(); err !=
+			nil {
 			t.Fatalf("%s: %v\n%s", name, err, out)
 		}
 	}

@@ -67,7 +67,8 @@ func TestSteps(t *testing.T) {
 		if words[2] == "same" || words[2] == "refused" {
 			continue
 		}
-		if in.Hazard == code.Sound && !code.IsNop5(b) && !varies(b) && !(loadsStack(b) && strings.Contains(line, "ended by signal")) {
+		if in.Hazard == code.Sound && !code.IsNop5(b) && !varies(b) &&
+			!(loadsStack(b) && strings.Contains(line, "ended by signal")) {
 			if bad++; bad <= 50 {
 				t.Errorf("%s is probed, but differs: %s", code.Describe(abi.AMD64, b), strings.TrimSpace(line))
 			}

@@ -49,8 +49,8 @@ type Print struct {
 	Value *Value
 }
 
-// PrintMap is a map as print(@map) shows it, or, behind End, as it is shown at the end of the run. A map with thousands of
-// entries comes in parts, in its order and with nothing in between.
+// PrintMap is a map as print(@map) shows it, or, behind End, as it is shown at the end of the run. A map with thousands
+// of entries comes in parts, in its order and with nothing in between.
 type PrintMap struct {
 	Head
 	Map *Map

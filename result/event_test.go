@@ -35,7 +35,10 @@ func TestDiagnosticText(t *testing.T) {
 	at := Position{File: "stdin", Line: 1, Col: 5, EndLine: 1, EndCol: 8, Source: []string{"one two"}, Marks: "    ~~~"}
 	several := Position{File: "stdin", Line: 1, Col: 5, EndLine: 2, EndCol: 3, Source: []string{"one two", "three"}}
 	macro := at
-	macro.Expanded = []Position{{File: "lib.bt", Line: 3, Col: 1, EndLine: 3, EndCol: 2, Source: []string{"m()"}, Marks: "~"}}
+	macro.Expanded = []Position{{
+		File: "lib.bt", Line: 3, Col: 1, EndLine: 3, EndCol: 2, Source: []string{"m()"},
+		Marks: "~",
+	}}
 	for _, tt := range []struct {
 		d    Diagnostic
 		want string

@@ -9,8 +9,8 @@ import (
 // Format is a parsed format string of printf and its kin.
 //
 // Conversions are C's with C's rules for flags, field width and precision, and those of bpftrace: %r, %rx and %rh for
-// buffers, %gr for allocation flags, and %s for every value; %#s puts it on one line, see AppendLine, and %+s text in quotes
-// as well, see AppendQuoted. Without a length modifier d, u, o and x mean an int, so %d
+// buffers, %gr for allocation flags, and %s for every value; %#s puts it on one line, see AppendLine, and %+s text in
+// quotes as well, see AppendQuoted. Without a length modifier d, u, o and x mean an int, so %d
 // of 4294967295 is -1 as in C; %p takes 64 bits. A percent sign that begins no conversion stands for itself.
 //
 // bpftrace 0.27 goes its own way where this one follows C: it ignores precision and the space flag, and fills a
@@ -248,8 +248,8 @@ func (s *Spec) choose() {
 	}
 }
 
-// Append appends the formatted arguments. It allocates nothing but room in dst. An argument that isn't there is shown as
-// the conversion itself.
+// Append appends the formatted arguments. It allocates nothing but room in dst. An argument that isn't there is shown
+// as the conversion itself.
 func (f *Format) Append(dst []byte, args []Value) []byte {
 	next := 0
 	for i := range f.Specs {

@@ -53,7 +53,11 @@ func TestFormatAsBpftrace(t *testing.T) {
 		{"%-5s %5s|", []Value{enum("A", 0), enum("B", 1)}, "A         B|"},
 		{"%s %d %x", []Value{address(0x123), address(0x123), address(0x123456789ab)}, "0x123 291 456789ab"},
 		{"%gr", []Value{num(1)}, "GFP_DMA"},
-		{"%gr|%gr|%gr|%gr", []Value{num(0), num(0xcc0), num(0xdc0), num(1 << 40)}, "0|GFP_KERNEL|GFP_KERNEL|__GFP_ZERO|0x10000000000"},
+		{
+			"%gr|%gr|%gr|%gr",
+			[]Value{num(0), num(0xcc0), num(0xdc0), num(1 << 40)},
+			"0|GFP_KERNEL|GFP_KERNEL|__GFP_ZERO|0x10000000000",
+		},
 		{"[%s]", []Value{stack(ModeBpftrace, Frame{Symbol: "f", Offset: 3})}, "[\n        f+3\n]"},
 		{"%-8s|", []Value{{Kind: Symbol, Num: 0x1234}}, "0x1234  |"},
 
@@ -125,7 +129,12 @@ func FuzzFormat(f *testing.F) {
 		if err != nil {
 			return
 		}
-		args := []Value{num(n), str(text), {Kind: Buffer, Text: text}, float(math.Float64frombits(uint64(n)), 8), enum(text, n)}
+		args := []Value{
+			num(n), str(text),
+			{Kind: Buffer, Text: text},
+			float(math.Float64frombits(uint64(n)), 8),
+			enum(text, n),
+		}
 		for len(args) < p.NumArgs() {
 			args = append(args, args[:5]...)
 		}
@@ -157,7 +166,10 @@ func BenchmarkFormat(b *testing.B) {
 		args         []Value
 	}{
 		{"two integers", "%d %d\n", []Value{num(123456), num(-7)}},
-		{"columns", "%-6d %-16s %4d %s\n", []Value{num(123456), str("comm"), num(3), str("/usr/lib/x86_64-linux-gnu/libc.so.6")}},
+		{"columns", "%-6d %-16s %4d %s\n", []Value{
+			num(123456), str("comm"), num(3),
+			str("/usr/lib/x86_64-linux-gnu/libc.so.6"),
+		}},
 		{"hexadecimal", "%x %#lx %08x\n", []Value{num(123456), num(1 << 40), num(255)}},
 		{"tuple", "%s\n", []Value{tuple(num(1), str("abc"), boolean(1))}},
 	} {

@@ -10,8 +10,8 @@ import (
 // AppendJSON appends the value as JSON, in bpftrace's form.
 //
 // Numbers that a double can't hold exactly are strings. Text that isn't UTF-8 has U+FFFD in place of each bad byte
-// (bpftrace 0.27 writes invalid JSON there); buffers are arrays of bytes, 0 to 255 (to which bpftrace gives a sign). Enums and
-// pointers are numbers, stacks their text.
+// (bpftrace 0.27 writes invalid JSON there); buffers are arrays of bytes, 0 to 255 (to which bpftrace gives a sign).
+// Enums and pointers are numbers, stacks their text.
 func (v *Value) AppendJSON(dst []byte) []byte {
 	switch v.Kind {
 	case None:
@@ -215,8 +215,8 @@ func appendUintJSON(dst []byte, u uint64) []byte {
 func exact(u uint64) bool { return bits.Len64(u)-bits.TrailingZeros64(u) <= 53 || u == 0 }
 
 // AppendJSONString appends s as a JSON string (RFC 8259 section 7). A byte b that is no UTF-8 becomes the
-// character U+EF00+b of the private use area, and so does each byte of a character from U+EF80 to U+EFFF, so that two texts
-// stay two and each can be read back.
+// character U+EF00+b of the private use area, and so does each byte of a character from U+EF80 to U+EFFF, so that two
+// texts stay two and each can be read back.
 func AppendJSONString[T string | []byte](dst []byte, s T) []byte {
 	dst = append(dst, '"')
 	start := 0
@@ -261,8 +261,8 @@ func AppendJSONString[T string | []byte](dst []byte, s T) []byte {
 	return append(dst, '"')
 }
 
-// sequence is the length of the valid UTF-8 sequence at the start of s, 0 if there is none, or if it is a character that
-// stands for a byte.
+// sequence is the length of the valid UTF-8 sequence at the start of s, 0 if there is none, or if it is a character
+// that stands for a byte.
 func sequence[T string | []byte](s T) int {
 	r, size := decodeRune(s)
 	if r == utf8.RuneError && size <= 1 || r >= 0xef80 && r <= 0xefff {

@@ -7,15 +7,16 @@ import "unicode/utf8"
 // and, in a string, quotes, so that it can be read back.
 func (v *Value) AppendLine(dst []byte) []byte { return v.appendText(dst, oneLine) }
 
-// AppendQuoted appends the value as AppendLine does, text by itself in quotes, too, so that it can be told from NULL and nil.
+// AppendQuoted appends the value as AppendLine does, text by itself in quotes, too, so that it can be told from NULL
+// and nil.
 func (v *Value) AppendQuoted(dst []byte) []byte {
 	st := oneLine
 	st.text = true
 	return v.appendText(dst, st)
 }
 
-// Escape escapes the texts and names in a value, as AppendLine does; its parts are changed, too. Buffers and stacks stay
-// as they are.
+// Escape escapes the texts and names in a value, as AppendLine does; its parts are changed, too. Buffers and stacks
+// stay as they are.
 func (v *Value) Escape() {
 	if v.Kind != Buffer {
 		v.Text = string(escapeFrom([]byte(v.Text), 0, false))
@@ -64,8 +65,8 @@ func escapeFrom(dst []byte, start int, quotes bool) []byte {
 	return dst
 }
 
-// shortEscape is the letter by which C and JSON (RFC 8259 section 7) write a character behind a backslash; 0 if this has
-// none here.
+// shortEscape is the letter by which C and JSON (RFC 8259 section 7) write a character behind a backslash; 0 if this
+// has none here.
 func shortEscape(c byte) byte {
 	switch c {
 	case '\\', '"':

@@ -22,9 +22,14 @@ func TestAppendLine(t *testing.T) {
 		{str("next\u0085line\u2028sep\u202e"), `next\xc2\x85line\xe2\x80\xa8sep\xe2\x80\xae`},
 		{num(-5), "-5"},
 		{tuple(num(1), str("a\n\"b\"")), `(1, "a\n\"b\"")`},
-		{Value{Kind: Dynamic, Type: "*errors.errorString", Elems: []Value{str("parsing \"x\"\n")}}, `*errors.errorString("parsing \"x\"\n")`},
 		{
-			Value{Kind: Dynamic, Type: "E\x1b", Elems: []Value{{Kind: Struct, Names: []string{"T\n"}, Elems: []Value{str("\t")}}}},
+			Value{Kind: Dynamic, Type: "*errors.errorString", Elems: []Value{str("parsing \"x\"\n")}},
+			`*errors.errorString("parsing \"x\"\n")`,
+		},
+		{
+			Value{Kind: Dynamic, Type: "E\x1b", Elems: []Value{
+				{Kind: Struct, Names: []string{"T\n"}, Elems: []Value{str("\t")}},
+			}},
 			`E\x1b{ .T\n = "\t" }`,
 		},
 		{Value{Kind: Pointer, Num: 16, Elems: []Value{{Kind: Buffer, Text: "\r\n"}}}, `0x10("\x0d\x0a")`},
@@ -38,7 +43,8 @@ func TestAppendLine(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := string(f.Append(nil, []Value{c.v, c.v, c.v, c.v}))
-		if pad := strings.Repeat(" ", max(0, 8-len(c.want))); !strings.HasPrefix(got, c.want+"|"+pad+c.want+"|"+c.want+pad+"|") {
+		if pad := strings.Repeat(" ", max(0, 8-len(c.want))); !strings.HasPrefix(got, c.want+"|"+pad+c.want+"|"+c.want+pad+
+			"|") {
 			t.Errorf("formatted: %q", got)
 		}
 	}

@@ -44,7 +44,8 @@ func TestTop(t *testing.T) {
 		{
 			"keys of several parts",
 			Map{Entries: []Entry{
-				keyed(tuple(num(2), str("a")), str("")), keyed(tuple(num(1), str("b")), str("")), keyed(tuple(num(1), str("a")), str("")),
+				keyed(tuple(num(2), str("a")), str("")), keyed(tuple(num(1), str("b")), str("")),
+				keyed(tuple(num(1), str("a")), str("")),
 			}},
 			0, 0,
 			"@[1, a]:  @[1, b]:  @[2, a]: ",
@@ -62,7 +63,12 @@ func TestTop(t *testing.T) {
 			"@[1]: (2, true) @[2]: (2, x)",
 		},
 		{"negative quotients", Map{Entries: []Entry{{Value: num(-7)}}}, 0, 2, "@: -3"},
-		{"enumerators", Map{Entries: []Entry{keyed(num(1), enum("TWO", 2)), keyed(num(2), enum("ONE", 1))}}, 0, 0, "@[2]: ONE @[1]: TWO"},
+		{
+			"enumerators",
+			Map{Entries: []Entry{keyed(num(1), enum("TWO", 2)), keyed(num(2), enum("ONE", 1))}},
+			0, 0,
+			"@[2]: ONE @[1]: TWO",
+		},
 	}
 	for _, tt := range tests {
 		tt.m.Name = "@"

@@ -6,8 +6,8 @@ import (
 )
 
 // AppendRecord appends the value as JSON in the form of trocar's own records (docs/json.md). It differs from bpftrace's
-// (AppendJSON) where that loses something: stacks are arrays of frames, averages have their count and sum, and histograms
-// say what their ranges are, so that those of several runs can be added up.
+// (AppendJSON) where that loses something: stacks are arrays of frames, averages have their count and sum, and
+// histograms say what their ranges are, so that those of several runs can be added up.
 func (v *Value) AppendRecord(dst []byte) []byte {
 	switch v.Kind {
 	case Stack:

@@ -1,5 +1,5 @@
-// Package result is what a run yields: events with decoded values, maps, stacks, notices and losses. It imports nothing of
-// trocar, so that library users can consume it alone.
+// Package result is what a run yields: events with decoded values, maps, stacks, notices and losses. It imports nothing
+// of trocar, so that library users can consume it alone.
 //
 // A Sink takes the Events of a run; each type of event is a struct of its own, and EventTypes lists them all.
 //
@@ -14,30 +14,31 @@ type Kind uint8
 
 // Kinds of values.
 const (
-	None        Kind = iota // Text: "nil" for Go's, else "": null
-	Int                     // Num as int64; Elems: an average's count, itself and total
-	Uint                    // Num; Elems as of an Int
-	Bool                    // Num 0 or 1
-	Pointer                 // Num; Elems: what it points to, if that was read
-	Float                   // Num: float64 bits
-	Enum                    // Num; Text is the enumerator's name ("" unknown), Signed
-	String                  // Text; Cut if it was longer in memory: then Text ends with the script's trailer (".."). Type: see CharType
-	Buffer                  // Text: bytes; Cut if there are more, Num in all
-	Array                   // Elems; Cut if there are more, Num in all
-	Struct                  // Elems with Names
-	Tuple                   // Elems; Type: the traced program's, "": the script's
-	Record                  // Elems with Names; Type as of a Tuple
-	Stack                   // Frames
-	Symbol                  // Text (already resolved), Num the address
-	Address                 // Text: an inet or MAC address, as shown
-	Timestamp               // Text: formatted
-	Unavailable             // Text: the reason
-	Stats                   // Elems: count, average, total
-	Histogram               // Hist
-	Series                  // Series
-	Mapping                 // Elems: key, value, key, value …; Cut if there are more entries, Num in all
-	Dynamic                 // a value whose type was only known at run time: Type, Elems[0]
-	Times                   // durations in nanoseconds: Elems: count, total, mean, p50, p90, p99, max; Hist
+	None    Kind = iota // Text: "nil" for Go's, else "": null
+	Int                 // Num as int64; Elems: an average's count, itself and total
+	Uint                // Num; Elems as of an Int
+	Bool                // Num 0 or 1
+	Pointer             // Num; Elems: what it points to, if that was read
+	Float               // Num: float64 bits
+	Enum                // Num; Text is the enumerator's name ("" unknown), Signed
+	// Text; Cut if it was longer in memory: then Text ends with the script's trailer (".."). Type: see CharType
+	String
+	Buffer      // Text: bytes; Cut if there are more, Num in all
+	Array       // Elems; Cut if there are more, Num in all
+	Struct      // Elems with Names
+	Tuple       // Elems; Type: the traced program's, "": the script's
+	Record      // Elems with Names; Type as of a Tuple
+	Stack       // Frames
+	Symbol      // Text (already resolved), Num the address
+	Address     // Text: an inet or MAC address, as shown
+	Timestamp   // Text: formatted
+	Unavailable // Text: the reason
+	Stats       // Elems: count, average, total
+	Histogram   // Hist
+	Series      // Series
+	Mapping     // Elems: key, value, key, value …; Cut if there are more entries, Num in all
+	Dynamic     // a value whose type was only known at run time: Type, Elems[0]
+	Times       // durations in nanoseconds: Elems: count, total, mean, p50, p90, p99, max; Hist
 )
 
 // Value is a decoded value. It owns nothing: Text and Elems may be reused by the decoder after the Sink has returned.
@@ -70,9 +71,10 @@ const (
 
 // Frame is one entry of a stack, innermost first.
 type Frame struct {
-	Addr         uint64
-	Symbol       string // "" if unknown
-	Offset       uint64 // from the symbol's start; without one, the address as the module's symbols would have it, 0: not known
+	Addr   uint64
+	Symbol string // "" if unknown
+	// from the symbol's start; without one, the address as the module's symbols would have it, 0: not known
+	Offset       uint64
 	Module       string // file
 	ModuleOffset uint64 // file offset of the address
 	BuildID      string
@@ -88,7 +90,8 @@ type Bucket struct {
 	Count        uint64
 }
 
-// Hist is a histogram; Buckets begin with the first and end with the last that is not empty (linear ones: all in between).
+// Hist is a histogram; Buckets begin with the first and end with the last that is not empty (linear ones: all in
+// between).
 type Hist struct {
 	Linear bool
 	Bits   int   // not linear: 2^Bits buckets for each power of two

@@ -10,7 +10,8 @@ const (
 	leftLabel  = 21 // field of the lowest value, above and below the chart
 )
 
-// AppendText appends the series as a chart: a line for each interval, the value's mark between the least and the largest.
+// AppendText appends the series as a chart: a line for each interval, the value's mark between the least and the
+// largest.
 func (s *SeriesData) AppendText(dst []byte) []byte {
 	if len(s.Points) == 0 {
 		return append(dst, "<no data>"...)
@@ -78,7 +79,8 @@ func (s *SeriesData) less(a, b int64) bool {
 	return a < b
 }
 
-// bounds are the least and the largest value, or the only one with room at both sides; below zero there is none for zeros.
+// bounds are the least and the largest value, or the only one with room at both sides; below zero there is none for
+// zeros.
 func (s *SeriesData) bounds() (lo, hi int64) {
 	found := false
 	for i := range s.Points {
@@ -104,8 +106,8 @@ func (s *SeriesData) bounds() (lo, hi int64) {
 	return lo, hi
 }
 
-// resolution is the unit of an interval with the digits it needs behind the second. The interval is measured between the
-// points, as bpftrace does: with a single point it is zero and shown in nanoseconds.
+// resolution is the unit of an interval with the digits it needs behind the second. The interval is measured between
+// the points, as bpftrace does: with a single point it is zero and shown in nanoseconds.
 func (s *SeriesData) resolution() (unit string, digits int) {
 	var d time.Duration
 	if n := len(s.Points); n > 1 {

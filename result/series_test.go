@@ -88,7 +88,8 @@ func TestWall(t *testing.T) {
 func TestStrerror(t *testing.T) {
 	for n, want := range map[int64]string{
 		0: "Success", 2: "No such file or directory", -14: "Bad address", 133: "Memory page has hardware error",
-		41: "Unknown error 41", 134: "Unknown error 134", -4096: "Unknown error -4096", -1 << 63: "Unknown error -9223372036854775808",
+		41: "Unknown error 41", 134: "Unknown error 134", -4096: "Unknown error -4096",
+		-1 << 63: "Unknown error -9223372036854775808",
 	} {
 		if got := Strerror(n); got != want {
 			t.Errorf("%d: got %q, want %q", n, got, want)

@@ -41,8 +41,8 @@ func (v *Value) appendStack(dst []byte, compact bool) []byte {
 // String is the frame as the bpftrace mode shows it, without indentation.
 func (f *Frame) String() string { return string(f.appendName(nil)) }
 
-// appendName shows name+offset, with the source line where it is known: "main+4@/src/a.c:12". Without a name it is the file
-// and the address in it, which other tools know as well: "libz.so.1+0x1bef0".
+// appendName shows name+offset, with the source line where it is known: "main+4@/src/a.c:12". Without a name it is the
+// file and the address in it, which other tools know as well: "libz.so.1+0x1bef0".
 func (f *Frame) appendName(dst []byte) []byte {
 	if f.Symbol == "" {
 		if f.Module == "" || f.Offset == 0 {

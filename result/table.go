@@ -17,8 +17,8 @@ type Table struct {
 	Histograms bool // with those behind times
 }
 
-// Tabulate makes a table of a sorted map, of which only the largest n entries are shown (0: all), and tells whether that
-// is possible: the values are numbers or times.
+// Tabulate makes a table of a sorted map, of which only the largest n entries are shown (0: all), and tells whether
+// that is possible: the values are numbers or times.
 func (m *Map) Tabulate(n int, span time.Duration) bool {
 	if len(m.Entries) == 0 || !m.Keyed && m.Kind != TimesMap {
 		return false
@@ -143,8 +143,8 @@ func rateDigits(n uint64, span time.Duration) int {
 	return 0
 }
 
-// appendRows appends lines of cells below one another: the first as numbers, on the right, the others as texts. What has
-// several lines, as stacks have, follows on lines of its own.
+// appendRows appends lines of cells below one another: the first as numbers, on the right, the others as texts. What
+// has several lines, as stacks have, follows on lines of its own.
 func appendRows(dst []byte, rows [][]string, numbers int) []byte {
 	var widths []int
 	for _, row := range rows {

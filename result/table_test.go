@@ -55,7 +55,10 @@ func TestTimes(t *testing.T) {
 		values = append(values, (i+1)*1000)
 	}
 	v := timesFor(values...)
-	for i, want := range map[int]uint64{timesCount: 1000, timesTotal: 500_500_000, timesMean: 500_500, timesMax: 1_000_000} {
+	for i, want := range map[int]uint64{
+		timesCount: 1000, timesTotal: 500_500_000, timesMean: 500_500,
+		timesMax: 1_000_000,
+	} {
 		if v.Elems[i].Num != want {
 			t.Errorf("%s: %d, not %d", timesNames[i], v.Elems[i].Num, want)
 		}
@@ -73,7 +76,10 @@ func TestTimes(t *testing.T) {
 func TestTables(t *testing.T) {
 	key := func(function, who string) *Value {
 		k := &Value{
-			Kind: Record, Names: []string{"function", "who"}, Elems: []Value{{Kind: String, Text: function}, {Kind: String, Text: who}},
+			Kind: Record, Names: []string{"function", "who"}, Elems: []Value{
+				{Kind: String, Text: function},
+				{Kind: String, Text: who},
+			},
 		}
 		return k
 	}

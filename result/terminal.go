@@ -9,15 +9,15 @@ import (
 )
 
 // AppendShown appends text so that a terminal shows it and does not obey it: control characters but line ends and tabs,
-// characters that turn the direction of text, and bytes that are no UTF-8 are escaped as in C. Names and texts of traced
-// programs may have such characters in them.
+// characters that turn the direction of text, and bytes that are no UTF-8 are escaped as in C. Names and texts of
+// traced programs may have such characters in them.
 func AppendShown(dst []byte, text string) []byte {
 	start := len(dst)
 	return shownFrom(append(dst, text...), start)
 }
 
-// AppendShownLine is AppendShown for what is said on a line of its own: line breaks within it are escaped as well, so that no
-// name begins a line as if that were a message of ours. One at the end is left out.
+// AppendShownLine is AppendShown for what is said on a line of its own: line breaks within it are escaped as well, so
+// that no name begins a line as if that were a message of ours. One at the end is left out.
 func AppendShownLine(dst []byte, text string) []byte {
 	start := len(dst)
 	dst = AppendShown(dst, strings.TrimSuffix(text, "\n"))

@@ -9,8 +9,9 @@ import (
 // AppendText appends the value as print() shows it, without a line break of its own. Stacks begin with a line break and
 // end with one; histograms and time series are several lines.
 //
-// Text by itself is shown as it is, and so is text in tuples and records, which scripts make. Text in values of the traced program is
-// in quotes and escaped (see AppendLine): it can be told from what stands around it, from names, and from words such as nil.
+// Text by itself is shown as it is, and so is text in tuples and records, which scripts make. Text in values of the
+// traced program is in quotes and escaped (see AppendLine): it can be told from what stands around it, from names, and
+// from words such as nil.
 func (v *Value) AppendText(dst []byte) []byte { return v.appendText(dst, spaced) }
 
 // String is the text of AppendText.
@@ -45,8 +46,8 @@ func (v *Value) AppendCompactKey(dst []byte) []byte {
 	return dst
 }
 
-// appendKeyPart appends a part of a key: a text in quotes if it has marks by which parts are told apart, or begins with a quote, so that
-// ("a,b", "c") and ("a", "b,c") stay two keys.
+// appendKeyPart appends a part of a key: a text in quotes if it has marks by which parts are told apart, or begins with
+// a quote, so that ("a,b", "c") and ("a", "b,c") stay two keys.
 func (v *Value) appendKeyPart(dst []byte, marks string) []byte {
 	switch {
 	case v.Kind == Tuple:
@@ -236,8 +237,8 @@ func (v *Value) AppendMore(dst []byte) []byte {
 	return strconv.AppendUint(append(dst, "… of "...), v.Num, 10)
 }
 
-// appendContent appends what a type or an address stands in front of: a value with braces or brackets as it is, others in
-// parentheses.
+// appendContent appends what a type or an address stands in front of: a value with braces or brackets as it is, others
+// in parentheses.
 func (v *Value) appendContent(dst []byte, st style) []byte {
 	st.text = true
 	switch v.Kind {
@@ -250,7 +251,8 @@ func (v *Value) appendContent(dst []byte, st style) []byte {
 // CharType is the Type of a String that is a single character, whose number is in Num.
 const CharType = "char"
 
-// appendQuoted appends a text in quotes, escaped. What has a type is no text (a time, a variant's name): it stands as it is.
+// appendQuoted appends a text in quotes, escaped. What has a type is no text (a time, a variant's name): it stands as
+// it is.
 func (v *Value) appendQuoted(dst []byte) []byte {
 	switch v.Type {
 	case "":
@@ -378,7 +380,8 @@ func (v *Value) appendFloat(dst []byte) []byte {
 
 const hexDigits = "0123456789abcdef"
 
-// appendBuffer shows printable ASCII as it is and other bytes as \xNN. In quotes, backslashes and quotes are escaped as well.
+// appendBuffer shows printable ASCII as it is and other bytes as \xNN. In quotes, backslashes and quotes are escaped as
+// well.
 func appendBuffer(dst []byte, b string, quoted bool) []byte {
 	for i := range len(b) {
 		switch c := b[i]; {

@@ -69,7 +69,9 @@ func TestText(t *testing.T) {
 		{Value{Kind: Tuple, Type: "(&str,)", Elems: []Value{str(`a"b`)}}, `("a\"b")`},
 		{tuple(num(1), Value{Kind: Array, Elems: []Value{str("a,b"), str("c\n")}}), `(1, ["a,b","c\n"])`},
 		{Value{Kind: Struct, Names: []string{"s", "t", "c"}, Elems: []Value{
-			{Kind: String, Text: "long..", Cut: true}, {Kind: String, Type: "variant", Text: "None"}, {Kind: String, Type: CharType, Text: "'"},
+			{Kind: String, Text: "long..", Cut: true},
+			{Kind: String, Type: "variant", Text: "None"},
+			{Kind: String, Type: CharType, Text: "'"},
 		}}, `{ .s = "long".., .t = None, .c = '\'' }`},
 		{Value{Kind: Array, Elems: []Value{{Kind: Buffer, Type: "[]uint8", Text: "a\"\xff"}}}, `["a\"\xff"]`},
 		{record([]string{"a", "b"}, num(1), record([]string{"c"}, str("x"))), "{ .a = 1, .b = { .c = x } }"},
@@ -84,7 +86,8 @@ func TestText(t *testing.T) {
 		{Value{Kind: Unavailable}, "<unavailable>"},
 		{stack(ModeBpftrace), "\n"},
 		{stack(ModeBpftrace, frames...), lines("",
-			"        leaf(int, int)+4", "        [inlined] mid@/src/a.c:7", "        main+16@a.c:12", "        0x7f0000000010", "")},
+			"        leaf(int, int)+4", "        [inlined] mid@/src/a.c:7", "        main+16@a.c:12", "        0x7f0000000010",
+			"")},
 		{stack(ModePerf, frames...), lines("",
 			"\t401136 leaf(int, int)+4 (/bin/x)", "\t401140 mid (inlined)", "\t401150 main+16 ([unknown])",
 			"\t7f0000000010 0x7f0000000010 ([unknown])", "")},
@@ -266,13 +269,16 @@ hh:mm:ss.ns        |___________________________________________________|
                    v___________________________________________________v
                    -6                                                 -4
 `},
-		{series(time.Second, false, math.MinInt64, math.MaxInt64), `         -9223372036854775808              9223372036854775807
+		{
+			series(time.Second, false, math.MinInt64, math.MaxInt64),
+			`         -9223372036854775808              9223372036854775807
 hh:mm:ss |___________________________________________________|
 00:00:00 *                         .                         | -9223372036854775808
 00:00:01 |                         .                         * 9223372036854775807
          v___________________________________________________v
          -9223372036854775808              9223372036854775807
-`},
+`,
+		},
 	}
 	for _, tt := range tests {
 		if got := string(tt.s.AppendText(nil)); got != tt.want {

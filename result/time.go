@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// AppendTime appends t as strftime(3) does with the C locale: all conversions of C and glibc with the flags _ - 0 ^ #, a
-// width, and the modifiers E and O; %f is the microsecond, %:z the zone with a colon. This is the format of time().
+// AppendTime appends t as strftime(3) does with the C locale: all conversions of C and glibc with the flags _ - 0 ^ #,
+// a width, and the modifiers E and O; %f is the microsecond, %:z the zone with a colon. This is the format of time().
 func AppendTime(dst []byte, format string, t time.Time) []byte {
 	return appendTime(dst, format, t, false)
 }
 
-// AppendStrftime is AppendTime with bpftrace's own conversions, the format of strftime(): as in bpftrace 0.27, %k is the
-// nanosecond and %l the millisecond there, not the hour.
+// AppendStrftime is AppendTime with bpftrace's own conversions, the format of strftime(): as in bpftrace 0.27, %k is
+// the nanosecond and %l the millisecond there, not the hour.
 func AppendStrftime(dst []byte, format string, t time.Time) []byte {
 	return appendTime(dst, format, t, true)
 }

@@ -1,6 +1,6 @@
-// Command soak attaches probes to a program that checks its own results and takes them away again, over and over, and fails
-// if a result was wrong or the program ended. Without -pid the program is e2e/testdata/soak.c, which calls the C and the
-// mathematical library.
+// Command soak attaches probes to a program that checks its own results and takes them away again, over and over, and
+// fails if a result was wrong or the program ended. Without -pid the program is e2e/testdata/soak.c, which calls the C
+// and the mathematical library.
 //
 //	go run ./e2e/soak -trocar bin/trocar -cycles 200
 //	go run ./e2e/soak -minutes 10 -hold

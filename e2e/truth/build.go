@@ -78,7 +78,8 @@ func buildC(r *rand.Rand, cpp bool) build {
 		"-fstack-protector-all",
 		"-ffunction-sections", "-fno-asynchronous-unwind-tables", "-fno-plt", "-fno-inline", "-mno-red-zone", "-fPIC")...)
 	if compiler == gcc {
-		c = append(c, some(r, 8, "-flto", "-fsanitize=address", "-fno-toplevel-reorder", "-fipa-pta", "-fno-ipa-cp-clone", "-static",
+		c = append(c, some(r, 8, "-flto", "-fsanitize=address", "-fno-toplevel-reorder", "-fipa-pta", "-fno-ipa-cp-clone",
+			"-static",
 			"-fkeep-inline-functions", "-fno-shrink-wrap", "-fno-ipa-sra", "-fshort-enums")...)
 	} else {
 		c = append(c, some(r, 6, "-flto -fuse-ld=lld", "-fuse-ld=lld -Wl,--icf=all -ffunction-sections", "-fno-vectorize",

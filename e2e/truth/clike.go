@@ -240,7 +240,8 @@ func (w *cWriter) header() {
 			w.f("namespace space { ")
 		}
 		if f.method {
-			w.f("struct Class%d { int filler; %s%s; };\nextern Class%d object%d;", f.n, f.attrs, w.signature(f, f.name), f.n, f.n)
+			w.f("struct Class%d { int filler; %s%s; };\nextern Class%d object%d;", f.n, f.attrs, w.signature(f, f.name), f.n,
+				f.n)
 		} else if !f.static || f.unit == 1 {
 			static := ""
 			if f.static {

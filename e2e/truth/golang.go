@@ -33,7 +33,10 @@ func goLanguage() *language {
 		},
 		build: func(r *rng) build {
 			c := []string{"go", "build", "-o", "program"}
-			for _, f := range []string{one(r, "-gcflags=-N -l", "-gcflags=-l", "-gcflags=-N"), "-ldflags=-s -w", "-buildmode=pie", "-trimpath"} {
+			for _, f := range []string{
+				one(r, "-gcflags=-N -l", "-gcflags=-l", "-gcflags=-N"), "-ldflags=-s -w",
+				"-buildmode=pie", "-trimpath",
+			} {
 				if r.IntN(4) == 0 {
 					c = append(c, f)
 				}
@@ -129,7 +132,8 @@ func (w *goWriter) f(format string, args ...any) { fmt.Fprintf(&w.b, format, arg
 
 func (w *goWriter) write() {
 	w.f("package main\n\nvar sink uint64\nvar kept any\n\n")
-	w.f("func number[T int8|uint8|int16|uint16|int32|uint32|int|int64|uint64|float32|float64](n T) uint64 { return uint64(n) }\n")
+	w.f("func number[T int8|uint8|int16|uint16|int32|uint32|int|int64|uint64|float32|float64](n T) uint64 { return " +
+		"uint64(n) }\n")
 	w.f("//go:noinline\nfunc opaque() { sink++ }\n\n")
 	for _, t := range w.p.types {
 		if t.kind != structure {

@@ -85,7 +85,8 @@ func (p *program) function(n int) *function {
 	if n > 0 && r.IntN(8) == 0 {
 		if g := p.funcs[n-1]; g.wraps == nil && len(g.callees) == 0 && len(g.literals) == 0 && !g.method && g.calls == g.own {
 			*f = function{
-				n: n, name: f.name, wraps: g, params: append([]param(nil), g.params...), result: g.result, calls: g.calls, own: g.own,
+				n: n, name: f.name, wraps: g, params: append([]param(nil), g.params...), result: g.result, calls: g.calls,
+				own:      g.own,
 				literals: map[int]bool{}, unused: g.unused,
 			}
 			g.calls, g.own = 0, 0 // its calls are those of this one
@@ -109,7 +110,8 @@ func (p *program) function(n int) *function {
 	f.unused = r.IntN(3) == 0
 	if r.IntN(5) == 0 {
 		for i := range f.params {
-			if t := f.params[i].typ; r.IntN(2) == 0 && (t.kind == integer || t.kind == boolean || t.kind == floating || t.kind == enumeration) {
+			if t := f.params[i].typ; r.IntN(2) == 0 && (t.kind == integer || t.kind == boolean || t.kind == floating ||
+				t.kind == enumeration) {
 				f.literals[i] = true
 			}
 		}

@@ -133,7 +133,8 @@ func (r *report) missed(f *function, t *traced, got []call) {
 	switch {
 	case len(got) > len(f.rows):
 		r.wrong += len(got) - len(f.rows)
-		r.faults = append(r.faults, fmt.Sprintf("%s: %d calls are shown, but there were %d (%s)", f.name, len(got), len(f.rows), got[0].function))
+		r.faults = append(r.faults, fmt.Sprintf("%s: %d calls are shown, but there were %d (%s)", f.name, len(got),
+			len(f.rows), got[0].function))
 	case f.inlined, told != "":
 		why := "not all of its calls are shown, which is told"
 		if f.inlined && told == "" {
@@ -157,7 +158,10 @@ func (r *report) value(t *traced, f *function, row int, name string, typ *typ, w
 	if !shown {
 		// Of many functions messages do not tell all names.
 		why := ""
-		for _, key := range []string{fmt.Sprint(f.n, " ", name), fmt.Sprint(f.n, " an argument"), "* " + name, "* an argument"} {
+		for _, key := range []string{
+			fmt.Sprint(f.n, " ", name), fmt.Sprint(f.n, " an argument"), "* " + name,
+			"* an argument",
+		} {
 			if why == "" && (name != resultName || !strings.HasSuffix(key, "argument")) {
 				why = t.reasons[key]
 			}
@@ -188,7 +192,8 @@ func (r *report) value(t *traced, f *function, row int, name string, typ *typ, w
 	if row > 1 {
 		return // it is alike
 	}
-	r.faults = append(r.faults, fmt.Sprintf("WRONG %s, call %d: %s %s is %v, shown as %v", f.name, row+1, typ.name, name, show(want), got))
+	r.faults = append(r.faults, fmt.Sprintf("WRONG %s, call %d: %s %s is %v, shown as %v", f.name, row+1, typ.name, name,
+		show(want), got))
 }
 
 // incomplete is the reason for which a part of a value that is shown is not.

@@ -32,7 +32,8 @@ func rustLanguage() *language {
 }
 
 func buildRust(r *rng) build {
-	c := []string{"rustc", "--edition", "2021", "-Awarnings", "-g", "-C", "opt-level=" + one(r, "0", "1", "2", "2", "3", "s")}
+	c := []string{"rustc", "--edition", "2021", "-Awarnings", "-g", "-C", "opt-level=" +
+		one(r, "0", "1", "2", "2", "3", "s")}
 	c = append(c, some(r, 5,
 		"-C target-cpu=native", "-C codegen-units=1", "-C lto=fat", "-C panic=abort", "-C force-frame-pointers=yes",
 		"-C symbol-mangling-version=v0", "-C overflow-checks=yes", "-C relocation-model=static",
@@ -242,7 +243,8 @@ func (w *rustWriter) declare(t *typ) {
 
 // constant tells whether values of the type can be written into a static.
 func (t *typ) constant() bool {
-	if t.name == "String" || t.kind == list && !t.unowned || t.elem != nil && !t.elem.constant() || t.other != nil && !t.other.constant() {
+	if t.name == "String" || t.kind == list && !t.unowned || t.elem != nil && !t.elem.constant() || t.other != nil &&
+		!t.other.constant() {
 		return false
 	}
 	for _, f := range t.fields {

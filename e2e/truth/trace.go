@@ -38,7 +38,8 @@ const maxTrace = time.Minute
 
 var (
 	numbered = regexp.MustCompile(`\bf(\d+)\b`)
-	tail     = regexp.MustCompile(`(?s)^(.*?): (where it ends in a tail call|only calls are shown, without .*|its result is not seen.*)`)
+	tail     = regexp.MustCompile(
+		`(?s)^(.*?): (where it ends in a tail call|only calls are shown, without .*|its result is not seen.*)`)
 	notShown = regexp.MustCompile(`(?s)^(.*?): (\S+|the result|an argument) (?:is|are) not shown: (.*)$`)
 )
 

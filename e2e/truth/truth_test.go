@@ -22,7 +22,10 @@ func TestTruth(t *testing.T) {
 		t.Run(l.name, func(t *testing.T) {
 			need.Tool(t, compilers[l.name])
 			t.Parallel()
-			o := &options{trocar: tracer, seed: 4, programs: 2, langs: []*language{l}, functions: 12, only: regexp.MustCompile("")}
+			o := &options{
+				trocar: tracer, seed: 4, programs: 2, langs: []*language{l}, functions: 12,
+				only: regexp.MustCompile(""),
+			}
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 			defer cancel()
 			err := o.each(ctx, func(r *report) {

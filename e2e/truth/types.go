@@ -168,7 +168,8 @@ func randomFloat(r *rand.Rand, size int) float64 {
 
 func randomText(r *rand.Rand) string {
 	words := []string{
-		"", "a", "get", "x y", "ünï", "€uro", "quote\"d", "back\\slash", "line\nfeed", "tab\there", "%s %d", "{a,b}", "nil", "None", "12",
+		"", "a", "get", "x y", "ünï", "€uro", "quote\"d", "back\\slash", "line\nfeed", "tab\there", "%s %d", "{a,b}", "nil",
+		"None", "12",
 	}
 	s := words[r.IntN(len(words))]
 	if r.IntN(4) == 0 {

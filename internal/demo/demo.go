@@ -1,9 +1,10 @@
 // Package demo is the small workload behind `trocar demo`: a kitchen that takes, cooks and serves orders.
 //
-// The functions to be traced are kitchen_order, kitchen_cook, kitchen_stir and kitchen_serve. They are part of this binary,
-// so that there is something to trace on any machine, without a compiler; and they are written in assembly that follows the
-// C calling convention, so that they look like functions of most programs: arguments in registers, frame pointers in
-// place. Their names have no package in front and are found in the binary's .gopclntab, which stripping leaves there.
+// The functions to be traced are kitchen_order, kitchen_cook, kitchen_stir and kitchen_serve. They are part of this
+// binary, so that there is something to trace on any machine, without a compiler; and they are written in assembly that
+// follows the C calling convention, so that they look like functions of most programs: arguments in registers, frame
+// pointers in place. Their names have no package in front and are found in the binary's .gopclntab, which stripping
+// leaves there.
 package demo
 
 import (
@@ -53,8 +54,8 @@ func Workload(ctx context.Context, pause time.Duration) {
 	}
 }
 
-// order calls kitchen_order(table, dish, cents, work) by the C convention; that calls kitchen_cook(dish, work), which calls
-// kitchen_stir(turns) twice, and then kitchen_serve(table, dish).
+// order calls kitchen_order(table, dish, cents, work) by the C convention; that calls kitchen_cook(dish, work), which
+// calls kitchen_stir(turns) twice, and then kitchen_serve(table, dish).
 //
 //go:noescape
 func order(table int64, dish *byte, cents, work int64)

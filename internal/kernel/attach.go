@@ -32,9 +32,9 @@ func (a *attachment) close() {
 // link: 100 of them one after another take 4.7 s, together 0.13 s.
 const closers = 64
 
-// Attach attaches all programs to their points. Points that cannot be attached are returned, and the others stay attached;
-// an error means that nothing more can come of it (no rights, a feature is missing, ctx ended). progress, if not nil, is
-// told how many points of all have been dealt with.
+// Attach attaches all programs to their points. Points that cannot be attached are returned, and the others stay
+// attached; an error means that nothing more can come of it (no rights, a feature is missing, ctx ended). progress, if
+// not nil, is told how many points of all have been dealt with.
 //
 // Timers come last, so that the first tick sees everything attached.
 func (l *Loaded) Attach(ctx context.Context, progress func(done, total int)) ([]AttachError, error) {
@@ -53,8 +53,8 @@ func (l *Loaded) Attach(ctx context.Context, progress func(done, total int)) ([]
 	return a.failed, nil
 }
 
-// attachOrder puts timers last. Of several programs at one place the kernel runs that first which came last (consumers are
-// put in front of the list, uprobe_register), and scripts expect theirs to run in the order they are written.
+// attachOrder puts timers last. Of several programs at one place the kernel runs that first which came last (consumers
+// are put in front of the list, uprobe_register), and scripts expect theirs to run in the order they are written.
 func attachOrder(programs []*loadedProgram) []*loadedProgram {
 	var probes, others, timers []*loadedProgram
 	for _, p := range programs {
@@ -159,7 +159,8 @@ func (a *attacher) outcome(p *loadedProgram, point *probe.Point, err error) erro
 		return nil
 	}
 	var known *PermissionError // of this point alone
-	if !errors.As(err, &known) && (errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) || errors.Is(err, unix.EMFILE)) {
+	if !errors.As(err, &known) && (errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) ||
+		errors.Is(err, unix.EMFILE)) {
 		return explain("attach "+point.Name, err)
 	}
 	a.mu.Lock()

@@ -130,9 +130,13 @@ func TestWatchpoint(t *testing.T) {
 		{"execute in a new thread", c.pid(), work, "x", 8, "thread 23"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			l := load(t, Options{}, &Program{Name: "p", Type: probe.PerfProgram, Insns: sender(1, -1, false), Points: []*probe.Point{{
-				Kind: probe.Watchpoint, Name: "watchpoint", Addr: test.addr, WatchMode: test.mode, WatchLen: test.length, PID: test.pid,
-			}}})
+			l := load(t, Options{}, &Program{
+				Name: "p", Type: probe.PerfProgram, Insns: sender(1, -1, false),
+				Points: []*probe.Point{{
+					Kind: probe.Watchpoint, Name: "watchpoint", Addr: test.addr, WatchMode: test.mode, WatchLen: test.length,
+					PID: test.pid,
+				}},
+			})
 			if !fires {
 				failed, err := l.Attach(t.Context(), nil)
 				if err != nil || len(failed) != 1 || !Unavailable(&failed[0]) {
@@ -166,9 +170,13 @@ func TestWatchpoint(t *testing.T) {
 		{watched, "w", 3, "1, 2, 4 or 8 bytes"},
 		{watched, "", 8, "needs a mode"},
 	} {
-		l := load(t, Options{}, &Program{Name: "p", Type: probe.PerfProgram, Insns: sender(1, -1, false), Points: []*probe.Point{{
-			Kind: probe.Watchpoint, Name: "watchpoint", Addr: test.addr, WatchMode: test.mode, WatchLen: test.length, PID: c.pid(),
-		}}})
+		l := load(t, Options{}, &Program{
+			Name: "p", Type: probe.PerfProgram, Insns: sender(1, -1, false),
+			Points: []*probe.Point{{
+				Kind: probe.Watchpoint, Name: "watchpoint", Addr: test.addr, WatchMode: test.mode, WatchLen: test.length,
+				PID: c.pid(),
+			}},
+		})
 		failed, err := l.Attach(t.Context(), nil)
 		if err != nil || len(failed) != 1 || !strings.Contains(failed[0].Error(), test.want) {
 			t.Errorf("%+v: %v, %v", test, failed, err)
@@ -177,7 +185,10 @@ func TestWatchpoint(t *testing.T) {
 	// Five: one more than there are.
 	var points []*probe.Point
 	for i := range 5 {
-		points = append(points, &probe.Point{Kind: probe.Watchpoint, Name: "watchpoint", Addr: watched + uint64(i)*8, WatchMode: "w", WatchLen: 8, PID: c.pid()})
+		points = append(points, &probe.Point{
+			Kind: probe.Watchpoint, Name: "watchpoint", Addr: watched + uint64(i)*8,
+			WatchMode: "w", WatchLen: 8, PID: c.pid(),
+		})
 	}
 	l := load(t, Options{}, &Program{Name: "p", Type: probe.PerfProgram, Insns: sender(1, -1, false), Points: points})
 	failed, err := l.Attach(t.Context(), nil)

@@ -176,7 +176,10 @@ func TestSemaphore(t *testing.T) {
 			c := start(t, path)
 			p := point(path, syms["work"], 0)
 			p.RefCtr = syms["semaphore"]
-			l := load(t, Options{Features: f}, &Program{Name: "p", Type: probe.UprobeProgram, Insns: sender(1, -1, false), Points: []*probe.Point{p}})
+			l := load(t, Options{Features: f}, &Program{
+				Name: "p", Type: probe.UprobeProgram, Insns: sender(1, -1, false),
+				Points: []*probe.Point{p},
+			})
 			if got := c.ask("sem 0"); got != "0" {
 				t.Errorf("before: %s", got)
 			}
@@ -210,7 +213,10 @@ func TestBadPoints(t *testing.T) {
 			directory := point("/", 0x1000, 0)
 			l := load(t, Options{Features: f}, &Program{
 				Name: "p", Type: probe.UprobeProgram, Insns: sender(1, -1, false),
-				Points: []*probe.Point{bad, point(path, syms["other"], 0), bad2, point(path, syms["work"], 0), bad3, missing, directory},
+				Points: []*probe.Point{
+					bad, point(path, syms["other"], 0), bad2, point(path, syms["work"], 0), bad3, missing,
+					directory,
+				},
 			})
 			begin := time.Now()
 			failed, err := l.Attach(t.Context(), nil)
@@ -218,7 +224,10 @@ func TestBadPoints(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Logf("%v", time.Since(begin))
-			want := map[*probe.Point]string{bad: "semaphore", bad2: "beyond the end", bad3: "semaphore", missing: "no such file", directory: "not a regular file"}
+			want := map[*probe.Point]string{
+				bad: "semaphore", bad2: "beyond the end", bad3: "semaphore", missing: "no such file",
+				directory: "not a regular file",
+			}
 			for _, f := range failed {
 				text, ok := want[f.Point]
 				if !ok || !strings.Contains(f.Error(), text) {
@@ -298,11 +307,17 @@ func TestTracepoints(t *testing.T) {
 	l := load(t, Options{},
 		&Program{
 			Name: "t", Type: probe.TracepointProgram, Insns: sender(1, 8, false),
-			Points: []*probe.Point{{Kind: probe.Tracepoint, Name: "tracepoint:sched:sched_process_fork", Category: "sched", Event: "sched_process_fork"}},
+			Points: []*probe.Point{{
+				Kind: probe.Tracepoint, Name: "tracepoint:sched:sched_process_fork", Category: "sched",
+				Event: "sched_process_fork",
+			}},
 		},
 		&Program{
 			Name: "r", Type: probe.RawTracepointProgram, Insns: sender(2, 8, false),
-			Points: []*probe.Point{{Kind: probe.RawTracepoint, Name: "rawtracepoint:sched_process_fork", Event: "sched_process_fork"}},
+			Points: []*probe.Point{{
+				Kind: probe.RawTracepoint, Name: "rawtracepoint:sched_process_fork",
+				Event: "sched_process_fork",
+			}},
 		},
 		&Program{
 			Name: "bad", Type: probe.TracepointProgram, Insns: sender(1, -1, false),
@@ -344,7 +359,10 @@ func TestRun(t *testing.T) {
 		Name: "self", Type: probe.RunProgram, Insns: sender(2, -1, false),
 		Points: []*probe.Point{{Kind: probe.Self, Name: "self:signal:SIGUSR1", Category: "signal", Event: "SIGUSR1"}},
 	}
-	bench := &Program{Name: "bench", Type: probe.BenchProgram, Insns: asm.Instructions{asm.Mov.Imm(asm.R0, 2), asm.Return()}}
+	bench := &Program{Name: "bench", Type: probe.BenchProgram, Insns: asm.Instructions{
+		asm.Mov.Imm(asm.R0, 2),
+		asm.Return(),
+	}}
 	l := load(t, Options{}, run, onSignal, bench)
 	attachAll(t, l)
 	for range 23 {
@@ -375,7 +393,10 @@ func TestRun(t *testing.T) {
 func TestIterate(t *testing.T) {
 	need.Root(t)
 	insns := sender(1, -1, false)
-	p := &Program{Name: "it", Type: probe.IterProgram, Insns: insns, Points: []*probe.Point{{Kind: probe.Iter, Name: "iter:task", Event: "task"}}}
+	p := &Program{
+		Name: "it", Type: probe.IterProgram, Insns: insns,
+		Points: []*probe.Point{{Kind: probe.Iter, Name: "iter:task", Event: "task"}},
+	}
 	l := load(t, Options{}, p)
 	attachAll(t, l)
 	var out strings.Builder
@@ -444,8 +465,8 @@ func TestKernelFunctions(t *testing.T) {
 	}
 }
 
-// TestScratchIsShared shows why per-CPU memory must be taken by a program before it works in it: a timer's program runs in
-// the midst of a uprobe's.
+// TestScratchIsShared shows why per-CPU memory must be taken by a program before it works in it: a timer's program runs
+// in the midst of a uprobe's.
 func TestScratchIsShared(t *testing.T) {
 	need.Root(t)
 	if !NewFeatures().Has(feature.UprobeMulti) {
@@ -483,8 +504,14 @@ func TestScratchIsShared(t *testing.T) {
 	l, err := Load(&Object{
 		Maps: []*ebpf.MapSpec{{Name: "scratch", Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: 16, MaxEntries: 1}},
 		Programs: []*Program{
-			{Name: "slow", Type: probe.UprobeProgram, Insns: append(slow, end...), Points: []*probe.Point{point(path, syms["work"], 0)}},
-			{Name: "timer", Type: probe.PerfProgram, Insns: append(timer, end...), Points: []*probe.Point{{Kind: probe.Profile, Name: "profile:us:100", Period: 100_000}}},
+			{
+				Name: "slow", Type: probe.UprobeProgram, Insns: append(slow, end...),
+				Points: []*probe.Point{point(path, syms["work"], 0)},
+			},
+			{
+				Name: "timer", Type: probe.PerfProgram, Insns: append(timer, end...),
+				Points: []*probe.Point{{Kind: probe.Profile, Name: "profile:us:100", Period: 100_000}},
+			},
 		},
 	}, Options{})
 	if err != nil {

@@ -54,7 +54,8 @@ func (e *PermissionError) Error() string {
 
 func (e *PermissionError) Unwrap() error { return e.Err }
 
-// Unavailable tells whether err is for want of rights or of a kernel's feature (exit status 4), not a failure of the work.
+// Unavailable tells whether err is for want of rights or of a kernel's feature (exit status 4), not a failure of the
+// work.
 func Unavailable(err error) bool {
 	var lacks *LacksError
 	var perm *PermissionError
@@ -127,7 +128,8 @@ func explain(what string, err error) error {
 		cause, way := whyNot()
 		return &PermissionError{What: what, Cause: cause, Way: way, Err: err}
 	case errors.Is(err, unix.ENOSYS):
-		return &LacksError{Feature: "bpf(2)", Way: "the kernel was built without CONFIG_BPF_SYSCALL, or a sandbox blocks the call"}
+		return &LacksError{Feature: "bpf(2)", Way: "the kernel was built without CONFIG_BPF_SYSCALL, or a sandbox blocks " +
+			"the call"}
 	case errors.Is(err, unix.EMFILE):
 		return fmt.Errorf("cannot %s: too many open files (limit %s); raise it with ulimit -n", what, fileLimit())
 	}
@@ -147,7 +149,8 @@ func whyNot() (cause, way string) {
 	case r.Lockdown == "confidentiality":
 		return "the kernel is locked down (confidentiality)", "boot with lockdown=integrity or without secure boot"
 	case r.Seccomp:
-		return "a seccomp filter is active (container runtime?)", "run the container with --privileged or with a profile that allows bpf and perf_event_open"
+		return "a seccomp filter is active (container runtime?)", "run the container with --privileged or with a profile " +
+			"that allows bpf and perf_event_open"
 	}
 	return "", "a security module (SELinux, AppArmor, BPF LSM) may deny it: see dmesg"
 }

@@ -149,7 +149,8 @@ func returnZero() asm.Instructions {
 
 // fetchAdd uses an atomic operation on the stack that gives the old value.
 func fetchAdd() asm.Instructions {
-	// cilium/ebpf 0.22 encodes the constant before it computes it, which would make this a plain add, known to every kernel.
+	// cilium/ebpf 0.22 encodes the constant before it computes it, which would make this a plain add, known to every
+	// kernel.
 	exchange := asm.FetchAdd.Mem(asm.RFP, asm.R1, asm.DWord, -8)
 	exchange.Constant = int64(asm.FetchAdd >> 8)
 	return asm.Instructions{
@@ -206,8 +207,8 @@ func haveRingBuf() bool {
 	return err == nil
 }
 
-// linkRoot asks for a link to offset 0 of "/", which can never be made: a kernel that knows the attach type looks at the
-// path and answers EBADF (not a regular file), all others EINVAL. No probe is placed.
+// linkRoot asks for a link to offset 0 of "/", which can never be made: a kernel that knows the attach type looks at
+// the path and answers EBADF (not a regular file), all others EINVAL. No probe is placed.
 func linkRoot(attachType uint32, pid int32) error {
 	prog, err := loadRaw(progKprobe, attachType, 0, returnZero())
 	if err != nil {

@@ -21,9 +21,9 @@ import (
 	"trocar/internal/process/probe"
 )
 
-// build compiles a C program (and other files) statically and returns its path. With TROCAR_FIXTURES it keeps the programs
-// in that directory, under a name made from their source, and finds them there again: in a virtual machine that has
-// no compiler.
+// build compiles a C program (and other files) statically and returns its path. With TROCAR_FIXTURES it keeps the
+// programs in that directory, under a name made from their source, and finds them there again: in a virtual machine
+// that has no compiler.
 func build(t testing.TB, name, source string, files ...string) string {
 	t.Helper()
 	dir := os.Getenv("TROCAR_FIXTURES")
@@ -132,8 +132,9 @@ func (c *child) ask(format string, args ...any) string {
 	return c.read()
 }
 
-// targetSource is the fixture for most tests: "call N" calls work N times in the first thread, "thread N" in another one;
-// "spin N" keeps another thread busy for N milliseconds; "time N" tells the nanoseconds of a call; "touch N" writes to watched; "sem" tells the semaphore.
+// targetSource is the fixture for most tests: "call N" calls work N times in the first thread, "thread N" in another
+// one; "spin N" keeps another thread busy for N milliseconds; "time N" tells the nanoseconds of a call; "touch N"
+// writes to watched; "sem" tells the semaphore.
 const targetSource = `
 #include <stdio.h>
 #include <stdlib.h>
@@ -284,7 +285,10 @@ func drain(t testing.TB, l *Loaded) []event {
 }
 
 func point(path string, offset uint64, pid int) *probe.Point {
-	return &probe.Point{Kind: probe.Uprobe, Name: fmt.Sprintf("uprobe:%s:%#x", path, offset), Path: path, Offset: offset, PID: pid}
+	return &probe.Point{
+		Kind: probe.Uprobe, Name: fmt.Sprintf("uprobe:%s:%#x", path, offset), Path: path, Offset: offset,
+		PID: pid,
+	}
 }
 
 // within waits until ok, for what the kernel does in its own time.

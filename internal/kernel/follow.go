@@ -30,8 +30,8 @@ type Namespaced struct {
 	PID      int
 }
 
-// Follow begins to follow; the map's value has a byte for each process id there may be, and its size is a power of two. With
-// first, that process belongs to the family too, for those who cannot know its id in the initial namespace.
+// Follow begins to follow; the map's value has a byte for each process id there may be, and its size is a power of two.
+// With first, that process belongs to the family too, for those who cannot know its id in the initial namespace.
 func (l *Loaded) Follow(name string, first *Namespaced) (*Family, error) {
 	m := l.Map(name)
 	if m == nil {
@@ -50,7 +50,8 @@ func (l *Loaded) Follow(name string, first *Namespaced) (*Family, error) {
 	}
 	insns, err := l.link(adopt(name, at, int32(m.ValueSize()-1), first))
 	if err == nil {
-		f.prog, err = loadSpec(&ebpf.ProgramSpec{Name: "follow", Type: ebpf.TracePoint, Instructions: insns, License: "GPL"}, "follow", Options{})
+		f.prog, err = loadSpec(&ebpf.ProgramSpec{Name: "follow", Type: ebpf.TracePoint, Instructions: insns, License: "GPL"},
+			"follow", Options{})
 	}
 	if err == nil {
 		err = a.tracepoint(&loadedProgram{Program: &Program{Points: []*probe.Point{point}}, prog: f.prog}, 0)
@@ -62,8 +63,8 @@ func (l *Loaded) Follow(name string, first *Namespaced) (*Family, error) {
 	return f, nil
 }
 
-// adopt is the program that runs in the parent when it has made a process or a thread, which has not run yet: the child is in
-// the set if the parent is. The ids of threads are never looked at.
+// adopt is the program that runs in the parent when it has made a process or a thread, which has not run yet: the child
+// is in the set if the parent is. The ids of threads are never looked at.
 func adopt(name string, at int16, mask int32, first *Namespaced) asm.Instructions {
 	insns := asm.Instructions{
 		asm.Mov.Reg(asm.R6, asm.R1),

@@ -46,7 +46,8 @@ func TestFeatures(t *testing.T) {
 	}
 	err := f.Need(feature.Loop, "use fewer loops")
 	var lacks *LacksError
-	if !errors.As(err, &lacks) || !Unavailable(err) || !strings.Contains(err.Error(), "5.17") || !strings.Contains(err.Error(), "use fewer loops") {
+	if !errors.As(err, &lacks) || !Unavailable(err) || !strings.Contains(err.Error(), "5.17") ||
+		!strings.Contains(err.Error(), "use fewer loops") {
 		t.Errorf("%v", err)
 	}
 	if f.Need(feature.AttachCookie, "") != nil && f.Has(feature.AttachCookie) {
@@ -81,7 +82,8 @@ func TestUnprivileged(t *testing.T) {
 	cmd.Env = append(os.Environ(), "TROCAR_TEST_NOBODY=1")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	out, err := cmd.CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "unavailable true: not permitted to load the program of p: missing CAP_BPF, CAP_PERFMON; run it as root") {
+	if err != nil || !strings.Contains(string(out), "unavailable true: not permitted to load the program of p: missing "+
+		"CAP_BPF, CAP_PERFMON; run it as root") {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
@@ -100,7 +102,8 @@ func TestCPUs(t *testing.T) {
 }
 
 func TestErrors(t *testing.T) {
-	if got := lastWords("0: R1=ctx()\n1: (79) r0 = *(u64 *)(r2 +0)\nR2 !read_ok\nprocessed 1 insns (limit 1000000)\n\x00"); got != "R2 !read_ok" {
+	log := "0: R1=ctx()\n1: (79) r0 = *(u64 *)(r2 +0)\nR2 !read_ok\nprocessed 1 insns (limit 1000000)\n\x00"
+	if got := lastWords(log); got != "R2 !read_ok" {
 		t.Errorf("%q", got)
 	}
 	if got := lastWords("processed 1 insns"); got != "no reason given" {
@@ -108,7 +111,8 @@ func TestErrors(t *testing.T) {
 	}
 	err := explain("load a program", fmt.Errorf("load: %w", unix.EPERM))
 	var perm *PermissionError
-	if !errors.As(err, &perm) || !Unavailable(err) || !errors.Is(err, unix.EPERM) || !strings.HasPrefix(err.Error(), "not permitted to load a program") {
+	if !errors.As(err, &perm) || !Unavailable(err) || !errors.Is(err, unix.EPERM) ||
+		!strings.HasPrefix(err.Error(), "not permitted to load a program") {
 		t.Errorf("%v", err)
 	}
 	if explain("x", err) != err {
@@ -125,7 +129,8 @@ func TestErrors(t *testing.T) {
 func TestReport(t *testing.T) {
 	need.Root(t)
 	r := Inspect(NewFeatures())
-	if r.Release != Release() || r.OnlineCPUs < 1 || r.PossibleCPUs < r.OnlineCPUs || r.RingSize == 0 || len(r.Sources) == 0 {
+	if r.Release != Release() || r.OnlineCPUs < 1 || r.PossibleCPUs < r.OnlineCPUs || r.RingSize == 0 ||
+		len(r.Sources) == 0 {
 		t.Errorf("%+v", r)
 	}
 	if len(r.Features) != len(feature.List()) || r.Features[feature.UprobeMulti].Name != "multi-uprobe links" {

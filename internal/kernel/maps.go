@@ -111,8 +111,8 @@ func (m *Map) Sum(index uint32, offset int) (uint64, error) {
 	return sum, nil
 }
 
-// Each calls fn for all entries, in no order. fn must not keep the slices. Entries that programs add or remove meanwhile
-// may be seen or not, none is seen twice.
+// Each calls fn for all entries, in no order. fn must not keep the slices. Entries that programs add or remove
+// meanwhile may be seen or not, none is seen twice.
 func (m *Map) Each(fn func(key, value []byte) error) error {
 	if m.array {
 		return m.eachOfArray(fn)
@@ -189,8 +189,8 @@ func (m *Map) eachOfArray(fn func(key, value []byte) error) error {
 // batchBytes is about how much is asked for in one call.
 const batchBytes = 256 << 10
 
-// batches goes through a hash with BPF_MAP_LOOKUP_BATCH (5.6), which takes whole buckets: unlike the way from key to key
-// it neither begins again nor runs in circles when the map changes meanwhile.
+// batches goes through a hash with BPF_MAP_LOOKUP_BATCH (5.6), which takes whole buckets: unlike the way from key to
+// key it neither begins again nor runs in circles when the map changes meanwhile.
 func (m *Map) batches(cmd uintptr, fn func(key, value []byte) error) error {
 	keySize, entrySize := m.KeySize(), m.entrySize()
 	count := min(max(batchBytes/(keySize+entrySize), 16), int(m.m.MaxEntries()))

@@ -198,7 +198,10 @@ func TestArrays(t *testing.T) {
 
 func BenchmarkEach(b *testing.B) {
 	need.Root(b)
-	l, err := Load(&Object{Maps: []*ebpf.MapSpec{{Name: "m", Type: ebpf.PerCPUHash, KeySize: 16, ValueSize: 8, MaxEntries: 10000}}}, Options{})
+	l, err := Load(&Object{Maps: []*ebpf.MapSpec{{
+		Name: "m", Type: ebpf.PerCPUHash, KeySize: 16, ValueSize: 8,
+		MaxEntries: 10000,
+	}}}, Options{})
 	if err != nil {
 		b.Fatal(err)
 	}

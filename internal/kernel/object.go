@@ -118,7 +118,8 @@ func (l *Loaded) load(obj *Object, opts Options) error {
 	return inParallel(len(l.programs), func(i int) error { return l.loadProgram(l.programs[i], opts) })
 }
 
-// newMap creates a map. Before 5.11 kernels count maps against RLIMIT_MEMLOCK and answer EPERM: then the limit is raised.
+// newMap creates a map. Before 5.11 kernels count maps against RLIMIT_MEMLOCK and answer EPERM: then the limit is
+// raised.
 func newMap(spec *ebpf.MapSpec) (*Map, error) {
 	m, err := ebpf.NewMap(spec)
 	if errors.Is(err, unix.EPERM) && raiseMemlock() == nil {
@@ -250,8 +251,8 @@ func (l *Loaded) uprobeSpec(p *loadedProgram, spec *ebpf.ProgramSpec) error {
 	return nil
 }
 
-// loadEach loads a program of type fentry or fexit once for each point: the kernel checks it against what the function takes.
-// Functions that it lets nobody attach to are told when they are attached.
+// loadEach loads a program of type fentry or fexit once for each point: the kernel checks it against what the function
+// takes. Functions that it lets nobody attach to are told when they are attached.
 func (p *loadedProgram) loadEach(spec *ebpf.ProgramSpec, opts Options) error {
 	for _, point := range p.Points {
 		one := *spec

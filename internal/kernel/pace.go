@@ -13,18 +13,19 @@ import (
 	"trocar/internal/process/probe"
 )
 
-// The kernel frees each program in a work item of its own, in a queue of which so many are started at once on a CPU: 1,024,
-// 256 before Linux 6.13 (WQ_DFL_ACTIVE). All want the lock of the memory that programs are packed into, and from 6.9 on
-// (__purge_vmap_area_lazy) the one who has it may wait for work behind them in the same queue. If the queue is full then,
-// nothing on the machine that needs it goes on, for ever. So trocar does not have as many programs as fill the queue when
-// they are freed at once, as after kill -9, and frees those that it has in groups.
+// The kernel frees each program in a work item of its own, in a queue of which so many are started at once on a CPU:
+// 1,024, 256 before Linux 6.13 (WQ_DFL_ACTIVE). All want the lock of the memory that programs are packed into, and from
+// 6.9 on (__purge_vmap_area_lazy) the one who has it may wait for work behind them in the same queue. If the queue is
+// full then, nothing on the machine that needs it goes on, for ever. So trocar does not have as many programs as fill
+// the queue when they are freed at once, as after kill -9, and frees those that it has in groups.
 const (
 	maxPrograms    = 768 // of a run
 	maxProgramsOld = 192 // where the queue is the short one
 	freeGroup      = 64  // programs that are freed at once
 )
 
-// freeWait is how long a group is waited for. Then the kernel has other troubles, and what is left is freed all the same.
+// freeWait is how long a group is waited for. Then the kernel has other troubles, and what is left is freed all the
+// same.
 const freeWait = 5 * time.Second
 
 // TooManyError says that an object has more programs than the kernel can free at once.
@@ -42,8 +43,8 @@ func (e *TooManyError) Error() string {
 		"Probe fewer functions, or let them share programs: one is made for each probe and each way to find its arguments"
 }
 
-// limitPrograms refuses an object with too many programs. atMost is what the script sets, 0: nothing. Where programs have no
-// cookies (before 5.15) each point has one of its own: then there is no limit, and no danger either.
+// limitPrograms refuses an object with too many programs. atMost is what the script sets, 0: nothing. Where programs
+// have no cookies (before 5.15) each point has one of its own: then there is no limit, and no danger either.
 func limitPrograms(obj *Object, atMost int, f *Features) error {
 	n := 0
 	for _, p := range obj.Programs {
@@ -67,8 +68,8 @@ func limitPrograms(obj *Object, atMost int, f *Features) error {
 	return nil
 }
 
-// freeable is how many programs a kernel may be left to free at once. The long queue came with sessions of probes, in the
-// same release.
+// freeable is how many programs a kernel may be left to free at once. The long queue came with sessions of probes, in
+// the same release.
 func freeable(release string, sessions func() bool) int {
 	if freesAtOnce(release) || sessions() {
 		return maxPrograms
@@ -92,7 +93,8 @@ func free(programs []*ebpf.Program) {
 	freePaced(programs, group)
 }
 
-// freePaced closes programs, in groups of which the next begins when the kernel has begun to free all of the one before.
+// freePaced closes programs, in groups of which the next begins when the kernel has begun to free all of the one
+// before.
 func freePaced(programs []*ebpf.Program, group int) {
 	for len(programs) > 0 {
 		n := min(group, len(programs))
@@ -146,8 +148,8 @@ func bindWitness(programs []*ebpf.Program) *witness {
 	return &witness{uint32(id)}
 }
 
-// await returns when the programs are being freed. There is no event to wait for: the map's number is looked up. Who may
-// not do that (CAP_BPF alone) waits as long as the kernel's grace periods take.
+// await returns when the programs are being freed. There is no event to wait for: the map's number is looked up. Who
+// may not do that (CAP_BPF alone) waits as long as the kernel's grace periods take.
 func (w *witness) await() {
 	if w == nil {
 		time.Sleep(200 * time.Millisecond)

@@ -105,7 +105,8 @@ func breakpoint(attr *unix.PerfEventAttr, point *probe.Point) error {
 	case length != 1 && length != 2 && length != 4 && length != 8:
 		return fmt.Errorf("a watchpoint covers 1, 2, 4 or 8 bytes, not %d", length)
 	case point.Addr%length != 0:
-		return fmt.Errorf("a watchpoint of %d bytes must be aligned to %d bytes, which %#x is not", length, length, point.Addr)
+		return fmt.Errorf("a watchpoint of %d bytes must be aligned to %d bytes, which %#x is not", length, length,
+			point.Addr)
 	}
 	attr.Ext1 = point.Addr
 	attr.Ext2 = length
@@ -201,14 +202,17 @@ func explainPerf(point *probe.Point, err error) error {
 	case point.Kind == probe.Watchpoint && errno == unix.ENOSPC:
 		return errors.New("no debug register is left: the CPU has four, shared with debuggers and perf")
 	case point.Kind == probe.Watchpoint && errno == unix.EINVAL:
-		return fmt.Errorf("the kernel refused a watchpoint of %d bytes, mode %s, at %#x", point.WatchLen, point.WatchMode, point.Addr)
+		return fmt.Errorf("the kernel refused a watchpoint of %d bytes, mode %s, at %#x", point.WatchLen, point.WatchMode,
+			point.Addr)
 	case point.Kind == probe.Watchpoint && (errno == unix.EOPNOTSUPP || errno == unix.ENODEV || errno == unix.ENOENT):
 		return &LacksError{Feature: "hardware breakpoints", Way: "the CPU or the virtual machine has none"}
 	case point.Kind == probe.Hardware && (errno == unix.ENOENT || errno == unix.EOPNOTSUPP || errno == unix.ENODEV):
-		return &LacksError{Feature: "this hardware counter", Way: "the CPU or the virtual machine does not have it; software:cpu-clock works everywhere"}
+		return &LacksError{Feature: "this hardware counter", Way: "the CPU or the virtual machine does not have it; " +
+			"software:cpu-clock works everywhere"}
 	case point.Freq != 0 && errno == unix.EINVAL:
 		if limit := maxSampleRate(); limit != 0 && point.Freq > limit {
-			return fmt.Errorf("%d hertz are more than the kernel allows (%d); raise it with sysctl kernel.perf_event_max_sample_rate=%d", point.Freq, limit, point.Freq)
+			return fmt.Errorf("%d hertz are more than the kernel allows (%d); raise it with sysctl "+
+				"kernel.perf_event_max_sample_rate=%d", point.Freq, limit, point.Freq)
 		}
 	}
 	return err

@@ -56,7 +56,8 @@ type FeatureState struct {
 // Inspect asks for everything, which takes some tens of milliseconds.
 func Inspect(f *Features) *Report {
 	r := &Report{
-		Nop5Corrupts: f.Nop5Corrupts(), VectorsStepped: f.VectorsStepped(), RingSize: DefaultRingSize(0), PossibleCPUs: possibleCPUs(),
+		Nop5Corrupts: f.Nop5Corrupts(), VectorsStepped: f.VectorsStepped(), RingSize: DefaultRingSize(0),
+		PossibleCPUs: possibleCPUs(),
 	}
 	if host, err := abi.Host(); err == nil {
 		r.Arch = host.Name

@@ -18,7 +18,8 @@ import (
 // Ring reads a BPF ring buffer through its memory.
 //
 // Programs submit with BPF_RB_NO_WAKEUP, because a wake-up for each record costs four times the hit itself; the reader
-// looks by itself every drainEvery. Records that must be seen at once are submitted with BPF_RB_FORCE_WAKEUP (not with 0:
+// looks by itself every drainEvery. Records that must be seen at once are submitted with BPF_RB_FORCE_WAKEUP (not with
+// 0:
 // then the kernel only wakes a reader that had read everything before this record).
 //
 // One goroutine reads. Wake may be called from any.
@@ -32,8 +33,8 @@ type Ring struct {
 	stats    RingStats
 }
 
-// drainEvery is how long a record may lie in the ring. At 2 million hits a second, the most that one core can do, records
-// of 100 bytes fill 4 MB in this time.
+// drainEvery is how long a record may lie in the ring. At 2 million hits a second, the most that one core can do,
+// records of 100 bytes fill 4 MB in this time.
 const drainEvery = 20 * time.Millisecond
 
 // RingStats counts what the reader saw.
@@ -45,8 +46,8 @@ type RingStats struct {
 	Size      int
 }
 
-// DefaultRingSize is how large a ring buffer should be: the power of two nearest to the available memory, from 256 KB to
-// 16 MB. pages, if not 0, is what the user asked for (in pages, one for each CPU at least).
+// DefaultRingSize is how large a ring buffer should be: the power of two nearest to the available memory, from 256 KB
+// to 16 MB. pages, if not 0, is what the user asked for (in pages, one for each CPU at least).
 func DefaultRingSize(pages uint64) uint32 {
 	page := uint64(os.Getpagesize())
 	const most = 1 << 30
@@ -138,8 +139,8 @@ func (r *Ring) close() {
 	r.producer, r.consumer = nil, nil
 }
 
-// ringWindow is how much of the data is mapped at once. All of it, twice, would be shown as 32 MB of memory in use by this
-// process for a ring of 16 MB; a window that moves along costs a nanosecond a record.
+// ringWindow is how much of the data is mapped at once. All of it, twice, would be shown as 32 MB of memory in use by
+// this process for a ring of 16 MB; a window that moves along costs a nanosecond a record.
 const ringWindow = 1 << 20
 
 // slide maps the data from offset at on, at least need bytes.

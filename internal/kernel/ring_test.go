@@ -138,8 +138,8 @@ func TestDefaultRingSize(t *testing.T) {
 	}
 }
 
-// TestRingWakeUp: Run sees a record that was submitted without a wake-up within the drain interval, one with it at once,
-// and ends with the context.
+// TestRingWakeUp: Run sees a record that was submitted without a wake-up within the drain interval, one with it at
+// once, and ends with the context.
 func TestRingWakeUp(t *testing.T) {
 	need.Root(t)
 	quiet := &Program{Name: "quiet", Type: probe.RunProgram, Insns: sender(1, -1, false)}
@@ -219,7 +219,10 @@ func TestNoLoss(t *testing.T) {
 				{Name: "ring", Type: ebpf.RingBuf, MaxEntries: size},
 				{Name: "lost", Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: 8, MaxEntries: 1},
 			},
-			Programs: []*Program{{Name: "p", Type: probe.UprobeProgram, Insns: counting(), Points: []*probe.Point{point(path, syms["work"], 0)}}},
+			Programs: []*Program{{
+				Name: "p", Type: probe.UprobeProgram, Insns: counting(),
+				Points: []*probe.Point{point(path, syms["work"], 0)},
+			}},
 		}, Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -254,7 +257,8 @@ func TestNoLoss(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Logf("ring of %d bytes: %d seen, %d lost, %v per call, at most %d bytes waiting", size, seen, lost, took/hits, l.Ring().Stats().Fullest)
+		t.Logf("ring of %d bytes: %d seen, %d lost, %v per call, at most %d bytes waiting", size, seen, lost, took/hits,
+			l.Ring().Stats().Fullest)
 		if seen+int(lost) != hits {
 			t.Errorf("%d seen and %d lost are not %d", seen, lost, hits)
 		}
@@ -281,8 +285,8 @@ func BenchmarkRing(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(stats.Records), "ns/record")
 }
 
-// BenchmarkRingFull reads while a program sends records of 32 bytes as fast as it can, which is several times as fast as
-// probes can be hit.
+// BenchmarkRingFull reads while a program sends records of 32 bytes as fast as it can, which is several times as fast
+// as probes can be hit.
 func BenchmarkRingFull(b *testing.B) {
 	need.Root(b)
 	const each = 1000

@@ -52,8 +52,8 @@ func (l *Loaded) RunMany(name string, n uint32) (uint32, time.Duration, error) {
 	return attr.retval, time.Duration(attr.duration), nil
 }
 
-// Iterate runs a program of type Iter over all it iterates on, and copies what it wrote (bpf_seq_write) to w. pid limits
-// an iteration over tasks to one process (6.1), 0: all.
+// Iterate runs a program of type Iter over all it iterates on, and copies what it wrote (bpf_seq_write) to w. pid
+// limits an iteration over tasks to one process (6.1), 0: all.
 func (l *Loaded) Iterate(name string, pid int, w io.Writer) error {
 	p := l.program(name)
 	if p == nil || p.Type != probe.IterProgram {

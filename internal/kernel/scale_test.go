@@ -280,7 +280,10 @@ func TestTracerToKill(t *testing.T) {
 		f.Disable(feature.UprobeMulti)
 	}
 	offset := symbols(t, path)["work"]
-	l := load(t, Options{Features: f}, &Program{Name: "p", Type: probe.UprobeProgram, Insns: sender(1, -1, false), Points: []*probe.Point{point(path, offset, 0)}})
+	l := load(t, Options{Features: f}, &Program{
+		Name: "p", Type: probe.UprobeProgram, Insns: sender(1, -1, false),
+		Points: []*probe.Point{point(path, offset, 0)},
+	})
 	attachAll(t, l)
 	fmt.Println("attached")
 	l.Ring().Run(t.Context(), func([]byte) error { return nil }, nil)
@@ -293,7 +296,8 @@ func TestVerifierError(t *testing.T) {
 		asm.LoadMem(asm.R0, asm.R2, 0, asm.DWord), asm.Return(),
 	}}}}, Options{Log: func(_, text string) { logged = text }})
 	var v *VerifierError
-	if !errors.As(err, &v) || !strings.Contains(v.Error(), "R2 !read_ok") || strings.Contains(v.Error(), "\n") || !strings.Contains(logged, "R2 !read_ok") {
+	if !errors.As(err, &v) || !strings.Contains(v.Error(), "R2 !read_ok") || strings.Contains(v.Error(), "\n") ||
+		!strings.Contains(logged, "R2 !read_ok") {
 		t.Errorf("%v; log %q", err, logged)
 	}
 }

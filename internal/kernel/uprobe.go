@@ -68,7 +68,8 @@ func (a *attacher) uprobes(p *loadedProgram) error {
 	})
 }
 
-// outlived finds a thread that lives of a process whose first thread has ended before others: /proc shows no program of that.
+// outlived finds a thread that lives of a process whose first thread has ended before others: /proc shows no program of
+// that.
 func outlived(pid int) (tid int, ok bool) {
 	if pid == 0 {
 		return 0, false
@@ -113,8 +114,8 @@ func groupSites(p *loadedProgram) []*group {
 	return groups
 }
 
-// open holds the file of a group, so that the kernel attaches to the very one in which the points were found: at the path
-// there may be another by now, in which they would be inside of instructions.
+// open holds the file of a group, so that the kernel attaches to the very one in which the points were found: at the
+// path there may be another by now, in which they would be inside of instructions.
 func (g *group) open() (done func(), err error) {
 	fd, err := unix.Open(g.path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -380,13 +381,14 @@ func (a *attacher) pmuType(name string) (uint32, error) {
 // enotsupp is a kernel-internal number that reaches user space: the instruction is one that uprobes cannot step over.
 const enotsupp = unix.Errno(524)
 
-// explainLink is explainUprobe for links. They need no more rights than the program did that was loaded already, so what is
-// not permitted is to open the file.
+// explainLink is explainUprobe for links. They need no more rights than the program did that was loaded already, so
+// what is not permitted is to open the file.
 func explainLink(g *group, point *probe.Point, err error) error {
 	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) {
 		p := &PermissionError{What: "open " + g.path, Err: err}
 		if strings.HasPrefix(g.path, "/proc/") {
-			p.Cause, p.Way = "files of another user's process", "run trocar as root, or with cap_sys_ptrace and cap_checkpoint_restore as well"
+			p.Cause, p.Way = "files of another user's process", "run trocar as root, or with cap_sys_ptrace and "+
+				"cap_checkpoint_restore as well"
 		}
 		return p
 	}
@@ -408,7 +410,8 @@ func explainUprobe(g *group, point *probe.Point, err error) error {
 			return fmt.Errorf("offset %#x is beyond the end of %s (%d bytes)", point.Offset, g.path, size)
 		}
 		if point.RefCtr != 0 {
-			return fmt.Errorf("the kernel refused the offset %#x or the semaphore at %#x in %s", point.Offset, point.RefCtr, g.path)
+			return fmt.Errorf("the kernel refused the offset %#x or the semaphore at %#x in %s", point.Offset, point.RefCtr,
+				g.path)
 		}
 		return fmt.Errorf("the kernel refused the offset %#x in %s", point.Offset, g.path)
 	case enotsupp, unix.EOPNOTSUPP:
@@ -417,7 +420,8 @@ func explainUprobe(g *group, point *probe.Point, err error) error {
 	case unix.ENOEXEC, unix.EILSEQ:
 		return fmt.Errorf("there is no instruction at offset %#x of %s", point.Offset, g.path)
 	case unix.EIO:
-		return fmt.Errorf("%s is on a file system whose files cannot be probed, or offset %#x is beyond its end", g.path, point.Offset)
+		return fmt.Errorf("%s is on a file system whose files cannot be probed, or offset %#x is beyond its end", g.path,
+			point.Offset)
 	case unix.EBADF, unix.EISDIR:
 		return fmt.Errorf("%s is not a regular file", g.path)
 	case unix.ENOENT, unix.ENOTDIR, unix.ELOOP:

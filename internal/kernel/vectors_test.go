@@ -30,7 +30,8 @@ func TestVectorTrial(t *testing.T) {
 	if stepsRight(missed) {
 		t.Error("a probe that is not hit is taken for a right one")
 	}
-	if info, err := os.ReadFile("/proc/cpuinfo"); err == nil && strings.Contains(string(info), " avx2 ") && strings.Contains(string(info), " fma ") {
+	if info, err := os.ReadFile("/proc/cpuinfo"); err == nil && strings.Contains(string(info), " avx2 ") &&
+		strings.Contains(string(info), " fma ") {
 		host, _ := abi.Host()
 		path, done, err := inMemory(code.VectorTrial(host).File)
 		if err != nil || !endsWell(path) {

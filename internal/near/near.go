@@ -12,8 +12,8 @@ const Longest = 256
 // most is how many names are told.
 const most = 3
 
-// Names are those that differ least from a word, in whatever case, by at most a third of its letters: up to three, in order.
-// The word itself is none of them.
+// Names are those that differ least from a word, in whatever case, by at most a third of its letters: up to three, in
+// order. The word itself is none of them.
 func Names(word string, names []string) []string {
 	limit := max(1, len(word)/3)
 	var best []string

@@ -24,7 +24,8 @@ func Root(t testing.TB) {
 	}
 }
 
-// Tool gives the path of a program, looked for in PATH and in /sbin, which is often not in PATH of those who are not root.
+// Tool gives the path of a program, looked for in PATH and in /sbin, which is often not in PATH of those who are not
+// root.
 func Tool(t testing.TB, name string) string {
 	t.Helper()
 	for _, name := range []string{name, "/usr/sbin/" + name, "/sbin/" + name} {

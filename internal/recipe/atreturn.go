@@ -10,8 +10,9 @@ import (
 )
 
 // What expressions say of arguments holds for the entry of a call, also where they are looked at when it returns since
-// they have the result or the duration in them: then those parts are kept that have nothing of the return. What a function
-// changes (a buffer that it fills, *len, errno) is in the expressions of --result, and in result(EXPR) elsewhere.
+// they have the result or the duration in them: then those parts are kept that have nothing of the return. What a
+// function changes (a buffer that it fills, *len, errno) is in the expressions of --result, and in result(EXPR)
+// elsewhere.
 
 // atEndWord is the call that says that its argument is read when the function returns.
 const atEndWord = "result"
@@ -126,7 +127,8 @@ func (r returning) keep(x syntax.Expr, whole bool) syntax.Expr {
 	if i < 0 {
 		i = len(c.extra)
 		c.extra = append(c.extra, part{
-			label: label, field: "kept_" + strconv.Itoa(i), expr: syntax.PrintExpr(over(x, c.fn, argsOf)), show: show, size: max(8, size),
+			label: label, field: "kept_" + strconv.Itoa(i), expr: syntax.PrintExpr(over(x, c.fn, argsOf)), show: show,
+			size: max(8, size),
 		})
 	}
 	return &syntax.Field{X: &syntax.Var{Name: "$call"}, Name: c.extra[i].field}

@@ -171,7 +171,8 @@ func (s *script) parameters(c *call) {
 		case fn.Goroutines:
 			s.notice(fn, "arguments and results are not available without debug information: build it without -ldflags=-s or -w")
 		case fn.Result != nil:
-			s.notice(fn, "arguments are not available without debug information; registers can be printed with --args 'arg0, str(arg1)'")
+			s.notice(fn, "arguments are not available without debug information; registers can be printed with --args 'arg0, "+
+				"str(arg1)'")
 		default:
 			s.notice(fn, "arguments and results are not available without debug information; "+
 				"registers can be printed with --args 'arg0, str(arg1)'")
@@ -228,8 +229,8 @@ func isWord(name string) bool {
 	return slices.Contains(ofNoFunction, name)
 }
 
-// understood are the functions for which the names in expressions have a meaning, as far as that is known: they return a
-// result if it is asked for, and have the parameters that others have.
+// understood are the functions for which the names in expressions have a meaning, as far as that is known: they return
+// a result if it is asked for, and have the parameters that others have.
 func (s *script) understood(fns []Function, names map[string]bool) []Function {
 	params := map[string]bool{} // that some of the functions have
 	for i := range fns {

@@ -170,9 +170,9 @@ func sourceName(fn *debuginfo.Function, display string) string {
 }
 
 // keys tell calls apart by process and the place of the caller's frame; not by thread, since fibers may begin a call on
-// one and return on another. At a function's entry the return address is on top of the stack (amd64) or nothing is on it
-// yet; elsewhere the call frame information tells. Go's stacks are moved, and the language has words for its goroutines
-// and their frames.
+// one and return on another. At a function's entry the return address is on top of the stack (amd64) or nothing is on
+// it yet; elsewhere the call frame information tells. Go's stacks are moved, and the language has words for its
+// goroutines and their frames.
 func (fn *candidate) keys() {
 	k, p, a := fn.known, fn.point, fn.arch
 	if a == nil {

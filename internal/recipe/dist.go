@@ -120,7 +120,8 @@ func (s *script) distribution(fns []Function, value syntax.Expr, name string, di
 		case !late:
 			c.early, c.returns, c.leaves, c.tails = true, nil, nil, nil
 		case results && len(fn.Leaves) > 0:
-			s.notice(fn, "calls that end in a tail call are left out: their results are those of the functions that are jumped to")
+			s.notice(fn, "calls that end in a tail call are left out: their results are those of the functions that are "+
+				"jumped to")
 		case len(c.leaves) > 0:
 			s.notice(fn, "where it ends in a tail call, the duration is measured up to the tail call")
 		}

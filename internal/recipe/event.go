@@ -44,7 +44,8 @@ func (o Question) OfEvents() bool {
 	})
 }
 
-// mostEvents is how many tracepoints a question has, as each takes a program of its own, and system calls, which take two.
+// mostEvents is how many tracepoints a question has, as each takes a program of its own, and system calls, which take
+// two.
 const mostEvents = 60
 
 // events finds what a pattern of a kind means.
@@ -109,7 +110,8 @@ func tracepoints(
 		out = append(out, fn)
 	}
 	if programs > mostEvents {
-		d := diags.Errorf(diag.Span{}, "%s fits %d tracepoints: a question has at most %d programs", text, len(points), mostEvents)
+		d := diags.Errorf(diag.Span{}, "%s fits %d tracepoints: a question has at most %d programs", text, len(points),
+			mostEvents)
 		d.Hint("narrow the pattern; count, latency and stack take all system calls (syscall:*)")
 		return nil
 	}

@@ -29,7 +29,8 @@ func callsItself(k match.Known, p *probe.Point) bool {
 		return true // not looked at
 	}
 	found := false
-	code.Targets(k.File.Arch(), k.File.Bytes(start, int(size)), start, func(target uint64) { found = found || target == start })
+	code.Targets(k.File.Arch(), k.File.Bytes(start, int(size)), start,
+		func(target uint64) { found = found || target == start })
 	return found
 }
 

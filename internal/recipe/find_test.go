@@ -48,8 +48,14 @@ func TestShowOf(t *testing.T) {
 		{Name: "str", Type: types.PointerTo(types.TUint8, types.User)}, {Name: "len", Type: word, Offset: 8},
 	}})
 	text.Source.Form = types.GoStringForm
-	plain := in(types.CPlusPlus, types.Type{Kind: types.Struct, Name: "P", Size: 8, Fields: []types.Field{{Name: "x", Type: word}}})
-	named := in(types.Go, types.Type{Kind: types.Struct, Name: "main.T", Size: 16, Fields: []types.Field{{Name: "s", Type: text}}})
+	plain := in(types.CPlusPlus, types.Type{
+		Kind: types.Struct, Name: "P", Size: 8,
+		Fields: []types.Field{{Name: "x", Type: word}},
+	})
+	named := in(types.Go, types.Type{
+		Kind: types.Struct, Name: "main.T", Size: 16,
+		Fields: []types.Field{{Name: "s", Type: text}},
+	})
 	large := in(types.C, types.Type{Kind: types.Struct, Name: "L", Size: 4096})
 	for _, c := range []struct {
 		name string
@@ -74,7 +80,8 @@ func TestShowOf(t *testing.T) {
 
 	known := paramTypes{"p": in(types.C, *types.PointerTo(named, types.User)), "n": word, "s": text}
 	for expr, want := range map[string]Show{
-		"n": AsValue, "n + 1": AsValue, "s": AsString, "p.s": AsString, "p->s": AsString, "args.p.s": AsString, "*p": AsWhole, "p": AsWhole,
+		"n": AsValue, "n + 1": AsValue, "s": AsString, "p.s": AsString, "p->s": AsString, "args.p.s": AsString, "*p": AsWhole,
+		"p":   AsWhole,
 		"pid": AsValue, "p.nosuch": AsWhole, "retval": AsWhole, "nosuch(": AsWhole, "str(p)": AsValue,
 	} {
 		if got, _ := known.show(expr); got != want {

@@ -8,9 +8,9 @@ import (
 	"trocar/internal/script/syntax"
 )
 
-// A call that is left by an exception, by longjmp or as its thread ends does not return. That it was left is seen at once
-// where the kernel or the unwinder tells, else when another call of the function has the same frame; what is not told
-// until the end is open. So calls = returns + left + open.
+// A call that is left by an exception, by longjmp or as its thread ends does not return. That it was left is seen at
+// once where the kernel or the unwinder tells, else when another call of the function has the same frame; what is not
+// told until the end is open. So calls = returns + left + open.
 
 // Leaving is what tells that calls are left, and by what.
 type Leaving struct {
@@ -170,7 +170,8 @@ func (l *Leaving) seesThreads(c *call) bool { return l != nil && l.ThreadEnds &&
 // shows tells whether a call that did not return is shown: not if it depends on how it returned.
 func (s *script) shows(c *call) bool { return c.atExit == nil && s.o.Min <= 0 }
 
-// unreturnedAs is the moment at which a call that was kept is shown without its return; how is an expression, "": it is open.
+// unreturnedAs is the moment at which a call that was kept is shown without its return; how is an expression, "": it is
+// open.
 func (s *script) unreturnedAs(how string) moment {
 	return moment{
 		time: "$call.start", tid: "$call.thread_", part: func(p part) string { return "$call." + p.field },
@@ -181,8 +182,8 @@ func (s *script) unreturnedAs(how string) moment {
 // perEnd is how many calls are in one program: each loop is a function of its own there, and the kernel takes 256.
 const perEnd = 32
 
-// unreturned writes what is done at the end with the calls that are kept: those that were left and those that are open are
-// counted and shown. last is what else is done then.
+// unreturned writes what is done at the end with the calls that are kept: those that were left and those that are open
+// are counted and shown. last is what else is done then.
 func (s *script) unreturned(calls []*call, last string) {
 	n := 0
 	for _, c := range calls {

@@ -82,7 +82,14 @@ type kind struct {
 }
 
 func kinds() []kind {
-	return []kind{{"trace", Trace}, {"count", Count}, {"latency", Latency}, {"dist", Dist}, {"stack", Stack}, {"syscalls", Syscalls}}
+	return []kind{
+		{"trace", Trace},
+		{"count", Count},
+		{"latency", Latency},
+		{"dist", Dist},
+		{"stack", Stack},
+		{"syscalls", Syscalls},
+	}
 }
 
 // Kinds are the kinds of questions.

@@ -1,5 +1,5 @@
-// Package recipe owns what the commands trace, count, latency, dist, stack and syscalls mean: it finds the functions that they
-// ask about (Find) and writes the question as a script.
+// Package recipe owns what the commands trace, count, latency, dist, stack and syscalls mean: it finds the functions
+// that they ask about (Find) and writes the question as a script.
 //
 // A recipe is text made of the functions that were found and the options that were given. It needs nothing but these,
 // so the same question always gives the same script, which can be shown, kept and changed.

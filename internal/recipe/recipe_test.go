@@ -53,7 +53,8 @@ func inCPP() Function {
 
 func inGo() Function {
 	return Function{
-		Point: `./app:"main.(*T).Do"`, NoReturn: "no instruction of it returns", Name: "main.(*T).Do", Called: true, Typed: true,
+		Point: `./app:"main.(*T).Do"`, NoReturn: "no instruction of it returns", Name: "main.(*T).Do", Called: true,
+		Typed:  true,
 		Params: []Value{{Name: "t"}, {Name: "s", Show: AsText}},
 	}
 }
@@ -94,8 +95,14 @@ func TestRecipes(t *testing.T) {
 		{"trace-go", Trace, []Function{inGo()}, Question{For: 1500 * time.Millisecond}},
 		{"trace-goroutines", Trace, []Function{inGoReturning()}, Question{Values: true}},
 		{"trace-goroutines-text", Trace, []Function{inGoReturning()}, Question{}},
-		{"trace-args", Trace, []Function{inC()}, Question{Args: []string{"fd + 1, str(path, 10)", "retval"}, If: "fd > 2 && retval < 0"}},
-		{"trace-lines", Trace, []Function{inC()}, Question{Lines: 5, Comm: "a name that is too long", If: "fd > 2", Strlen: 10, Depth: 2}},
+		{"trace-args", Trace, []Function{inC()}, Question{
+			Args: []string{"fd + 1, str(path, 10)", "retval"},
+			If:   "fd > 2 && retval < 0",
+		}},
+		{"trace-lines", Trace, []Function{inC()}, Question{
+			Lines: 5, Comm: "a name that is too long", If: "fd > 2",
+			Strlen: 10, Depth: 2,
+		}},
 		{"trace-later", Trace, []Function{inC()}, Question{
 			Args: []string{"retval + fd, duration"},
 			If:   "duration > 1000 && str(path) == \"/\"", Depth: -1,
@@ -113,10 +120,20 @@ func TestRecipes(t *testing.T) {
 		{"latency-direct", Latency, []Function{inC(), twin()}, Question{Every: 2 * time.Second}},
 		{"dist", Dist, []Function{inC(), twin()}, Question{Value: "fd"}},
 		{"dist-text", Dist, []Function{inC()}, Question{Value: "path", By: []string{"retval, fd % 2"}}},
-		{"dist-linear", Dist, []Function{inC()}, Question{Value: "retval", Linear: [3]int64{0, 100, 10}, Comm: "x", For: 3 * time.Second}},
-		{"dist-table", Dist, []Function{inC(), inGo()}, Question{Value: "duration / 1000", Table: true, Min: time.Millisecond}},
+		{"dist-linear", Dist, []Function{inC()}, Question{
+			Value: "retval", Linear: [3]int64{0, 100, 10}, Comm: "x",
+			For: 3 * time.Second,
+		}},
+		{"dist-table", Dist, []Function{inC(), inGo()}, Question{
+			Value: "duration / 1000", Table: true,
+			Min: time.Millisecond,
+		}},
 		{"count-whole", Count, []Function{all(), inC()}, Question{By: []string{"comm"}, If: "pid > 1"}},
-		{"latency-whole", Latency, []Function{all(), inC(), inGo()}, Question{By: []string{"comm"}, Comm: "x", Min: time.Second}},
+		{
+			"latency-whole", Latency,
+			[]Function{all(), inC(), inGo()},
+			Question{By: []string{"comm"}, Comm: "x", Min: time.Second},
+		},
 		{"syscalls", Syscalls, nil, Question{By: []string{"comm"}, Every: time.Second, Comm: "x", Top: 5}},
 		{"count-comm", Count, []Function{inC(), twin()}, Question{Comm: "server"}},
 		{"stack", Stack, []Function{inC(), twin()}, Question{For: time.Microsecond}},
@@ -206,8 +223,8 @@ func TestNoReturns(t *testing.T) {
 	}
 }
 
-// TestShapes: however many functions are asked about, the number of clauses is bounded, and each function is in one or left
-// out with a word.
+// TestShapes: however many functions are asked about, the number of clauses is bounded, and each function is in one or
+// left out with a word.
 func TestShapes(t *testing.T) {
 	var fns []Function
 	for i := range 3000 {

@@ -166,8 +166,8 @@ func (s *script) plainly(fn *Function) *call {
 }
 
 // named decides how the functions of a question are named in its results: by the builtin func, which gives the symbols'
-// names, or by names that stand in the text as in the source. It is one way for all, as the names are keys of one map, and
-// the second takes a program for each function.
+// names, or by names that stand in the text as in the source. It is one way for all, as the names are keys of one map,
+// and the second takes a program for each function.
 func (s *script) named(fns []Function) []Function {
 	if len(fns) > 0 && !slices.ContainsFunc(fns, func(f Function) bool { return f.Probe == "" }) {
 		s.what = "event"
@@ -188,8 +188,8 @@ func (s *script) named(fns []Function) []Function {
 	return fns
 }
 
-// namedInLines is named where each result is a line of its own: constructors and destructors keep their names if they are
-// few, since the builtin func does not tell those apart that have one name.
+// namedInLines is named where each result is a line of its own: constructors and destructors keep their names if they
+// are few, since the builtin func does not tell those apart that have one name.
 func (s *script) namedInLines(fns []Function) []Function {
 	kept := 0
 	for i := range fns {

@@ -19,7 +19,8 @@ func Syscalls(_ []Function, o Question, diags *diag.List) Script {
 	s.line("\n%s", rawExit)
 	s.failed()
 	s.line("{\n  @errors[%s] = count();\n}", s.columned(
-		append([]string{"syscall_name(args.id)", errorText}, s.texts(s.by)...), s.columnsOf([]string{"syscall", "error"}, s.by)))
+		append([]string{"syscall_name(args.id)", errorText}, s.texts(s.by)...),
+		s.columnsOf([]string{"syscall", "error"}, s.by)))
 	s.every(latencyMap)
 	if s.o.Every > 0 {
 		s.every("@errors")

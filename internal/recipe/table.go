@@ -51,8 +51,8 @@ const (
 	mostEntries    = 1 << 17
 )
 
-// sized declares a map for an entry of each function, if the default is not right. Least is for how many there is room in
-// any case; 0: the default.
+// sized declares a map for an entry of each function, if the default is not right. Least is for how many there is room
+// in any case; 0: the default.
 func (s *script) sized(name string, fns []Function, least int) {
 	n := 0
 	for i := range fns {

@@ -12,8 +12,8 @@ import (
 	"trocar/internal/script/syntax"
 )
 
-// Of the calls of one function record.MaxOpenCalls may be open at a time, in all threads; with many functions, and where
-// much is kept of a call, it is less, but no less than leastOpen: memory for all of them is set aside.
+// Of the calls of one function record.MaxOpenCalls may be open at a time, in all threads; with many functions, and
+// where much is kept of a call, it is less, but no less than leastOpen: memory for all of them is set aside.
 const (
 	leastOpen = 256
 	openBytes = 8 << 20
@@ -287,7 +287,8 @@ func (s *script) sums() {
 		ended := fmt.Sprintf("exited after %d lines (-n); ", n)
 		s.totals = append(s.totals, Total{
 			Map: "@lines", Over: int64(n),
-			One: ended + "1 more came before the probes were detached", Many: ended + "%d more came before the probes were detached",
+			One: ended + "1 more came before the probes were detached", Many: ended + "%d more came before the probes were " +
+				"detached",
 		})
 	}
 	s.unreturnedSums()

@@ -18,7 +18,8 @@ import (
 
 // ofNoFunction are the words of expressions that mean the same in all functions.
 var ofNoFunction = []string{
-	"comm", "pid", "tid", "uid", "gid", "username", "cpu", "nsecs", "elapsed", "cgroup", "probe", "func", "ustack", "kstack",
+	"comm", "pid", "tid", "uid", "gid", "username", "cpu", "nsecs", "elapsed", "cgroup", "probe", "func", "ustack",
+	"kstack",
 }
 
 // Whole tells whether a question's patterns can be clauses.
@@ -26,7 +27,8 @@ func (o Question) Whole() bool {
 	if slices.ContainsFunc(o.Functions, func(f string) bool { _, _, line := splitFunction(f); return line }) {
 		return false // lines have names of their own, beside those of functions
 	}
-	if o.Kind == "latency" && slices.ContainsFunc(o.Functions, func(f string) bool { kind, _ := eventKind(f); return kind != "" }) &&
+	if o.Kind == "latency" && slices.ContainsFunc(o.Functions,
+		func(f string) bool { kind, _ := eventKind(f); return kind != "" }) &&
 		!(len(o.Functions) == 1 && o.Functions[0] == "syscall:*" && o.Min == 0) {
 		return false
 	}

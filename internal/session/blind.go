@@ -30,8 +30,8 @@ const mostChecked = 4
 // probeBytes is how much of the code at a probe is compared: a breakpoint has at most so many bytes.
 const probeBytes = 4
 
-// unprobed tells of files that the process maps without their probes: the memory is as in the file, where it should have
-// a breakpoint.
+// unprobed tells of files that the process maps without their probes: the memory is as in the file, where it should
+// have a breakpoint.
 func unprobed(files []*probedFile, pid target.PID, found chan<- *result.Notice) {
 	maps, err := pid.Maps()
 	if err != nil {
@@ -100,8 +100,8 @@ func programOf(pid target.PID) (p program) {
 	return p
 }
 
-// watch looks now and then whether files are replaced (all processes are traced), or the traced process executes another
-// program than before.
+// watch looks now and then whether files are replaced (all processes are traced), or the traced process executes
+// another program than before.
 func watch(ctx context.Context, files []*probedFile, pid target.PID, before program, found chan<- *result.Notice) {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()

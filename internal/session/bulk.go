@@ -11,8 +11,8 @@ import (
 	"trocar/result"
 )
 
-// Maps may have a million entries, of which each takes a kilobyte once it is decoded. So they are kept as the bytes that
-// the kernel gives, sorted by numbers that tell most of their order, and decoded in parts as they are shown.
+// Maps may have a million entries, of which each takes a kilobyte once it is decoded. So they are kept as the bytes
+// that the kernel gives, sorted by numbers that tell most of their order, and decoded in parts as they are shown.
 
 // partEntries is how many entries are shown at once.
 const partEntries = 1 << 12

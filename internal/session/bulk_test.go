@@ -22,7 +22,10 @@ func TestLargeMaps(t *testing.T) {
 	var entries []entry
 	for i := range int64(n) {
 		x := i * 7919 % n // each once
-		entries = append(entries, entry{number: x - n/2, text: fmt.Sprintf("%.*s%05d", x%11, "same-begin", x), value: x%7 - 3})
+		entries = append(entries, entry{
+			number: x - n/2, text: fmt.Sprintf("%.*s%05d", x%11, "same-begin", x),
+			value: x%7 - 3,
+		})
 	}
 	tuple := types.TupleOf(types.TInt64, types.TInt64)
 	for _, c := range []struct {

@@ -14,8 +14,8 @@ type canceler func()
 
 func (c canceler) Write(p []byte) (int, error) { c(); return len(p), nil }
 
-// TestInterruptedCommand: with a command all that it has started ends, also what a shell has put in the background, where an
-// interrupt is ignored.
+// TestInterruptedCommand: with a command all that it has started ends, also what a shell has put in the background,
+// where an interrupt is ignored.
 func TestInterruptedCommand(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	out, err := shell(ctx, `sleep 1000 & echo $!; (sleep 1000 & echo $!; echo ready >&2; wait)`, canceler(cancel))

@@ -18,8 +18,8 @@ func faults() []syscall.Signal {
 	}
 }
 
-// tellDeath reports a signal that ended the process or the command while it was traced, with what the kernel's log says of
-// it. It comes before the command is ended by us.
+// tellDeath reports a signal that ended the process or the command while it was traced, with what the kernel's log says
+// of it. It comes before the command is ended by us.
 func (s *Session) tellDeath() error {
 	pid, exit := target.PID(s.in.PID), s.targetExit.Load()
 	who := fmt.Sprintf("process %d", pid)

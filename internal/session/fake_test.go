@@ -286,7 +286,8 @@ func (s *script) layout(l record.Layout, args ...*types.Type) *record.Layout {
 // storage adds a map; key nil: it has one value.
 func (s *script) storage(f *fake, name string, key, value *types.Type) *record.Storage {
 	s.Storage = append(s.Storage, record.Storage{
-		Map: record.Map{Name: name, Key: key, Value: value, Max: 100}, Name: fmt.Sprintf("m%d", len(s.Storage)), Scalar: key == nil, ValueSize: value.Size,
+		Map: record.Map{Name: name, Key: key, Value: value, Max: 100}, Name: fmt.Sprintf("m%d", len(s.Storage)),
+		Scalar: key == nil, ValueSize: value.Size,
 	})
 	st := &s.Storage[len(s.Storage)-1]
 	f.maps[st.Name] = &fakeMap{entries: map[string][]byte{}}

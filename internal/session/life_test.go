@@ -139,9 +139,11 @@ func TestFollowInNamespace(t *testing.T) {
 	o := start(t, t.Context(), s, f, func(in *session.Input, _ *sink) {
 		in.PID, in.Follow, in.Namespace = pid, true, &kernel.Namespaced{Dev: 4, Ino: 5}
 	})
-	expect(t, o, fmt.Sprintf("notice INFO in this PID namespace, processes that process %d started before are not followed", pid),
+	expect(t, o, fmt.Sprintf("notice INFO in this PID namespace, processes that process %d started before are not "+
+		"followed", pid),
 		"attached 1", "end")
-	if first := f.followed.first; first == nil || *first != (kernel.Namespaced{Dev: 4, Ino: 5, PID: pid}) || len(f.followed.pids) > 0 {
+	if first := f.followed.first; first == nil || *first != (kernel.Namespaced{Dev: 4, Ino: 5, PID: pid}) ||
+		len(f.followed.pids) > 0 {
 		t.Errorf("%+v, %v", first, f.followed.pids)
 	}
 }
@@ -175,7 +177,12 @@ func TestUnattached(t *testing.T) {
 		}
 		f.failed = c.failed
 		f.send(rec(s.exitLayout(), 0))
-		o := start(t, t.Context(), s, f, func(in *session.Input, _ *sink) { in.Config.MissingProbes = c.missing; in.Probes = 20 })
+		o := start(t, t.Context(), s, f, func(in *session.Input,
+			_ *sink,
+		) {
+			in.Config.MissingProbes = c.missing
+			in.Probes = 20
+		})
 		notices := 0
 		for _, line := range o.sink.lines {
 			if strings.HasPrefix(line, "notice WARNING") {
@@ -194,7 +201,10 @@ func TestDryRun(t *testing.T) {
 	s.special(f, begin, "begin", func() uint32 { t.Error("a begin probe ran"); return 0 })
 	s.special(f, end, "end", func() uint32 { t.Error("an end probe ran"); return 0 })
 	done := 0
-	c := &command{pid: target.PID(1 << 30), done: make(chan struct{}), released: func() { t.Error("the command was released") }}
+	c := &command{
+		pid: target.PID(1 << 30), done: make(chan struct{}),
+		released: func() { t.Error("the command was released") },
+	}
 	o := start(t, t.Context(), s, f, func(in *session.Input, _ *sink) {
 		in.DryRun, in.Command, in.Progress = true, c, func(n, total int) { done = n }
 	})

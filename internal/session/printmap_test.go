@@ -31,7 +31,8 @@ func TestPrintMaps(t *testing.T) {
 	put("@stats", types.TInt64, stats, le(1), le(10, 2, 20, 3))
 	// The same stack in two processes; its name is the same, so it is one to the reader.
 	stack := types.StackType(types.UStack, 2, types.StackDefault)
-	put("@stacks", stack, count, le(uint32(1<<30), uint32(0), 0, 0, 0), le(2), le(uint32(1<<29), uint32(0), 0, 0, 0), le(3))
+	put("@stacks", stack, count, le(uint32(1<<30), uint32(0), 0, 0, 0), le(2), le(uint32(1<<29), uint32(0), 0, 0, 0),
+		le(3))
 	series := types.SeriesOf(types.SeriesSpec{IntervalNS: 1e9, Count: 2, Agg: types.Sum, Signed: true})
 	put("@series", types.TInt64, series, le(1), le(8, 5, 0, 9, 6, 0))
 	f.send(rec(s.exitLayout(), 0))
@@ -156,7 +157,8 @@ func TestLosses(t *testing.T) {
 		"notice WARNING 13 reads of memory failed; their values were taken as 0 or empty",
 		"notice WARNING 14 call stacks could not be read",
 		"notice WARNING a loop was stopped 15 times by the kernel's limit of iterations",
-		"notice WARNING 16 returns were left out: their calls had begun before, and the location of the result is known only at function entry",
+		"notice WARNING 16 returns were left out: their calls had begun before, and the location of the result is known " +
+			"only at function entry",
 		"notice WARNING 17 calls were not timed: too many were open at once",
 		"notice WARNING 18 returns were lost: the kernel sees those of only 64 calls that are nested in a thread",
 		"notice INFO 19 calls were left by an exception, longjmp or the end of a thread: they have no duration",

@@ -108,7 +108,8 @@ func TestEachKind(t *testing.T) {
 			t.Errorf("errors of the command: %q", stderr.String())
 		}
 		for i, h := range o.sink.heads {
-			if line := o.sink.lines[i]; h.Action != 1 && !strings.HasPrefix(line, "attached") && !strings.HasPrefix(line, "end") &&
+			if line := o.sink.lines[i]; h.Action != 1 && !strings.HasPrefix(line, "attached") &&
+				!strings.HasPrefix(line, "end") &&
 				!strings.HasPrefix(line, "notice") && !strings.HasPrefix(line, "map") {
 				t.Errorf("%s: of action %d", line, h.Action)
 			}
@@ -187,7 +188,8 @@ func TestSystemEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	f.send(rec(l), rec(late))
 	o := start(t, ctx, s, f, func(in *session.Input, _ *sink) { in.Errors = writer(cancel) })
-	expect(t, o, "attached 1", "system started\n", "end", "lost 1 commands of system() the run ended before they were started")
+	expect(t, o, "attached 1", "system started\n", "end", "lost 1 commands of system() the run ended before they were "+
+		"started")
 }
 
 // writer is called when something is written.
@@ -216,7 +218,8 @@ func (k *textSink) Event(e result.Event) error {
 // BenchmarkPrintf is the way of a record to text.
 func BenchmarkPrintf(b *testing.B) {
 	f, s := newFake(), newScript()
-	r := rec(s.layout(record.Layout{Kind: record.Printf, Format: "%d %s %d\n"}, types.TInt64, types.StringOf(64), types.TInt32), 123456, "hello world", 77)
+	r := rec(s.layout(record.Layout{Kind: record.Printf, Format: "%d %s %d\n"}, types.TInt64, types.StringOf(64),
+		types.TInt32), 123456, "hello world", 77)
 	run, err := session.New(session.Input{Script: &s.Script, Points: s.points}, &textSink{})
 	if err != nil {
 		b.Fatal(err)
@@ -259,7 +262,8 @@ func TestHeads(t *testing.T) {
 		copy(rec[record.HeadTime:], le(1e9, pid, pid+1, point))
 		return rec
 	}
-	f.send(headed(rec(p, 5), 10, 0), headed(rec(m), 20, 77), headed(rec(p, 6), 30, 0), rec(s.exitLayout(), 0), rec(p, 7)[:31])
+	f.send(headed(rec(p, 5), 10, 0), headed(rec(m), 20, 77), headed(rec(p, 6), 30, 0), rec(s.exitLayout(), 0),
+		rec(p, 7)[:31])
 	o := start(t, t.Context(), s, f, func(in *session.Input, _ *sink) { in.Config.PrintMapsOnExit = false })
 	expect(t, o, "attached 1", "printf 5", "map @m: ", "printf 6", "end")
 	when := o.sink.heads[1].Time

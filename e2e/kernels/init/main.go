@@ -1,5 +1,5 @@
-// Init is the first process of the virtual machines that run.sh starts: it mounts what tests need, runs the test binaries
-// of /tests one after another, and turns the machine off.
+// Init is the first process of the virtual machines that run.sh starts: it mounts what tests need, runs the test
+// binaries of /tests one after another, and turns the machine off.
 package main
 
 import (
@@ -36,7 +36,10 @@ func main() {
 		// A process of its own: the first one is special to the kernel (signals, namespaces).
 		c := exec.Command(test, strings.Fields(string(args))...)
 		c.Dir = "/" // where testdata is
-		c.Env = []string{"PATH=/bin", "HOME=/tmp", "TROCAR_REQUIRE_ROOT=1", "TROCAR_FIXTURES=/fixtures", "TROCAR_E2E_TRACER=/bin/trocar"}
+		c.Env = []string{
+			"PATH=/bin", "HOME=/tmp", "TROCAR_REQUIRE_ROOT=1", "TROCAR_FIXTURES=/fixtures",
+			"TROCAR_E2E_TRACER=/bin/trocar",
+		}
 		c.Stdout, c.Stderr = os.Stdout, os.Stdout
 		start := time.Now()
 		err := c.Run()

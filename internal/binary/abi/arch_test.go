@@ -129,7 +129,8 @@ func TestConventions(t *testing.T) {
 		if p := a.RustResult(word, false); p.Kind != types.InRegister || p.Reg != a.C.Result {
 			t.Errorf("%s: a number of Rust is returned at %+v", a, p)
 		}
-		if list := a.CPlaces([]*types.Type{word}, nil); list != nil && (list[0].Kind != types.InRegister || list[0].Reg != a.C.Args[0]) {
+		if list := a.CPlaces([]*types.Type{word}, nil); list != nil && (list[0].Kind != types.InRegister ||
+			list[0].Reg != a.C.Args[0]) {
 			t.Errorf("%s: the first argument is at %+v", a, list[0])
 		}
 		if g := a.Go(); g != nil {
@@ -150,7 +151,8 @@ func TestConventions(t *testing.T) {
 		if k != a {
 			continue
 		}
-		if a.Triplet == "" || a.Tree == "" || len(a.Predefined) == 0 || a.ELF.Relative == 0 || a.ELF.Cache == 0 || a.Watch.Exec == 0 {
+		if a.Triplet == "" || a.Tree == "" || len(a.Predefined) == 0 || a.ELF.Relative == 0 || a.ELF.Cache == 0 ||
+			a.Watch.Exec == 0 {
 			t.Errorf("%s: it is not known in full", a)
 		}
 	}
@@ -200,7 +202,8 @@ func TestSyscalls(t *testing.T) {
 func TestUnknown(t *testing.T) {
 	var a *Arch
 	for _, p := range []types.Place{
-		a.Result(types.TInt32, types.C), a.RustResult(types.TInt32, false), a.RustHidden(types.TInt32, types.Place{}), a.StackArg(0),
+		a.Result(types.TInt32, types.C), a.RustResult(types.TInt32, false), a.RustHidden(types.TInt32, types.Place{}),
+		a.StackArg(0),
 	} {
 		if p.Kind != types.Unavailable {
 			t.Errorf("a place: %+v", p)
@@ -215,7 +218,8 @@ func TestUnknown(t *testing.T) {
 	if len(in) != 1 || in[0] != nil || len(out) != 1 || out[0] != nil || offset || script || name || cfa || call {
 		t.Error("something is known")
 	}
-	if a.HasRegister(0) || a.PC() >= 0 || a.Encoded(0) >= 0 || a.ReturnOnStack() || a.ScriptRegisters() != nil || a.UserMode() != nil ||
+	if a.HasRegister(0) || a.PC() >= 0 || a.Encoded(0) >= 0 || a.ReturnOnStack() || a.ScriptRegisters() != nil ||
+		a.UserMode() != nil ||
 		a.CPlaces(nil, nil) != nil || a.IntegerArgs() != nil || a.RegisterName(3) != "register 3" || !a.Passes(0) {
 		t.Error("something is known")
 	}

@@ -41,7 +41,10 @@ func TestOperands(t *testing.T) {
 		{"-1@%sil", reg(4), types.TInt8},
 		{"8@%eax", reg(0), types.TUint32},
 		{"4@%rax", reg(0), types.TUint32},
-		{"-1@%ch", types.Place{Kind: types.Computed, Ops: []types.PlaceOp{push(2), num(8), op(types.ShrUnsigned), num(255), op(types.And)}}, types.TInt8},
+		{"-1@%ch", types.Place{Kind: types.Computed, Ops: []types.PlaceOp{
+			push(2), num(8), op(types.ShrUnsigned), num(255),
+			op(types.And),
+		}}, types.TInt8},
 		{"8@$-9", con(-9), types.TUint64},
 		{"-4@$-5", con(-5), types.TInt32},
 		{"4@$-5", con(0xfffffffb), types.TUint32},
@@ -50,13 +53,26 @@ func TestOperands(t *testing.T) {
 		{"-4@8(%rdi)", mem(5, 8), types.TInt32},
 		{"-8@-16(%rsp)", mem(7, -16), types.TInt64},
 		{"8@(%rbp)", mem(6, 0), types.TUint64},
-		{"-2@2(%rdi,%rsi,4)", types.Place{Kind: types.InMemory, Ops: []types.PlaceOp{num(2), push(5), op(types.Add), push(4), num(4), op(types.Mul), op(types.Add)}}, types.TInt16},
-		{"1@(%rdi,%rsi)", types.Place{Kind: types.InMemory, Ops: []types.PlaceOp{num(0), push(5), op(types.Add), push(4), num(1), op(types.Mul), op(types.Add)}}, types.TUint8},
-		{"-4@4(%edi)", types.Place{Kind: types.InMemory, Ops: []types.PlaceOp{num(4), push(5), op(types.Add), num(0xffffffff), op(types.And)}}, types.TInt32},
+		{"-2@2(%rdi,%rsi,4)", types.Place{Kind: types.InMemory, Ops: []types.PlaceOp{
+			num(2), push(5), op(types.Add), push(4),
+			num(4), op(types.Mul), op(types.Add),
+		}}, types.TInt16},
+		{"1@(%rdi,%rsi)", types.Place{Kind: types.InMemory, Ops: []types.PlaceOp{
+			num(0), push(5), op(types.Add), push(4),
+			num(1), op(types.Mul), op(types.Add),
+		}}, types.TUint8},
+		{"-4@4(%edi)", types.Place{Kind: types.InMemory, Ops: []types.PlaceOp{
+			num(4), push(5), op(types.Add), num(0xffffffff),
+			op(types.And),
+		}}, types.TInt32},
 		{"-4@ticks(%rip)", mem(16, ticks-main), types.TInt32},
 		{"-4@ticks+4(%rip)", mem(16, ticks-main+4), types.TInt32},
 		{"-4@4+ticks(%rip)", unavailable("x"), types.TInt32},
-		{"8@$ticks", types.Place{Kind: types.Computed, Ops: []types.PlaceOp{push(16), num(ticks - main), op(types.Add)}}, types.TUint64},
+		{
+			"8@$ticks",
+			types.Place{Kind: types.Computed, Ops: []types.PlaceOp{push(16), num(ticks - main), op(types.Add)}},
+			types.TUint64,
+		},
 		{"8@%xmm0", unavailable("xmm0"), types.TUint64},
 		{"8f@%xmm3", unavailable("floating-point"), types.TUint64},
 		{"8@%st(0)", unavailable("st"), types.TUint64},
@@ -74,7 +90,8 @@ func TestOperands(t *testing.T) {
 	} {
 		place, typ := o.parse(c.text)
 		if c.place.Kind == types.Unavailable {
-			if place.Kind != types.Unavailable || place.Why == "" || c.place.Why != "x" && !strings.Contains(place.Why, c.place.Why) {
+			if place.Kind != types.Unavailable || place.Why == "" || c.place.Why != "x" && !strings.Contains(place.Why,
+				c.place.Why) {
 				t.Errorf("%s: %+v, want unavailable with %q", c.text, place, c.place.Why)
 			}
 			continue

@@ -81,7 +81,10 @@ func TestRustResult(t *testing.T) {
 		if discr != nil {
 			vs.Discr = types.Field{Type: discr}
 		}
-		return rust(types.Type{Kind: types.Struct, Name: "k::E", Size: size, Align: align, Source: &types.Source{Variants: vs}})
+		return rust(types.Type{
+			Kind: types.Struct, Name: "k::E", Size: size, Align: align,
+			Source: &types.Source{Variants: vs},
+		})
 	}
 	is := func(n uint64, typ *types.Type) types.Variant {
 		return types.Variant{Name: "V", Type: typ, Discrs: []types.VariantRange{{Low: n, High: n}}}
@@ -111,7 +114,10 @@ func TestRustResult(t *testing.T) {
 		{"String", fields(24, 8, at(0, num(8, false)), at(8, ptr), at(16, num(8, false))), "mem(5, kept true)", ""},
 		{"with a float", fields(16, 8, at(0, num(8, false)), at(8, float)), "no", ""},
 		{"Option<u32>", option32, "no", "[ 4:r0 4:r1 ]"},
-		{"Option<u64>", enum(16, 8, num(8, false), is(0, fields(16, 8)), is(1, fields(16, 8, at(8, num(8, true))))), "[ 8:r0 8:r1 ]", ""},
+		{
+			"Option<u64>", enum(16, 8, num(8, false), is(0, fields(16, 8)), is(1, fields(16, 8, at(8, num(8, true))))),
+			"[ 8:r0 8:r1 ]", "",
+		},
 		{"Option<&T>", enum(8, 8, num(8, false), is(0, fields(8, 8)), other(fields(8, 8, at(0, ptr)))), "r0", ""},
 		{
 			"Option<&str>", enum(

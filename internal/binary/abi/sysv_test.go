@@ -49,12 +49,18 @@ func TestCPlaces(t *testing.T) {
 	long, i32, i128, char := integer("long", 8), integer("int", 4), integer("__int128", 16), integer("char", 1)
 	double, single, x87, quad := float("double", 8), float("float", 4), float("long double", 16), float("__float128", 16)
 	record := func(size, align int, fields ...types.Field) *types.Type {
-		return &types.Type{Kind: types.Struct, Name: "s", Size: size, Align: align, Fields: fields, Source: &types.Source{Lang: types.CPlusPlus}}
+		return &types.Type{
+			Kind: types.Struct, Name: "s", Size: size, Align: align, Fields: fields,
+			Source: &types.Source{Lang: types.CPlusPlus},
+		}
 	}
 	at := func(t *types.Type, off int) types.Field { return types.Field{Name: "f", Type: t, Offset: off} }
-	il, id, di := record(16, 8, at(i32, 0), at(long, 8)), record(16, 8, at(long, 0), at(double, 8)), record(16, 8, at(double, 0), at(long, 8))
-	floats, ffi, three := record(8, 4, at(single, 0), at(single, 4)), record(12, 4, at(single, 0), at(single, 4), at(i32, 8)), record(3, 1, at(char, 0), at(char, 1), at(char, 2))
-	big, packed, x := record(24, 8, at(long, 0), at(long, 8), at(long, 16)), record(9, 1, at(char, 0), at(long, 1)), record(16, 16, at(x87, 0))
+	il, id, di := record(16, 8, at(i32, 0), at(long, 8)), record(16, 8, at(long, 0), at(double, 8)),
+		record(16, 8, at(double, 0), at(long, 8))
+	floats, ffi, three := record(8, 4, at(single, 0), at(single, 4)),
+		record(12, 4, at(single, 0), at(single, 4), at(i32, 8)), record(3, 1, at(char, 0), at(char, 1), at(char, 2))
+	big, packed, x := record(24, 8, at(long, 0), at(long, 8), at(long, 16)), record(9, 1, at(char, 0), at(long, 1)),
+		record(16, 16, at(x87, 0))
 	empty := record(1, 1)
 	special := record(8, 8, at(long, 0))
 	special.Source.InMemory = true
@@ -91,7 +97,8 @@ func TestCPlaces(t *testing.T) {
 		{[]*types.Type{empty, i32}, nil, "pad:1, rdi"},
 		{[]*types.Type{special, i32}, nil, "[rdi+0], rsi"},
 		{append(long7[:6:6], special), nil, "rdi, rsi, rdx, rcx, r8, r9, [[rsp+8]+0]"},
-		{[]*types.Type{double, quad, vector, cplx(single), cplx(double), i32}, nil, "xmm0, xmm1, xmm2, xmm3, xmm4:8 xmm5:8, rdi"},
+		{[]*types.Type{double, quad, vector, cplx(single), cplx(double), i32}, nil, "xmm0, xmm1, xmm2, xmm3, xmm4:8 " +
+			"xmm5:8, rdi"},
 		{[]*types.Type{i32, wide, i32}, nil, "rdi, ?, ?"},
 		{[]*types.Type{i32}, wide, "?"},
 		{[]*types.Type{i32, {Kind: types.Struct, Incomplete: true}, i32}, nil, "rdi, ?, ?"},

@@ -53,7 +53,8 @@ func (h Hazard) Vector() bool { return h == Mistaken || h == Unsteppable }
 func (h Hazard) Why() string {
 	switch h {
 	case Mistaken:
-		return "a vector instruction that the kernel takes for an older one when it is probed, so that the program would compute wrong values"
+		return "a vector instruction that the kernel takes for an older one when it is probed, so that the program would " +
+			"compute wrong values"
 	case Unsteppable:
 		return "a vector instruction that the kernel refuses to step over"
 	case Undecoded:
@@ -162,7 +163,8 @@ func steppable(op byte) bool {
 // quietVector tells of a vector instruction whether it changes nothing but vector registers or one that carries nothing
 // into a C function (see quiet).
 func (x *x86) quietVector() bool {
-	if x.opMap == 1 && x.op == 0x7e && x.pp == 1 && x.hasMod && x.modrm>>6 == 3 && x.long { // vmovd, vmovq to a general register
+	if x.opMap == 1 && x.op == 0x7e && x.pp == 1 && x.hasMod && x.modrm>>6 == 3 && x.long {
+		// vmovd, vmovq to a general register
 		rm := x.modrm&7 | x.rexB<<3
 		return rm == 0 || rm == 10 || rm == 11
 	}
@@ -275,10 +277,13 @@ func vectorName(opMap, pp uint8, op byte) string {
 		{1, 0x7c}: {1: "vhaddpd", 3: "vhaddps"}, {1, 0x7d}: {1: "vhsubpd", 3: "vhsubps"},
 		{1, 0x7e}: {1: "vmovd", 2: "vmovq"}, {1, 0x7f}: {"", "vmovdqa", "vmovdqu", "vmovdqu8"},
 		{1, 0x90}: {"kmovw", "kmovb"}, {1, 0xc2}: {"vcmpps", "vcmppd", "vcmpss", "vcmpsd"},
-		{1, 0xe7}: {1: "vmovntdq"}, {1, 0xe8}: {1: "vpsubsb"}, {1, 0xe9}: {1: "vpsubsw"}, {1, 0xea}: {1: "vpminsw"}, {1, 0xeb}: {1: "vpor"},
+		{1, 0xe7}: {1: "vmovntdq"}, {1, 0xe8}: {1: "vpsubsb"}, {1, 0xe9}: {1: "vpsubsw"}, {1, 0xea}: {1: "vpminsw"},
+		{1, 0xeb}: {1: "vpor"},
 		{1, 0xef}: {1: "vpxor"},
-		{2, 0x78}: {1: "vpbroadcastb"}, {2, 0x79}: {1: "vpbroadcastw"}, {2, 0x7a}: {1: "vpbroadcastb"}, {2, 0x7b}: {1: "vpbroadcastw"},
-		{2, 0x7c}: {1: "vpbroadcastd"}, {2, 0x90}: {1: "vpgatherdd"}, {2, 0x9a}: {1: "vfmsub132ps"}, {2, 0x9d}: {1: "vfnmadd132ss"},
+		{2, 0x78}: {1: "vpbroadcastb"}, {2, 0x79}: {1: "vpbroadcastw"}, {2, 0x7a}: {1: "vpbroadcastb"},
+		{2, 0x7b}: {1: "vpbroadcastw"},
+		{2, 0x7c}: {1: "vpbroadcastd"}, {2, 0x90}: {1: "vpgatherdd"}, {2, 0x9a}: {1: "vfmsub132ps"},
+		{2, 0x9d}: {1: "vfnmadd132ss"},
 	}
 	return names[key{opMap, op}][pp&3]
 }

@@ -56,7 +56,8 @@ func compareWithObjdump(t *testing.T, file string) {
 	if len(code) > 3<<20 && os.Getenv("CODE_CORPUS") == "" {
 		code = code[:3<<20]
 	}
-	cmd := exec.Command("objdump", "-d", "-w", "-j", ".text", fmt.Sprintf("--stop-address=%#x", text.Addr+uint64(len(code))), file)
+	cmd := exec.Command("objdump", "-d", "-w", "-j", ".text",
+		fmt.Sprintf("--stop-address=%#x", text.Addr+uint64(len(code))), file)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

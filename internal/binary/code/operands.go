@@ -7,7 +7,8 @@ import (
 )
 
 // FrameOperands calls visit with the operands in memory, and addresses that are taken, relative to the stack pointer or
-// the frame pointer: reg is its DWARF number, at the offset of the instruction. It ends where code cannot be decoded; false:
+// the frame pointer: reg is its DWARF number, at the offset of the instruction. It ends where code cannot be decoded;
+// false:
 // it did, or the CPU's instructions are not known here.
 func FrameOperands(arch *abi.Arch, text []byte, visit func(at, reg int, disp int64)) bool {
 	if arch != abi.AMD64 {

@@ -20,7 +20,10 @@ func TestFrameOperands(t *testing.T) {
 		{[]byte{0x48, 0x8d, 0x84, 0x24, 0x80, 0, 0, 0, 0xc5, 0xf8, 0x11, 0x04, 0x24}, "0:7+128 8:7+0 "},
 	} {
 		got := ""
-		if !FrameOperands(abi.AMD64, c.text, func(at, reg int, disp int64) { got += fmt.Sprintf("%d:%d%+d ", at, reg, disp) }) || got != c.want {
+		if !FrameOperands(abi.AMD64, c.text, func(at, reg int, disp int64) {
+			got += fmt.Sprintf("%d:%d%+d ", at, reg,
+				disp)
+		}) || got != c.want {
 			t.Errorf("% x: %q, want %q", c.text, got, c.want)
 		}
 	}

@@ -161,8 +161,8 @@ func (p *Prologue) Stores(at int, s Slot) bool {
 // Source is a register that a function stored, as it was at the entry: Size bytes at Off from the beginning of a slot.
 type Source struct{ Reg, Off, Size int }
 
-// Sources are the registers from which a slot was stored before the place at, one of Ends: at the entry they have what it
-// has there. False: a part of it was stored otherwise, or not at all.
+// Sources are the registers from which a slot was stored before the place at, one of Ends: at the entry they have what
+// it has there. False: a part of it was stored otherwise, or not at all.
 func (p *Prologue) Sources(at int, s Slot) (list []Source, ok bool) {
 	base := p.base(at, s.Reg)
 	low := base.off + s.Off
@@ -446,8 +446,8 @@ func frameAddress(b []byte, modrm int, rex byte, sp, bp frameBase) (a frameBase,
 	return a, a.known
 }
 
-// x87Store is how many bytes an instruction of the 387 stores from one of its registers; 0: it stores none, or that is not
-// known.
+// x87Store is how many bytes an instruction of the 387 stores from one of its registers; 0: it stores none, or that is
+// not known.
 func x87Store(op, reg byte) int64 {
 	switch {
 	case op == 0xd9 && (reg == 2 || reg == 3):

@@ -121,7 +121,8 @@ func (r ResultRegister) use(in []byte) use {
 			return read(rm, reg)
 		case op&0xf0 == 0x90: // setcc
 			return read(rm && inMemory, rm)
-		case op == 0x10, op == 0x11, op == 0x28, op == 0x29, op == 0x57, op == 0xef, op == 0x6f, op == 0x7f, op == 0xd6 && simd:
+		case op == 0x10, op == 0x11, op == 0x28, op == 0x29, op == 0x57, op == 0xef, op == 0x6f, op == 0x7f,
+			op == 0xd6 && simd:
 			return read(rm && inMemory, false) // moves of vectors: the registers are others
 		}
 		return mayChangeIt

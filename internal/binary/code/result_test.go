@@ -47,7 +47,10 @@ func TestTakesFirst(t *testing.T) {
 		{"test al, 1", []byte{0xa8, 0x01}, true},
 		{"xor eax, eax; mov edi, eax", []byte{0x31, 0xc0, 0x89, 0xc7}, false},
 		{"mov edi, ecx; mov [rax+8], edi", []byte{0x89, 0xcf, 0x89, 0x78, 0x08}, true},
-		{"mov edi, r8d; lea rax, [rip]; mov rdi, rax", []byte{0x44, 0x89, 0xc7, 0x48, 0x8d, 0x05, 0, 0, 0, 0, 0x48, 0x89, 0xc7}, false},
+		{"mov edi, r8d; lea rax, [rip]; mov rdi, rax", []byte{
+			0x44, 0x89, 0xc7, 0x48, 0x8d, 0x05, 0, 0, 0, 0, 0x48, 0x89,
+			0xc7,
+		}, false},
 	} {
 		if got := TakesResult(abi.AMD64, c.code, FirstResult); got != c.want {
 			t.Errorf("%s: %v", c.name, got)

@@ -14,8 +14,8 @@ const MaxFunction = 4 << 20
 // ErrUndecodable says that bytes were met that are no instruction known here: data among the code, or not code at all.
 var ErrUndecodable = errors.New("bytes that are no known instruction")
 
-// Boundary tells whether an instruction begins at offset off of a function's code, by decoding from its start. The error
-// wraps ErrUndecodable if that cannot be told.
+// Boundary tells whether an instruction begins at offset off of a function's code, by decoding from its start. The
+// error wraps ErrUndecodable if that cannot be told.
 func Boundary(arch *abi.Arch, fn []byte, off uint64) (bool, error) {
 	if off == 0 {
 		_, ok := Decode(arch, fn)
@@ -74,10 +74,11 @@ const entryWindow = 8
 // EntryWindow is how much of a function's code Entry and GoEntry look at, at most.
 const EntryWindow = (entryWindow + 4) * MaxInstruction
 
-// Entry gives the offset of the instruction near a C function's start where a probe means the same as at the start and is
-// cheapest: the kernel emulates some instructions and single-steps a copy of the others, which takes up to 15 times as
-// long. Between start and site lie only instructions that change nothing a script may look at, in one straight line. That
-// nothing jumps in between is for the caller to find out (see Targets and FarTargets): other functions may, in assembly.
+// Entry gives the offset of the instruction near a C function's start where a probe means the same as at the start and
+// is cheapest: the kernel emulates some instructions and single-steps a copy of the others, which takes up to 15 times
+// as long. Between start and site lie only instructions that change nothing a script may look at, in one straight line.
+// That nothing jumps in between is for the caller to find out (see Targets and FarTargets): other functions may, in
+// assembly.
 //
 // landing is the length of the landing instruction (endbr64) in front; compilers never make a jump behind it.
 func Entry(arch *abi.Arch, fn []byte) (site, landing int) {
@@ -123,9 +124,9 @@ func Targets(arch *abi.Arch, body []byte, addr uint64, hit func(uint64)) {
 	}
 }
 
-// FarTargets calls hit with everything from low to high in which the bytes of code at addr, taken as a jump or call with a
-// distance of 32 bits, may lead. It knows nothing of where instructions begin: it names targets that are none, but misses
-// none.
+// FarTargets calls hit with everything from low to high in which the bytes of code at addr, taken as a jump or call
+// with a distance of 32 bits, may lead. It knows nothing of where instructions begin: it names targets that are none,
+// but misses none.
 func FarTargets(text []byte, addr, low, high uint64, hit func(uint64)) {
 	span := high - low
 	next := addr + 5 - low // the end of the instruction, seen from low
@@ -139,10 +140,10 @@ func FarTargets(text []byte, addr, low, high uint64, hit func(uint64)) {
 	}
 }
 
-// GoEntry gives the offset of the site that stands for a Go function's entry: behind the check whether the stack is large
-// enough. From a failed check the function starts anew after the stack has grown, so its first instruction runs twice;
-// behind the check registers and stack pointer are as at the entry. The instruction there is mostly "push %rbp", which
-// the kernel emulates. A function without a check gives 0.
+// GoEntry gives the offset of the site that stands for a Go function's entry: behind the check whether the stack is
+// large enough. From a failed check the function starts anew after the stack has grown, so its first instruction runs
+// twice; behind the check registers and stack pointer are as at the entry. The instruction there is mostly "push %rbp",
+// which the kernel emulates. A function without a check gives 0.
 func GoEntry(arch *abi.Arch, fn []byte) int {
 	switch arch {
 	case abi.AMD64:
@@ -197,7 +198,8 @@ func isStackCheck(in []byte) bool {
 // isLoadG tells whether an instruction loads g into r14 from thread-local storage.
 func isLoadG(in []byte) bool {
 	switch {
-	case len(in) == 9 && in[0] == 0x64 && in[1] == 0x4c && in[2] == 0x8b && in[3] == 0x34 && in[4] == 0x25: // mov %fs:…,%r14
+	case len(in) == 9 && in[0] == 0x64 && in[1] == 0x4c && in[2] == 0x8b && in[3] == 0x34 && in[4] == 0x25:
+		// mov %fs:…,%r14
 		return true
 	case len(in) == 4 && in[0] == 0x64 && in[1] == 0x4d && in[2] == 0x8b && in[3] == 0x36: // mov %fs:(%r14),%r14
 		return true
@@ -205,9 +207,9 @@ func isLoadG(in []byte) bool {
 	return false
 }
 
-// LoadsG tells whether a Go function's code loads g before it calls anything. The compiler does that in functions that are called
-// as those in assembly are (ABI0), where no register has it, and are given their arguments on the stack; in others only behind
-// calls of such (getgFromTLS in cmd/compile/internal/amd64/ssa.go).
+// LoadsG tells whether a Go function's code loads g before it calls anything. The compiler does that in functions that
+// are called as those in assembly are (ABI0), where no register has it, and are given their arguments on the stack; in
+// others only behind calls of such (getgFromTLS in cmd/compile/internal/amd64/ssa.go).
 func LoadsG(arch *abi.Arch, fn []byte) bool {
 	if arch != abi.AMD64 {
 		return false
@@ -249,8 +251,8 @@ func goPrologue(in []byte) bool {
 	return false
 }
 
-// IsNop5 tells whether a five-byte nop stands at the start of b, with any operand. Under a uprobe, kernels from 6.18 replace it by a
-// call, which writes below the stack pointer: in the middle of a function that may be in use.
+// IsNop5 tells whether a five-byte nop stands at the start of b, with any operand. Under a uprobe, kernels from 6.18
+// replace it by a call, which writes below the stack pointer: in the middle of a function that may be in use.
 func IsNop5(b []byte) bool {
 	if len(b) < 5 {
 		return false
@@ -263,9 +265,11 @@ func IsNop5(b []byte) bool {
 	return x.opMap == 1 && x.op == 0x1f && x.modrm>>3&7 == 0 || x.opMap == 0 && x.op == 0x90
 }
 
-// Taken lists the addresses that a function's code at addr takes or loads: what lea and mov make, and, by read, what is in
-// the memory that it loads pointers from. isCode filters them.
-func Taken(arch *abi.Arch, fn []byte, addr uint64, read func(uint64) uint64, isCode func(uint64) bool) (addrs []uint64, branches []uint64) {
+// Taken lists the addresses that a function's code at addr takes or loads: what lea and mov make, and, by read, what is
+// in the memory that it loads pointers from. isCode filters them.
+func Taken(arch *abi.Arch, fn []byte, addr uint64,
+	read func(uint64) uint64, isCode func(uint64) bool,
+) (addrs []uint64, branches []uint64) {
 	add := func(a uint64) {
 		if a != 0 && isCode(a) {
 			addrs = append(addrs, a)

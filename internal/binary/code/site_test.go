@@ -47,7 +47,8 @@ func TestEntry(t *testing.T) {
 func TestIsNop5(t *testing.T) {
 	for code, want := range map[string]bool{
 		"0f1f440000": true, "0f1f440008": true, "66410f1fc3": true, "670f1f4000": true, "6666666690": true, "0f1f4000": false,
-		"660f1f440000": false, "0f1f4c0000": false, "9090909090": false, "c5f8904008": false, "0f1f80000000": false, "0f1f": false,
+		"660f1f440000": false, "0f1f4c0000": false, "9090909090": false, "c5f8904008": false, "0f1f80000000": false,
+		"0f1f": false,
 	} {
 		if got := IsNop5(unhex(t, code)); got != want {
 			t.Errorf("%s: %v", code, got)
@@ -92,7 +93,8 @@ func TestBoundary(t *testing.T) {
 	}
 }
 
-// TestLoadsG has the starts of functions of the older convention in a program, a position-independent one and a library.
+// TestLoadsG has the starts of functions of the older convention in a program, a position-independent one and a
+// library.
 func TestLoadsG(t *testing.T) {
 	for _, c := range []struct {
 		code  string

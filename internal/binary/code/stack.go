@@ -24,9 +24,9 @@ func SetsStack(arch *abi.Arch, text []byte) (at int, found bool) {
 	return 0, false
 }
 
-// Landings finds where the code of a function goes on in a frame further out, as unwinders do: with a jump to an address in
-// a register, or a return instruction, behind one that gives the stack pointer another value (SetsStack). known: there are
-// some, and all of the code behind could be decoded.
+// Landings finds where the code of a function goes on in a frame further out, as unwinders do: with a jump to an
+// address in a register, or a return instruction, behind one that gives the stack pointer another value (SetsStack).
+// known: there are some, and all of the code behind could be decoded.
 func Landings(arch *abi.Arch, text []byte) (jumps, returns []uint64, known bool) {
 	if arch != abi.AMD64 {
 		return nil, nil, false

@@ -9,10 +9,10 @@ const callerSaved = 1<<0 | 1<<1 | 1<<2 | 1<<6 | 1<<7 | 0xf<<8
 // maxStackArg bounds the instructions that StackArg looks at.
 const maxStackArg = 128
 
-// StackArg looks for what the start of a function does with the memory of one of its arguments, which is off bytes above
-// the stack pointer at the entry and would have size bytes. address: it loads an address from there, and uses it as one.
-// value: it looks at what is behind the first word, which belongs to it only if the value itself is there. Neither of the
-// two: it is not known.
+// StackArg looks for what the start of a function does with the memory of one of its arguments, which is off bytes
+// above the stack pointer at the entry and would have size bytes. address: it loads an address from there, and uses it
+// as one. value: it looks at what is behind the first word, which belongs to it only if the value itself is there.
+// Neither of the two: it is not known.
 func StackArg(arch *abi.Arch, fn []byte, off, size int64) (address, value bool) {
 	if arch != abi.AMD64 {
 		return false, false

@@ -17,8 +17,18 @@ func TestSwitch(t *testing.T) {
 		ok     bool
 	}{
 		{"distances", append(append([]byte{}, lea...), 0x48, 0x01, 0xd0), []byte{0xff, 0xe0}, []Table{{0x2000, true}}, true},
-		{"with notrack", append(append([]byte{}, lea...), 0x48, 0x01, 0xd0), []byte{0x3e, 0xff, 0xe0}, []Table{{0x2000, true}}, true},
-		{"add the other way, r9", append(append([]byte{}, lea...), 0x4d, 0x03, 0xc8), []byte{0x41, 0xff, 0xe1}, []Table{{0x2000, true}}, true},
+		{
+			"with notrack", append(append([]byte{}, lea...), 0x48, 0x01, 0xd0),
+			[]byte{0x3e, 0xff, 0xe0},
+			[]Table{{0x2000, true}},
+			true,
+		},
+		{
+			"add the other way, r9", append(append([]byte{}, lea...), 0x4d, 0x03, 0xc8),
+			[]byte{0x41, 0xff, 0xe1},
+			[]Table{{0x2000, true}},
+			true,
+		},
 		{"another register is added to", append(append([]byte{}, lea...), 0x48, 0x01, 0xd0), []byte{0xff, 0xe1}, nil, false},
 		{"a pointer", append(append([]byte{}, lea...), 0x48, 0x8b, 0x07), []byte{0xff, 0xe0}, nil, false},
 		{"addresses", nil, []byte{0xff, 0x24, 0xfd, 0x10, 0x20, 0x40, 0}, []Table{{0x402010, false}}, true},

@@ -113,7 +113,8 @@ func (f format) stepOf(form uint16) (int32, bool) {
 			return int32(f.addrSize), true
 		}
 		return f.offSize(), true
-	case formSdata, formUdata, formRefUdata, formStrx, formAddrx, formLoclistx, formRnglistx, formGNUAddrIndex, formGNUStrIndex:
+	case formSdata, formUdata, formRefUdata, formStrx, formAddrx, formLoclistx, formRnglistx, formGNUAddrIndex,
+		formGNUStrIndex:
 		return stepLEB, true
 	case formBlock1:
 		return stepBlock1, true

@@ -19,11 +19,13 @@ func TestPrototypes(t *testing.T) {
 		{plainO0, "make", "struct shapes *make(size_t extra)"},
 		{plainO0, "main", "int main(int argc, char **argv)"},
 		{clangO0, "swap", "pair_t swap(pair_t p)"},
-		{bookO0, "ns::Book::count", "int ns::Book::count(const std::string &what, long double ld, double d, float f, __int128 big, char c, bool b, ns::Big *p) const"},
+		{bookO0, "ns::Book::count", "int ns::Book::count(const std::string &what, long double ld, double d, float f, " +
+			"__int128 big, char c, bool b, ns::Big *p) const"},
 		{bookO0, "Book::stat", "int ns::Book::stat(int a, int b)"},
 		{bookO0, "twice", "int ns::(anonymous namespace)::twice<int>(int v)"},
 		{clbookO0, "ns::byval", "long ns::byval(ns::Big b, ns::(anonymous namespace)::Point p, int i)"},
-		{rustO0, "S::look", "fn shapes::S::look(self: &shapes::S, n: &str, o: core::option::Option<u32>) -> core::result::Result<usize, alloc::string::String>"},
+		{rustO0, "S::look", "fn shapes::S::look(self: &shapes::S, n: &str, o: core::option::Option<u32>) -> " +
+			"core::result::Result<usize, alloc::string::String>"},
 		{rustO0, "area", "fn <shapes::Shape as shapes::Area>::area(self: &shapes::Shape, k: u32) -> u32"},
 		{goProgram, "main.(*T).M", "func main.(*T).M(a int, b string, s []main.Inner) (n int, err error)"},
 		{goProgram, "main.Col", "func main.Col(c main.Color) main.Color"},
@@ -116,9 +118,11 @@ func TestForms(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]string{
-		"Inner": "6 0 main.Inner embedded", "p": "4 0 *main.T", "m": "4 9 map[string]int string int", "s": "6 8 []main.Inner main.Inner",
-		"e": "6 10 error", "a": "6 11 interface {}", "c": "4 12 chan int int", "f": "4 13 func(int) error", "arr": "5 0 [3]uint16",
-		"t": "6 0 time.Time", "z": "6 3 complex128",
+		"Inner": "6 0 main.Inner embedded", "p": "4 0 *main.T", "m": "4 9 map[string]int string int",
+		"s": "6 8 []main.Inner main.Inner",
+		"e": "6 10 error", "a": "6 11 interface {}", "c": "4 12 chan int int", "f": "4 13 func(int) error",
+		"arr": "5 0 [3]uint16",
+		"t":   "6 0 time.Time", "z": "6 3 complex128",
 	}
 	for _, f := range main.Fields {
 		s := fmt.Sprintf("%d %d %s", f.Type.Kind, f.Type.Form(), types.Declare(f.Type, ""))
@@ -181,10 +185,13 @@ func TestShapes(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := map[string]string{
-			"flags": "unsigned int at 0 bits 0+3", "mode": "unsigned int at 0 bits 8+9", "neg": "int at 0 bits 17+4", "wide": "long long int at 0 bits 21+40",
-			"": "union {…} at 8", "inner": "struct {…} at 12", "names": "const char *const * at 16", "matrix": "int[2][3][4] at 24",
-			"color": "enum color at 120", "small": "enum small at 124", "cb": "callback_t at 128", "pairs": "pair_t[2] at 136",
-			"ticks": "volatile ulong_t at 152", "ld": "long double at 160", "big": "__int128 at 176", "z": "complex double at 192",
+			"flags": "unsigned int at 0 bits 0+3", "mode": "unsigned int at 0 bits 8+9", "neg": "int at 0 bits 17+4",
+			"wide": "long long int at 0 bits 21+40",
+			"":     "union {…} at 8", "inner": "struct {…} at 12", "names": "const char *const * at 16",
+			"matrix": "int[2][3][4] at 24",
+			"color":  "enum color at 120", "small": "enum small at 124", "cb": "callback_t at 128", "pairs": "pair_t[2] at 136",
+			"ticks": "volatile ulong_t at 152", "ld": "long double at 160", "big": "__int128 at 176",
+			"z":  "complex double at 192",
 			"op": "struct opaque * at 208", "ok": "_Bool at 216", "tight": "struct {…} at 217", "tail": "char[] at 222",
 		}
 		for _, f := range s.Fields {
@@ -195,7 +202,8 @@ func TestShapes(t *testing.T) {
 			}
 			expect := want[f.Name]
 			if command == clangO0 {
-				expect = strings.NewReplacer("long long int", "long long", "complex double", "complex", "ulong_t at", "ulong_t at").Replace(expect)
+				expect = strings.NewReplacer("long long int", "long long", "complex double", "complex", "ulong_t at",
+					"ulong_t at").Replace(expect)
 			}
 			if got != expect && !(f.Name == "z" && strings.HasSuffix(got, "at 192")) && f.Name != "wide" {
 				t.Errorf("%s: %s is %q, not %q", command, f.Name, got, expect)

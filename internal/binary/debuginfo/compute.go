@@ -35,7 +35,8 @@ func (c *exprCompiler) compute(op uint8) {
 		c.load(size, t)
 	case opPlusUconst:
 		c.push(c.wrap(c.pop().plus(int64(r.ULEB()))))
-	case opPlus, opMinus, opMul, opDiv, opMod, opAnd, opOr, opXor, opShl, opShr, opShra, opEq, opNe, opLt, opLe, opGt, opGe:
+	case opPlus, opMinus, opMul, opDiv, opMod, opAnd, opOr, opXor, opShl, opShr, opShra, opEq, opNe, opLt, opLe, opGt,
+		opGe:
 		c.binary(op)
 	case opNeg:
 		c.unary(types.Negate, func(v int64) int64 { return -v })

@@ -150,7 +150,10 @@ func (d *die) size() int {
 
 func (d *die) baseTypeOf(lang types.Language, size int) *types.Type {
 	enc, _ := d.num(atEncoding)
-	t := &types.Type{Kind: types.Int, Name: d.name(), Size: size, Align: max(1, min(size, 16)), Source: &types.Source{Lang: lang}}
+	t := &types.Type{
+		Kind: types.Int, Name: d.name(), Size: size, Align: max(1, min(size, 16)),
+		Source: &types.Source{Lang: lang},
+	}
 	switch enc {
 	case ateBoolean:
 		t.Kind = types.Bool

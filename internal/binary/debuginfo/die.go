@@ -375,7 +375,8 @@ type walker struct {
 	bad     bool
 }
 
-// next steps over the next entry. It returns nil for a null entry, and sets bad at the end or where the data is damaged.
+// next steps over the next entry. It returns nil for a null entry, and sets bad at the end or where the data is
+// damaged.
 func (w *walker) next() *abbrev {
 	b := w.u.b
 	if w.pos >= len(b) || w.pos < 0 {

@@ -10,8 +10,8 @@ import (
 	"trocar/internal/binary/objfile"
 )
 
-// Each calls visit with the functions whose code begins at the given addresses, in whatever order: i is the index of the
-// address. Several are visited at a time, each with an Info to ask about it: that and the function are only good
+// Each calls visit with the functions whose code begins at the given addresses, in whatever order: i is the index of
+// the address. Several are visited at a time, each with an Info to ask about it: that and the function are only good
 // during the call. Addresses at which no function begins are left out.
 func (in *Info) Each(addrs []uint64, visit func(own *Info, i int, fn *Function)) (err error) {
 	defer objfile.Guard(&err)()

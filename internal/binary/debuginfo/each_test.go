@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestEach asks about all functions at a time and one by one: the answers are the same, however the debug info is stored.
+// TestEach asks about all functions at a time and one by one: the answers are the same, however the debug info is
+// stored.
 func TestEach(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{
@@ -44,7 +45,8 @@ func TestEach(t *testing.T) {
 			}
 			got := make([]string, len(want))
 			// Of another Info, so that nothing has been read yet.
-			if err := open(t, build(t, command)).Each(addrs, func(own *Info, i int, fn *Function) { got[i] = tell(own, fn) }); err != nil {
+			if err := open(t, build(t, command)).Each(addrs,
+				func(own *Info, i int, fn *Function) { got[i] = tell(own, fn) }); err != nil {
 				t.Fatal(err)
 			}
 			for i := range want {

@@ -18,8 +18,8 @@ type Enumerator struct {
 // maxEnums bounds the enums that have an enumerator of one name.
 const maxEnums = 64
 
-// Enumerators finds the values of a name: "RED", "Color::RED", in C++ also "ns::RED" of an enum in ns. Only different ones
-// are told: those of near's unit first (near may be nil).
+// Enumerators finds the values of a name: "RED", "Color::RED", in C++ also "ns::RED" of an enum in ns. Only different
+// ones are told: those of near's unit first (near may be nil).
 func (in *Info) Enumerators(name string, near *Function) (found []Enumerator, err error) {
 	defer objfile.Guard(&err)()
 	in.mu.Lock()

@@ -55,7 +55,8 @@ func (s sym) steps() []types.PlaceOp {
 func (s sym) plus(v int64) sym {
 	switch {
 	case s.ops != nil:
-		s.ops = append(s.ops[:len(s.ops):len(s.ops)], types.PlaceOp{Code: types.PushConst, Arg: v}, types.PlaceOp{Code: types.Add})
+		s.ops = append(s.ops[:len(s.ops):len(s.ops)], types.PlaceOp{Code: types.PushConst, Arg: v},
+			types.PlaceOp{Code: types.Add})
 	case len(s.derefs) > 0:
 		s.derefs = append([]int64(nil), s.derefs...)
 		s.derefs[len(s.derefs)-1] += v
@@ -91,7 +92,8 @@ type exprEnv struct {
 	start uint64 // of the function whose frame it is
 	// entry tells that pc is the function's first instruction, where registers have the values DW_OP_entry_value asks for.
 	entry bool
-	// inlined tells that the variables are those of an inlined copy: what they are given there is no matter of what was passed.
+	// inlined tells that the variables are those of an inlined copy: what they are given there is no matter of what was
+	// passed.
 	inlined bool
 	// base compiles the frame base; nil if there is none.
 	base  func() (sym, string)

@@ -169,8 +169,8 @@ func (f *file) damage() error {
 	return f.err
 }
 
-// maxUnits bounds the units of a file. Browsers with all type units have some hundred thousand, in files of their size: a
-// small file that is unpacked may have fewer, since each takes half a kilobyte here.
+// maxUnits bounds the units of a file. Browsers with all type units have some hundred thousand, in files of their size:
+// a small file that is unpacked may have fewer, since each takes half a kilobyte here.
 func (f *file) maxUnits() int {
 	const most, few, bytesForUnit = 1 << 18, 1 << 16, 128
 	if s, ok := f.sec.(interface{ Size() uint64 }); ok {

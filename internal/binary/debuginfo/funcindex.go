@@ -195,7 +195,8 @@ func (fn *Function) Is(name string) bool {
 		if full == name {
 			return true
 		}
-		if fn.Lang.HasScopes() && len(full) > len(name)+2 && full[len(full)-len(name):] == name && full[len(full)-len(name)-2:len(full)-len(name)] == "::" {
+		if fn.Lang.HasScopes() && len(full) > len(name)+2 && full[len(full)-len(name):] == name &&
+			full[len(full)-len(name)-2:len(full)-len(name)] == "::" {
 			return true
 		}
 	}

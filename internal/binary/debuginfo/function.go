@@ -31,7 +31,8 @@ type Function struct {
 	NoCall bool
 	// Foreign tells that it is called by another convention than its language's, such as that of Windows.
 	Foreign bool
-	// Completes tells that its entry completes a declaration, like that of a method outside of its class (DW_AT_specification).
+	// Completes tells that its entry completes a declaration, like that of a method outside of its class
+	// (DW_AT_specification).
 	Completes bool
 	// Optimized tells that it was compiled with optimization; known for GCC, and for clang from DWARF 5 on, else true.
 	Optimized bool

@@ -62,15 +62,18 @@ func FuzzDWARF(f *testing.F) {
 			b, _ := file.Data(name)
 			return append([]byte(nil), b...)
 		}
-		f.Add(get(".debug_info"), get(".debug_abbrev"), get(".debug_str"), get(".debug_line"), append(get(".debug_loclists"), get(".debug_loc")...),
+		f.Add(get(".debug_info"), get(".debug_abbrev"), get(".debug_str"), get(".debug_line"),
+			append(get(".debug_loclists"), get(".debug_loc")...),
 			append(get(".debug_rnglists"), get(".debug_ranges")...), get(".debug_aranges"), get(".eh_frame"))
 	})
 	f.Fuzz(func(t *testing.T, info, abbrev, str, line, loc, ranges, aranges, frame []byte) {
 		start := time.Now()
 		s := fakeSections{
 			".debug_info": info, ".debug_abbrev": abbrev, ".debug_str": str, ".debug_line": line, ".debug_line_str": str,
-			".debug_loclists": loc, ".debug_loc": loc, ".debug_rnglists": ranges, ".debug_ranges": ranges, ".debug_aranges": aranges,
-			".debug_types": info, ".debug_addr": ranges, ".debug_str_offsets": ranges, ".eh_frame": frame, ".debug_frame": frame,
+			".debug_loclists": loc, ".debug_loc": loc, ".debug_rnglists": ranges, ".debug_ranges": ranges,
+			".debug_aranges": aranges,
+			".debug_types":   info, ".debug_addr": ranges, ".debug_str_offsets": ranges, ".eh_frame": frame,
+			".debug_frame": frame,
 		}
 		in, err := New(Source{Path: "fuzz", Code: s, Arch: abi.AMD64})
 		if err != nil {
@@ -192,13 +195,16 @@ func FuzzSplit(f *testing.F) {
 	f.Fuzz(func(t *testing.T, info, abbrev, addr, partInfo, partAbbrev, offsets, str, loc, index []byte) {
 		start := time.Now()
 		prog := fakeSections{
-			".debug_info": info, ".debug_abbrev": abbrev, ".debug_addr": addr, ".debug_str": str, ".debug_ranges": loc, ".debug_rnglists": loc,
+			".debug_info": info, ".debug_abbrev": abbrev, ".debug_addr": addr, ".debug_str": str, ".debug_ranges": loc,
+			".debug_rnglists":   loc,
 			".gnu_debugaltlink": append([]byte("common\x00"), index...),
 		}
 		part := fakeSections{
-			".debug_info.dwo": partInfo, ".debug_abbrev.dwo": partAbbrev, ".debug_str_offsets.dwo": offsets, ".debug_str.dwo": str,
+			".debug_info.dwo": partInfo, ".debug_abbrev.dwo": partAbbrev, ".debug_str_offsets.dwo": offsets,
+			".debug_str.dwo":      str,
 			".debug_loclists.dwo": loc, ".debug_loc.dwo": loc, ".debug_rnglists.dwo": loc, ".debug_types.dwo": partInfo,
-			".debug_info": partInfo, ".debug_abbrev": partAbbrev, ".debug_str": str, ".debug_cu_index": index, ".debug_tu_index": index,
+			".debug_info": partInfo, ".debug_abbrev": partAbbrev, ".debug_str": str, ".debug_cu_index": index,
+			".debug_tu_index":    index,
 			".note.gnu.build-id": append([]byte{4, 0, 0, 0, byte(len(index)), 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0}, index...),
 		}
 		for _, packaged := range []bool{true, false} {

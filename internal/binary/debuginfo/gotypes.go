@@ -16,8 +16,8 @@ const (
 // goDictionary is the name of the parameter by which a shared instance of a generic function is given its dictionary.
 const goDictionary = ".dict"
 
-// goTypedef makes the type of a Go typedef: maps, channels and interfaces are typedefs of what the runtime makes of them,
-// all other named types are typedefs of a type of the same name.
+// goTypedef makes the type of a Go typedef: maps, channels and interfaces are typedefs of what the runtime makes of
+// them, all other named types are typedefs of a type of the same name.
 func (c *converter) goTypedef(d *die, inner *types.Type, name string, depth int) *types.Type {
 	kind, ok := d.num(atGoKind)
 	runtimeType, _ := d.num(atGoRuntimeType)

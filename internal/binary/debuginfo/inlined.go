@@ -219,8 +219,8 @@ func (s *scanner) origin(u *unit, v value) (*die, bool) {
 	return d, true
 }
 
-// identity is Info.identity of an abstract entry that a name alone tells apart. It makes no entries; what origin returned
-// is not valid any more.
+// identity is Info.identity of an abstract entry that a name alone tells apart. It makes no entries; what origin
+// returned is not valid any more.
 func (s *scanner) identity(abstract *die) (uint64, bool) {
 	d, isGo := *abstract, abstract.u.load().lang == types.Go
 	for range maxOrigins {

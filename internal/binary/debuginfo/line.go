@@ -58,7 +58,8 @@ type lineFile struct {
 // maxPath bounds a file's path.
 const maxPath = 1 << 14
 
-// lineHeader returns the unit's line table, of which only the header has been read; nil without an error if it has none.
+// lineHeader returns the unit's line table, of which only the header has been read; nil without an error if it has
+// none.
 func (u *unit) lineHeader() (*lineTable, error) {
 	u = u.main()
 	ro := u.root

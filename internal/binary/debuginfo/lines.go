@@ -46,8 +46,9 @@ type Site struct {
 const maxSites = 1 << 16
 
 // SitesOf returns where the code of a line begins, by address: one address for each function, and for each inlined
-// copy, that has code of it. The file may be given by the last parts of its path. column 0 means any. If the line has no
-// code, the sites are those of the next line of the same file that has some; no sites mean that there is no such line.
+// copy, that has code of it. The file may be given by the last parts of its path. column 0 means any. If the line has
+// no code, the sites are those of the next line of the same file that has some; no sites mean that there is no such
+// line.
 func (in *Info) SitesOf(file string, line, column int) (sites []Site, err error) {
 	defer objfile.Guard(&err)()
 	in.mu.Lock()
@@ -82,7 +83,8 @@ func (in *Info) SitesOf(file string, line, column int) (sites []Site, err error)
 			if best >= 0 && int(row.line) > best {
 				continue
 			}
-			if i > 0 && lt.rows[i-1].flags&rowEnd == 0 && lt.rows[i-1].line == row.line && lt.rows[i-1].file == row.file && column == 0 {
+			if i > 0 && lt.rows[i-1].flags&rowEnd == 0 && lt.rows[i-1].line == row.line && lt.rows[i-1].file == row.file &&
+				column == 0 {
 				continue // goes on
 			}
 			if int(row.line) != best {

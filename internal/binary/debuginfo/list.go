@@ -197,7 +197,8 @@ func (in *Info) signature(fn *Function) (sig Signature) {
 		if fn.Lang == types.Go && v.Name == goDictionary {
 			return // without optimization; not an argument for people
 		}
-		if fn.Lang == types.Go && v.Name != "" && v.Name != "_" && (listed(sig.Params, v.Name) || listed(sig.Results, v.Name)) {
+		if fn.Lang == types.Go && v.Name != "" && v.Name != "_" && (listed(sig.Params, v.Name) ||
+			listed(sig.Results, v.Name)) {
 			return // Go's compiler lists those twice that a closure captures
 		}
 		if v.Result {

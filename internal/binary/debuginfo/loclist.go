@@ -18,8 +18,8 @@ func (u *unit) locationAt(v value, pc uint64) located { return u.location(v, pc,
 
 // location finds the expression that holds at an address. At a function's entry that is what the caller has passed: GCC
 // may list several expressions for this one address, one for each statement of which the first instruction does a part
-// (location views); all but the last then hold for no byte. views tells where the numbers of these views are: an expression
-// that begins with a later one than the first says nothing of what was passed.
+// (location views); all but the last then hold for no byte. views tells where the numbers of these views are: an
+// expression that begins with a later one than the first says nothing of what was passed.
 func (u *unit) location(v value, pc uint64, entry bool, views *value) located {
 	if v.isBlock() {
 		return located{expr: v.block, found: true, plain: true}

@@ -69,7 +69,8 @@ type specials struct {
 	ownCopy, ownDtor, deletedDtor bool
 }
 
-// add looks at a member function of the class d. One that is defaulted in the class is trivial if those of its parts are.
+// add looks at a member function of the class d. One that is defaulted in the class is trivial if those of its parts
+// are.
 func (s *specials) add(d, m *die) {
 	if !s.cpp || m.flag(atArtificial) {
 		return
@@ -125,9 +126,10 @@ func (m *die) copies(class *die) bool {
 	return n == 1 && self
 }
 
-// byAddress tells whether values are passed and returned in memory of the caller's (Itanium C++ ABI, 3.1.1): by what the
-// compiler says (clang; DW_AT_calling_convention of a type, DWARF 5, 5.7), else because the class or a part of it has a copy
-// or move constructor or destructor that is more than a copy of the bytes, or can be neither copied nor moved.
+// byAddress tells whether values are passed and returned in memory of the caller's (Itanium C++ ABI, 3.1.1): by what
+// the compiler says (clang; DW_AT_calling_convention of a type, DWARF 5, 5.7), else because the class or a part of it
+// has a copy or move constructor or destructor that is more than a copy of the bytes, or can be neither copied nor
+// moved.
 func (s *specials) byAddress(t *types.Type, d *die) bool {
 	switch how, _ := d.num(atCallingConvention); how {
 	case 4: // DW_CC_pass_by_reference

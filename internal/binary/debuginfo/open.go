@@ -6,14 +6,17 @@ import (
 	"trocar/internal/binary/objfile"
 )
 
-// Open reads the DWARF of an opened program or library: its own, else that of its separate debug file, else what f fetches
-// (objfile.File.FetchDebug, whose context ends a wait for it).
+// Open reads the DWARF of an opened program or library: its own, else that of its separate debug file, else what f
+// fetches (objfile.File.FetchDebug, whose context ends a wait for it).
 func Open(f *objfile.File) (*Info, error) {
 	if f.Type() != objfile.TypeExec && f.Type() != objfile.TypeDyn {
 		return nil, fmt.Errorf("%s: %w: it is not linked, so nothing in it has an address", f.Path(), ErrNone)
 	}
 	names := f.Names()
-	src := Source{Path: f.Path(), Code: f, Arch: f.Arch(), ThreadLocal: f.ThreadLocalAt, Paths: names.Paths, Dirs: names.Dirs()}
+	src := Source{
+		Path: f.Path(), Code: f, Arch: f.Arch(), ThreadLocal: f.ThreadLocalAt, Paths: names.Paths,
+		Dirs: names.Dirs(),
+	}
 	src.Open = func(path string) (Sections, error) {
 		opened, err := f.OpenNamed(names, path)
 		if err != nil {

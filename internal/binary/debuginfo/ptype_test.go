@@ -181,7 +181,8 @@ func TestLayoutsAgainstGDB(t *testing.T) {
 			path := build(t, c.command)
 			in := open(t, path)
 			names := structNames(in, 20*c.atLeast)
-			args := []string{"-nx", "-batch", "-iex", "set auto-load no", "-ex", "set width 0", "-ex", "set language " + c.language}
+			args := []string{"-nx", "-batch", "-iex", "set auto-load no", "-ex", "set width 0", "-ex", "set language " +
+				c.language}
 			for _, n := range names {
 				args = append(args, "-ex", "echo \\n=== "+n+"\\n", "-ex", "ptype /o "+asked(n, c.language))
 			}
@@ -221,7 +222,10 @@ func TestLayoutsAgainstGDB(t *testing.T) {
 
 // hasFunc tells a struct with functions of Go: they are pointers, but gdb tells the size of what they lead to.
 func hasFunc(t *types.Type) bool {
-	return slices.ContainsFunc(t.Fields, func(f types.Field) bool { return f.Type.Source != nil && f.Type.Source.Form == types.GoFuncForm })
+	return slices.ContainsFunc(t.Fields, func(f types.Field) bool {
+		return f.Type.Source != nil && f.Type.Source.Form ==
+			types.GoFuncForm
+	})
 }
 
 // asked is how gdb takes a type's name.

@@ -17,8 +17,8 @@ func contains(ranges []Range, addr uint64) bool {
 	return false
 }
 
-// Bounds on the length of a list: cold parts and inlining split a function into some hundred ranges at most, a unit has one
-// for each function.
+// Bounds on the length of a list: cold parts and inlining split a function into some hundred ranges at most, a unit has
+// one for each function.
 const (
 	maxRanges     = 1 << 12
 	maxUnitRanges = 1 << 20
@@ -33,8 +33,8 @@ func (f format) gone(addr uint64) bool {
 	return addr == 0 || addr >= ^uint64(1)
 }
 
-// pcRanges returns the code of an entry: DW_AT_ranges, or DW_AT_low_pc to DW_AT_high_pc. What the linker removed is left
-// out.
+// pcRanges returns the code of an entry: DW_AT_ranges, or DW_AT_low_pc to DW_AT_high_pc. What the linker removed is
+// left out.
 func (d *die) pcRanges(limit int) []Range { return d.appendRanges(nil, limit) }
 
 // appendRanges is pcRanges into the memory of dst.

@@ -24,7 +24,8 @@ type typeEntry struct {
 	tag  uint16
 }
 
-// maxSame bounds the definitions of one name that are kept: programs have different types of one name in different units.
+// maxSame bounds the definitions of one name that are kept: programs have different types of one name in different
+// units.
 const maxSame = 8
 
 // typeNames makes the index.
@@ -256,8 +257,9 @@ func (w wanted) rank(e typeEntry) int {
 	return 1
 }
 
-// TypeNamed returns the type of a name: "struct foo", "foo_t", "ns::Class", Go's "main.T", Rust's path. Where units have
-// different types of that name, the one of near's unit counts (near may be nil). ErrNotFound (wrapped) if there is none.
+// TypeNamed returns the type of a name: "struct foo", "foo_t", "ns::Class", Go's "main.T", Rust's path. Where units
+// have different types of that name, the one of near's unit counts (near may be nil). ErrNotFound (wrapped) if there is
+// none.
 func (in *Info) TypeNamed(name string, near *Function) (t *types.Type, err error) {
 	defer objfile.Guard(&err)()
 	in.mu.Lock()

@@ -16,7 +16,16 @@ func TestTypesAgainstStandardLibrary(t *testing.T) {
 	for _, c := range []struct {
 		command string
 		atLeast int
-	}{{plainO0, 5}, {plainO2v4, 5}, {plainO2v2, 5}, {clangO0, 5}, {bookO2, 120}, {clbookO2, 100}, {rustO0, 300}, {goProgram, 700}} {
+	}{
+		{plainO0, 5},
+		{plainO2v4, 5},
+		{plainO2v2, 5},
+		{clangO0, 5},
+		{bookO2, 120},
+		{clbookO2, 100},
+		{rustO0, 300},
+		{goProgram, 700},
+	} {
 		t.Run(c.command, func(t *testing.T) {
 			t.Parallel()
 			path := build(t, c.command)

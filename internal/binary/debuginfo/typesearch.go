@@ -65,7 +65,8 @@ func isPartOfName(full, part string) bool {
 	full = strings.ReplaceAll(full, "(anonymousnamespace)::", "")
 	for _, end := range []string{full, string(plain([]byte(full)))} {
 		rest, ok := strings.CutSuffix(end, part)
-		if ok && !strings.ContainsAny(rest, "[]*") && (rest == "" || strings.HasSuffix(rest, "::") || strings.HasSuffix(rest, ".") || strings.HasSuffix(rest, "/")) {
+		if ok && !strings.ContainsAny(rest, "[]*") && (rest == "" || strings.HasSuffix(rest, "::") ||
+			strings.HasSuffix(rest, ".") || strings.HasSuffix(rest, "/")) {
 			return true
 		}
 	}
@@ -76,5 +77,6 @@ func isPartOfName(full, part string) bool {
 		return false
 	}
 	// What is in front must be scopes, and what follows the rest of these arguments.
-	return !strings.ContainsAny(full[:at], "<,") && strings.HasSuffix(full, ">") && len(plain([]byte(full))) == strings.IndexByte(full[at:], '<')+at
+	return !strings.ContainsAny(full[:at], "<,") && strings.HasSuffix(full, ">") && len(plain([]byte(full))) ==
+		strings.IndexByte(full[at:], '<')+at
 }

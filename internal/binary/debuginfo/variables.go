@@ -23,8 +23,8 @@ type Var struct {
 	Late bool
 	// Always tells that the place is said to hold for all of the variable's block: so also before it is set.
 	Always bool
-	// Plain tells that one place is said to hold for the whole function. Where the compiler did not follow the variable that
-	// is where it is moved to, not where it was passed.
+	// Plain tells that one place is said to hold for the whole function. Where the compiler did not follow the variable
+	// that is where it is moved to, not where it was passed.
 	Plain bool
 	// Framed tells that this one place is in the frame which the function makes itself: it has the value when it was
 	// stored, and nothing says when that is.
@@ -180,9 +180,9 @@ func (in *Info) env(i *Instance, pc uint64) *exprEnv {
 	return e
 }
 
-// steadyBase is the frame base where it is a register (clang, rustc) that has its value only when the frame is whole. The
-// call frame information of that place tells how far the register is from the CFA, and that of the address where the CFA
-// is.
+// steadyBase is the frame base where it is a register (clang, rustc) that has its value only when the frame is whole.
+// The call frame information of that place tells how far the register is from the CFA, and that of the address where
+// the CFA is.
 func (e *exprEnv) steadyBase(base sym, fn *Function) (sym, string) {
 	const why = "its frame is not set up at this address"
 	if base.ops != nil || len(base.derefs) > 0 {
@@ -205,9 +205,9 @@ func (e *exprEnv) steadyBase(base sym, fn *Function) (sym, string) {
 // maxFrameRows bounds the rows of one function that are looked at.
 const maxFrameRows = 256
 
-// wholeFrame is the distance from a register to the CFA when the function's frame is whole: in the first row that has all
-// registers which the function saves. A frame without any is whole when the stack pointer has moved. Rows behind are
-// those of arguments that are pushed for calls, and of the frame's end.
+// wholeFrame is the distance from a register to the CFA when the function's frame is whole: in the first row that has
+// all registers which the function saves. A frame without any is whole when the stack pointer has moved. Rows behind
+// are those of arguments that are pushed for calls, and of the frame's end.
 func (in *Info) wholeFrame(fn *Function, reg int) (off int64, ok bool) {
 	saved, entry := -1, int64(0)
 	for _, r := range fn.Ranges {
@@ -344,7 +344,8 @@ func (e *exprEnv) ownFrame(expr []byte, plain bool) bool {
 		off := r.SLEB()
 		base, why := e.base()
 		cfa, why2 := e.cfa()
-		if why != "" || why2 != "" || base.ops != nil || cfa.ops != nil || base.reg != cfa.reg || len(base.derefs)+len(cfa.derefs) > 0 {
+		if why != "" || why2 != "" || base.ops != nil || cfa.ops != nil || base.reg != cfa.reg ||
+			len(base.derefs)+len(cfa.derefs) > 0 {
 			return true
 		}
 		return base.off+off < cfa.off

@@ -121,9 +121,13 @@ func TestStorage(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, base, variant, source string }{
 		{"zlib", gcc5 + plainC, gcc5 + "-gz=zlib " + plainC, "plain.c"},
-		{"zlib-gnu", gcc5 + plainC, gcc5 + plainC + "|cp $BASE $OUT && objcopy --compress-debug-sections=zlib-gnu $OUT", "plain.c"},
+		{
+			"zlib-gnu", gcc5 + plainC, gcc5 + plainC + "|cp $BASE $OUT && objcopy --compress-debug-sections=zlib-gnu $OUT",
+			"plain.c",
+		},
 		{"zstd", gcc5 + plainC, gcc5 + plainC + "|cp $BASE $OUT && objcopy --compress-debug-sections=zstd $OUT", "plain.c"},
-		{"separate", gcc5 + plainC, gcc5 + plainC + " && objcopy --only-keep-debug $OUT prog.debug && objcopy --strip-debug --add-gnu-debuglink=prog.debug $OUT", "plain.c"},
+		{"separate", gcc5 + plainC, gcc5 + plainC + " && objcopy --only-keep-debug $OUT prog.debug && objcopy " +
+			"--strip-debug --add-gnu-debuglink=prog.debug $OUT", "plain.c"},
 		{"split 5", gcc5 + plainC, gcc5 + "-gsplit-dwarf " + plainC, "plain.c"},
 		{"split 4", gcc4 + plainC, gcc4 + "-gsplit-dwarf " + plainC, "plain.c"},
 		{"split 5 clang", cl5 + plainC, cl5 + "-gsplit-dwarf " + plainC, "plain.c"},
@@ -131,11 +135,15 @@ func TestStorage(t *testing.T) {
 		{"split 5 C++", gxx5 + shelfCpp, gxx5 + "-gsplit-dwarf " + shelfCpp, "shelf.cpp"},
 		{"split 5 C++ type units", gxx5 + shelfCpp, gxx5 + "-gsplit-dwarf -fdebug-types-section " + shelfCpp, "shelf.cpp"},
 		{"split 5 C++ clang", clxx5 + shelfCpp, clxx5 + "-gsplit-dwarf " + shelfCpp, "shelf.cpp"},
-		{"package 4", gcc4 + plainC, gcc4 + "-gsplit-dwarf " + plainC + " && dwp -e $OUT -o $OUT.dwp && find . -name *.dwo -delete", "plain.c"},
-		{"package 5 clang", cl5 + plainC, cl5 + "-gsplit-dwarf " + plainC + " && llvm-dwp -e $OUT -o $OUT.dwp && find . -name *.dwo -delete", "plain.c"},
-		{"package 5 C++ clang", clxx5 + shelfCpp, clxx5 + "-gsplit-dwarf " + shelfCpp + " && llvm-dwp -e $OUT -o $OUT.dwp && find . -name *.dwo -delete", "shelf.cpp"},
+		{"package 4", gcc4 + plainC, gcc4 + "-gsplit-dwarf " + plainC + " && dwp -e $OUT -o $OUT.dwp && find . -name " +
+			"*.dwo -delete", "plain.c"},
+		{"package 5 clang", cl5 + plainC, cl5 + "-gsplit-dwarf " + plainC + " && llvm-dwp -e $OUT -o $OUT.dwp && find . " +
+			"-name *.dwo -delete", "plain.c"},
+		{"package 5 C++ clang", clxx5 + shelfCpp, clxx5 + "-gsplit-dwarf " + shelfCpp + " && llvm-dwp -e $OUT -o $OUT.dwp " +
+			"&& find . -name *.dwo -delete", "shelf.cpp"},
 		{"dwz", gxx5 + shelfCpp, gxx5 + shelfCpp + "|cp $BASE $OUT && dwz $OUT", "shelf.cpp"},
-		{"dwz common", gxx5 + shelfCpp, gxx5 + shelfCpp + "|cp $BASE $OUT && cp $BASE other && dwz -m common.debug $OUT other", "shelf.cpp"},
+		{"dwz common", gxx5 + shelfCpp, gxx5 + shelfCpp + "|cp $BASE $OUT && cp $BASE other && dwz -m common.debug " +
+			"$OUT other", "shelf.cpp"},
 		{"type units", gxx5 + shelfCpp, gxx5 + "-fdebug-types-section " + shelfCpp, "shelf.cpp"},
 		{"type units 4", gxx5 + shelfCpp, gxx4 + "-fdebug-types-section " + shelfCpp, "shelf.cpp"},
 		{"DWARF 64", gcc5 + plainC, gcc5 + "-gdwarf64 " + plainC, "plain.c"},
@@ -194,7 +202,8 @@ func TestMissingSplit(t *testing.T) {
 // TestOtherBuild gives a .dwo file of another build.
 func TestOtherBuild(t *testing.T) {
 	t.Parallel()
-	path := build(t, "gcc -O2 -g -gsplit-dwarf -DX -o $OUT $SRC/plain.c && cp prog-plain.dwo old.dwo && gcc -O1 -g -gsplit-dwarf -o $OUT $SRC/plain.c && mv old.dwo prog-plain.dwo")
+	path := build(t, "gcc -O2 -g -gsplit-dwarf -DX -o $OUT $SRC/plain.c && cp prog-plain.dwo old.dwo && gcc -O1 -g "+
+		"-gsplit-dwarf -o $OUT $SRC/plain.c && mv old.dwo prog-plain.dwo")
 	in := open(t, path)
 	_, err := in.FunctionAt(symbol(t, path, "many"))
 	if err == nil || !strings.Contains(err.Error(), "another build") {

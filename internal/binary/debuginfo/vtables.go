@@ -16,8 +16,8 @@ const vtableSuffix = "::{vtable}"
 // maxVTables bounds the virtual tables of a program that are kept.
 const maxVTables = 1 << 18
 
-// VTable names the types of Rust whose virtual table is at an address: linkers put tables together that are alike, so there
-// may be several. ErrNotFound (wrapped) if there is none.
+// VTable names the types of Rust whose virtual table is at an address: linkers put tables together that are alike, so
+// there may be several. ErrNotFound (wrapped) if there is none.
 func (in *Info) VTable(addr uint64) (concrete []string, err error) {
 	defer objfile.Guard(&err)()
 	in.mu.Lock()

@@ -378,7 +378,8 @@ func (d *dumpEval) simple(ops []dumpOp) outcome {
 		case "DW_OP_nop":
 		case "DW_OP_convert", "DW_OP_reinterpret":
 			panic(unsupported(name))
-		case "DW_OP_plus", "DW_OP_minus", "DW_OP_mul", "DW_OP_and", "DW_OP_or", "DW_OP_xor", "DW_OP_shl", "DW_OP_shr", "DW_OP_shra",
+		case "DW_OP_plus", "DW_OP_minus", "DW_OP_mul", "DW_OP_and", "DW_OP_or", "DW_OP_xor", "DW_OP_shl", "DW_OP_shr",
+			"DW_OP_shra",
 			"DW_OP_eq", "DW_OP_ne", "DW_OP_lt", "DW_OP_le", "DW_OP_gt", "DW_OP_ge", "DW_OP_div", "DW_OP_mod":
 			b, a := pop(), pop()
 			push(dumpBinary(name[len("DW_OP_"):], a.v, b.v))
@@ -571,7 +572,8 @@ func witnessPlaces(t *testing.T, path string) (equal int) {
 	if err := cmd.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%s: %d variables, %d places equal, %d different; refused: %v; not compared: %v", path, vars, equal, bad, refused, sorted(left))
+	t.Logf("%s: %d variables, %d places equal, %d different; refused: %v; not compared: %v", path, vars, equal, bad,
+		refused, sorted(left))
 	return equal
 }
 

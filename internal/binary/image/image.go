@@ -14,8 +14,8 @@ import (
 
 // Image is one opened program or library. It may be used by several goroutines, each of which holds it open (Retain).
 //
-// What it gives is good for as long as it is open. Types are an exception: they may outlive it, and what is behind their
-// pointers is then incomplete if nobody looked before.
+// What it gives is good for as long as it is open. Types are an exception: they may outlive it, and what is behind
+// their pointers is then incomplete if nobody looked before.
 type Image struct {
 	set   *Set
 	id    ID
@@ -61,8 +61,8 @@ func (im *Image) FetchDebug() {
 }
 
 // Info is the debug information, which is looked for on the first call. An error is debuginfo.ErrNone or another of
-// debuginfo.Open, wrapped, the same at each call, or ErrClosed. The first call may wait for a debug file to be fetched; the
-// context of the set ends that.
+// debuginfo.Open, wrapped, the same at each call, or ErrClosed. The first call may wait for a debug file to be fetched;
+// the context of the set ends that.
 func (im *Image) Info() (*debuginfo.Info, error) {
 	im.mu.Lock()
 	defer im.mu.Unlock()
@@ -93,9 +93,9 @@ func (im *Image) Frames() *cfi.Table {
 	return im.frames
 }
 
-// Tell is what a package of its own knows of an image, such as that of a language's runtime: open is called once for each
-// image and type T, and not at all for a closed image. What it makes is closed with the image if it can be (io.Closer). It
-// may ask the image's File and debug information, but not for what Tell gives.
+// Tell is what a package of its own knows of an image, such as that of a language's runtime: open is called once for
+// each image and type T, and not at all for a closed image. What it makes is closed with the image if it can be
+// (io.Closer). It may ask the image's File and debug information, but not for what Tell gives.
 func Tell[T any](im *Image, open func(*objfile.File) T) (T, error) {
 	key := reflect.TypeFor[T]()
 	im.mu.Lock()

@@ -33,7 +33,8 @@ func build(t testing.TB) string {
 	}
 	out := filepath.Join(dir, "tree")
 	gcc := need.Tool(t, "gcc")
-	if msg, err := exec.Command(gcc, "-g", "-O1", "-Wl,--build-id", "-o", out, filepath.Join(dir, "tree.c")).CombinedOutput(); err != nil {
+	if msg, err := exec.Command(gcc, "-g", "-O1", "-Wl,--build-id", "-o", out,
+		filepath.Join(dir, "tree.c")).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, msg)
 	}
 	return out
@@ -70,7 +71,10 @@ func TestOnce(t *testing.T) {
 	defer s.Close()
 	first := mustOpen(t, s, path)
 	users := []*Image{first, first.Retain()}
-	for _, p := range []string{path, hard, soft, filepath.Join(dir, ".", "..", filepath.Base(dir), "tree"), "/proc/self/root" + path} {
+	for _, p := range []string{
+		path, hard, soft, filepath.Join(dir, ".", "..", filepath.Base(dir), "tree"),
+		"/proc/self/root" + path,
+	} {
 		users = append(users, mustOpen(t, s, p))
 	}
 	f, err := os.Open(hard)

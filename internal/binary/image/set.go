@@ -58,8 +58,8 @@ func NewSet(ctx context.Context, opts Options) *Set {
 	return s
 }
 
-// Open opens the file at a path, or the member of an archive ("archive.zip!/member"). The image is to be closed. Errors are
-// those of package objfile, or ErrClosed.
+// Open opens the file at a path, or the member of an archive ("archive.zip!/member"). The image is to be closed. Errors
+// are those of package objfile, or ErrClosed.
 func (s *Set) Open(path string) (*Image, error) {
 	if strings.Contains(path, "!/") {
 		return s.openMember(path)
@@ -75,8 +75,8 @@ func (s *Set) Open(path string) (*Image, error) {
 	return s.OpenFile(f, path)
 }
 
-// OpenFile is Open for a file that is open already, such as one that is mapped in a process but deleted. Debug files are
-// looked for beside path. F may be closed afterwards.
+// OpenFile is Open for a file that is open already, such as one that is mapped in a process but deleted. Debug files
+// are looked for beside path. F may be closed afterwards.
 func (s *Set) OpenFile(f *os.File, path string) (*Image, error) {
 	info, err := f.Stat()
 	if err != nil {

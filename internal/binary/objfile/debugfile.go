@@ -13,8 +13,8 @@ import (
 )
 
 // Debug is the separate file with the full symbol table and the debug information of a stripped file, nil if there is
-// none: by build id below /usr/lib/debug, else by .gnu_debuglink, else from where FetchDebug says. It is looked for on the
-// first call, and closed with f.
+// none: by build id below /usr/lib/debug, else by .gnu_debuglink, else from where FetchDebug says. It is looked for on
+// the first call, and closed with f.
 func (f *File) Debug() *File {
 	return f.debug.get(func(p **File) {
 		names := f.Names()
@@ -39,9 +39,9 @@ func (f *File) Debug() *File {
 // A Fetcher gets a debug file by its build id from elsewhere and returns its path. It waits no longer than the context.
 type Fetcher func(ctx context.Context, buildID string) (path string, err error)
 
-// FetchDebug sets what gets debug files from elsewhere (nil: nothing does), and what ends a wait for them: whatever asks for a
-// name may be the first to need the file. It must be called before Debug, and is used for files without debug
-// information of which none is found here.
+// FetchDebug sets what gets debug files from elsewhere (nil: nothing does), and what ends a wait for them: whatever
+// asks for a name may be the first to need the file. It must be called before Debug, and is used for files without
+// debug information of which none is found here.
 func (f *File) FetchDebug(ctx context.Context, fetch Fetcher) {
 	f.fetchDebug = nil
 	if fetch != nil {
@@ -68,8 +68,8 @@ func (f *File) hasDebug() bool {
 	return false
 }
 
-// SearchDebug names further folders in which the debug file may be, ahead of the usual ones; relative ones are tried from
-// the file's own folder, too. It must be called before Debug.
+// SearchDebug names further folders in which the debug file may be, ahead of the usual ones; relative ones are tried
+// from the file's own folder, too. It must be called before Debug.
 func (f *File) SearchDebug(dirs ...string) { f.debugDirs = append(f.debugDirs, dirs...) }
 
 // Names opens the files that this file names, and those that its debug files name.
@@ -105,8 +105,8 @@ func (f *File) extraPaths(own string) (paths []string) {
 	return paths
 }
 
-// debugPaths are the places where the debug file may be, best first, as paths of ours. A file inside of a process's root
-// (/proc/PID/root/…) has its debug files there or here.
+// debugPaths are the places where the debug file may be, best first, as paths of ours. A file inside of a process's
+// root (/proc/PID/root/…) has its debug files there or here.
 func (f *File) debugPaths(names opener.Names) (paths []string) {
 	dir := f.dir()
 	paths = f.extraPaths(dir)

@@ -11,11 +11,12 @@ const maxMangled = 8 << 10
 
 // IsMangled tells cheaply whether a name looks like C++ or Rust mangling.
 func IsMangled(name string) bool {
-	return len(name) > 2 && name[0] == '_' && (name[1] == 'Z' || name[1] == 'R' || name[1] == '_' && (name[2] == 'Z' || name[2] == 'R'))
+	return len(name) > 2 && name[0] == '_' && (name[1] == 'Z' || name[1] == 'R' || name[1] == '_' &&
+		(name[2] == 'Z' || name[2] == 'R'))
 }
 
-// Demangle gives the name as in the source, with parameters for C++; Rust's hash is left out. Names that are not mangled
-// come back as they are.
+// Demangle gives the name as in the source, with parameters for C++; Rust's hash is left out. Names that are not
+// mangled come back as they are.
 func Demangle(name string) string { return demangled(name, false) }
 
 // DemangleBare is Demangle without the parameter list and return type of C++.
@@ -49,21 +50,22 @@ func demangled(name string, bare bool) string {
 	return s
 }
 
-// cloneSuffix is what a compiler put behind a mangled name to name a copy or a part of the function: ".isra.0", ".cold".
-// In Rust's older mangling dots also stand for "::".
+// cloneSuffix is what a compiler put behind a mangled name to name a copy or a part of the function: ".isra.0",
+// ".cold". In Rust's older mangling dots also stand for "::".
 func cloneSuffix(name string) string {
 	i := strings.IndexByte(name, '.')
 	if i < 0 {
 		return ""
 	}
-	if j := strings.LastIndex(name, "17h"); j > 0 && strings.HasPrefix(name, "_ZN") && len(name) >= j+20 && name[j+19] == 'E' {
+	if j := strings.LastIndex(name, "17h"); j > 0 && strings.HasPrefix(name, "_ZN") && len(name) >= j+20 &&
+		name[j+19] == 'E' {
 		return name[j+20:]
 	}
 	return name[i:]
 }
 
-// ParamCount is the number of parameters that a function's mangled C++ name lists, without those that the compiler adds and without
-// "...". False: the name doesn't say.
+// ParamCount is the number of parameters that a function's mangled C++ name lists, without those that the compiler adds
+// and without "...". False: the name doesn't say.
 func ParamCount(name string) (n int, ok bool) {
 	// A pack ("Dp") stands for as many as it has, which is not always told.
 	if !strings.HasPrefix(name, "_Z") || len(name) > maxMangled || strings.Contains(name, "Dp") {

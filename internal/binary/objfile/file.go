@@ -168,9 +168,9 @@ func mapFD(path string, fd int) ([]byte, error) {
 	if st.Size < 16 || st.Size != int64(int(st.Size)) {
 		return nil, fmt.Errorf("%s: %w (%d bytes)", path, ErrNotELF, st.Size)
 	}
-	// Shared, though it is only read: a private mapping of a file that may be executed counts as one to place breakpoints in
-	// (valid_vma in kernel/events/uprobes.c). The kernel decodes a probed instruction once, for the process that it comes across
-	// first; were that us, the code of 32-bit programs would be taken for 64-bit code, and crash.
+	// Shared, though it is only read: a private mapping of a file that may be executed counts as one to place breakpoints
+	// in (valid_vma in kernel/events/uprobes.c). The kernel decodes a probed instruction once, for the process that it
+	// comes across first; were that us, the code of 32-bit programs would be taken for 64-bit code, and crash.
 	data, err := unix.Mmap(fd, 0, int(st.Size), unix.PROT_READ, unix.MAP_SHARED)
 	if err == unix.ENODEV { // file systems that map privately only, as FUSE's may
 		data, err = unix.Mmap(fd, 0, int(st.Size), unix.PROT_READ, unix.MAP_PRIVATE)

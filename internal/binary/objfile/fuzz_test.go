@@ -142,7 +142,8 @@ func FuzzArchive(f *testing.F) {
 
 // FuzzXZ unpacks anything; the limit holds.
 func FuzzXZ(f *testing.F) {
-	f.Add([]byte("\xfd7zXZ\x00\x00\x04\xe6\xd6\xb4\x46\x02\x00\x21\x01\x16\x00\x00\x00\x74\x2f\xe5\xa3\x01\x00\x03abcd\x00"))
+	f.Add(
+		[]byte("\xfd7zXZ\x00\x00\x04\xe6\xd6\xb4\x46\x02\x00\x21\x01\x16\x00\x00\x00\x74\x2f\xe5\xa3\x01\x00\x03abcd\x00"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		out, err := unxz(data, 1<<16)
 		if err == nil && len(out) > 1<<16 {
@@ -164,7 +165,8 @@ func FuzzNames(f *testing.F) {
 			q := NewQuery(pattern, lang)
 			q.Match(&Symbol{Name: name, Version: "V"})
 		}
-		if !strings.Contains(name, "*") && !NewQuery(name, "").Match(&Symbol{Name: name}) && !strings.Contains(name, ".llvm.") {
+		if !strings.Contains(name, "*") && !NewQuery(name, "").Match(&Symbol{Name: name}) &&
+			!strings.Contains(name, ".llvm.") {
 			t.Fatalf("%q does not fit itself", name)
 		}
 		Demangle(name)
@@ -195,7 +197,8 @@ func FuzzInflate(f *testing.F) {
 				t.Fatalf("the first %d bytes differ", n)
 			}
 		}
-		if got, partErr = parts.unpacked(&s, typ, size, body, math.MaxUint64); (partErr == nil) != (err == nil) || !bytes.Equal(got, want) {
+		if got, partErr = parts.unpacked(&s, typ, size, body, math.MaxUint64); (partErr == nil) != (err == nil) ||
+			!bytes.Equal(got, want) {
 			t.Fatalf("in parts: %v, whole: %v", partErr, err)
 		}
 	})

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// What Go's table of functions tells of each besides its name: its place in the source, how large its arguments are and how
-// they lie (for the runtime's tracebacks), and what was inlined into it. All of it stays in stripped programs.
+// What Go's table of functions tells of each besides its name: its place in the source, how large its arguments are and
+// how they lie (for the runtime's tracebacks), and what was inlined into it. All of it stays in stripped programs.
 //
 // The records are those of Go 1.20 and later (_func in runtime/runtime2.go, inlinedCall in runtime/symtabinl.go).
 
@@ -19,8 +19,8 @@ type GoFunc struct {
 	Assembly   bool
 	File       string
 	Line       int // of the word func; 0: not known
-	// ArgInfo describes the arguments' sizes and places, in the form of abi.FUNCDATA_ArgInfo; nil: there are none, or it is not
-	// known.
+	// ArgInfo describes the arguments' sizes and places, in the form of abi.FUNCDATA_ArgInfo; nil: there are none, or it
+	// is not known.
 	ArgInfo []byte
 }
 
@@ -250,7 +250,9 @@ func (f *File) goInlines(want func(name uint64) bool, yield func(*GoInline) bool
 }
 
 // inlinesOf tells what was inlined into one function.
-func (f *File) inlinesOf(t *goTable, rec []byte, base, entry, end uint64, steps *int, want func(uint64) bool, yield func(*GoInline) bool) bool {
+func (f *File) inlinesOf(t *goTable, rec []byte, base, entry, end uint64, steps *int,
+	want func(uint64) bool, yield func(*GoInline) bool,
+) bool {
 	table, tree := pcData(rec, pcInlTree), funcData(rec, dataInlTree, base)
 	if table == 0 || tree == 0 {
 		return true

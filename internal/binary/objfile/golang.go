@@ -51,6 +51,6 @@ func (f *File) GoModule() (addr uint64) {
 	return f.goModule()
 }
 
-// Pointer is the value that a pointer in the file has once the file is loaded at its linked address. Like Bytes it is to be
-// used under Guard.
+// Pointer is the value that a pointer in the file has once the file is loaded at its linked address. Like Bytes it is
+// to be used under Guard.
 func (f *File) Pointer(addr uint64) uint64 { return f.PointerAt(addr) }

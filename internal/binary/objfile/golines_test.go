@@ -60,7 +60,8 @@ func TestGoFrames(t *testing.T) {
 		}
 	}
 	if places < 10_000 || inlined < 1000 || padding > places/20 {
-		t.Errorf("only %d frames were compared, %d of them inlined; %d places are said to be padding", places, inlined, padding)
+		t.Errorf("only %d frames were compared, %d of them inlined; %d places are said to be padding", places, inlined,
+			padding)
 	}
 	if got := f.GoFrames(1); got != nil {
 		t.Errorf("no code: %+v", got)

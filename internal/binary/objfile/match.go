@@ -20,12 +20,12 @@ type Func struct {
 	Variants []string
 }
 
-// Match finds the functions that fit: those of the file's own symbol tables, or else those of its debug file, mini debug
-// info and Go's table. There is one Func for an address, whatever number of names it has; functions of the same name at
-// several addresses (static functions, versions) are all found. An indirect function comes with IFunc set.
+// Match finds the functions that fit: those of the file's own symbol tables, or else those of its debug file, mini
+// debug info and Go's table. There is one Func for an address, whatever number of names it has; functions of the same
+// name at several addresses (static functions, versions) are all found. An indirect function comes with IFunc set.
 //
-// A name without wildcard that fits nothing is tried as a readable name too, without its parameters, and then as that of
-// a function of which the compiler has left only variants.
+// A name without wildcard that fits nothing is tried as a readable name too, without its parameters, and then as that
+// of a function of which the compiler has left only variants.
 func (f *File) Match(q *Query) (funcs []Func, err error) {
 	funcs, err = f.match(q)
 	if err == nil && len(funcs) == 0 && !q.demangle && !q.Wildcard() {
@@ -52,7 +52,8 @@ func (f *File) match(q *Query) (funcs []Func, err error) {
 			variants = append(variants, strings.Clone(s.Name))
 			return true
 		}
-		if !q.Match(s) || q.Wildcard() && (s.NoType || strings.Contains(s.Name, ".cold") && !strings.Contains(q.Pattern, ".cold")) {
+		if !q.Match(s) || q.Wildcard() && (s.NoType || strings.Contains(s.Name, ".cold") && !strings.Contains(q.Pattern,
+			".cold")) {
 			return true
 		}
 		fn := Func{Symbol: *s}

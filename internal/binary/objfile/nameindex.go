@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// A name is looked for by comparing it with all of a table, which takes a millisecond in a large file; whoever looks for
-// many gets an index.
+// A name is looked for by comparing it with all of a table, which takes a millisecond in a large file; whoever looks
+// for many gets an index.
 
 // indexFrom is how many names are looked for in a table before it gets an index.
 const indexFrom = 8

@@ -267,7 +267,8 @@ func main() { s := &server{len(os.Args)}; println(s.handle("x"), pick(1, 2), pic
 				continue
 			}
 			// The stripped build has the same code, at the same place but for the tables in front.
-			if ref := open(t, plain); funcs[0].Addr != want[name][0] && string(ref.Bytes(want[name][0], 8)) != string(f.Bytes(funcs[0].Addr, 8)) {
+			if ref := open(t, plain); funcs[0].Addr != want[name][0] && string(ref.Bytes(want[name][0], 8)) !=
+				string(f.Bytes(funcs[0].Addr, 8)) {
 				t.Errorf("%s: %s at %#x is not the function at %#x", c.name, name, funcs[0].Addr, want[name][0])
 			}
 			if s, ok := f.Lookup(funcs[0].Addr + 3); !ok || s.Name != name {
@@ -298,7 +299,11 @@ int main(int c, char **v) { SITE("open", "0", "-4@%%edi 8@$5"); SITE("sale", "sh
 		t.Fatalf("%+v", probes)
 	}
 	sem := nm(t, path)["shop_sale_semaphore"][0]
-	for i, want := range []USDT{{Name: "open", Args: "-4@%edi 8@$5"}, {Name: "sale", Args: "8@%rsi", Semaphore: sem}, {Name: "open"}} {
+	for i, want := range []USDT{
+		{Name: "open", Args: "-4@%edi 8@$5"},
+		{Name: "sale", Args: "8@%rsi", Semaphore: sem},
+		{Name: "open"},
+	} {
 		p := probes[i]
 		if p.Provider != "shop" || p.Name != want.Name || p.Args != want.Args || p.Semaphore != want.Semaphore {
 			t.Errorf("%+v, want %+v", p, want)

@@ -11,7 +11,8 @@ import (
 // maxNearNames bounds how many names are compared.
 const maxNearNames = 1 << 20
 
-// Near finds up to n function names of the file that resemble a name for which there is no function: for "did you mean".
+// Near finds up to n function names of the file that resemble a name for which there is no function: for "did you
+// mean".
 func (f *File) Near(name string, n int) (names []string) {
 	type candidate struct {
 		name string
@@ -67,7 +68,8 @@ func (f *File) Near(name string, n int) (names []string) {
 	return names
 }
 
-// inner finds a name at the end of a qualified one: it gives the whole of that as the source has it, "" if it is another.
+// inner finds a name at the end of a qualified one: it gives the whole of that as the source has it, "" if it is
+// another.
 func inner(name string) func(symbol string) string {
 	if name == "" || strings.ContainsAny(name, ":<( .") {
 		return func(string) string { return "" }
@@ -97,7 +99,8 @@ func nameDistance(want, got string, limit int) int {
 		return 1
 	}
 	d := near.Distance(want, got, limit)
-	if d > limit && len(want) >= 5 && (strings.HasPrefix(got, want) || strings.HasSuffix(got, want)) && len(got) <= 2*len(want) {
+	if d > limit && len(want) >= 5 && (strings.HasPrefix(got, want) || strings.HasSuffix(got, want)) &&
+		len(got) <= 2*len(want) {
 		d = limit
 	}
 	return d

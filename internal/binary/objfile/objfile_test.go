@@ -60,7 +60,10 @@ int main(void) { return near_path(1) + far_path(2); }`
 
 // TestTables compares the functions of installed files with those that debug/elf finds.
 func TestTables(t *testing.T) {
-	for _, path := range []string{"/bin/bash", "/lib/x86_64-linux-gnu/libc.so.6", "/usr/lib/x86_64-linux-gnu/libstdc++.so.6"} {
+	for _, path := range []string{
+		"/bin/bash", "/lib/x86_64-linux-gnu/libc.so.6",
+		"/usr/lib/x86_64-linux-gnu/libstdc++.so.6",
+	} {
 		if _, err := os.Stat(path); err != nil {
 			continue
 		}
@@ -154,7 +157,8 @@ func TestVersions(t *testing.T) {
 
 func TestTwinsAndAliases(t *testing.T) {
 	dir := t.TempDir()
-	one := write(t, dir, "one.c", "static __attribute__((noipa)) int helper(int a) { return a + 1; }\nint one(int a) { return helper(a); }")
+	one := write(t, dir, "one.c", "static __attribute__((noipa)) int helper(int a) { return a + 1; }\nint one(int a) { "+
+		"return helper(a); }")
 	two := write(t, dir, "two.c", `static __attribute__((noipa)) int helper(int a) { return a * 3; }
 int two(int a) { return helper(a); }
 int also_two(int a) __attribute__((alias("two")));
@@ -315,7 +319,8 @@ func TestCompressedSections(t *testing.T) {
 }
 
 func TestDynamic(t *testing.T) {
-	path := build(t, "uses.c", "#include <stdio.h>\nint main(void) { return puts(\"x\"); }", "-Wl,-rpath,/opt/inner:/opt/other")
+	path := build(t, "uses.c", "#include <stdio.h>\nint main(void) { return puts(\"x\"); }",
+		"-Wl,-rpath,/opt/inner:/opt/other")
 	f := open(t, path)
 	if !slices.Contains(f.Needed(), "libc.so.6") {
 		t.Errorf("needed: %v", f.Needed())
@@ -331,7 +336,8 @@ func TestDynamic(t *testing.T) {
 // TestNoSections opens a file whose section headers are gone: the dynamic symbols are found by PT_DYNAMIC.
 func TestNoSections(t *testing.T) {
 	for _, style := range []string{"gnu", "sysv"} {
-		lib := build(t, "libns.c", "int first(void) { return 1; }\nint second(void) { return 2; }", "-shared", "-fPIC", "-Wl,--hash-style="+style)
+		lib := build(t, "libns.c", "int first(void) { return 1; }\nint second(void) { return 2; }", "-shared", "-fPIC",
+			"-Wl,--hash-style="+style)
 		want := nm(t, lib, "-D")
 		data, err := os.ReadFile(lib)
 		if err != nil {
@@ -374,7 +380,10 @@ func TestZipMember(t *testing.T) {
 	if f.AttachPath() != filepath.Join(dir, "a.apk") || f.Base() == 0 {
 		t.Errorf("attach to %s, base %d", f.AttachPath(), f.Base())
 	}
-	for path, want := range map[string]string{"b.apk!/libz": "compressed", "a.apk!/none": "no member", "pad.txt!/x": "not a zip file"} {
+	for path, want := range map[string]string{
+		"b.apk!/libz": "compressed", "a.apk!/none": "no member",
+		"pad.txt!/x": "not a zip file",
+	} {
 		if _, err := Open(filepath.Join(dir, path)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", path, err)
 		}

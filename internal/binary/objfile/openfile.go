@@ -8,8 +8,8 @@ import (
 	"trocar/internal/binary/opener"
 )
 
-// OpenFile maps an ELF file that is open already, such as one that is mapped in a process but deleted. path is the name it
-// is known by, from which its debug file is looked for. f may be closed afterwards.
+// OpenFile maps an ELF file that is open already, such as one that is mapped in a process but deleted. path is the name
+// it is known by, from which its debug file is looked for. f may be closed afterwards.
 func OpenFile(f *os.File, path string) (*File, error) {
 	mapped, err := mapFD(path, int(f.Fd()))
 	if err != nil {

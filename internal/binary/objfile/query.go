@@ -8,8 +8,8 @@ import (
 // Query is a pattern for function names. '*' stands for any characters. A pattern fits a function if it fits
 //
 //   - the name as in the file ("_ZN1A1bEi"), also with its version ("tally@TALLY_1", "tally@@TALLY_2");
-//   - the name as in the source without parameters ("A::b", "depot_app::Shelf<T>::put"), with or without the arguments of
-//     templates and generics ("max" fits "max<int>"), return types never counting;
+//   - the name as in the source without parameters ("A::b", "depot_app::Shelf<T>::put"), with or without the arguments
+//     of templates and generics ("max" fits "max<int>"), return types never counting;
 //   - the name of a generic function of Go without its type arguments, or with "[...]": all its instances;
 //   - the name with its parameters ("A::b(int)"), which picks one overload.
 //
@@ -32,8 +32,8 @@ type Query struct {
 // Exact is the word in place of a language that says that a name is no pattern: its stars are its own.
 const Exact = "exact"
 
-// NewQuery makes a query. lang "cpp" or "rust" says that the pattern is a readable name; with "" and Exact that is guessed
-// from the pattern: names with "::", "<", "(" or a blank are.
+// NewQuery makes a query. lang "cpp" or "rust" says that the pattern is a readable name; with "" and Exact that is
+// guessed from the pattern: names with "::", "<", "(" or a blank are.
 func NewQuery(pattern, lang string) *Query {
 	q := &Query{Pattern: pattern, raw: newGlob(pattern), exact: lang == Exact}
 	if q.exact {
@@ -82,8 +82,8 @@ func (q *Query) Match(s *Symbol) bool {
 	return q.demangle && IsMangled(name) && q.matchReadable(name)
 }
 
-// goShape begins the type arguments in the names of Go's generic functions that have the code: main.max[go.shape.int]. Those
-// with the types themselves only call them.
+// goShape begins the type arguments in the names of Go's generic functions that have the code: main.max[go.shape.int].
+// Those with the types themselves only call them.
 const goShape = "[go.shape."
 
 // matchGeneric tells whether a pattern is the name of a generic function of Go, with "[...]" for its type arguments, as
@@ -99,9 +99,9 @@ func (q *Query) matchGeneric(name string) bool {
 	return q.Pattern == name[:i]+name[j+1:] || q.Pattern == name[:i]+"[...]"+name[j+1:]
 }
 
-// Variant tells of which function a compiler made a variant, by what it put behind the name: the name in front of that, and
-// whether the variant may have other parameters (GCC's constprop and isra) or has only been renamed. Parts of a function
-// (".cold", ".part.0") are none: they are not called in its place.
+// Variant tells of which function a compiler made a variant, by what it put behind the name: the name in front of that,
+// and whether the variant may have other parameters (GCC's constprop and isra) or has only been renamed. Parts of a
+// function (".cold", ".part.0") are none: they are not called in its place.
 func Variant(name string) (base string, reshaped bool) {
 	base = name
 	for {
@@ -124,8 +124,8 @@ func Variant(name string) (base string, reshaped bool) {
 	}
 }
 
-// Coroutine tells what a function that a compiler has made of a coroutine does, by its symbol: "resume" or "destroy" it; ""
-// if it is none. What creates it has the coroutine's own name.
+// Coroutine tells what a function that a compiler has made of a coroutine does, by its symbol: "resume" or "destroy"
+// it; "" if it is none. What creates it has the coroutine's own name.
 func Coroutine(symbol string) string {
 	i := strings.LastIndexByte(symbol, '.')
 	if i <= 0 {
@@ -299,7 +299,8 @@ func dropTypeBrackets(s string) string {
 			depth++
 		case '>':
 			if depth--; depth == 0 {
-				if inner := s[1:i]; strings.HasPrefix(s[i+1:], "::") && !strings.Contains(inner, ">as ") && !strings.Contains(inner, " as ") {
+				if inner := s[1:i]; strings.HasPrefix(s[i+1:], "::") && !strings.Contains(inner, ">as ") &&
+					!strings.Contains(inner, " as ") {
 					return inner + s[i+1:]
 				}
 				return s
@@ -309,8 +310,8 @@ func dropTypeBrackets(s string) string {
 	return s
 }
 
-// dropTemplateArgs removes all "<…>" that follow a name, and the "::" in front of them that Rust writes. Operators whose
-// names have these signs stay as they are.
+// dropTemplateArgs removes all "<…>" that follow a name, and the "::" in front of them that Rust writes. Operators
+// whose names have these signs stay as they are.
 func dropTemplateArgs(s string) string {
 	if strings.Contains(s, "operator") {
 		return s
@@ -334,8 +335,8 @@ func dropTemplateArgs(s string) string {
 }
 
 // needles are the words that a mangled name must hold literally for its readable form to fit the pattern, the longest
-// first. They spare the demangling of nearly all other names. Words of the languages themselves are abbreviated by mangling,
-// and what stands in parameter lists and template arguments may be, too.
+// first. They spare the demangling of nearly all other names. Words of the languages themselves are abbreviated by
+// mangling, and what stands in parameter lists and template arguments may be, too.
 func needles(pattern string) (words []string) {
 	depth := 0
 	for i := 0; i < len(pattern); {
@@ -375,7 +376,8 @@ func languageWord(w string) bool {
 		"basic_istream basic_ostream basic_iostream unsigned signed short long float double char bool void wchar_t " +
 		"char8_t char16_t char32_t __int128 const volatile restrict delete clone vtable typeinfo guard variable thunk " +
 		"virtual covariant reference temporary decltype nullptr auto lambda closure usize isize u128 i128 false true " +
-		"unnamed type local constructors destructors initializer construction wrapper function template parameter object keyed transaction "
+		"unnamed type local constructors destructors initializer construction wrapper function template parameter object " +
+		"keyed transaction "
 	return strings.Contains(words, w)
 }
 

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxUnpacked bounds the bytes that are unpacked of all files that share a Room, at any time: a file of ten megabytes can
-// ask for gigabytes.
+// maxUnpacked bounds the bytes that are unpacked of all files that share a Room, at any time: a file of ten megabytes
+// can ask for gigabytes.
 const maxUnpacked = 192 << 20
 
 // Room is what files may take together for sections that are not as they are in the file: unpacked, or put together of
@@ -33,14 +33,15 @@ func (f *File) Share(r *Room) { f.room = r }
 // Room is where the file takes its room from.
 func (f *File) Room() *Room { return f.room }
 
-// take allocates n bytes that are given back when the file is closed. Memory is used as it is written, so a lie about the
-// size costs nothing.
+// take allocates n bytes that are given back when the file is closed. Memory is used as it is written, so a lie about
+// the size costs nothing.
 func (f *File) take(n uint64) ([]byte, error) {
 	if n == 0 {
 		return nil, nil
 	}
 	if !f.room.reserve(n) {
-		return nil, fmt.Errorf("it is not unpacked: %d bytes are more than is left of %d MiB for all files (for a large program, unpack "+
+		return nil, fmt.Errorf("it is not unpacked: %d bytes are more than is left of %d MiB for all files (for a large "+
+			"program, unpack "+
 			"a copy with objcopy --decompress-debug-sections, and give its folder to --debuginfo)", n, maxUnpacked>>20)
 	}
 	b, err := unix.Mmap(-1, 0, int(n), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)

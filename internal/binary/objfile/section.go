@@ -30,8 +30,8 @@ var ErrNoSection = errors.New("no such section")
 // name), as far as there is Room. It is a view of the file, or gone when that is closed: see Guard.
 func (f *File) Data(name string) (data []byte, err error) { return f.DataTo(name, math.MaxUint64) }
 
-// DataTo is Data of which the first n bytes are there, and the others perhaps not: no more is decompressed than that, which
-// takes the time that a start-up has. Several calls give the same bytes.
+// DataTo is Data of which the first n bytes are there, and the others perhaps not: no more is decompressed than that,
+// which takes the time that a start-up has. Several calls give the same bytes.
 func (f *File) DataTo(name string, n uint64) (data []byte, err error) {
 	defer Guard(&err)()
 	if s := f.section(name); s != nil {
@@ -45,8 +45,8 @@ func (f *File) DataTo(name string, n uint64) (data []byte, err error) {
 	return nil, fmt.Errorf("%s: %s: %w", f.path, name, ErrNoSection)
 }
 
-// Joined is the content of all sections of a name, one behind the other: relocatable files may have several, one for each
-// section group.
+// Joined is the content of all sections of a name, one behind the other: relocatable files may have several, one for
+// each section group.
 func (f *File) Joined(name string) (data []byte, err error) {
 	defer Guard(&err)()
 	var all [][]byte
@@ -156,7 +156,8 @@ func (f *File) unpacked(s *Section, typ, size uint64, body []byte, n uint64) ([]
 
 func (f *File) openPacked(typ, size uint64, body []byte) (*packed, error) {
 	if size > smallEnough && size/maxRatio > uint64(len(body)) {
-		return nil, fmt.Errorf("%d bytes packed into %d are not unpacked: that is more than debug information ever is", size, len(body))
+		return nil, fmt.Errorf("%d bytes packed into %d are not unpacked: that is more than debug information ever is", size,
+			len(body))
 	}
 	p := new(packed)
 	switch typ {

@@ -3,8 +3,8 @@ package objfile
 // Symbols of thread-local variables have offsets for values, not addresses.
 const sttTLS = 6
 
-// SymbolAddr finds the address of a variable or function by its name as in the file: a global one before local ones. ok is
-// false too if several local ones have different addresses.
+// SymbolAddr finds the address of a variable or function by its name as in the file: a global one before local ones. ok
+// is false too if several local ones have different addresses.
 func (f *File) SymbolAddr(name string) (addr uint64, ok bool) {
 	var err error
 	defer Guard(&err)()
@@ -33,7 +33,8 @@ func (f *File) find(name string, local bool) (best rawSym, ok bool) {
 		t := &tables[i]
 		for j := 1; j < t.len(); j++ {
 			r := t.at(j)
-			if r.shndx == shnUndef || (r.typ() == sttTLS) != local || !local && r.typ() > sttFunc && r.typ() != sttIFunc || cString(t.strs, uint64(r.name)) != name {
+			if r.shndx == shnUndef || (r.typ() == sttTLS) != local || !local && r.typ() > sttFunc && r.typ() != sttIFunc ||
+				cString(t.strs, uint64(r.name)) != name {
 				continue
 			}
 			switch {

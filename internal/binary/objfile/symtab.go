@@ -204,8 +204,8 @@ const (
 	longName    = 64
 )
 
-// walk yields the code symbols of a table: those that begin with the name wanted and go on at most with a version or the
-// mark of a clone, all with "". Addresses are judged by f, since a debug file has no content of its own.
+// walk yields the code symbols of a table: those that begin with the name wanted and go on at most with a version or
+// the mark of a clone, all with "". Addresses are judged by f, since a debug file has no content of its own.
 func (f *File) walk(t *symTable, want string, yield func(*Symbol) bool) bool {
 	if want != "" {
 		if found, ok := f.named(t, want); ok {

@@ -15,8 +15,8 @@ type tlsSegment struct{ addr, size, align uint64 }
 // ErrNoSymbol is what ThreadLocal returns if there is no thread-local variable of that name.
 var ErrNoSymbol = errors.New("no such symbol")
 
-// ThreadLocal is where the running thread has its own variable of a name, and the variable's size in bytes (0: the file does
-// not tell). The place holds wherever the file is loaded; it is computed when the value is read.
+// ThreadLocal is where the running thread has its own variable of a name, and the variable's size in bytes (0: the file
+// does not tell). The place holds wherever the file is loaded; it is computed when the value is read.
 func (f *File) ThreadLocal(name string) (p types.Place, size uint64, err error) {
 	defer Guard(&err)()
 	sym, ok := f.find(name, true)
@@ -47,15 +47,16 @@ func (f *File) threadLocalAt(offset uint64) (p types.Place, err error) {
 		return p, errors.New("it is thread-local, but the file has no segment of thread-local variables")
 	}
 	if f.program() {
-		// The program's block ends at the thread pointer (variant II); its distance is fixed, so that linkers write it into the
-		// instructions. The block begins where a program header with this address and alignment allows it.
+		// The program's block ends at the thread pointer (variant II); its distance is fixed, so that linkers write it into
+		// the instructions. The block begins where a program header with this address and alignment allows it.
 		align := max(f.tls.align, 1)
 		distance := f.tls.size + (-f.tls.addr-f.tls.size)&(align-1)
 		return inThread(types.PlaceOp{Code: types.PushConst, Arg: int64(offset - distance)}), nil
 	}
 	// The distance of another variable of the file, or of this one: the block is a whole.
 	if r, ok := f.tlsReloc(f.arch.TLS.TPOff); ok {
-		ops := append(cell(r.slot), types.PlaceOp{Code: types.PushConst, Arg: int64(offset - r.value)}, types.PlaceOp{Code: types.Add})
+		ops := append(cell(r.slot), types.PlaceOp{Code: types.PushConst, Arg: int64(offset - r.value)},
+			types.PlaceOp{Code: types.Add})
 		return inThread(ops...), nil
 	}
 	// The number of this file among those with thread-local variables, which the loader has written somewhere in the file.
@@ -104,26 +105,33 @@ func inThread(distance ...types.PlaceOp) types.Place {
 	return types.Place{Kind: types.InMemory, Ops: append(ops, types.PlaceOp{Code: types.Add})}
 }
 
-// inBlock is the place at an offset in the block of the file whose number a cell has. Each thread has a vector of the blocks;
-// before it come its length, and for each number 16 bytes of which the first 8 are the block's address (dtv_t in glibc's
-// sysdeps/generic/dl-dtv.h). A block that the thread has not used yet has the address -1, so that nothing can be read there.
+// inBlock is the place at an offset in the block of the file whose number a cell has. Each thread has a vector of the
+// blocks; before it come its length, and for each number 16 bytes of which the first 8 are the block's address (dtv_t
+// in glibc's sysdeps/generic/dl-dtv.h). A block that the thread has not used yet has the address -1, so that nothing
+// can be read there.
 func (f *File) inBlock(slot uint64, offset []types.PlaceOp) (p types.Place, err error) {
 	if !f.usesGlibc() {
 		return p, errors.New("it is thread-local in a library, and only of glibc is it known where a thread has its blocks")
 	}
 	vector := []types.PlaceOp{
-		{Code: types.PushThread}, {Code: types.PushConst, Arg: f.arch.TLS.Vector}, {Code: types.Add}, {Code: types.Load, Arg: 8},
+		{Code: types.PushThread},
+		{Code: types.PushConst, Arg: f.arch.TLS.Vector},
+		{Code: types.Add},
+		{Code: types.Load, Arg: 8},
 	}
 	number := cell(slot)
 	var ops []types.PlaceOp
 	// vector + 16·number; beyond the vector's length 0, where nothing can be read.
 	ops = append(ops, vector...)
 	ops = append(ops, number...)
-	ops = append(ops, types.PlaceOp{Code: types.PushConst, Arg: 16}, types.PlaceOp{Code: types.Mul}, types.PlaceOp{Code: types.Add})
+	ops = append(ops, types.PlaceOp{Code: types.PushConst, Arg: 16}, types.PlaceOp{Code: types.Mul},
+		types.PlaceOp{Code: types.Add})
 	ops = append(ops, number...)
 	ops = append(ops, vector...)
-	ops = append(ops, types.PlaceOp{Code: types.PushConst, Arg: 16}, types.PlaceOp{Code: types.Sub}, types.PlaceOp{Code: types.Load, Arg: 8})
-	ops = append(ops, types.PlaceOp{Code: types.IfLe}, types.PlaceOp{Code: types.Mul}, types.PlaceOp{Code: types.Load, Arg: 8})
+	ops = append(ops, types.PlaceOp{Code: types.PushConst, Arg: 16}, types.PlaceOp{Code: types.Sub},
+		types.PlaceOp{Code: types.Load, Arg: 8})
+	ops = append(ops, types.PlaceOp{Code: types.IfLe}, types.PlaceOp{Code: types.Mul},
+		types.PlaceOp{Code: types.Load, Arg: 8})
 	ops = append(ops, offset...)
 	return types.Place{Kind: types.InMemory, Ops: append(ops, types.PlaceOp{Code: types.Add})}, nil
 }
@@ -159,8 +167,8 @@ type tlsReloc struct {
 	addend  uint64
 }
 
-// tlsReloc is a relocation of a kind that is about a variable of this file: best one without a symbol, since a program may
-// define a variable of the same name, which is then used in place of the library's.
+// tlsReloc is a relocation of a kind that is about a variable of this file: best one without a symbol, since a program
+// may define a variable of the same name, which is then used in place of the library's.
 func (f *File) tlsReloc(kind uint32) (best tlsReloc, ok bool) {
 	for _, r := range f.tlsRelocs() {
 		switch {

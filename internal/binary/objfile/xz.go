@@ -14,8 +14,8 @@ import (
 var errXZ = errors.New("damaged xz data")
 
 // unxz unpacks an .xz file of at most limit bytes. The container is read here and not by the xz package, because that
-// allocates whatever dictionary size the data asks for (up to 4 GB); ours is bounded by the limit. Checks of the content
-// are not verified: a symbol table that was changed on purpose has right checks, too.
+// allocates whatever dictionary size the data asks for (up to 4 GB); ours is bounded by the limit. Checks of the
+// content are not verified: a symbol table that was changed on purpose has right checks, too.
 //
 // Format: https://tukaani.org/xz/xz-file-format.txt, sections 2 and 3.
 func unxz(data []byte, limit int) ([]byte, error) {

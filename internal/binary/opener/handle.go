@@ -91,8 +91,8 @@ func (h handle) open(name string, made bool) (*os.File, error) {
 	return os.NewFile(uintptr(fd), name), nil
 }
 
-// madeUp are the file systems whose files are the kernel's own (statfs(2), include/uapi/linux/magic.h): regular by type,
-// but to open, read or close one can be a command.
+// madeUp are the file systems whose files are the kernel's own (statfs(2), include/uapi/linux/magic.h): regular by
+// type, but to open, read or close one can be a command.
 func madeUp() []uint32 {
 	return []uint32{
 		unix.PROC_SUPER_MAGIC, unix.SYSFS_MAGIC, unix.DEBUGFS_MAGIC, unix.TRACEFS_MAGIC, unix.SECURITYFS_MAGIC,

@@ -14,11 +14,12 @@ import (
 const DebugDir = "/usr/lib/debug"
 
 // ErrOutside says that a file names another one that lies outside of where it may.
-var ErrOutside = errors.New("it is outside of the root of the process, and debug files of this machine are only read below " +
+var ErrOutside = errors.New("it is outside of the root of the process, and debug files of this machine are only " +
+	"read below " +
 	DebugDir + " (or in folders named by --debuginfo)")
 
-// Asked opens a file that the user named: any regular one, also of the kernel's. It does not wait for a FIFO's writer, nor
-// open a device.
+// Asked opens a file that the user named: any regular one, also of the kernel's. It does not wait for a FIFO's writer,
+// nor open a device.
 func Asked(name string) (*os.File, error) {
 	h, err := openPath(unix.AT_FDCWD, name, 0, 0)
 	if err != nil {
@@ -33,7 +34,8 @@ func Asked(name string) (*os.File, error) {
 }
 
 // Names opens the files that a file names: its debug files, and those that they name. They may be in the root that the
-// file is in. In ours, if that is another one, they may be where debug files are. The zero Names are of a file of our root.
+// file is in. In ours, if that is another one, they may be where debug files are. The zero Names are of a file of our
+// root.
 type Names struct {
 	root Root
 	dirs []string // of ours
@@ -56,8 +58,8 @@ func (n Names) Dirs() []string { return n.dirs }
 // Root is the root that the file is in.
 func (n Names) Root() Root { return n.root }
 
-// Paths are the paths of ours that a path in the file can mean, best first: in the file's root, then, where that is another
-// one, in ours. A path of ours that is in the file's root already, such as one beside the file, means itself.
+// Paths are the paths of ours that a path in the file can mean, best first: in the file's root, then, where that is
+// another one, in ours. A path of ours that is in the file's root already, such as one beside the file, means itself.
 func (n Names) Paths(name string) []string {
 	if n.root.Own() || n.within(name) {
 		return []string{name}

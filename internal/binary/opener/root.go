@@ -24,8 +24,8 @@ type Root struct {
 // At is the root at a folder, such as "/proc/PID/root".
 func At(dir string) Root { return Root{strings.TrimSuffix(dir, "/")} }
 
-// OfProcess is where the absolute paths of a process start. It is our own root where that is the same folder of the same mount
-// namespace, so that paths stay as short as the user knows them.
+// OfProcess is where the absolute paths of a process start. It is our own root where that is the same folder of the
+// same mount namespace, so that paths stay as short as the user knows them.
 func OfProcess(pid int) (Root, error) {
 	var own, its unix.Stat_t
 	proc := "/proc/" + strconv.Itoa(pid)
@@ -43,7 +43,8 @@ func OfProcess(pid int) (Root, error) {
 	return Root{proc + "/root"}, nil
 }
 
-// Of is the root in whose file system the file of a path is, if it is a path of /proc that leads into that of a process:
+// Of is the root in whose file system the file of a path is, if it is a path of /proc that leads into that of a
+// process:
 // "/proc/PID/root/…", "/proc/PID/exe", "/proc/PID/map_files/…". All other paths are of our own root.
 func Of(name string) Root {
 	rest, ok := strings.CutPrefix(name, "/proc/")
@@ -162,8 +163,8 @@ func (r Root) Resolve(name string) (string, error) {
 	if err != nil {
 		return "", in.failed(name, p, err)
 	}
-	// The kernel shows the path from the root of the mount namespace that the file is in. For a chroot in our own namespace
-	// that is a path from our root.
+	// The kernel shows the path from the root of the mount namespace that the file is in. For a chroot in our own
+	// namespace that is a path from our root.
 	paths := []string{in.dir + link}
 	if in.dir != "" {
 		if top, err := os.Readlink(in.dir); err == nil && strings.HasPrefix(link, top+"/") {
@@ -188,8 +189,8 @@ func (r Root) Path(resolved string) string {
 	return resolved
 }
 
-// Ours is the path by which we open a path in the root, whatever that says: what a process or a file names may be made to look
-// like a path of ours.
+// Ours is the path by which we open a path in the root, whatever that says: what a process or a file names may be made
+// to look like a path of ours.
 func (r Root) Ours(inner string) string {
 	if r.dir == "" {
 		return inner
@@ -197,8 +198,8 @@ func (r Root) Ours(inner string) string {
 	return path.Join(r.dir, path.Clean("/"+inner))
 }
 
-// Shown is the path in the root for what the kernel shows as the path of a file of a process, in maps or exe: of one that has
-// only changed its root (chroot(2)) that is a path from the root of its mount namespace.
+// Shown is the path in the root for what the kernel shows as the path of a file of a process, in maps or exe: of one
+// that has only changed its root (chroot(2)) that is a path from the root of its mount namespace.
 func (r Root) Shown(name string) string {
 	if r.dir == "" {
 		return name

@@ -1,6 +1,6 @@
-// Package packages knows which package of the system a file came with, and in which one its debug information is. It reads
-// what dpkg has written about packages that are installed, in the root that the file belongs to; of other systems it knows
-// how to ask.
+// Package packages knows which package of the system a file came with, and in which one its debug information is. It
+// reads what dpkg has written about packages that are installed, in the root that the file belongs to; of other systems
+// it knows how to ask.
 package packages
 
 import (

@@ -10,7 +10,8 @@ func TestDefine(t *testing.T) {
 			{Name: "i", Type: &Type{Kind: Int, Name: "int", Size: 4}},
 			{Type: &Type{Kind: Struct, Size: 8, Fields: []Field{{Name: "c", Type: ArrayOf(TChar, 8)}}}},
 		}}, Offset: 8},
-		{Name: "many", Type: ArrayOf(PointerTo(&Type{Kind: Struct, Fields: []Field{{Name: "x", Type: alias(TUint32, "u32")}}}, AnySpace), 2), Offset: 16},
+		{Name: "many", Type: ArrayOf(PointerTo(&Type{Kind: Struct, Fields: []Field{{Name: "x", Type: alias(TUint32, "u32")}}},
+			AnySpace), 2), Offset: 16},
 		{Name: "kind", Type: &Type{Kind: Enum, Size: 4, Enums: []Enumerator{{"A", 0}, {"B", 1 << 31}}}, Offset: 32},
 		{Name: "low", Type: alias(TUint8, "u8"), Offset: 36, BitSize: 3},
 		{Name: "t", Type: alias(&Type{Kind: Struct, Name: "atomic_t", Size: 4}, "atomic_t"), Offset: 40},
@@ -37,7 +38,10 @@ func TestDefine(t *testing.T) {
 	u8 low: 3;
 	atomic_t t;
 };`},
-		{&Type{Kind: Enum, Name: "enum e", Size: 4, Signed: true, Enums: []Enumerator{{"MINUS", -1}}}, "enum e {\n\tMINUS = -1,\n};"},
+		{
+			&Type{Kind: Enum, Name: "enum e", Size: 4, Signed: true, Enums: []Enumerator{{"MINUS", -1}}},
+			"enum e {\n\tMINUS = -1,\n};",
+		},
 		{
 			alias(&Type{Kind: Struct, Name: "atomic_t", Size: 4, Fields: []Field{{Name: "counter", Type: TInt32}}}, "atomic_t"),
 			"struct atomic_t {\n\tint32 counter;\n};",

@@ -1,7 +1,8 @@
 package types
 
-// GoMap is where a map of Go keeps its entries, by the debug information's description of its header. From Go 1.24 on it is a
-// table of groups of eight (internal/runtime/maps of the Go source), before that of buckets of eight (runtime/map.go).
+// GoMap is where a map of Go keeps its entries, by the debug information's description of its header. From Go 1.24 on
+// it is a table of groups of eight (internal/runtime/maps of the Go source), before that of buckets of eight
+// (runtime/map.go).
 type GoMap struct {
 	Key, Value *Type
 	// IndirectKey and IndirectValue tell that there is a pointer instead, as there is for what is larger than 128 bytes.
@@ -9,13 +10,14 @@ type GoMap struct {
 
 	Used  int // offset of the number of entries
 	Swiss bool
-	// Dir and DirLen are those of the pointer to the tables and of their number; if that is 0 the pointer is to the only group.
+	// Dir and DirLen are those of the pointer to the tables and of their number; if that is 0 the pointer is to the only
+	// group.
 	Dir, DirLen int
 	// In a table: its own index in the directory, which may have it several times, and its groups: pointer, number - 1.
 	Index, Groups, Mask int
 
-	// Log is that of the logarithm of the number of buckets, Buckets and Old those of pointers to them; before a map has grown
-	// wholly there are old ones, half as many, or as many with the bit SameSize in Flags.
+	// Log is that of the logarithm of the number of buckets, Buckets and Old those of pointers to them; before a map has
+	// grown wholly there are old ones, half as many, or as many with the bit SameSize in Flags.
 	Log, Flags, Buckets, Old int
 
 	// In a group or bucket: its size, eight bytes of which each tells whether an entry is there, the first key and the
@@ -55,7 +57,8 @@ func (t *Type) GoMap() (m GoMap, ok bool) {
 		m.IndirectKey, m.IndirectValue = f.indirect(f.typ(slot, "key"), m.Key), f.indirect(f.typ(slot, "elem"), m.Value)
 		return m, f.ok && m.Size > 0
 	}
-	m.Used, m.Log, m.Flags, m.Buckets, m.Old = f.at(h, "count"), f.at(h, "B"), f.at(h, "flags"), f.at(h, "buckets"), f.at(h, "oldbuckets")
+	m.Used, m.Log, m.Flags, m.Buckets, m.Old = f.at(h, "count"), f.at(h, "B"), f.at(h, "flags"), f.at(h, "buckets"),
+		f.at(h, "oldbuckets")
 	bucket := f.target(f.typ(h, "buckets"))
 	keys, values := f.typ(bucket, "keys"), f.typ(bucket, "values")
 	if !f.ok || keys.Kind != Array || values.Kind != Array || keys.Len != 8 || values.Len != 8 {

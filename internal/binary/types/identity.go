@@ -2,8 +2,8 @@ package types
 
 import "fmt"
 
-// Identity names a type such that different types of one program have different names: named structures of different files
-// may differ, so they count as one only if they are one.
+// Identity names a type such that different types of one program have different names: named structures of different
+// files may differ, so they count as one only if they are one.
 func Identity(t *Type) string {
 	if t == nil {
 		return "?"

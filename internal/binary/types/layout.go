@@ -207,7 +207,10 @@ func (l *layout) variants(t *Type) {
 	l.add(LayoutLine{Text: "enum " + t.Name + " {", Size: t.Size})
 	v := t.Source.Variants
 	if v.Discr.Type != nil {
-		l.add(LayoutLine{Text: "    // discriminant: " + Declare(v.Discr.Type, ""), Offset: v.Discr.Offset, Size: v.Discr.Type.Size})
+		l.add(LayoutLine{
+			Text: "    // discriminant: " + Declare(v.Discr.Type, ""), Offset: v.Discr.Offset,
+			Size: v.Discr.Type.Size,
+		})
 	}
 	for _, w := range v.List {
 		var held []string

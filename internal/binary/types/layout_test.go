@@ -48,7 +48,10 @@ func TestLayout(t *testing.T) {
 		{"c", in(C, Type{Kind: Struct, Name: "struct s", Size: 24, Fields: []Field{
 			{Name: "a", Type: num, BitSize: 3},
 			{Name: "b", Type: num, BitSize: 7, BitOffset: 3},
-			{Type: in(C, Type{Kind: Union, Size: 8, Fields: []Field{{Name: "x", Type: num}, {Name: "y", Type: ArrayOf(num, 2)}}}), Offset: 8},
+			{Type: in(C, Type{
+				Kind: Union, Size: 8,
+				Fields: []Field{{Name: "x", Type: num}, {Name: "y", Type: ArrayOf(num, 2)}},
+			}), Offset: 8},
 			{Name: "z", Type: num, Offset: 16},
 		}}), `0+24|struct s {
 0:0+3b|    int a : 3;
@@ -64,17 +67,23 @@ gap 4
 |};
 `},
 		{"c++", in(CPlusPlus, Type{Kind: Struct, Name: "ns::D", Size: 8, Source: &Source{Class: true}, Fields: []Field{
-			{Type: in(CPlusPlus, Type{Kind: Struct, Name: "ns::B", Size: 4, Fields: []Field{{Name: "b", Type: num}}}), Base: true},
+			{
+				Type: in(CPlusPlus, Type{Kind: Struct, Name: "ns::B", Size: 4, Fields: []Field{{Name: "b", Type: num}}}),
+				Base: true,
+			},
 			{Name: "d", Type: num, Offset: 4},
 		}}), `0+8|class ns::D {
 0+4|    ns::B; // base class
 4+4|    int d;
 |};
 `},
-		{"go", in(Go, Type{Kind: Struct, Name: "main.T", Size: 4, Fields: []Field{{Name: "n", Type: in(Go, *num)}}}), `0+4|type main.T struct {
+		{
+			"go", in(Go, Type{Kind: Struct, Name: "main.T", Size: 4, Fields: []Field{{Name: "n", Type: in(Go, *num)}}}),
+			`0+4|type main.T struct {
 0+4|    n int
 |}
-`},
+`,
+		},
 		{"rust, ordered by its compiler", in(Rust, Type{Kind: Struct, Name: "m::S", Size: 8, Fields: []Field{
 			{Name: "a", Type: in(Rust, Type{Kind: Bool, Name: "bool", Size: 1}), Offset: 4},
 			{Name: "n", Type: in(Rust, *num)},
@@ -87,7 +96,13 @@ gap 3
 		{"rust", in(Rust, Type{Kind: Struct, Name: "m::E", Size: 8, Source: &Source{Variants: &Variants{
 			Discr: Field{Type: in(Rust, Type{Kind: Int, Name: "u32", Size: 4})},
 			List: []Variant{
-				{Name: "One", Type: in(Rust, Type{Kind: Struct, Size: 8, Fields: []Field{{Name: "v", Type: in(Rust, Type{Kind: Int, Name: "i32", Size: 4}), Offset: 4}}}), Discrs: []VariantRange{{1, 1}}},
+				{
+					Name: "One", Type: in(Rust, Type{
+						Kind: Struct, Size: 8,
+						Fields: []Field{{Name: "v", Type: in(Rust, Type{Kind: Int, Name: "i32", Size: 4}), Offset: 4}},
+					}),
+					Discrs: []VariantRange{{1, 1}},
+				},
 				{Name: "Other", Default: true},
 			},
 		}}}), `0+8|enum m::E {

@@ -5,8 +5,10 @@ import "fmt"
 // Place says where a value is at a probe point, in a form from which code can be made: a register, memory at
 // register+offset, a fixed value, or pieces of these.
 type Place struct {
-	Kind   PlaceKind
-	Reg    int     // DWARF register number of the CPU (amd64: 0 rax, 1 rdx, 2 rcx, 3 rbx, 4 rsi, 5 rdi, 6 rbp, 7 rsp, 8-15 r8-r15, 16 rip)
+	Kind PlaceKind
+	// DWARF register number of the CPU (amd64: 0 rax, 1 rdx, 2 rcx, 3 rbx, 4 rsi, 5 rdi, 6 rbp, 7 rsp, 8-15 r8-r15, 16
+	// rip)
+	Reg    int
 	Offset int64   // InMemory: added to the register; InContext: where in the context
 	Derefs []int64 // InMemory: for each, read a pointer at the address so far, then add this
 	Value  uint64  // Constant
@@ -236,7 +238,11 @@ func (p Place) Slice(off, size int) Place {
 		if off == 0 {
 			return p
 		}
-		return Place{Kind: Computed, Ops: []PlaceOp{{Code: PushReg, Reg: p.Reg}, {Code: PushConst, Arg: int64(8 * off)}, {Code: ShrUnsigned}}}
+		return Place{Kind: Computed, Ops: []PlaceOp{
+			{Code: PushReg, Reg: p.Reg},
+			{Code: PushConst, Arg: int64(8 * off)},
+			{Code: ShrUnsigned},
+		}}
 	case Constant:
 		p.Value >>= 8 * uint(off&7)
 		return p
@@ -244,7 +250,8 @@ func (p Place) Slice(off, size int) Place {
 		if off == 0 {
 			return p
 		}
-		return Place{Kind: Computed, Ops: append(p.Steps(), PlaceOp{Code: PushConst, Arg: int64(8 * off)}, PlaceOp{Code: ShrUnsigned})}
+		return Place{Kind: Computed, Ops: append(p.Steps(), PlaceOp{Code: PushConst, Arg: int64(8 * off)},
+			PlaceOp{Code: ShrUnsigned})}
 	}
 	return p
 }

@@ -4,7 +4,10 @@ import "testing"
 
 // TestMissing: a place must tell every byte of a value but the padding behind its last member.
 func TestMissing(t *testing.T) {
-	pair := &Type{Kind: Struct, Size: 16, Align: 8, Fields: []Field{{Name: "a", Type: TUint64}, {Name: "b", Type: TUint8, Offset: 8}}}
+	pair := &Type{
+		Kind: Struct, Size: 16, Align: 8,
+		Fields: []Field{{Name: "a", Type: TUint64}, {Name: "b", Type: TUint8, Offset: 8}},
+	}
 	reg := Place{Kind: InRegister, Reg: 5}
 	for _, tt := range []struct {
 		what    string
@@ -38,9 +41,14 @@ func TestExtentOfMany(t *testing.T) {
 
 func TestVariants(t *testing.T) {
 	vs := &Variants{Discr: Field{Type: TInt8}, List: []Variant{
-		{Name: "low", Discrs: []VariantRange{{^uint64(1), 1}}}, {Name: "seven", Discrs: []VariantRange{{7, 7}}}, {Name: "other", Default: true},
+		{Name: "low", Discrs: []VariantRange{{^uint64(1), 1}}},
+		{Name: "seven", Discrs: []VariantRange{{7, 7}}},
+		{Name: "other", Default: true},
 	}}
-	for discr, want := range map[uint64]string{0: "low", 1: "low", 0xfe: "low", 0xff: "low", 7: "seven", 2: "other", 0x80: "other"} {
+	for discr, want := range map[uint64]string{
+		0: "low", 1: "low", 0xfe: "low", 0xff: "low", 7: "seven", 2: "other",
+		0x80: "other",
+	} {
 		if got := vs.Of(discr, false); got == nil || got.Name != want {
 			t.Errorf("%#x: %v, want %s", discr, got, want)
 		}

@@ -2,10 +2,11 @@ package types
 
 import "strings"
 
-// What values of Rust's library mean. Their members are the library's own business and change from version to version: so
-// they are not shown as they are laid out, but by rules that follow the layout which the debug information tells. A type
-// of the library with one member that has a size stands for that member (Cell, UnsafeCell, NonNull, ManuallyDrop, atomics);
-// members without a size (markers, the global allocator) tell nothing. Types of programs are shown as they are declared.
+// What values of Rust's library mean. Their members are the library's own business and change from version to version:
+// so they are not shown as they are laid out, but by rules that follow the layout which the debug information tells. A
+// type of the library with one member that has a size stands for that member (Cell, UnsafeCell, NonNull, ManuallyDrop,
+// atomics); members without a size (markers, the global allocator) tell nothing. Types of programs are shown as they
+// are declared.
 
 // RustKind says in which way a value of Rust is shown.
 type RustKind uint8
@@ -245,8 +246,8 @@ func (t *Type) rustText() (View, bool) {
 	return View{Data: data.Offset, Len: n.Offset, LenSize: n.Type.Size, Unit: 1, Less: less, Skip: t.inCounted(1)}, true
 }
 
-// textual tells of a type without a size of its own whether it is text (0 or more: how many bytes at its end are not), or
-// that it is not (-1).
+// textual tells of a type without a size of its own whether it is text (0 or more: how many bytes at its end are not),
+// or that it is not (-1).
 func textual(name string) int {
 	switch name {
 	case "str", "std::path::Path", "std::ffi::os_str::OsStr":
@@ -259,7 +260,8 @@ func textual(name string) int {
 
 // rustList is where the elements of a slice or vector of Rust are.
 func (t *Type) rustList() (View, bool) {
-	if strings.HasPrefix(t.Name, "alloc::vec::Vec<") || strings.HasPrefix(t.Name, "alloc::collections::vec_deque::VecDeque<") {
+	if strings.HasPrefix(t.Name, "alloc::vec::Vec<") ||
+		strings.HasPrefix(t.Name, "alloc::collections::vec_deque::VecDeque<") {
 		return t.rustVec()
 	}
 	var elem *Type
@@ -287,11 +289,12 @@ func (t *Type) rustList() (View, bool) {
 	if elem == nil || elem.Size <= 0 {
 		return View{}, false
 	}
-	return View{Data: data.Offset, Len: n.Offset, LenSize: n.Type.Size, Elem: elem, Skip: t.inCounted(max(elem.Align, 1))}, true
+	return View{Data: data.Offset, Len: n.Offset, LenSize: n.Type.Size, Elem: elem, Skip: t.inCounted(max(elem.Align, 1))},
+		true
 }
 
-// rustVec is where a vector's elements are. Its pointer is to bytes in newer libraries; the element is the vector's first
-// type argument.
+// rustVec is where a vector's elements are. Its pointer is to bytes in newer libraries; the element is the vector's
+// first type argument.
 func (t *Type) rustVec() (View, bool) {
 	n, ok := t.Field("len")
 	buf, found := t.Field("buf")

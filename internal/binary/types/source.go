@@ -102,8 +102,9 @@ type Source struct {
 	Quals Qualifiers
 	Ref   RefKind // Pointer
 
-	Class    bool      // Struct: declared by the word class
-	InMemory bool      // Struct: values are passed and returned by address, because they are not trivial to copy or destroy
+	Class bool // Struct: declared by the word class
+	// Struct: values are passed and returned by address, because they are not trivial to copy or destroy
+	InMemory bool
 	VBases   []*Type   // Struct: virtual base classes; where they lie only the object itself knows
 	Variants *Variants // Struct: a Rust enum
 	Params   []*Type   // Func: parameters; Elem is the result

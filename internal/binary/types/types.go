@@ -344,8 +344,8 @@ const (
 	TimesHead   = 24 // in front of the buckets: u64 total, u64 longest, u64 1 if set
 )
 
-// TimesBuckets is the number of counters of Times: one for each value below 2^TimesBits, 2^TimesBits for each power of two
-// from there to TimesPowers, and the last.
+// TimesBuckets is the number of counters of Times: one for each value below 2^TimesBits, 2^TimesBits for each power of
+// two from there to TimesPowers, and the last.
 const TimesBuckets = 1<<TimesBits + (TimesPowers-TimesBits)<<TimesBits + 1
 
 // TimesOf makes the aggregation of durations in nanoseconds.

@@ -21,8 +21,8 @@ type View struct {
 	Ring       bool
 	Head, Room int
 	Fixed      int // list: the number of elements where no member has it, 0 else
-	// Short, text: a text that is in the value itself, if the lowest bit of the value's first byte is 0; the bits above are
-	// its length (libc++). Data is where it is then, from the value's start.
+	// Short, text: a text that is in the value itself, if the lowest bit of the value's first byte is 0; the bits above
+	// are its length (libc++). Data is where it is then, from the value's start.
 	Short     bool
 	ShortData int
 	// Bits, list: elements are single bits of 64-bit words from Data on. Their number is at Len or, with End, behind whole
@@ -146,8 +146,8 @@ func (t *Type) Referenced() (*Type, bool) {
 	return t.Elem.Complete(), true
 }
 
-// Alternatives tells which of several contents a value has: the variants of a Rust enum, and std::optional, whose content
-// is the variant without a name.
+// Alternatives tells which of several contents a value has: the variants of a Rust enum, and std::optional, whose
+// content is the variant without a name.
 func (t *Type) Alternatives() *Variants {
 	if t == nil || t.Kind != Struct || t.Source == nil {
 		return nil
@@ -158,8 +158,8 @@ func (t *Type) Alternatives() *Variants {
 	return t.cppAlternatives()
 }
 
-// Of finds the variant that a discriminant stands for; wide tells that it has more than 64 bits and is too large for any of
-// those that are named.
+// Of finds the variant that a discriminant stands for; wide tells that it has more than 64 bits and is too large for
+// any of those that are named.
 func (v *Variants) Of(discr uint64, wide bool) *Variant {
 	var other *Variant
 	for i := range v.List {

@@ -5,11 +5,12 @@ import (
 	"strings"
 )
 
-// The C++ standard library's types: GCC's libstdc++ (with strings of both ABIs) and LLVM's libc++. What is found by the names
-// of members follows changes of layout; a type that has none of the names known here is shown as the structure that it is.
+// The C++ standard library's types: GCC's libstdc++ (with strings of both ABIs) and LLVM's libc++. What is found by the
+// names of members follows changes of layout; a type that has none of the names known here is shown as the structure
+// that it is.
 
-// std is the name of a type of the standard library without namespaces and template arguments, and the arguments; "" for
-// others.
+// std is the name of a type of the standard library without namespaces and template arguments, and the arguments; ""
+// for others.
 func (t *Type) std() (name, args string) {
 	if t == nil || t.Kind != Struct || t.Lang() != CPlusPlus {
 		return "", ""
@@ -49,7 +50,10 @@ func (t *Type) cppText() (View, bool) {
 		if !ok || !ok2 || !ok3 || p.Type.Kind != Pointer || n.Offset == 0 {
 			break // another layout
 		}
-		return View{Data: p.Offset, Len: n.Offset, LenSize: n.Type.Size, Unit: max(1, p.Type.Elem.Size), Short: true, ShortData: d.Offset}, true
+		return View{
+			Data: p.Offset, Len: n.Offset, LenSize: n.Type.Size, Unit: max(1, p.Type.Elem.Size), Short: true,
+			ShortData: d.Offset,
+		}, true
 	}
 	return View{}, false
 }
@@ -178,7 +182,10 @@ func (t *Type) cppAlternatives() *Variants {
 				one.Type = inner.Elem.Complete()
 			}
 			n := uint64(len(vs.List))
-			vs.List = append(vs.List, Variant{Type: one.Type.Complete(), Offset: at.Offset + one.Offset, Discrs: []VariantRange{{n, n}}})
+			vs.List = append(vs.List, Variant{
+				Type: one.Type.Complete(), Offset: at.Offset + one.Offset,
+				Discrs: []VariantRange{{n, n}},
+			})
 			next, ok := at.Type.member(rest)
 			if !ok {
 				break
@@ -195,8 +202,8 @@ func (t *Type) cppAlternatives() *Variants {
 	return nil
 }
 
-// Held is the part of a value that is shown for the whole: the pointer in a smart pointer of C++, which has no name, what a
-// thin wrapper wraps, and the number of elements of a container whose elements are in a tree or table.
+// Held is the part of a value that is shown for the whole: the pointer in a smart pointer of C++, which has no name,
+// what a thin wrapper wraps, and the number of elements of a container whose elements are in a tree or table.
 func (t *Type) Held() (Field, bool) {
 	name, _ := t.std()
 	if name == "" {
@@ -237,9 +244,11 @@ func (t *Type) Held() (Field, bool) {
 		f, ok = only([]string{"_M_value"})
 		return f, ok
 	case "map", "set", "multimap", "multiset":
-		return size([]string{"_M_t", "_M_impl", "_M_node_count"}, []string{"__tree_", "__pair3_", "__value_"}, []string{"__tree_", "__size_"})
+		return size([]string{"_M_t", "_M_impl", "_M_node_count"}, []string{"__tree_", "__pair3_", "__value_"},
+			[]string{"__tree_", "__size_"})
 	case "unordered_map", "unordered_set", "unordered_multimap", "unordered_multiset":
-		return size([]string{"_M_h", "_M_element_count"}, []string{"__table_", "__p2_", "__value_"}, []string{"__table_", "__size_"})
+		return size([]string{"_M_h", "_M_element_count"}, []string{"__table_", "__p2_", "__value_"},
+			[]string{"__table_", "__size_"})
 	case "list":
 		return size([]string{"_M_impl", "_M_node", "_M_size"}, []string{"_M_impl", "_M_node", "_M_storage"},
 			[]string{"__size_alloc_", "__value_"}, []string{"__size_"})
@@ -271,7 +280,8 @@ func (t *Type) Deque() (d Deque, ok bool) {
 	d = Deque{
 		StartCur: at("_M_start", "_M_cur"), StartFirst: at("_M_start", "_M_first"),
 		StartLast: at("_M_start", "_M_last"), StartNode: at("_M_start", "_M_node"),
-		FinishCur: at("_M_finish", "_M_cur"), FinishFirst: at("_M_finish", "_M_first"), FinishNode: at("_M_finish", "_M_node"),
+		FinishCur: at("_M_finish", "_M_cur"), FinishFirst: at("_M_finish", "_M_first"),
+		FinishNode: at("_M_finish", "_M_node"),
 	}
 	if ok = ok && elem != nil && elem.Size > 0; ok {
 		d.ElemSize = elem.Size

@@ -10,11 +10,17 @@ func cppStruct(name string, size int, fields ...Field) *Type {
 func TestLibcxxString(t *testing.T) {
 	word := &Type{Kind: Int, Name: "unsigned long", Size: 8, Align: 8}
 	pointer := PointerTo(TChar, User)
-	long := cppStruct("__long", 24, Field{Name: "__cap_", Type: word}, Field{Name: "__size_", Type: word, Offset: 8}, Field{Name: "__data_", Type: pointer, Offset: 16})
-	short := cppStruct("__short", 24, Field{Name: "__size_", Type: TUint8}, Field{Name: "__data_", Type: ArrayOf(TChar, 23), Offset: 1})
-	both := cppStruct("__rep", 24, Field{Type: &Type{Kind: Union, Size: 24, Fields: []Field{{Name: "__l", Type: long}, {Name: "__s", Type: short}}}})
+	long := cppStruct("__long", 24, Field{Name: "__cap_", Type: word}, Field{Name: "__size_", Type: word, Offset: 8},
+		Field{Name: "__data_", Type: pointer, Offset: 16})
+	short := cppStruct("__short", 24, Field{Name: "__size_", Type: TUint8},
+		Field{Name: "__data_", Type: ArrayOf(TChar, 23), Offset: 1})
+	both := cppStruct("__rep", 24, Field{Type: &Type{
+		Kind: Union, Size: 24,
+		Fields: []Field{{Name: "__l", Type: long}, {Name: "__s", Type: short}},
+	}})
 	str := cppStruct("std::__1::basic_string<char, std::__1::char_traits<char>, std::__1::allocator<char> >", 24,
-		Field{Name: "__r_", Type: cppStruct("pair", 24, Field{Type: cppStruct("elem", 24, Field{Name: "__value_", Type: both}), Base: true})})
+		Field{Name: "__r_", Type: cppStruct("pair", 24,
+			Field{Type: cppStruct("elem", 24, Field{Name: "__value_", Type: both}), Base: true})})
 	if v, ok := str.Text(); !ok || !v.Short || v.ShortData != 1 || v.Data != 16 || v.Len != 8 || v.Unit != 1 {
 		t.Errorf("%+v, %v", v, ok)
 	}

@@ -2,8 +2,8 @@ package types
 
 import "strings"
 
-// Containers whose elements are in nodes or tables of their own, one behind the other only by links: those of libstdc++, and
-// of Rust's library.
+// Containers whose elements are in nodes or tables of their own, one behind the other only by links: those of
+// libstdc++, and of Rust's library.
 
 // WalkKind is how the elements of a container are found.
 type WalkKind uint8
@@ -23,7 +23,8 @@ type Walk struct {
 	Count Field // the number of elements; of no type: it is not kept
 	First int   // of the pointer to the first node; WalkTable: to the bytes; WalkBTree: to the root
 
-	// Value is the offset of an element in its node. Of a map, that is the key, and Second where its value is; else Second is -1.
+	// Value is the offset of an element in its node. Of a map, that is the key, and Second where its value is; else Second
+	// is -1.
 	Value, Second int
 	Key, Item     *Type // what is there; Item: of maps
 
@@ -31,8 +32,8 @@ type Walk struct {
 
 	Mask, Size int // WalkTable: of the number of places - 1; the distance of elements, which lie in front of the bytes
 
-	// WalkBTree: of the root's height; in a node those of the number of elements, of its index in its parent, and of the pointers to
-	// the nodes below; the distances of keys and values.
+	// WalkBTree: of the root's height; in a node those of the number of elements, of its index in its parent, and of the
+	// pointers to the nodes below; the distances of keys and values.
 	Height, Len, Index, Edges int
 	KeyStep, ValueStep        int
 
@@ -41,7 +42,8 @@ type Walk struct {
 
 // nodeContainers are the containers of C++ that have their elements in nodes.
 var nodeContainers = []string{
-	"map", "multimap", "set", "multiset", "unordered_map", "unordered_multimap", "unordered_set", "unordered_multiset", "list",
+	"map", "multimap", "set", "multiset", "unordered_map", "unordered_multimap", "unordered_set", "unordered_multiset",
+	"list",
 	"forward_list", "deque",
 }
 
@@ -82,7 +84,8 @@ func (t *Type) cppWalk() (w Walk, ok bool) {
 		// stl_tree.h: a header node whose left is the first element's.
 		w.Kind, w.Count = WalkTree, f.field(t, "_M_t", "_M_impl", "_M_node_count")
 		header := f.field(t, "_M_t", "_M_impl", "_M_header")
-		w.Left, w.Right, w.Parent = f.at(header.Type, "_M_left"), f.at(header.Type, "_M_right"), f.at(header.Type, "_M_parent")
+		w.Left, w.Right, w.Parent = f.at(header.Type, "_M_left"), f.at(header.Type, "_M_right"),
+			f.at(header.Type, "_M_parent")
 		w.First, links = header.Offset+w.Left, header.Type.Size
 	case "unordered_map", "unordered_multimap", "unordered_set", "unordered_multiset":
 		// hashtable.h: all elements are in one chain.
@@ -215,7 +218,8 @@ func (t *Type) btreeWalk(set bool) (w Walk, ok bool) {
 	f := finder{ok: true}
 	keys, values := f.field(leaf, "keys"), f.field(leaf, "vals")
 	n, index, parent := f.field(leaf, "len"), f.field(leaf, "parent_idx"), f.field(leaf, "parent")
-	if !f.ok || keys.Type.Kind != Array || values.Type.Kind != Array || n.Type.Size != 2 || index.Type.Size != 2 || parent.Type.Size != 8 {
+	if !f.ok || keys.Type.Kind != Array || values.Type.Kind != Array || n.Type.Size != 2 || index.Type.Size != 2 ||
+		parent.Type.Size != 8 {
 		return w, false
 	}
 	w = Walk{

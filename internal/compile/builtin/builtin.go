@@ -1,7 +1,8 @@
-// Package builtin is the table of the language's builtin variables and functions: name, signature and documentation of each.
+// Package builtin is the table of the language's builtin variables and functions: name, signature and documentation of
+// each.
 //
-// One entry is one builtin; docs/builtins.md is generated from the table. What a builtin means is told by its ID in check
-// (types, arguments) and codegen (code).
+// One entry is one builtin; docs/builtins.md is generated from the table. What a builtin means is told by its ID in
+// check (types, arguments) and codegen (code).
 package builtin
 
 import (
@@ -67,7 +68,10 @@ func (g Group) String() string { return groupTitles[g] }
 // All lists the table, in the order of the reference.
 func All() []*Func {
 	var all []*Func
-	for _, group := range [][]Func{process, probeInfo, clocks, output, mapOps, aggregations, text, memory, stacks, meta, system} {
+	for _, group := range [][]Func{
+		process, probeInfo, clocks, output, mapOps, aggregations, text, memory, stacks, meta,
+		system,
+	} {
 		for i := range group {
 			all = append(all, &group[i])
 		}

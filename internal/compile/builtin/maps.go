@@ -22,12 +22,16 @@ One look-up instead of the two of has_key and @m[k].`,
 	},
 	{
 		ID: Len, Names: []string{"len"}, Min: 1, Max: 1, Group: GroupMapOps, MapArg: true, Result: types.TInt64,
-		Variants: []string{"int64 len(map m)", "int64 len(ustack_t stack)", "int64 len(kstack_t stack)", "int64 len(T value)"},
+		Variants: []string{
+			"int64 len(map m)", "int64 len(ustack_t stack)", "int64 len(kstack_t stack)",
+			"int64 len(T value)",
+		},
 		Doc: `The number of entries of a map with keys, of frames of a stack, or of elements of a list or string of the traced program
 (std::string, std::vector …, Go's strings and slices, Rust's String, &str, Vec …). v.size(), v.length() and v.len() mean the same.`,
 	},
 	{
-		ID: Clear, Names: []string{"clear"}, Min: 1, Max: 1, Group: GroupMapOps, Async: true, MapArg: true, Result: types.TNone,
+		ID: Clear, Names: []string{"clear"}, Min: 1, Max: 1, Group: GroupMapOps, Async: true, MapArg: true,
+		Result:   types.TNone,
 		Variants: []string{"void clear(map m)"},
 		Doc: `Removes all entries. In an end probe this keeps the map from being printed. Right behind print of the same map, what is
 printed is what is removed; only what a probe counts in that very moment may be in neither.`,
@@ -38,8 +42,9 @@ printed is what is removed; only what a probe counts in that very moment may be 
 		Doc:      `Sets all values to zero and keeps the keys.`,
 	},
 	{
-		ID: IsScalar, Names: []string{"is_scalar"}, Min: 1, Max: 1, Group: GroupMapOps, MapArg: true, Result: types.TBool, CompileTime: true,
-		Variants: []string{"bool is_scalar(map m)"},
-		Doc:      `Whether the map is used without keys.`,
+		ID: IsScalar, Names: []string{"is_scalar"}, Min: 1, Max: 1, Group: GroupMapOps, MapArg: true, Result: types.TBool,
+		CompileTime: true,
+		Variants:    []string{"bool is_scalar(map m)"},
+		Doc:         `Whether the map is used without keys.`,
 	},
 }

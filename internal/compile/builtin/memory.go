@@ -34,8 +34,11 @@ version.`,
 	},
 	{
 		ID: BSwap, Names: []string{"bswap"}, Min: 1, Max: 1, Group: GroupMemory,
-		Variants: []string{"uint8 bswap(uint8 n)", "uint16 bswap(uint16 n)", "uint32 bswap(uint32 n)", "uint64 bswap(uint64 n)"},
-		Doc:      `The integer with its bytes in reverse order. Mind the type: a literal is as small as its value allows.`,
+		Variants: []string{
+			"uint8 bswap(uint8 n)", "uint16 bswap(uint16 n)", "uint32 bswap(uint32 n)",
+			"uint64 bswap(uint64 n)",
+		},
+		Doc: `The integer with its bytes in reverse order. Mind the type: a literal is as small as its value allows.`,
 	},
 	{
 		ID: MemCmp, Names: []string{"memcmp"}, Min: 3, Max: 3, Group: GroupMemory, Result: types.TInt32,

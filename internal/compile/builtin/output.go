@@ -22,7 +22,8 @@ In addition:
 | %gr | a number as the kernel's GFP flags |`,
 	},
 	{
-		ID: Print, Names: []string{"print"}, Min: 1, Max: 3, Group: GroupOutput, Async: true, Result: types.TNone, MapArg: true,
+		ID: Print, Names: []string{"print"}, Min: 1, Max: 3, Group: GroupOutput, Async: true, Result: types.TNone,
+		MapArg:   true,
 		Variants: []string{"void print(any value)", "void print(map m [, uint64 top [, uint64 div]])"},
 		Doc: `Prints a value, or a whole map. top limits a map to the entries with the largest values, div divides the values before
 they are shown. A map is read when the record arrives, not when print runs, so a print in a loop may show later values.`,
@@ -62,7 +63,8 @@ and a line break.`,
 		Doc:      `Prints the beginning of a file (max_cat_bytes, 10240). The name is formatted as by printf: cat("/proc/%d/maps", pid).`,
 	},
 	{
-		ID: System, Names: []string{"system"}, Min: 1, Max: 128, Group: GroupOutput, Async: true, Result: types.TNone, Unsafe: true,
+		ID: System, Names: []string{"system"}, Min: 1, Max: 128, Group: GroupOutput, Async: true, Result: types.TNone,
+		Unsafe:   true,
 		Variants: []string{"void system(const string fmt, args...)"},
 		Doc: `Runs a command with sh -c, with trocar's rights, and prints what it prints. The command is formatted as by printf. Events
 wait until it ends.`,

@@ -69,6 +69,7 @@ predicate and all. uretprobe:./app:handle /duration > 1000000/ { @[func] = hist(
 	{
 		ID: UserMode, Names: []string{"usermode"}, Variable: true, Group: GroupProbeInfo, Result: types.TUint8,
 		Variants: []string{"uint8 usermode"},
-		Doc:      `1 if the CPU was running user code when the probe fired, 0 if it was in the kernel. Only on ` + abi.Having(" and ", func(a *abi.Arch) bool { return a.UserMode() != nil }) + `.`,
+		Doc: `1 if the CPU was running user code when the probe fired, 0 if it was in the kernel. Only on ` +
+			abi.Having(" and ", func(a *abi.Arch) bool { return a.UserMode() != nil }) + `.`,
 	},
 }

@@ -4,7 +4,8 @@ import "trocar/internal/binary/types"
 
 var system = []Func{
 	{
-		ID: Exit, Names: []string{"exit"}, Variable: false, Min: 0, Max: 1, Group: GroupSystem, Async: true, Result: types.TNone,
+		ID: Exit, Names: []string{"exit"}, Variable: false, Min: 0, Max: 1, Group: GroupSystem, Async: true,
+		Result:   types.TNone,
 		Variants: []string{"void exit([int code])"},
 		Doc:      `Ends tracing, with an exit status (0). The action ends at once; end probes still run and maps are printed.`,
 	},
@@ -19,7 +20,8 @@ var system = []Func{
 		Doc:      `Sends a signal to the current process: signal("SIGSTOP"), signal(9).`,
 	},
 	{
-		ID: SignalThread, Names: []string{"signal_thread"}, Min: 1, Max: 1, Group: GroupSystem, Result: types.TNone, Unsafe: true,
+		ID: SignalThread, Names: []string{"signal_thread"}, Min: 1, Max: 1, Group: GroupSystem, Result: types.TNone,
+		Unsafe:   true,
 		Variants: []string{"void signal_thread(const string name)", "void signal_thread(uint32 number)"},
 		Doc:      `Sends a signal to the current thread.`,
 	},
@@ -49,12 +51,14 @@ var system = []Func{
 		Doc:      `A random number of 32 bits.`,
 	},
 	{
-		ID: CgroupID, Names: []string{"cgroupid"}, Min: 1, Max: 1, Group: GroupSystem, Result: types.TUint64, CompileTime: true,
-		Variants: []string{"uint64 cgroupid(const string path)"},
-		Doc:      `The id of the cgroup (version 2) of a directory, to compare with cgroup.`,
+		ID: CgroupID, Names: []string{"cgroupid"}, Min: 1, Max: 1, Group: GroupSystem, Result: types.TUint64,
+		CompileTime: true,
+		Variants:    []string{"uint64 cgroupid(const string path)"},
+		Doc:         `The id of the cgroup (version 2) of a directory, to compare with cgroup.`,
 	},
 	{
-		ID: CgroupPath, Names: []string{"cgroup_path"}, Min: 1, Max: 2, Group: GroupSystem, Result: types.TCgroupPath, Async: true,
+		ID: CgroupPath, Names: []string{"cgroup_path"}, Min: 1, Max: 2, Group: GroupSystem, Result: types.TCgroupPath,
+		Async:    true,
 		Variants: []string{"cgroup_path_t cgroup_path(uint64 id [, const string filter])"},
 		Doc:      `The directory of a cgroup by its id. It is looked up when the value is printed. The filter is a glob for the hierarchy's name ("unified" is version 2).`,
 	},

@@ -74,7 +74,8 @@ A string that was longer is shown with str_trunc_trailer ("..") behind it. str($
 	{
 		ID: NToP, Names: []string{"ntop"}, Min: 1, Max: 2, Group: GroupStrings, Result: types.TInet,
 		Variants: []string{
-			"inet ntop([int64 family,] int addr)", "inet ntop([int64 family,] char addr[4])", "inet ntop([int64 family,] char addr[16])",
+			"inet ntop([int64 family,] int addr)", "inet ntop([int64 family,] char addr[4])",
+			"inet ntop([int64 family,] char addr[16])",
 		},
 		Doc: `An internet address as text. Integers and 4 bytes are IPv4, 16 bytes IPv6, unless the family (2 or 10) says otherwise.`,
 	},
@@ -89,7 +90,8 @@ A string that was longer is shown with str_trunc_trailer ("..") behind it. str($
 		Doc:      `An Ethernet address, printed as 00:11:22:33:44:55.`,
 	},
 	{
-		ID: AssertStr, Names: []string{"assert_str"}, Min: 1, Max: 1, Group: GroupStrings, CompileTime: true, Result: types.TNone,
+		ID: AssertStr, Names: []string{"assert_str"}, Min: 1, Max: 1, Group: GroupStrings, CompileTime: true,
+		Result:   types.TNone,
 		Variants: []string{"void assert_str(any value)"},
 		Doc:      `Refuses to compile unless the value is a string, or an array of or a pointer to int8.`,
 	},

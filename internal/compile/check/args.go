@@ -113,11 +113,13 @@ func (inf *inferrer) checkTypeinfo(n *node) {
 func (inf *inferrer) unstableFeature(n *node, feature, setting, mode string) {
 	switch {
 	case mode == "error":
-		inf.errorf(n.span, "%s feature is not enabled by default. To enable this unstable feature, set the config flag to enable. %s=enable",
+		inf.errorf(n.span, "%s feature is not enabled by default. To enable this unstable feature, set the config flag to "+
+			"enable. %s=enable",
 			feature, setting)
 	case mode == "warn" && !inf.unstable[setting]:
 		inf.unstable[setting] = true
-		inf.warnf(noSpan, "Script is using an unstable feature: %s. To prevent this warning you must explicitly enable it in the config "+
+		inf.warnf(noSpan, "Script is using an unstable feature: %s. To prevent this warning you must explicitly enable it "+
+			"in the config "+
 			"e.g. %s=enable", feature, setting)
 	}
 }

@@ -81,11 +81,13 @@ func (inf *inferrer) refuseAggregate(n *node, t ty) {
 		return
 	}
 	example := map[types.Kind]string{
-		types.Count: "count()", types.Sum: "sum(retval)", types.Min: "min(retval)", types.Max: "max(retval)", types.Avg: "avg(retval)",
+		types.Count: "count()", types.Sum: "sum(retval)", types.Min: "min(retval)", types.Max: "max(retval)",
+		types.Avg:  "avg(retval)",
 		types.Hist: "hist(retval)", types.LHist: "lhist(rand %10, 0, 10, 1)", types.TSeries: "tseries(rand %10, 10s, 1)",
 		types.Stats: "stats(arg2)", types.Times: "times(duration)",
 	}[t.t.Kind]
-	d := inf.errorf(n.span, "Map value '%s' cannot be assigned from one map to another. The function that returns this type must be "+
+	d := inf.errorf(n.span, "Map value '%s' cannot be assigned from one map to another. The function that returns this "+
+		"type must be "+
 		"called directly e.g. `%s = %s;`.", typestr(t.t), n.m.name, example)
 	if rhs := n.kids[1]; rhs.op == opMapGet && t.castable() {
 		d.Hint("Add a cast to integer if you want the value of the aggregate, e.g. `%s = (int64)%s;`.", n.m.name, rhs.m.name)

@@ -6,8 +6,8 @@ import (
 	"trocar/internal/script/diag"
 )
 
-// builder makes the typed tree of an action from its nodes: conversions become explicit, and what only the final types can
-// tell is checked.
+// builder makes the typed tree of an action from its nodes: conversions become explicit, and what only the final types
+// can tell is checked.
 type builder struct {
 	*checker
 	act  *action
@@ -277,7 +277,8 @@ func (b *builder) stmt(out *Block, n *node) {
 func (b *builder) rangeEnd(n, k *node) Expr {
 	e, ok := b.tryConvert(k, n.v.ty)
 	if !ok {
-		b.errorf(k.span, "the end of a range of type '%s' does not fit into the loop variable's type '%s'", typestr(k.ty.t), typestr(n.v.ty.t))
+		b.errorf(k.span, "the end of a range of type '%s' does not fit into the loop variable's type '%s'", typestr(k.ty.t),
+			typestr(n.v.ty.t))
 	}
 	return e
 }

@@ -87,7 +87,8 @@ func (inf *inferrer) checkSeries(n *node, args []*node) bool {
 		switch args[3].str {
 		case "avg", "max", "min", "sum":
 		default:
-			return fail("tseries() expects one of the following aggregation functions: avg, max, min, sum (\"%s\" provided)", args[3].str)
+			return fail("tseries() expects one of the following aggregation functions: avg, max, min, sum (\"%s\" provided)",
+				args[3].str)
 		}
 	}
 	return true

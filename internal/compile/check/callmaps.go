@@ -122,7 +122,8 @@ func (b *builder) mapCall(c *Call, n *node) bool {
 		if v == nil || v.out == nil {
 			return false
 		}
-		if _, ok := promote(known(v.out.Type), known(m.Value)); !ok || !same(v.out.Type, m.Value) && !fits(known(m.Value), v.out.Type) {
+		if _, ok := promote(known(v.out.Type), known(m.Value)); !ok || !same(v.out.Type, m.Value) &&
+			!fits(known(m.Value), v.out.Type) {
 			b.errorf(n.span, "Type mismatch for %s: trying to assign value of type '%s' when variable already has a type '%s'",
 				v.name, typestr(m.Value), typestr(v.out.Type))
 			return false

@@ -10,11 +10,14 @@ import (
 )
 
 func (m *meanings) memory() {
-	m[builtin.UAddr] = meaning{typed: (*inferrer).uaddrType, place: placeUser, fill: func(b *builder, c *Call, n *node) bool {
-		sym, _ := b.userSymbolOf(n)
-		c.Symbol, c.Place = n.kids[0].str, sym.Place
-		return true
-	}}
+	m[builtin.UAddr] = meaning{
+		typed: (*inferrer).uaddrType, place: placeUser,
+		fill: func(b *builder, c *Call, n *node) bool {
+			sym, _ := b.userSymbolOf(n)
+			c.Symbol, c.Place = n.kids[0].str, sym.Place
+			return true
+		},
+	}
 	m[builtin.KAddr] = meaning{value: (*builder).compileTime}
 	m[builtin.PerCPUKAddr] = meaning{fill: (*builder).perCPU, place: placePerCPU, typed: func(inf *inferrer, n *node) {
 		inf.made(n, types.PointerTo(types.TUint64, types.Kernel))
@@ -128,8 +131,10 @@ func (inf *inferrer) uaddrType(n *node) {
 		return
 	}
 	for _, b := range []byte(a.str) {
-		if !(b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || strings.IndexByte("./_-$@", b) >= 0) || b == 0 {
-			inf.errorf(n.span, "uaddr() expects a string that is a valid symbol (^[a-zA-Z0-9./_-]+$) as input (\"%s\" provided)", a.str)
+		if !(b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || strings.IndexByte("./_-$@", b) >= 0) ||
+			b == 0 {
+			inf.errorf(n.span, "uaddr() expects a string that is a valid symbol (^[a-zA-Z0-9./_-]+$) as input (\"%s\" provided)",
+				a.str)
 			return
 		}
 	}

@@ -51,7 +51,8 @@ func (b *builder) formatted(c *Call, n *node) bool {
 	}
 	for _, k := range n.kids[1:] {
 		if multiKey(k.ty.t) {
-			b.errorf(k.span, "Map type %s cannot print the value of individual keys. You must print the whole map.", typestr(k.ty.t))
+			b.errorf(k.span, "Map type %s cannot print the value of individual keys. You must print the whole map.",
+				typestr(k.ty.t))
 			return false
 		}
 	}
@@ -98,7 +99,8 @@ func (b *builder) print(c *Call, n *node) bool {
 		t := k.ty
 		switch {
 		case multiKey(t.t):
-			b.errorf(n.span, "Map type %s cannot print the value of individual keys. You must print the whole map.", typestr(t.t))
+			b.errorf(n.span, "Map type %s cannot print the value of individual keys. You must print the whole map.",
+				typestr(t.t))
 			return false
 		case t.none(), t.is(types.Void):
 			b.expr(k)
@@ -115,7 +117,8 @@ func (b *builder) print(c *Call, n *node) bool {
 	m := b.mapRef(k.m, k.span)
 	c.Args = []Arg{{Map: m}}
 	if b.loop > 0 {
-		b.warnf(n.span, "Due to it's asynchronous nature using 'print()' in a loop can lead to unexpected behavior. The map will "+
+		b.warnf(n.span, "Due to it's asynchronous nature using 'print()' in a loop can lead to unexpected behavior. The "+
+			"map will "+
 			"likely be updated before the runtime can 'print' it.")
 	}
 	if m.Value.Kind == types.Stats && len(n.kids) > 1 {

@@ -40,10 +40,13 @@ func (m *meanings) probeInfo() {
 		b.out.Timed = true
 		return true
 	}}
-	m[builtin.Reg] = meaning{form: formReg, place: placeReg, typed: typedAtProbe, fill: func(b *builder, c *Call, n *node) (ok bool) {
-		c.Register, ok = b.literal(n, 0)
-		return ok
-	}}
+	m[builtin.Reg] = meaning{
+		form: formReg, place: placeReg, typed: typedAtProbe,
+		fill: func(b *builder, c *Call, n *node) (ok bool) {
+			c.Register, ok = b.literal(n, 0)
+			return ok
+		},
+	}
 	m[builtin.Ctx] = meaning{place: placeCtx, typed: typedCtx}
 	m[builtin.UserMode] = meaning{short: shortUserMode, place: func(inf *inferrer, n *node) {
 		if inf.in.Arch.UserMode() == nil {

@@ -66,7 +66,8 @@ func placeGoroutine(inf *inferrer, n *node) {
 
 func placeComm(inf *inferrer, n *node) {
 	if len(n.kids) == 1 {
-		inf.errorf(n.span, "comm(PID) is not available: this version reads the names of the current task and its relatives only").
+		inf.errorf(n.span, "comm(PID) is not available: this version reads the names of the current task and its "+
+			"relatives only").
 			Hint("comm is the current thread's, leader_comm that of its process, pcomm the parent's")
 	}
 }

@@ -44,7 +44,8 @@ func (inf *inferrer) stackType(n *node) *types.Type {
 		if id := n.kids[0]; id.op == opIdent {
 			m, ok := parseStackMode(id.str)
 			if !ok {
-				inf.errorf(id.span, "Error parsing stack mode: %s: Invalid value for stack_mode: valid values are bpftrace, raw, perf, and build_id.",
+				inf.errorf(id.span, "Error parsing stack mode: %s: Invalid value for stack_mode: valid values are bpftrace, "+
+					"raw, perf, and build_id.",
 					n.fn.ID)
 				return nil
 			}

@@ -124,7 +124,8 @@ func (inf *inferrer) strSize(n *node) int {
 	case l.op == opInt && l.neg:
 		inf.errorf(n.span, "str cannot use negative length (%d)", int64(l.num))
 	case l.posInt() && (l.num >= uint64(size)):
-		inf.warnf(n.span, "length param (%d) is too long and will be shortened to %d bytes (see BPFTRACE_MAX_STRLEN)", l.num, size)
+		inf.warnf(n.span, "length param (%d) is too long and will be shortened to %d bytes (see BPFTRACE_MAX_STRLEN)", l.num,
+			size)
 	case l.posInt():
 		return int(l.num) + 1
 	}

@@ -83,7 +83,8 @@ func (b *builder) strftime(c *Call, n *node) (ok bool) {
 		b.errorf(n.span, "strftime() does not accept negative timestamps")
 		return false
 	case n.ty.clock == types.ClockMonotonic:
-		b.errorf(n.span, "strftime() can not take a monotonic timestamp").Hint("nsecs, nsecs(boot) and nsecs(tai) can be converted to a time of day")
+		b.errorf(n.span, "strftime() can not take a monotonic timestamp").Hint("nsecs, nsecs(boot) and nsecs(tai) can be " +
+			"converted to a time of day")
 		return false
 	}
 	ok = b.isInteger(n, 1)

@@ -8,8 +8,8 @@ import (
 	"trocar/internal/script/syntax"
 )
 
-// C definitions become types by the System V ABI for amd64 (and the one of arm64, which agrees for all that can be written
-// here): "System V Application Binary Interface, AMD64 Architecture Processor Supplement", section 3.1.2.
+// C definitions become types by the System V ABI for amd64 (and the one of arm64, which agrees for all that can be
+// written here): "System V Application Binary Interface, AMD64 Architecture Processor Supplement", section 3.1.2.
 
 // definitions are the types a script defines. Names are "struct foo", "union u", "enum e", or a typedef's name.
 type definitions struct {
@@ -26,15 +26,18 @@ type enumerator struct {
 	typ   *types.Type
 }
 
-// maxFields bounds how much a script can make us lay out; maxTypeSize how large a type may be (the kernel reads at most this
-// in one go).
+// maxFields bounds how much a script can make us lay out; maxTypeSize how large a type may be (the kernel reads at most
+// this in one go).
 const (
 	maxFields   = 1 << 16
 	maxTypeSize = 1 << 28
 )
 
 func (c *checker) define(defs []syntax.CDef) *definitions {
-	d := &definitions{c: c, types: map[string]*types.Type{}, enumerators: map[string]enumerator{}, variants: map[string]map[int64]string{}}
+	d := &definitions{
+		c: c, types: map[string]*types.Type{}, enumerators: map[string]enumerator{},
+		variants: map[string]map[int64]string{},
+	}
 	for _, def := range defs {
 		switch def := def.(type) {
 		case *syntax.CStruct:
@@ -111,7 +114,8 @@ func (d *definitions) layOut(t *types.Type, s *syntax.CStruct) {
 			d.c.errorf(f.Span, "bit-field %s has a type that is not an integer: '%s'", f.Name, typestr(ft))
 			continue
 		case f.Bits > 8*ft.Size:
-			d.c.errorf(f.Span, "width of bit-field %s (%d bits) exceeds the width of its type (%d bits)", f.Name, f.Bits, 8*ft.Size)
+			d.c.errorf(f.Span, "width of bit-field %s (%d bits) exceeds the width of its type (%d bits)", f.Name, f.Bits,
+				8*ft.Size)
 			continue
 		case f.Bits == 0:
 			// An unnamed field of width 0 ends the storage unit.
@@ -159,7 +163,8 @@ func (d *definitions) layOut(t *types.Type, s *syntax.CStruct) {
 
 func roundUp(n, to int) int { return (n + to - 1) / to * to }
 
-// enumDef makes an enum and its enumerators known. Enumerators are 64 bits wide in expressions, whatever the enum's size.
+// enumDef makes an enum and its enumerators known. Enumerators are 64 bits wide in expressions, whatever the enum's
+// size.
 func (d *definitions) enumDef(e *syntax.CEnum) *types.Type {
 	t := &types.Type{Kind: types.Enum, Name: "enum " + e.Name, Size: 4, Align: 4}
 	for i, n := range e.Names {
@@ -193,21 +198,24 @@ func wideEnum(t *types.Type) *types.Type {
 	return &w
 }
 
-// cNames are C's own types on a 64-bit machine, and those of <stdint.h>, <sys/types.h> and the kernel's headers that scripts
-// use without including anything.
+// cNames are C's own types on a 64-bit machine, and those of <stdint.h>, <sys/types.h> and the kernel's headers that
+// scripts use without including anything.
 var cNames = map[string]*types.Type{
 	"void": types.TVoid, "bool": types.TBool, "_Bool": types.TBool,
 	"char": types.TChar, "signed char": types.TInt8, "unsigned char": types.TUint8,
 	"short": types.TInt16, "short int": types.TInt16, "signed short": types.TInt16, "signed short int": types.TInt16,
 	"unsigned short": types.TUint16, "unsigned short int": types.TUint16, "short unsigned int": types.TUint16,
-	"int": types.TInt32, "signed": types.TInt32, "signed int": types.TInt32, "unsigned": types.TUint32, "unsigned int": types.TUint32,
-	"long": types.TInt64, "long int": types.TInt64, "signed long": types.TInt64, "signed long int": types.TInt64,
+	"int": types.TInt32, "signed": types.TInt32, "signed int": types.TInt32, "unsigned": types.TUint32,
+	"unsigned int": types.TUint32,
+	"long":         types.TInt64, "long int": types.TInt64, "signed long": types.TInt64, "signed long int": types.TInt64,
 	"unsigned long": types.TUint64, "unsigned long int": types.TUint64, "long unsigned int": types.TUint64,
-	"long long": types.TInt64, "long long int": types.TInt64, "signed long long": types.TInt64, "signed long long int": types.TInt64,
-	"unsigned long long": types.TUint64, "unsigned long long int": types.TUint64, "long long unsigned int": types.TUint64,
-	"float":  {Kind: types.Float, Name: "float", Size: 4, Align: 4},
-	"double": {Kind: types.Float, Name: "double", Size: 8, Align: 8},
-	"int8_t": types.TInt8, "int16_t": types.TInt16, "int32_t": types.TInt32, "int64_t": types.TInt64,
+	"long long": types.TInt64, "long long int": types.TInt64, "signed long long": types.TInt64,
+	"signed long long int": types.TInt64,
+	"unsigned long long":   types.TUint64, "unsigned long long int": types.TUint64,
+	"long long unsigned int": types.TUint64,
+	"float":                  {Kind: types.Float, Name: "float", Size: 4, Align: 4},
+	"double":                 {Kind: types.Float, Name: "double", Size: 8, Align: 8},
+	"int8_t":                 types.TInt8, "int16_t": types.TInt16, "int32_t": types.TInt32, "int64_t": types.TInt64,
 	"uint8_t": types.TUint8, "uint16_t": types.TUint16, "uint32_t": types.TUint32, "uint64_t": types.TUint64,
 	"u8": types.TUint8, "u16": types.TUint16, "u32": types.TUint32, "u64": types.TUint64,
 	"s8": types.TInt8, "s16": types.TInt16, "s32": types.TInt32, "s64": types.TInt64,
@@ -324,8 +332,8 @@ func (d *definitions) named(name string) *types.Type {
 	return d.c.in.Lookup.kernelType(name)
 }
 
-// redefines tells whether the script defines a type that the kernel has as well. Then the kernel's types are left out of its
-// definitions: the two sets would contradict each other.
+// redefines tells whether the script defines a type that the kernel has as well. Then the kernel's types are left out
+// of its definitions: the two sets would contradict each other.
 func (d *definitions) redefines() bool {
 	if d.c.in.Lookup.KernelType == nil {
 		return false

@@ -41,8 +41,9 @@ type action struct {
 	vars    []*variable
 }
 
-// Check makes the typed program of a script. matches holds, for each of the file's probes, what its attach points matched
-// (see match.Result). The file's macros are expanded already (syntax.Expand). After an error the program is nil.
+// Check makes the typed program of a script. matches holds, for each of the file's probes, what its attach points
+// matched (see match.Result). The file's macros are expanded already (syntax.Expand). After an error the program is
+// nil.
 func Check(file *syntax.File, matches [][]probe.Match, in Input, diags *diag.List) *Program {
 	c := &checker{
 		in: &in, file: file, diags: diags, said: map[string]bool{}, maps: map[string]*mapState{},

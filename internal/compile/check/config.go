@@ -110,7 +110,8 @@ var settings = []setting{
 var licenses = []string{"Dual MIT/GPL", "Dual BSD/GPL", "Dual MPL/GPL", "GPL and additional rights", "GPL v2", "GPL"}
 
 var renamedSettings = map[string]string{
-	"strlen": "max_strlen", "no_cpp_demangle": "cpp_demangle", "cat_bytes_max": "max_cat_bytes", "map_keys_max": "max_map_keys",
+	"strlen": "max_strlen", "no_cpp_demangle": "cpp_demangle", "cat_bytes_max": "max_cat_bytes",
+	"map_keys_max": "max_map_keys",
 }
 
 // Settings that once did something.
@@ -182,7 +183,8 @@ func DefaultConfig() Config {
 	return Config{
 		MaxStrlen: 1024, MaxNestedDepth: 4, MaxMapKeys: 4096, MaxBPFProgs: 1024, MaxCatBytes: 10240, OnStackLimit: 32,
 		LogSize: 1000000, StackMode: types.StackBpftrace, StrTruncTrailer: "..", PrintMapsOnExit: true,
-		MissingProbes: "error", License: "GPL", CPPDemangle: true, CPPParams: true, LazySymbols: true, UseBlazesym: true, ShowDebugInfo: true,
+		MissingProbes: "error", License: "GPL", CPPDemangle: true, CPPParams: true, LazySymbols: true, UseBlazesym: true,
+		ShowDebugInfo:    true,
 		CacheUserSymbols: "PER_PID",
 		UnstableTSeries:  "warn", UnstableDwUstack: "warn", UnstableTypeinfo: "error", UnstableImport: "error",
 	}

@@ -139,7 +139,8 @@ func (b *builder) warnInt(n *node, from ty, to *types.Type) {
 	if from.castable() || same(from.t, to) || fits(from, to) {
 		return
 	}
-	b.warnf(n.span, "Expression of type: %s being cast to type: %s. This may cause unexpected results. Use an explicit cast to "+
+	b.warnf(n.span, "Expression of type: %s being cast to type: %s. This may cause unexpected results. Use an explicit "+
+		"cast to "+
 		"suppress this warning.", typestr(from.t), typestr(to))
 }
 

@@ -1,8 +1,9 @@
-// Package check turns a parsed script and its matched probes into a typed program: names resolved, types inferred over the
-// whole script, constants folded, conversions explicit, unsafe calls refused.
+// Package check turns a parsed script and its matched probes into a typed program: names resolved, types inferred over
+// the whole script, constants folded, conversions explicit, unsafe calls refused.
 //
 // What leaves this package needs no more decisions about meaning: codegen only chooses instructions. It never looks at
-// anything by itself: what a script names outside is asked of Input.Lookup, and the kernel's abilities are Input.Features.
+// anything by itself: what a script names outside is asked of Input.Lookup, and the kernel's abilities are
+// Input.Features.
 //
 // Check runs these steps, one file or two each:
 //
@@ -16,8 +17,8 @@
 //	           again after each `if comptime` that types decide (transform)
 //	build      nodes to the typed tree of program.go (build, expr, cast, convert, buildcall, buildargs)
 //
-// The language and its types are bpftrace's (0.27): the same script has the same types, warnings and errors here. Where the
-// order of inference decides a type, the order is the same too (see solver).
+// The language and its types are bpftrace's (0.27): the same script has the same types, warnings and errors here. Where
+// the order of inference decides a type, the order is the same too (see solver).
 //
 // It is more than 4,000 lines because it is one decision: every step works on the same nodes, and none is of use alone.
 package check

@@ -50,7 +50,10 @@ func mapKindName(m *Map) string {
 	if !m.Declared {
 		return ""
 	}
-	return " " + [...]string{Hash: "hash", LRUHash: "lruhash", PerCPUHash: "percpuhash", PerCPULRUHash: "percpulruhash"}[m.Kind]
+	return " " + [...]string{
+		Hash: "hash", LRUHash: "lruhash", PerCPUHash: "percpuhash",
+		PerCPULRUHash: "percpulruhash",
+	}[m.Kind]
 }
 
 type dumper struct {

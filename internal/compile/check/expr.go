@@ -83,7 +83,8 @@ func (b *builder) expr(n *node) Expr {
 		b.errorf(n.span, "the map %s is not a value", n.m.name).Hint("%s[key] is the value of an entry", n.m.name)
 		return nil
 	case opType:
-		b.errorf(n.span, "When used as a call argument, `typeof` builtin only valid for macro calls that are expecting a type parameter")
+		b.errorf(n.span, "When used as a call argument, `typeof` builtin only valid for macro calls that are expecting a "+
+			"type parameter")
 		return nil
 	}
 	b.errorf(n.span, "this cannot be used as a value")
@@ -104,7 +105,8 @@ func (b *builder) mapGet(n *node) Expr {
 	if t.IsCastableAgg() {
 		t = aggInt(t)
 	} else if multiKey(t) {
-		b.errorf(n.span, "Map type %s cannot be used as a value: it consists of several numbers", typestr(t)).Hint("print(%s) shows the whole map", m.Name)
+		b.errorf(n.span, "Map type %s cannot be used as a value: it consists of several numbers",
+			typestr(t)).Hint("print(%s) shows the whole map", m.Name)
 	}
 	return &MapGet{E{t, n.span}, m, b.key(n.m, n.kids[0], n.span)}
 }
@@ -147,7 +149,8 @@ func (b *builder) deref(n *node, x Expr, e E) Expr {
 		b.errorf(n.span, "cannot read '%s': only its name is known", typestr(elem)).Hint("define it at the top of the script")
 		return nil
 	case elem.Kind == types.Void || elem.Kind == types.Func:
-		b.errorf(n.span, "cannot read what a '%s *' points to", typestr(elem)).Hint("cast it to a pointer to something, as in *(uint64 *)$p")
+		b.errorf(n.span, "cannot read what a '%s *' points to", typestr(elem)).Hint("cast it to a pointer to something, " +
+			"as in *(uint64 *)$p")
 		return nil
 	case elem.IsText():
 		return b.text(&Deref{E{elem, n.span}, x}, e.T)
@@ -287,7 +290,8 @@ func (b *builder) pointerOp(n *node, e E) Expr {
 func (b *builder) stride(n *node, elem *types.Type) int {
 	elem = b.complete(elem)
 	if elem.Incomplete && elem.Size == 0 {
-		b.errorf(n.span, "cannot count in steps of '%s': only its name is known", typestr(elem)).Hint("define it at the top of the script")
+		b.errorf(n.span, "cannot count in steps of '%s': only its name is known",
+			typestr(elem)).Hint("define it at the top of the script")
 	}
 	return max(elem.Size, 1)
 }

@@ -6,8 +6,8 @@ import (
 	"trocar/internal/binary/types"
 )
 
-// conversions finds the conversions of a printf format: what is between % and the end of one, in order. A % that begins no
-// conversion is plain text, and %% is one percent sign.
+// conversions finds the conversions of a printf format: what is between % and the end of one, in order. A % that begins
+// no conversion is plain text, and %% is one percent sign.
 func conversions(format string) []string {
 	var convs []string
 	for i := 0; i < len(format); i++ {

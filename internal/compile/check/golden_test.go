@@ -49,7 +49,8 @@ func TestGolden(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := out.String(); got != string(want) {
-			t.Errorf("%s: the typed program differs; look at the difference, and run the test with -update if it is right\n%s", file, firstDiff(got, string(want)))
+			t.Errorf("%s: the typed program differs; look at the difference, and run the test with -update if it is right\n%s",
+				file, firstDiff(got, string(want)))
 		}
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"trocar/internal/process/probe"
 )
 
-// Points of one script probe share an action unless its code differs between them. What it may differ by is told by what
-// the body uses; the points are grouped by exactly that.
+// Points of one script probe share an action unless its code differs between them. What it may differ by is told by
+// what the body uses; the points are grouped by exactly that.
 
 // uses is what an action's body depends on at its points.
 type uses struct {
@@ -122,8 +122,8 @@ func (c *checker) group(act *action, points []*probe.Point) [][]*probe.Point {
 	return groups
 }
 
-// withArgs leaves out inlined copies at which an argument is not to be had that the action uses, and says so. If there is
-// no other point they stay, and the argument is refused.
+// withArgs leaves out inlined copies at which an argument is not to be had that the action uses, and says so. If there
+// is no other point they stay, and the argument is refused.
 func (c *checker) withArgs(act *action, points []*probe.Point) []*probe.Point {
 	if !slices.ContainsFunc(points, func(p *probe.Point) bool { return p.Inlined }) {
 		return points
@@ -208,8 +208,8 @@ func (u *uses) key(s *probe.Scope) string {
 	return b.String()
 }
 
-// typeKey names a type such that different types of one program have different names: named structures of different files
-// may differ, so they count as one only if they are one.
+// typeKey names a type such that different types of one program have different names: named structures of different
+// files may differ, so they count as one only if they are one.
 func typeKey(t *types.Type) string {
 	if t == nil {
 		return "?"

@@ -6,9 +6,9 @@ import (
 	"trocar/internal/binary/types"
 )
 
-// Inference gives every expression, variable and map its type, over the whole script. One round walks all actions, collects
-// rules and solves them. `if comptime` on types (typeinfo, is_str, sizeof …) is decided after a round; what it lets in is
-// walked in the next. A type that was asked for is final: code that would change it later is refused.
+// Inference gives every expression, variable and map its type, over the whole script. One round walks all actions,
+// collects rules and solves them. `if comptime` on types (typeinfo, is_str, sizeof …) is decided after a round; what it
+// lets in is walked in the next. A type that was asked for is final: code that would change it later is refused.
 
 type inferrer struct {
 	*checker
@@ -29,7 +29,8 @@ func (c *checker) infer() {
 	var before []*node
 	for round := 1; ; round++ {
 		if round > maxRounds {
-			c.errorf(noSpan, "Type resolution exceeded maximum iterations (%d); possible infinite loop in comptime expressions", maxRounds)
+			c.errorf(noSpan, "Type resolution exceeded maximum iterations (%d); possible infinite loop in comptime expressions",
+				maxRounds)
 			return
 		}
 		errors := c.diags.Errors()
@@ -242,7 +243,8 @@ func (inf *inferrer) visitIdent(n *node) {
 		}
 	}
 	if len(n.names) > 0 {
-		inf.errorf(n.span, "%s: %s", n.str, n.names[0]).Hint("write it with its enum in front, as in Color::RED, or its number")
+		inf.errorf(n.span, "%s: %s", n.str, n.names[0]).Hint("write it with its enum in front, as in Color::RED, or " +
+			"its number")
 		return
 	}
 	if t := inf.typeNamed(n.str); t != nil && inf.meta > 0 {
@@ -317,7 +319,8 @@ func (inf *inferrer) keyRule(m *mapState, key, at *node) {
 			p, ok = word(m.key.ty, t)
 		}
 		if !ok {
-			inf.errorf(at.span, "Argument mismatch for %s: trying to access with arguments: '%s' when map expects arguments: '%s'",
+			inf.errorf(at.span, "Argument mismatch for %s: trying to access with arguments: '%s' when map expects "+
+				"arguments: '%s'",
 				m.name, typestr(t.t), typestr(m.key.ty.t))
 		}
 		return p
@@ -327,15 +330,17 @@ func (inf *inferrer) keyRule(m *mapState, key, at *node) {
 // locked checks a type against one that is final.
 func (inf *inferrer) locked(final *types.Type, t ty, at *node, name string) ty {
 	if p, ok := promote(known(final), t); !ok || !same(p.t, final) {
-		inf.errorf(at.span, "Type mismatch for %s: this type has been locked because it was used in another part of the type graph "+
-			"that was already resolved (e.g. `sizeof`, `typeinfo`, etc.). The new type '%s' doesn't fit into the locked type '%s'",
+		inf.errorf(at.span, "Type mismatch for %s: this type has been locked because it was used in another part of the "+
+			"type graph "+
+			"that was already resolved (e.g. `sizeof`, `typeinfo`, etc.). The new type '%s' doesn't fit into the locked "+
+			"type '%s'",
 			name, typestr(t.t), typestr(final))
 	}
 	return known(final)
 }
 
-// assignable tells whether a value of type t may be assigned to what has type cur. Aggregations may only be made by their
-// functions; those that are numbers may go where a number is.
+// assignable tells whether a value of type t may be assigned to what has type cur. Aggregations may only be made by
+// their functions; those that are numbers may go where a number is.
 func assignable(t, cur ty, toMap bool) bool {
 	switch {
 	case t.is(types.None, types.Void):

@@ -7,10 +7,13 @@ import "testing"
 func TestLiterals(t *testing.T) {
 	for value, typ := range map[string]string{
 		"0": "int8", "127": "int8", "128": "int16", "-128": "int8", "-129": "int16", "32768": "int32", "2147483648": "int64",
-		"9223372036854775807": "int64", "9223372036854775808": "uint64", "18446744073709551615": "uint64", "-9223372036854775808": "int64",
-		"true": "bool", `"abc"`: "string[4]", `""`: "string[1]", "1s": "int32", "~1": "uint64", "!1": "bool", "-0": "int8",
-		"1 + 1": "int8", "200 + 100": "int16", "1 == 2": "bool", "(1, -5)": "(int8,int8)", "(a=1, b=\"x\")": "record { .a = int8, .b = string[2] }",
-		"sizeof(int32)": "int8", "()": "()", "(1,)": "(int8)", "1 - 2": "int8", "3 - 500": "int16",
+		"9223372036854775807": "int64", "9223372036854775808": "uint64", "18446744073709551615": "uint64",
+		"-9223372036854775808": "int64",
+		"true":                 "bool", `"abc"`: "string[4]", `""`: "string[1]", "1s": "int32", "~1": "uint64", "!1": "bool",
+		"-0":    "int8",
+		"1 + 1": "int8", "200 + 100": "int16", "1 == 2": "bool", "(1, -5)": "(int8,int8)",
+		"(a=1, b=\"x\")": "record { .a = int8, .b = string[2] }",
+		"sizeof(int32)":  "int8", "()": "()", "(1,)": "(int8)", "1 - 2": "int8", "3 - 500": "int16",
 	} {
 		expectTypes(t, "begin { $x = "+value+"; }", map[string]string{"$x": typ})
 	}
@@ -18,18 +21,25 @@ func TestLiterals(t *testing.T) {
 
 func TestBuiltinTypes(t *testing.T) {
 	for value, typ := range map[string]string{
-		"pid": "uint32", "tid": "uint32", "uid": "uint64", "gid": "uint64", "comm": "string[16]", "nsecs": "uint64", "elapsed": "uint64",
-		"cpu": "uint64", "ncpus": "uint64", "numaid": "uint64", "rand": "uint64", "jiffies": "uint64", "cgroup": "uint64",
-		"username": "username_t", "probe": "string[6]", "probetype": "string[8]", "usermode": "int8", "cpid": "uint64", "has_cpid": "bool",
-		"curtask": "struct task_struct *", "ppid": "int32", "pcomm": "string[17]", "kstack(3)": "kstack_bpftrace_3",
-		"ustack": "ustack_bpftrace_127", "ustack(perf, 9)": "ustack_perf_9", "strlen(\"abc\")": "uint64", "strcap(\"abc\")": "int8",
+		"pid": "uint32", "tid": "uint32", "uid": "uint64", "gid": "uint64", "comm": "string[16]", "nsecs": "uint64",
+		"elapsed": "uint64",
+		"cpu":     "uint64", "ncpus": "uint64", "numaid": "uint64", "rand": "uint64", "jiffies": "uint64", "cgroup": "uint64",
+		"username": "username_t", "probe": "string[6]", "probetype": "string[8]", "usermode": "int8", "cpid": "uint64",
+		"has_cpid": "bool",
+		"curtask":  "struct task_struct *", "ppid": "int32", "pcomm": "string[17]", "kstack(3)": "kstack_bpftrace_3",
+		"ustack": "ustack_bpftrace_127", "ustack(perf, 9)": "ustack_perf_9", "strlen(\"abc\")": "uint64",
+		"strcap(\"abc\")":     "int8",
 		"strstr(\"a\",\"b\")": "int32", "strcontains(\"a\",\"b\")": "bool", "str_concat(\"a\",\"b\")": "string[1024]",
-		"strerror(3)": "string[64]", "bswap((uint16)3)": "uint16", "bswap(0x12345678)": "uint32", "ksym(1)": "ksym_t", "usym(1)": "usym_t",
+		"strerror(3)": "string[64]", "bswap((uint16)3)": "uint16", "bswap(0x12345678)": "uint32", "ksym(1)": "ksym_t",
+		"usym(1)":      "usym_t",
 		`buf("abc",2)`: "buffer[6]", "ntop(1)": "inet[24]", `pton("1.2.3.4")`: "uint8[4]", `pton("::1")`: "uint8[16]",
-		"cgroup_path(1)": "cgroup_path_t", `strftime("%H",nsecs)`: "timestamp", `strncmp("a","b",1)`: "uint64", "str(0)": "string[2]",
+		"cgroup_path(1)": "cgroup_path_t", `strftime("%H",nsecs)`: "timestamp", `strncmp("a","b",1)`: "uint64",
+		"str(0)":        "string[2]",
 		"str((int8*)0)": "string[1024]", "str((int8*)0, 5)": "string[6]", "memcmp(1,2,1)": "int32", `getopt("a")`: "bool",
-		`getopt("b",5)`: "uint64", `getopt("c",-5)`: "int64", "is_err((int8*)0)": "bool", "kptr(1)": "int8", "uptr((int8*)0)": "int8 *",
-		"config.max_strlen": "int16", "config.stack_mode": "string[9]", "default_str_length()": "int16", "nsecs(boot)": "uint64", "pid(init)": "uint32",
+		`getopt("b",5)`: "uint64", `getopt("c",-5)`: "int64", "is_err((int8*)0)": "bool", "kptr(1)": "int8",
+		"uptr((int8*)0)":    "int8 *",
+		"config.max_strlen": "int16", "config.stack_mode": "string[9]", "default_str_length()": "int16",
+		"nsecs(boot)": "uint64", "pid(init)": "uint32",
 		"len(ustack)": "int64", "$#": "int8", "is_str(\"a\")": "bool", "macaddr(0)": "mac_address", "__builtin_cpu": "uint64",
 		"typeinfo(pid).full_type": "string[7]", "offsetof(struct task_struct, real_parent)": "int8",
 	} {
@@ -49,27 +59,45 @@ func TestPromotion(t *testing.T) {
 		{`begin { $a = (uint8)1; $a = (int16)1 }`, map[string]string{"$a": "int16"}},
 		{`begin { $a = 1; $a = $a + 1 }`, map[string]string{"$a": "int64"}},
 		{`begin { let $a; $a = $a + 1; $a = 1 }`, map[string]string{"$a": "int64"}},
-		{`begin { $a = (uint64)1 - (uint64)2; $b = (uint64)((uint64)1 - (uint64)2) }`, map[string]string{"$a": "int64", "$b": "uint64"}},
+		{
+			`begin { $a = (uint64)1 - (uint64)2; $b = (uint64)((uint64)1 - (uint64)2) }`,
+			map[string]string{"$a": "int64", "$b": "uint64"},
+		},
 		{
 			`begin { $a = (uint8)1; $b = $a + 1; $c = -$a; $d = ~$a; $e = $a << 1 }`,
 			map[string]string{"$b": "uint64", "$c": "uint64", "$d": "uint64", "$e": "uint64"},
 		},
 		{`begin { $a = "a"; $a = "hello" }`, map[string]string{"$a": "string[6]"}},
-		{`begin { $a = ("hi", 1); $a = ("hello", 500); @[$a] = 1 }`, map[string]string{"$a": "(string[6],int16)", "@[]": "(string[6],int16)"}},
-		{`begin { $a = (x=1, y="a"); $a = (y="hello", x=(uint32)1) }`, map[string]string{"$a": "record { .x = uint32, .y = string[6] }"}},
+		{`begin { $a = ("hi", 1); $a = ("hello", 500); @[$a] = 1 }`, map[string]string{
+			"$a":  "(string[6],int16)",
+			"@[]": "(string[6],int16)",
+		}},
+		{
+			`begin { $a = (x=1, y="a"); $a = (y="hello", x=(uint32)1) }`,
+			map[string]string{"$a": "record { .x = uint32, .y = string[6] }"},
+		},
 		{`begin { @ = 1 } end { @ = -70000 }`, map[string]string{"@": "int32"}},
 		{
 			`begin { @a[(int16)-1, ((int32)-2, 3)] = 10; @a[5, (6, 7)] = 11; $c = ((int8)-4, ((int16)-5, -6)); @a[$c] = 12; }`,
 			map[string]string{"@a[]": "(int16,(int32,int8))", "@a": "int8"},
 		},
-		{`begin { @a++; @b += 1; @c--; @d = (uint8)1; @d++ }`, map[string]string{"@a": "int64", "@b": "int64", "@c": "int64", "@d": "uint64"}},
+		{`begin { @a++; @b += 1; @c--; @d = (uint8)1; @d++ }`, map[string]string{
+			"@a": "int64", "@b": "int64", "@c": "int64",
+			"@d": "uint64",
+		}},
 		{`begin { $x = (uint8)1; $x++; let $y: uint8 = 1; $y++ }`, map[string]string{"$x": "uint64", "$y": "uint8"}},
 		{`begin { $y = (int16*)0; $y++; $z = $y + 1 }`, map[string]string{"$y": "int16 *", "$z": "int16 *"}},
 		{
 			`begin { @ = count(); @s = sum(5); @u = sum(pid); @m = min(-1); $x = @; @k[@, @s] = 1 }`,
-			map[string]string{"@": "count_t", "@s": "sum_t", "@u": "usum_t", "@m": "min_t", "$x": "uint64", "@k[]": "(uint64,int64)"},
+			map[string]string{
+				"@": "count_t", "@s": "sum_t", "@u": "usum_t", "@m": "min_t", "$x": "uint64",
+				"@k[]": "(uint64,int64)",
+			},
 		},
-		{`begin { $a = pid ? "yes" : "no, thanks"; $b = nsecs ? (uint8)1 : (int32)-1 }`, map[string]string{"$a": "string[11]", "$b": "int32"}},
+		{
+			`begin { $a = pid ? "yes" : "no, thanks"; $b = nsecs ? (uint8)1 : (int32)-1 }`,
+			map[string]string{"$a": "string[11]", "$b": "int32"},
+		},
 		{`begin { $c = true; $d = $c + 1; $e = $c + $c }`, map[string]string{"$d": "uint64", "$e": "bool"}},
 		{
 			`begin { @m[1,"ab"] = 5; for ($kv : @m) { $k = $kv.0; $v = $kv.1 } }`,
@@ -77,21 +105,33 @@ func TestPromotion(t *testing.T) {
 		},
 		{`begin { @m[1] = count(); for ($kv : @m) { } }`, map[string]string{"$kv": "(int8,uint64)"}},
 		{`begin { for ($i : 0..500) { } }`, map[string]string{"$i": "int16"}},
-		{`begin { @c[1, ("hello", (int8)5)] = 0; _ = has_key(@c, (1, ("hello", (int32)5))) }`, map[string]string{"@c[]": "(int8,(string[6],int32))"}},
+		{
+			`begin { @c[1, ("hello", (int8)5)] = 0; _ = has_key(@c, (1, ("hello", (int32)5))) }`,
+			map[string]string{"@c[]": "(int8,(string[6],int32))"},
+		},
 		{`begin { @m[1] = "abc"; let $v; if (find(@m, 1, $v)) { print($v) } }`, map[string]string{"$v": "string[4]"}},
 		{
 			`begin { let $a: string = "hi"; let $b: string[64] = "hi"; let $c: uint16; $c = 1 }`,
 			map[string]string{"$a": "string[3]", "$b": "string[64]", "$c": "uint16"},
 		},
 		{`begin { $a = 5; let $b: typeof($a) = 1; $c = (typeof($a))3 }`, map[string]string{"$b": "int8", "$c": "int8"}},
-		{`begin { @x[1,2] = 5; let $k: typeof(@x) = (3,4); let $v: typeof(@x[1,2]) = 1 }`, map[string]string{"$k": "(int8,int8)", "$v": "int8"}},
-		{`enum E { A = 1, B = 2 }; begin { $a = A; $b = A + 1; $c = (enum E)2 }`, map[string]string{"$a": "enum E", "$b": "uint64", "$c": "enum E"}},
+		{
+			`begin { @x[1,2] = 5; let $k: typeof(@x) = (3,4); let $v: typeof(@x[1,2]) = 1 }`,
+			map[string]string{"$k": "(int8,int8)", "$v": "int8"},
+		},
+		{
+			`enum E { A = 1, B = 2 }; begin { $a = A; $b = A + 1; $c = (enum E)2 }`,
+			map[string]string{"$a": "enum E", "$b": "uint64", "$c": "enum E"},
+		},
 		{
 			`begin { $a = (int8[8])12345; $b = (uint64)$a; $c = (int8[])"hey"; $d = (bool[2])(uint16)1; $e = $a[0] }`,
 			map[string]string{"$a": "int8[8]", "$b": "uint64", "$c": "int8[4]", "$d": "bool[2]", "$e": "int8"},
 		},
 		// The sign that a literal takes depends on when it meets its partner.
-		{`begin { $a = 1; $b = (uint64)2; $a = $b; @x[$a, "hi"] = $a + 3; }`, map[string]string{"@x": "int64", "@x[]": "(uint64,string[3])"}},
+		{
+			`begin { $a = 1; $b = (uint64)2; $a = $b; @x[$a, "hi"] = $a + 3; }`,
+			map[string]string{"@x": "int64", "@x[]": "(uint64,string[3])"},
+		},
 	}
 	for _, test := range tests {
 		expectTypes(t, test.src, test.want)
@@ -114,7 +154,8 @@ func TestComptime(t *testing.T) {
 		expectTypes(t, enable+src, want)
 	}
 	expectError(t, `begin { $a = 1; if comptime ($a == 1) { print(1) } }`, "Unable to resolve comptime expression")
-	expectError(t, enable+`begin { $a = 1; if comptime (typeinfo($a).full_type == "uint32") { $a = (uint64)3; } $a = (uint32)2; }`,
+	expectError(t,
+		enable+`begin { $a = 1; if comptime (typeinfo($a).full_type == "uint32") { $a = (uint64)3; } $a = (uint32)2; }`,
 		"this type has been locked")
 	expectError(t, `begin { print(typeinfo(1).full_type) }`, "typeinfo feature is not enabled by default")
 	expectError(t, `begin { if comptime (1 > 2) { fail("x %d", 5) } }`, "")
@@ -124,10 +165,11 @@ func TestComptime(t *testing.T) {
 
 func TestAddressOfNumber(t *testing.T) {
 	for src, want := range map[string]string{
-		`begin { print((uint8*)-1) }`:                         "print((uint8 *)0xff)",
-		`begin { $a = (int16)-1; print((uint8*)$a) }`:         "print((uint8 *)(uint64)(uint16)$a)",
-		`begin { print((uint64)(int8)200) }`:                  "print(18446744073709551560:uint64)",
-		`begin { print((int32)200 % 18446744073709551615) }`:  "print((int64)(200:uint64 % 18446744073709551615:uint64):uint64)",
+		`begin { print((uint8*)-1) }`:                 "print((uint8 *)0xff)",
+		`begin { $a = (int16)-1; print((uint8*)$a) }`: "print((uint8 *)(uint64)(uint16)$a)",
+		`begin { print((uint64)(int8)200) }`:          "print(18446744073709551560:uint64)",
+		`begin { print((int32)200 % 18446744073709551615) }`: "print((int64)(200:uint64 % " +
+			"18446744073709551615:uint64):uint64)",
 		`begin { $a = -1; print($a < 18446744073709551615) }`: "print(((uint64)$a < 18446744073709551615:uint64):bool)",
 	} {
 		p, diags := compile(t, src, Input{})

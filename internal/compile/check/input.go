@@ -35,16 +35,17 @@ type Lookup struct {
 	KernelSymbol func(name string) (uint64, error)
 	// PerCPUSymbol is the offset of a per-CPU variable of the kernel.
 	PerCPUSymbol func(name string) (uint64, error)
-	// KernelFunc tells whether the kernel has a function that programs may call (a kfunc), KernelFuncIn whether programs of a
-	// kind of probe may call it.
+	// KernelFunc tells whether the kernel has a function that programs may call (a kfunc), KernelFuncIn whether programs
+	// of a kind of probe may call it.
 	KernelFunc   func(name string) bool
 	KernelFuncIn func(name string, kind probe.Kind) bool
 	// CgroupID is the id of a cgroup directory.
 	CgroupID func(path string) (uint64, error)
-	// UserType finds a type by name ("struct foo", "enum e", "size_t") in the debug information of the file that a point lies in.
+	// UserType finds a type by name ("struct foo", "enum e", "size_t") in the debug information of the file that a point
+	// lies in.
 	UserType func(p *probe.Point, name string) *types.Type
-	// UserEnumerator finds an enumerator of the file that a point lies in: its enum and value. probe.ErrAmbiguous: there are
-	// several of that name.
+	// UserEnumerator finds an enumerator of the file that a point lies in: its enum and value. probe.ErrAmbiguous: there
+	// are several of that name.
 	UserEnumerator func(p *probe.Point, name string) (*types.Type, int64, error)
 	// KernelType finds a type by name in the kernel's type information.
 	KernelType func(name string) *types.Type

@@ -32,11 +32,13 @@ func TestLayoutAgainstCompiler(t *testing.T) {
 		}
 	}
 	dir := t.TempDir()
-	src := "#include <stddef.h>\n#include <stdio.h>\n" + defs.String() + "int main(void) {\n" + probes.String() + "return 0; }\n"
+	src := "#include <stddef.h>\n#include <stdio.h>\n" + defs.String() + "int main(void) {\n" + probes.String() +
+		"return 0; }\n"
 	if err := os.WriteFile(filepath.Join(dir, "x.c"), []byte(src), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command(cc, "-w", "-o", filepath.Join(dir, "x"), filepath.Join(dir, "x.c")).CombinedOutput(); err != nil {
+	if out, err := exec.Command(cc, "-w", "-o", filepath.Join(dir, "x"),
+		filepath.Join(dir, "x.c")).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	out, err := exec.Command(filepath.Join(dir, "x")).Output()
@@ -124,7 +126,10 @@ func randomStruct(rnd *rand.Rand, i int) (def string, fields []string) {
 
 // TestBitfields reads values through layouts: the bits of members must be where the compiler puts them.
 func TestBitfields(t *testing.T) {
-	p, diags := compile(t, `struct b { unsigned a:4, b:8, c:3, d:1, e:16; } u:/x:f { $x = (struct b *)arg0; print($x.b); print($x.e) }`, Input{})
+	p,
+		diags := compile(t,
+		`struct b { unsigned a:4, b:8, c:3, d:1, e:16; } u:/x:f { $x = (struct b *)arg0; print($x.b); print($x.e) }`,
+		Input{})
 	if p == nil {
 		t.Fatal(text(diags))
 	}

@@ -11,9 +11,9 @@ import (
 	"trocar/internal/script/syntax"
 )
 
-// Lowering copies the syntax tree of an action into nodes: names are looked up in the table of builtins, sugar (compound
-// assignment, `a ?: b`, helpers that are a few operations) is written out. Nothing is reported here except what cannot be
-// written as nodes: which parts are code at all is only known after folding.
+// Lowering copies the syntax tree of an action into nodes: names are looked up in the table of builtins, sugar
+// (compound assignment, `a ?: b`, helpers that are a few operations) is written out. Nothing is reported here except
+// what cannot be written as nodes: which parts are code at all is only known after folding.
 
 type lowerer struct {
 	*checker
@@ -65,7 +65,10 @@ func (l *lowerer) stmt(s syntax.Stmt) *node {
 			"These are more easily proven to be bounded by the verifier.")
 		return &node{op: opWhile, span: s.Span, kids: []*node{l.expr(s.Cond), l.block(s.Body)}}
 	case *syntax.ForMap:
-		return &node{op: opForMap, span: s.Span, str: s.Var.Name, m: l.mapOf(s.Map), kids: []*node{l.variable(s.Var), l.mapRef(s.Map), l.block(s.Body)}}
+		return &node{
+			op: opForMap, span: s.Span, str: s.Var.Name, m: l.mapOf(s.Map),
+			kids: []*node{l.variable(s.Var), l.mapRef(s.Map), l.block(s.Body)},
+		}
 	case *syntax.ForRange:
 		return &node{
 			op: opForRange, span: s.Span, str: s.Var.Name,
@@ -89,7 +92,10 @@ func (l *lowerer) assign(s *syntax.Assign) *node {
 	if s.Op == "=" {
 		rhs = l.expr(s.RHS)
 	} else {
-		rhs = &node{op: opBinary, span: s.Span, str: strings.TrimSuffix(s.Op, "="), kids: []*node{l.expr(s.LHS), l.expr(s.RHS)}}
+		rhs = &node{
+			op: opBinary, span: s.Span, str: strings.TrimSuffix(s.Op, "="),
+			kids: []*node{l.expr(s.LHS), l.expr(s.RHS)},
+		}
 	}
 	switch lhs := s.LHS.(type) {
 	case *syntax.Var:
@@ -139,7 +145,10 @@ func (l *lowerer) decl(s *syntax.VarDecl) *node {
 }
 
 func (l *lowerer) ifExpr(s *syntax.If) *node {
-	n := &node{op: opIf, span: s.Span, flag: s.Comptime, kids: []*node{l.expr(s.Cond), l.block(s.Then), {op: opNone, span: s.Span}}}
+	n := &node{op: opIf, span: s.Span, flag: s.Comptime, kids: []*node{
+		l.expr(s.Cond), l.block(s.Then),
+		{op: opNone, span: s.Span},
+	}}
 	switch e := s.Else.(type) {
 	case *syntax.Block:
 		n.kids[2] = l.block(e)
@@ -200,9 +209,15 @@ func (l *lowerer) expr(x syntax.Expr) *node {
 		return l.variable(x)
 	case *syntax.Map:
 		// A map where a value is expected is its only entry.
-		return &node{op: opMapGet, span: span, str: x.Name, m: l.mapOf(x), kids: []*node{{op: opNone, span: span}, l.mapRef(x)}}
+		return &node{
+			op: opMapGet, span: span, str: x.Name, m: l.mapOf(x),
+			kids: []*node{{op: opNone, span: span}, l.mapRef(x)},
+		}
 	case *syntax.MapAccess:
-		return &node{op: opMapGet, span: span, str: x.Map.Name, m: l.mapOf(x.Map), kids: []*node{l.expr(x.Key), l.mapRef(x.Map)}}
+		return &node{
+			op: opMapGet, span: span, str: x.Map.Name, m: l.mapOf(x.Map),
+			kids: []*node{l.expr(x.Key), l.mapRef(x.Map)},
+		}
 	case *syntax.Call:
 		return l.call(x)
 	case *syntax.Unary:
@@ -268,8 +283,8 @@ func (l *lowerer) typeOf(span diag.Span, t *syntax.TypeExpr, x syntax.Expr) *nod
 	return &node{op: opType, span: span, kids: []*node{l.typed(x)}}
 }
 
-// typed lowers an expression of which only the type counts. A whole map stays one: its type is that of its keys, as long as
-// it has keys.
+// typed lowers an expression of which only the type counts. A whole map stays one: its type is that of its keys, as
+// long as it has keys.
 func (l *lowerer) typed(x syntax.Expr) *node {
 	if m, ok := x.(*syntax.Map); ok {
 		return l.mapRef(m)

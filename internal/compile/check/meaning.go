@@ -5,7 +5,8 @@ import (
 	"trocar/internal/compile/builtin"
 )
 
-// meaning is what check knows of one builtin beside its entry in the table of builtins. What a builtin does not need is nil.
+// meaning is what check knows of one builtin beside its entry in the table of builtins. What a builtin does not need is
+// nil.
 type meaning struct {
 	// plain: the table says it all; the builtin takes no arguments and has one type.
 	plain bool
@@ -142,7 +143,8 @@ func (b *builder) call(n *node) Expr {
 		b.errorf(n.span, "%s() is no call here: %s", callName(n), m.elsewhere)
 		return nil
 	case n.fn.CompileTime:
-		b.errorf(n.span, "%s() cannot be evaluated here: it depends on values that are not known at compile time", callName(n))
+		b.errorf(n.span, "%s() cannot be evaluated here: it depends on values that are not known at compile time",
+			callName(n))
 		return nil
 	case len(n.kids) > 0:
 		b.errorf(n.span, "internal: nothing is known of the arguments of %s()", callName(n))
@@ -200,6 +202,7 @@ func (b *builder) isKind(n *node, i int, kind types.Kind) bool {
 	if n.kids[i].ty.is(kind) {
 		return true
 	}
-	b.errorf(n.span, "%s() only supports %s arguments (%s provided)", callName(n), kindstr(&types.Type{Kind: kind}), kindstr(n.kids[i].ty.t))
+	b.errorf(n.span, "%s() only supports %s arguments (%s provided)", callName(n), kindstr(&types.Type{Kind: kind}),
+		kindstr(n.kids[i].ty.t))
 	return false
 }

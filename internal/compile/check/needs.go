@@ -6,8 +6,8 @@ import (
 	"trocar/internal/script/syntax"
 )
 
-// NeedsOf tells what the code of a probe, whose macros are expanded, asks of its points. It is told from the names alone,
-// before anything is matched.
+// NeedsOf tells what the code of a probe, whose macros are expanded, asks of its points. It is told from the names
+// alone, before anything is matched.
 func NeedsOf(p *syntax.Probe) probe.Needs {
 	var n probe.Needs
 	note := func(name string) {

@@ -56,8 +56,8 @@ const (
 	opJump      // str, kids: value
 )
 
-// node is an expression or statement of one action while it is checked: a copy of the syntax tree with names resolved and
-// sugar removed, which folding rewrites in place and inference gives types.
+// node is an expression or statement of one action while it is checked: a copy of the syntax tree with names resolved
+// and sugar removed, which folding rewrites in place and inference gives types.
 type node struct {
 	op    op
 	span  diag.Span

@@ -97,7 +97,8 @@ func intResult(n *node, l, r ty) ty {
 
 func (inf *inferrer) pointerOp(n *node, l, r ty) ty {
 	invalid := func() ty {
-		inf.errorf(n.span, "The %s operator can not be used on expressions of types %s, %s", n.str, typestr(l.t), typestr(r.t))
+		inf.errorf(n.span, "The %s operator can not be used on expressions of types %s, %s", n.str, typestr(l.t),
+			typestr(r.t))
 		return ty{}
 	}
 	ptr, other := l, r
@@ -150,7 +151,8 @@ func (inf *inferrer) unaryType(n *node, x ty) ty {
 	return ty{}
 }
 
-// elemType is the type under which a value in memory is used: text is a string with room for a NUL, an enum is what it is.
+// elemType is the type under which a value in memory is used: text is a string with room for a NUL, an enum is what it
+// is.
 func elemType(t *types.Type) *types.Type {
 	if t.IsText() {
 		return types.StringOf(t.Len + 1)
@@ -186,7 +188,8 @@ func (inf *inferrer) indexType(n *node, x ty) ty {
 		}
 		return known(x.t.Fields[i.num].Type)
 	default:
-		inf.errorf(n.span, "The array index operator [] can only be used on arrays, pointers, and tuples, found %s.", typestr(x.t))
+		inf.errorf(n.span, "The array index operator [] can only be used on arrays, pointers, and tuples, found %s.",
+			typestr(x.t))
 		return ty{}
 	}
 	if x.where() == types.AnySpace {
@@ -223,7 +226,8 @@ func (inf *inferrer) fieldType(n *node, x ty) ty {
 		if t.Kind == types.Record {
 			hintNear(inf.errorf(n.span, "Record does not contain a field named '%s'", n.str), n.str, fieldNames(t))
 		} else {
-			hintNear(inf.errorf(n.span, "Struct/union of type '%s' does not contain a field named '%s'", typestr(t), n.str), n.str, fieldNames(t))
+			hintNear(inf.errorf(n.span, "Struct/union of type '%s' does not contain a field named '%s'", typestr(t), n.str),
+				n.str, fieldNames(t))
 		}
 		return ty{}
 	}
@@ -268,8 +272,8 @@ func (n *node) locals() bool {
 	return n.flag
 }
 
-// argNamed is the number of an argument of a name: args has the parameters, vars the local variables and, behind them, the
-// parameters.
+// argNamed is the number of an argument of a name: args has the parameters, vars the local variables and, behind them,
+// the parameters.
 func argNamed(s *probe.Scope, name string, local bool) (int, bool) {
 	for _, want := range []bool{true, false} {
 		if want && !local {

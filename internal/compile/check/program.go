@@ -87,8 +87,8 @@ func (e *E) Type() *types.Type { return e.T }
 // Pos returns the place.
 func (e *E) Pos() diag.Span { return e.Span }
 
-// Expressions. "Location" expressions (Deref, Field, Index of one, VarRef, MapGet of an aggregate) denote memory: codegen
-// computes an address and loads only what is used.
+// Expressions. "Location" expressions (Deref, Field, Index of one, VarRef, MapGet of an aggregate) denote memory:
+// codegen computes an address and loads only what is used.
 type (
 	// Const is an integer, bool, enum or pointer constant; Value holds the bits, sign-extended to 64.
 	Const struct {
@@ -140,10 +140,12 @@ type (
 		E
 		Cond, Then, Else Expr
 	}
-	// Cast converts X to T. Integers: truncate or extend by the sign of X's type; to bool: != 0. Pointer to pointer or integer:
+	// Cast converts X to T. Integers: truncate or extend by the sign of X's type; to bool: != 0. Pointer to pointer or
+	// integer:
 	// same bits. Integer to array and back: same bytes. Castable aggregations never appear here (see MapGet).
 	// String to string of another capacity, string to int8 array, tuple to tuple element-wise, record to record by name.
-	// Buffer to buffer of more capacity. C text (types.IsText, N bytes) to string of N+1 bytes: up to the first NUL, which is added.
+	// Buffer to buffer of more capacity. C text (types.IsText, N bytes) to string of N+1 bytes: up to the first NUL, which
+	// is added.
 	Cast struct {
 		E
 		X Expr
@@ -168,8 +170,8 @@ type (
 		Field types.Field
 		Index int // tuple and record: number of the element
 	}
-	// Index is X[I] of an array value or location, or a byte (int8) of a string. Bounds are known to hold if I is constant,
-	// else a read beyond gives zero; flexible arrays (Len below 1) have none. I is a uint64.
+	// Index is X[I] of an array value or location, or a byte (int8) of a string. Bounds are known to hold if I is
+	// constant, else a read beyond gives zero; flexible arrays (Len below 1) have none. I is a uint64.
 	Index struct {
 		E
 		X, I Expr
@@ -202,8 +204,8 @@ type (
 	}
 	// RetvalRef is the typed result (Scope.Retval); the untyped `retval` is a Call of the builtin.
 	RetvalRef struct{ E }
-	// Call is a builtin. Args are what is computed at run time, typed and converted as the builtin's signature says: see what
-	// fills them in, in the file of the builtin's group (call*.go).
+	// Call is a builtin. Args are what is computed at run time, typed and converted as the builtin's signature says: see
+	// what fills them in, in the file of the builtin's group (call*.go).
 	Call struct {
 		E
 		Fn   *builtin.Func

@@ -2,8 +2,8 @@ package check
 
 import "trocar/internal/binary/types"
 
-// Rules about pairs of types, the same as bpftrace's (its types.cpp, 0.27): when two types are the same, when one can stand
-// for the other, and the smallest type that holds both.
+// Rules about pairs of types, the same as bpftrace's (its types.cpp, 0.27): when two types are the same, when one can
+// stand for the other, and the smallest type that holds both.
 
 // ty is a type while it is inferred. The zero value means "not known yet".
 type ty struct {
@@ -18,8 +18,8 @@ func known(t *types.Type) ty                     { return ty{t: t, space: types.
 func in(t *types.Type, s types.Space) ty         { return ty{t: t}.at(s) }
 func pointer(elem *types.Type, s types.Space) ty { return known(types.PointerTo(elem, s)) }
 
-// flexible are the types of literals that are not negative. They are signed by default but take the sign of whatever they
-// meet. They are types of their own, so that they can be elements of tuples; final makes ordinary ones of them.
+// flexible are the types of literals that are not negative. They are signed by default but take the sign of whatever
+// they meet. They are types of their own, so that they can be elements of tuples; final makes ordinary ones of them.
 var flexible = [...]*types.Type{
 	{Kind: types.Int, Name: "int8", Size: 1, Align: 1, Signed: true},
 	{Kind: types.Int, Name: "int16", Size: 2, Align: 2, Signed: true},
@@ -217,7 +217,8 @@ func promoteInt(cur, next ty) ty {
 	size := max(intSize(cur.t), intSize(next.t))
 	var res ty
 	switch {
-	case cur.is(types.Enum) && next.is(types.Enum) && cur.t.Name != "" && cur.t.Name == next.t.Name && cur.signed() == next.signed():
+	case cur.is(types.Enum) && next.is(types.Enum) && cur.t.Name != "" && cur.t.Name == next.t.Name && cur.signed() ==
+		next.signed():
 		res.t = cur.t // an enum and one of its values, which is wider
 		if next.t.Size > cur.t.Size {
 			res.t = next.t
@@ -248,8 +249,9 @@ func intSize(t *types.Type) int {
 // aggInt is the integer type an aggregation is read as.
 func aggInt(t *types.Type) *types.Type { return types.IntOf(8, t.Signed) }
 
-// mixed is the space of what points to user memory here and to kernel memory there. Only inference knows it: in the typed
-// tree it is AnySpace, which in inference means "not known yet" (inference only ever goes up: unknown, known, mixed).
+// mixed is the space of what points to user memory here and to kernel memory there. Only inference knows it: in the
+// typed tree it is AnySpace, which in inference means "not known yet" (inference only ever goes up: unknown, known,
+// mixed).
 const mixed types.Space = 255
 
 // joinSpace combines where two values came from.

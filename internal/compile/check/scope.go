@@ -7,8 +7,8 @@ import (
 	"trocar/internal/compile/builtin"
 )
 
-// Scratch variables: which name means which variable. A variable is known from its first assignment or `let` to the end of
-// the block this is in; a name must not be used for a second one within.
+// Scratch variables: which name means which variable. A variable is known from its first assignment or `let` to the end
+// of the block this is in; a name must not be used for a second one within.
 
 type scoper struct {
 	c      *checker
@@ -170,7 +170,8 @@ func (s *scoper) use(n *node) *variable {
 	return &variable{name: n.str, span: n.span, assigned: true}
 }
 
-// given tells whether a number is as the traced program has it: one of its arguments, its result, or what lies in its memory.
+// given tells whether a number is as the traced program has it: one of its arguments, its result, or what lies in its
+// memory.
 func given(n *node) bool {
 	switch n.op {
 	case opArg, opRetval, opIndex:

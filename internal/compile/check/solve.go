@@ -8,9 +8,9 @@ type rule struct {
 	queued bool
 }
 
-// solver propagates types along rules until nothing changes: a work list, first in, first out, beginning with what is known
-// from the start in the order of the script. Types only ever grow (see promote), so it ends; and the order is bpftrace's
-// (its type_resolution.md), because where signs mix the result depends on it.
+// solver propagates types along rules until nothing changes: a work list, first in, first out, beginning with what is
+// known from the start in the order of the script. Types only ever grow (see promote), so it ends; and the order is
+// bpftrace's (its type_resolution.md), because where signs mix the result depends on it.
 type solver struct {
 	// enter, if set, gives a function that brings back the state in which a rule was made, to be called before the rule.
 	enter func() func()
@@ -53,8 +53,8 @@ func (s *solver) enqueue(of *slot) {
 	}
 }
 
-// maxSteps bounds the work on one script. Each rule can fire once per growth of a type, and an integer grows four times at
-// most, a string once per literal: far below this for anything that people write.
+// maxSteps bounds the work on one script. Each rule can fire once per growth of a type, and an integer grows four times
+// at most, a string once per literal: far below this for anything that people write.
 const maxSteps = 1 << 22
 
 // solve reports false if it gave up.

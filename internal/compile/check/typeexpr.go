@@ -177,8 +177,10 @@ func (inf *inferrer) visitArgs(n *node) {
 		inf.solver.set(&n.slot, known(elemType(scope.Retval.Type)).at(spaceOf(inf.act.kind)))
 		return
 	case inf.act.kind != probe.Uprobe && inf.act.kind != probe.Tracepoint && inf.act.kind != probe.RawTracepoint &&
-		inf.act.kind != probe.Fentry && inf.act.kind != probe.Fexit && (scope == nil || len(scope.Args) == 0 && scope.ArgsType == nil):
-		inf.errorf(n.span, "The args builtin can only be used with tracepoint, rawtracepoint, fentry/fexit, and uprobe probes "+
+		inf.act.kind != probe.Fentry && inf.act.kind != probe.Fexit &&
+		(scope == nil || len(scope.Args) == 0 && scope.ArgsType == nil):
+		inf.errorf(n.span, "The args builtin can only be used with tracepoint, rawtracepoint, fentry/fexit, and uprobe "+
+			"probes "+
 			"(%s used here)", probeTypeName(inf.act.kind))
 		return
 	case n.flag && inf.act.kind != probe.Uprobe:
@@ -190,12 +192,14 @@ func (inf *inferrer) visitArgs(n *node) {
 		return
 	}
 	if n.flag {
-		inf.errorf(n.span, "local variables are not available here").Hint("they are available at lines (uprobe:FILE@SOURCE:LINE) of programs with debug information")
+		inf.errorf(n.span, "local variables are not available here").Hint("they are available at lines " +
+			"(uprobe:FILE@SOURCE:LINE) of programs with debug information")
 		return
 	}
 	d := inf.errorf(n.span, "Cannot read function parameters")
 	if inf.act.kind == probe.Uprobe {
-		d.Hint("%s has no debug information about the parameters; arg0, arg1 … are available without it", inf.act.points[0].Path)
+		d.Hint("%s has no debug information about the parameters; arg0, arg1 … are available without it",
+			inf.act.points[0].Path)
 	}
 }
 
@@ -205,7 +209,8 @@ type argsOf struct {
 	local bool
 }
 
-// argsType is the type of the whole args: a struct in the order of the parameters; or of the whole vars. Nil: there is none.
+// argsType is the type of the whole args: a struct in the order of the parameters; or of the whole vars. Nil: there is
+// none.
 func (inf *inferrer) argsType(local bool) *types.Type {
 	scope := inf.act.points[0].Scope
 	if scope == nil {
@@ -276,7 +281,8 @@ func (inf *inferrer) argType(n *node, args *types.Type) ty {
 		}
 		return known(elemType(f.Type)).at(inf.argsSpace())
 	}
-	hintNear(inf.errorf(n.span, "Struct/union of type '%s' does not contain a field named '%s'", typestr(args), n.str), n.str, fieldNames(args))
+	hintNear(inf.errorf(n.span, "Struct/union of type '%s' does not contain a field named '%s'", typestr(args), n.str),
+		n.str, fieldNames(args))
 	return ty{}
 }
 

@@ -5,9 +5,9 @@ import (
 	"trocar/internal/compile/builtin"
 )
 
-// Strings and lists of the traced program's language (std::string, Go's slices, Rust's Vec …) lie in memory as structures
-// that point elsewhere. Where a script keeps or compares such a string it means the text, and where it counts it means the
-// elements.
+// Strings and lists of the traced program's language (std::string, Go's slices, Rust's Vec …) lie in memory as
+// structures that point elsewhere. Where a script keeps or compares such a string it means the text, and where it
+// counts it means the elements.
 
 // behindReference is the type of a value, through a reference of C++ or Rust.
 func behindReference(t *types.Type) *types.Type {
@@ -17,7 +17,8 @@ func behindReference(t *types.Type) *types.Type {
 	return t
 }
 
-// isTextValue tells whether a value of the type is a string of the program's language, of single bytes, or a reference to one.
+// isTextValue tells whether a value of the type is a string of the program's language, of single bytes, or a reference
+// to one.
 func isTextValue(t *types.Type) bool {
 	if t == nil || t.Kind != types.Struct && t.Kind != types.Pointer {
 		return false
@@ -76,7 +77,8 @@ func (b *builder) listIndex(n *node, x, idx Expr, e E) Expr {
 	return &Index{e, x, idx}
 }
 
-// ofBytes tells whether a string of the program's language, or what a pointer to one points to, has characters of a byte.
+// ofBytes tells whether a string of the program's language, or what a pointer to one points to, has characters of a
+// byte.
 func ofBytes(t *types.Type) bool {
 	if t.Kind == types.Pointer {
 		t = t.Elem

@@ -249,8 +249,8 @@ func (g *gen) whole(v probe.Var, span diag.Span) {
 	}
 }
 
-// inPlace finds the argument or result that a chain of fields by value begins with, if that is in registers or pieces, and
-// the field's offset in it.
+// inPlace finds the argument or result that a chain of fields by value begins with, if that is in registers or pieces,
+// and the field's offset in it.
 func (g *gen) inPlace(e check.Expr) (v probe.Var, off int, ok bool) {
 	for {
 		switch x := e.(type) {
@@ -335,9 +335,9 @@ func (g *gen) argsPlace(e *check.ArgsRef) memory {
 	return dst
 }
 
-// inContext is the memory of a value in the context. What a program of type fentry or fexit loads there as a pointer the
-// verifier takes for one to a kernel object (PTR_TO_BTF_ID), with which it allows little arithmetic: read by a helper it
-// is a number.
+// inContext is the memory of a value in the context. What a program of type fentry or fexit loads there as a pointer
+// the verifier takes for one to a kernel object (PTR_TO_BTF_ID), with which it allows little arithmetic: read by a
+// helper it is a number.
 func (g *gen) inContext(off int, t *types.Type) memory {
 	traced := g.typ == probe.FentryProgram || g.typ == probe.FexitProgram
 	if t.IsScalar() && !(traced && t.Kind == types.Pointer) {

@@ -58,7 +58,8 @@ func (g *gen) apply(op ir.Op, x ir.Reg, y check.Expr) {
 }
 
 // divideByZero is what a script is told; the result is then 1, as bpftrace has it.
-const divideByZero = "Divide or modulo by 0 detected. This can lead to unexpected results. 1 is being used as the result."
+const divideByZero = "Divide or modulo by 0 detected. This can lead to unexpected results. 1 is being used as the " +
+	"result."
 
 // divide makes x /= y or x %= y. BPF divides unsigned only before ISA v4; a signed division works on magnitudes and
 // puts the sign back, rounding towards zero as C does.

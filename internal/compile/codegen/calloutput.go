@@ -139,7 +139,8 @@ func (g *gen) join(e *check.Call) {
 		if src.space != inUser && !src.direct() {
 			from.space = src.space
 		}
-		n := g.readString(memory{space: inReg, base: b.Op(ir.Add, base, pos), off: off}, fixedLength(str.Size+1), from, e.Span)
+		n := g.readString(memory{space: inReg, base: b.Op(ir.Add, base, pos), off: off}, fixedLength(str.Size+1), from,
+			e.Span)
 		b.ApplyImm(ir.Sub, n, 1)
 		b.Store(4, base, off+s.Offset, n)
 		b.Apply(ir.Add, n, pos)

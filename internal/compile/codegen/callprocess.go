@@ -21,7 +21,9 @@ func (c *codes) process() {
 	c[builtin.GoID].scalar, c[builtin.GoFrame].scalar = (*gen).goroutine, (*gen).goroutine
 	c[builtin.UID] = code{helper: asm.FnGetCurrentUidGid, part: low32}
 	c[builtin.GID] = code{helper: asm.FnGetCurrentUidGid, part: high32}
-	c[builtin.UserName] = code{helper: asm.FnGetCurrentUidGid, part: low32, memory: func(g *gen, dst memory, _ *check.Call, _ *types.Type) {
+	c[builtin.UserName] = code{helper: asm.FnGetCurrentUidGid, part: low32, memory: func(g *gen, dst memory, _ *check.Call,
+		_ *types.Type,
+	) {
 		g.store(dst, 8, g.b.Low32(g.b.Call(asm.FnGetCurrentUidGid)))
 	}}
 	c[builtin.Comm].memory = (*gen).comm

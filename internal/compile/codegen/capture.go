@@ -13,8 +13,8 @@ import (
 	"trocar/internal/script/diag"
 )
 
-// Values that are shown are captured, in the types of record.Capture: text, elements and what references refer to is read in
-// the program, when the traced one still has it.
+// Values that are shown are captured, in the types of record.Capture: text, elements and what references refer to is
+// read in the program, when the traced one still has it.
 
 // capturing says how values are captured here.
 func (g *gen) capturing() record.Capture {
@@ -450,8 +450,8 @@ func (g *gen) turn(v types.View, i ir.Reg, src memory, span diag.Span) {
 	b.Bind(end)
 }
 
-// captureWide reads wide characters. Where the text ends is not known, and the next page may not be there: what lies in the
-// first page is read by itself.
+// captureWide reads wide characters. Where the text ends is not known, and the next page may not be there: what lies in
+// the first page is read by itself.
 func (g *gen) captureWide(dst, src memory, to *types.Type, span diag.Span) {
 	b := g.b
 	tmp := memory{space: inScratch, off: g.reserve(2 * to.Size)}

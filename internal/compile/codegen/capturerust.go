@@ -6,8 +6,8 @@ import (
 	"trocar/internal/script/diag"
 )
 
-// captureRust captures a value of Rust of a shape; false if it is captured as other structures are. The type to capture in
-// is that of record.Capture.
+// captureRust captures a value of Rust of a shape; false if it is captured as other structures are. The type to capture
+// in is that of record.Capture.
 func (g *gen) captureRust(dst, src memory, s types.RustShape, to *types.Type, span diag.Span) bool {
 	b := g.b
 	switch {

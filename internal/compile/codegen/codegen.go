@@ -1,10 +1,12 @@
 // Package codegen turns a typed program into BPF programs, maps and the layouts of the records that they send.
 //
 // Nothing here asks the running kernel anything: what it can do comes in as Features, so the same script gives the same
-// code on any machine. A scalar value is one 64-bit virtual register, sign- or zero-extended as its type says; everything
-// else lives in memory: the probe program's stack while it is small, a per-CPU scratch buffer where it is not.
+// code on any machine. A scalar value is one 64-bit virtual register, sign- or zero-extended as its type says;
+// everything else lives in memory: the probe program's stack while it is small, a per-CPU scratch buffer where it is
+// not.
 //
-// It is more than 4,000 lines because every construct of the language has its code here, all written with the same state:
+// It is more than 4,000 lines because every construct of the language has its code here, all written with the same
+// state:
 // where values are, which helper may be called, what a record holds so far.
 package codegen
 
@@ -40,8 +42,8 @@ type Options struct {
 	HelperErrors bool       // report each failed read of memory (-k)
 	Heads        bool       // records say when, where and by whom a probe was hit
 	TimeMap      *check.Map // stands for the clock of time series; nil: the boot clock
-	// ThreadPointer is the offset in the kernel's struct task_struct of the thread pointer of the traced program. It is asked
-	// only if a script needs it; nil: it is not known.
+	// ThreadPointer is the offset in the kernel's struct task_struct of the thread pointer of the traced program. It is
+	// asked only if a script needs it; nil: it is not known.
 	ThreadPointer func() (int, error)
 	// ReturnDepth gives where the kernel keeps how many calls of a thread are open whose return addresses it replaced:
 	// the offset in struct task_struct of a pointer to a structure, and that in the structure. Nil: it is not known.
@@ -108,7 +110,10 @@ type compiler struct {
 
 // Compile makes code. Errors are added to diags.
 func Compile(prog *check.Program, opts Options, diags *diag.List) (out *Output) {
-	c := &compiler{opts: opts, codes: newCodes(), prog: prog, out: &Output{}, stringAt: map[string]int{}, functions: map[functionKey]uint64{}}
+	c := &compiler{
+		opts: opts, codes: newCodes(), prog: prog, out: &Output{}, stringAt: map[string]int{},
+		functions: map[functionKey]uint64{},
+	}
 	defer func() {
 		if r := recover(); r != nil {
 			f, ok := r.(*refusal)
@@ -178,7 +183,8 @@ func (c *compiler) mark() compilerMark {
 // reset takes back what came since a mark.
 func (c *compiler) reset(m compilerMark) {
 	o := c.out
-	o.Programs, o.Maps, o.Layouts, o.Points = o.Programs[:m.programs], o.Maps[:m.maps], o.Layouts[:m.layouts], o.Points[:m.points]
+	o.Programs, o.Maps, o.Layouts, o.Points = o.Programs[:m.programs], o.Maps[:m.maps], o.Layouts[:m.layouts],
+		o.Points[:m.points]
 	o.Losses, o.Formats = o.Losses[:m.losses], o.Formats[:m.formats]
 	c.layoutSpans, c.lossSpans = c.layoutSpans[:m.layouts], c.lossSpans[:m.losses]
 }
@@ -233,7 +239,8 @@ next:
 	}
 }
 
-// compileGroup compiles one program. Without cookies a program that needs to know its point is compiled for each of them.
+// compileGroup compiles one program. Without cookies a program that needs to know its point is compiled for each of
+// them.
 func (c *compiler) compileGroup(a *check.Action, g *group) {
 	first := uint64(len(c.out.Points))
 	prog, knows := c.program(a, g, first)
@@ -263,8 +270,8 @@ type functionKey struct {
 	start      uint64
 }
 
-// keyOf tells the function of a point. A function may have several names, of which points have one or another; an inlined
-// copy is in the code of another function.
+// keyOf tells the function of a point. A function may have several names, of which points have one or another; an
+// inlined copy is in the code of another function.
 func keyOf(p *probe.Point) functionKey {
 	if start := p.FunctionStart(); start != 0 && !p.Inlined {
 		return functionKey{path: p.Path, start: start}
@@ -301,8 +308,9 @@ func (c *compiler) program(a *check.Action, of *group, firstCookie uint64) (prog
 	mark := c.mark()
 	for n := 0; ; n++ {
 		g := &gen{
-			c: c, act: a, typ: of.typ, ret: of.ret, session: of.session, points: of.points, open: of.open, firstCookie: firstCookie,
-			room: stackUses[n], vars: map[*check.Var]*variable{}, reads: -1,
+			c: c, act: a, typ: of.typ, ret: of.ret, session: of.session, points: of.points, open: of.open,
+			firstCookie: firstCookie,
+			room:        stackUses[n], vars: map[*check.Var]*variable{}, reads: -1,
 		}
 		g.sleepable = of.typ == probe.UprobeProgram && c.opts.Features.Has(feature.SleepableUprobe)
 		g.p, g.main = ir.New(name)
@@ -325,14 +333,15 @@ func (c *compiler) program(a *check.Action, of *group, firstCookie uint64) (prog
 			refuse(a.Span, "this action is too big: %v", err)
 		}
 		return &Program{
-			Name: name, Type: of.typ, Return: of.ret, Session: of.session != nil, Sleepable: g.sleepable, Action: a, Insns: insns,
-			IR: g.p, Points: of.points, Cookied: g.asksCookie,
+			Name: name, Type: of.typ, Return: of.ret, Session: of.session != nil, Sleepable: g.sleepable, Action: a,
+			Insns: insns,
+			IR:    g.p, Points: of.points, Cookied: g.asksCookie,
 		}, g.knowsPoint
 	}
 }
 
-// stackUse says what may live in the 512 bytes of stack, which spilled registers need as well. What has no place there is in
-// scratch memory, where loads and stores cost as little, but the verifier does not know the values.
+// stackUse says what may live in the 512 bytes of stack, which spilled registers need as well. What has no place there
+// is in scratch memory, where loads and stores cost as little, but the verifier does not know the values.
 type stackUse struct {
 	vars    int  // variables, while no more than so many bytes are in use
 	temps   int  // the same for temporary values

@@ -146,7 +146,8 @@ func (g *gen) walked(state memory, key, value ir.Reg, most int, stop ir.Label, s
 	at := b.Op(ir.Add, base, b.OpImm(ir.Mul, g.atMost(n, most-1), 16))
 	b.Store(8, at, off+walkList, key)
 	b.Store(8, at, off+walkList+8, value)
-	b.If(ir.GE, b.Copy(g.load(state.at(walkFound), 8, false, span)), b.Copy(g.load(state.at(walkMost), 8, false, span)), stop)
+	b.If(ir.GE, b.Copy(g.load(state.at(walkFound), 8, false, span)), b.Copy(g.load(state.at(walkMost), 8, false, span)),
+		stop)
 }
 
 // second is the address of an element's value.

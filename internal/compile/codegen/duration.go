@@ -14,10 +14,11 @@ import (
 )
 
 // The duration of a call is known where it returns, if its begin was kept. Kernels from 6.13 on run one program at both
-// ends of a call and keep eight bytes in between (a session): no map, and the pairing is the kernel's own. Elsewhere, and
-// where the instructions that return are probed themselves, a program at the entry puts the time into a map. Its key is
-// what tells a call from all others that are open: process, goroutine if it is one's, the place of the frame, and the
-// function, since one that ends in a jump to another leaves both in one frame. Fibers may return on another thread.
+// ends of a call and keep eight bytes in between (a session): no map, and the pairing is the kernel's own. Elsewhere,
+// and where the instructions that return are probed themselves, a program at the entry puts the time into a map. Its
+// key is what tells a call from all others that are open: process, goroutine if it is one's, the place of the frame,
+// and the function, since one that ends in a jump to another leaves both in one frame. Fibers may return on another
+// thread.
 //
 // A call that is left by an exception, by longjmp or as its thread ends is noticed when another one of the function has
 // its frame, else it is open at the end. So calls = returns + left + open.
@@ -133,8 +134,8 @@ func (g *gen) openCall() int {
 	return key
 }
 
-// timed goes to quit at the entry, and at the return of a call whose begin was not seen; where it goes on, the duration is
-// in its slot.
+// timed goes to quit at the entry, and at the return of a call whose begin was not seen; where it goes on, the duration
+// is in its slot.
 func (g *gen) timed(quit ir.Label) {
 	b := g.b
 	g.durationSlot = b.Slot(8)

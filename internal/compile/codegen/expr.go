@@ -359,8 +359,8 @@ func (g *gen) member(e *check.Member) ir.Reg {
 	return r
 }
 
-// iterated tells whether an expression is what an iterator is at, ctx.task for example. Behind the last one the program runs
-// once more without any (the kernel's Documentation/bpf/bpf_iterators.rst): who asks for it then is done.
+// iterated tells whether an expression is what an iterator is at, ctx.task for example. Behind the last one the program
+// runs once more without any (the kernel's Documentation/bpf/bpf_iterators.rst): who asks for it then is done.
 func (g *gen) iterated(e *check.Member) bool {
 	if g.typ != probe.IterProgram || e.T.Kind != types.Pointer || g.b != g.main {
 		return false
@@ -373,8 +373,8 @@ func (g *gen) iterated(e *check.Member) bool {
 	return ok && c.Fn.ID == builtin.Ctx
 }
 
-// dataLoc is the address of a field of variable length in a tracepoint's record: its lower 16 bits are the offset in the
-// record (include/trace/trace_events.h, __data_loc).
+// dataLoc is the address of a field of variable length in a tracepoint's record: its lower 16 bits are the offset in
+// the record (include/trace/trace_events.h, __data_loc).
 func (g *gen) dataLoc(e *check.Member) ir.Reg {
 	b := g.b
 	if _, ok := e.X.(*check.ArgsRef); ok {
@@ -387,7 +387,8 @@ func (g *gen) dataLoc(e *check.Member) ir.Reg {
 	return ir.NoReg
 }
 
-// indexPlace is the memory of an element. Behind a pointer any index is allowed; in an array one beyond the end gives zeros.
+// indexPlace is the memory of an element. Behind a pointer any index is allowed; in an array one beyond the end gives
+// zeros.
 func (g *gen) indexPlace(e *check.Index) memory {
 	b := g.b
 	t := e.X.Type()
@@ -421,7 +422,8 @@ func elements(t *types.Type) int {
 // outOfBounds is what a script is told.
 const outOfBounds = "Array access out of bounds. This can lead to unexpected results."
 
-// element is the memory of an array's element with an index only known at run time. It goes to outside if there is none.
+// element is the memory of an array's element with an index only known at run time. It goes to outside if there is
+// none.
 func (g *gen) element(e *check.Index, outside ir.Label) memory {
 	b := g.b
 	t := e.X.Type()
@@ -496,8 +498,8 @@ func (g *gen) addrOf(e *check.AddrOf) ir.Reg {
 	return ir.NoReg
 }
 
-// number makes a plain number of a pointer of the verifier's, which it would not let a script compute with: what is loaded
-// from a map's value is one.
+// number makes a plain number of a pointer of the verifier's, which it would not let a script compute with: what is
+// loaded from a map's value is one.
 func (g *gen) number(pointer ir.Reg) ir.Reg {
 	tmp := memory{space: inScratch, off: g.reserve(8)}
 	g.store(tmp, 8, pointer)

@@ -33,8 +33,9 @@ type gen struct {
 	frame ir.Reg // base of main's stack slots: FP in main, a parameter in callbacks
 	buf   ir.Reg // the scratch buffer behind its header
 
-	shared                               map[*check.Var]bool // variables that live in memory, since functions besides main use them
-	framed                               bool                // main has slots for callbacks
+	// variables that live in memory, since functions besides main use them
+	shared                               map[*check.Var]bool
+	framed                               bool // main has slots for callbacks
 	ctxSlot, bufSlot, leaveSlot, retSlot int
 
 	headed       bool // records with heads are sent
@@ -124,8 +125,8 @@ func (g *gen) body() {
 	} else {
 		b.Exit(0)
 	}
-	// The scratch buffer is taken in front of the statements, and the head of records made, but only now is it known whether
-	// they are needed.
+	// The scratch buffer is taken in front of the statements, and the head of records made, but only now is it known
+	// whether they are needed.
 	mark := b.Len()
 	if g.headed {
 		g.head()
@@ -189,10 +190,11 @@ func (g *gen) add(index int, n int64) {
 	g.b.AtomicAdd(8, p, 0, g.b.Imm(n))
 }
 
-// filter leaves unless the process is the wanted one. Kernels 6.6 to 6.9 compare a multi link's PID with the thread, not
-// the process, and perf events inherit; so the program looks as well.
+// filter leaves unless the process is the wanted one. Kernels 6.6 to 6.9 compare a multi link's PID with the thread,
+// not the process, and perf events inherit; so the program looks as well.
 func (g *gen) filter(quit ir.Label) {
-	if g.c.opts.PID == 0 || g.typ.RunByUs() || g.typ == probe.IterProgram || (g.typ == probe.PerfProgram && !g.pidBound()) {
+	if g.c.opts.PID == 0 || g.typ.RunByUs() || g.typ == probe.IterProgram ||
+		(g.typ == probe.PerfProgram && !g.pidBound()) {
 		return
 	}
 	if g.c.opts.Follow {

@@ -8,9 +8,10 @@ import (
 )
 
 // Interfaces of Go. What type their value has is only known when it is there, so the program follows the runtime's own
-// description of it: it copies the first bytes of the value, or of what it points to, the strings in it, and the values of
-// interfaces in it, as errors have that wrap others. The decoder finds the names in the file. It is done in small steps, of
-// which everything lives in memory: so a callback of bpf_loop can make them, which the verifier follows but a few times.
+// description of it: it copies the first bytes of the value, or of what it points to, the strings in it, and the values
+// of interfaces in it, as errors have that wrap others. The decoder finds the names in the file. It is done in small
+// steps, of which everything lives in memory: so a callback of bpf_loop can make them, which the verifier follows but a
+// few times.
 
 // Offsets in the runtime's descriptions of types and interfaces (internal/abi of the Go source; 1.21 to 1.26).
 const (
@@ -42,7 +43,8 @@ const (
 	goKindStruct    = 25
 )
 
-// ifaceSteps bounds the nodes and fields that are looked at for one interface; ifaceInline where the verifier follows each.
+// ifaceSteps bounds the nodes and fields that are looked at for one interface; ifaceInline where the verifier follows
+// each.
 const (
 	ifaceSteps  = 48
 	ifaceInline = 6
@@ -144,7 +146,8 @@ func (f *iface) begin(next, stop ir.Label) {
 	m := f.node()
 	t := b.Op(ir.Add, g.load(m, 8, false, f.span), g.saved(g.c.opts.Arch.IP))
 	data := b.Copy(g.load(m.at(8), 8, false, f.span))
-	direct, behind, notPointer, notString, notChan, notFunc, text := b.Label(), b.Label(), b.Label(), b.Label(), b.Label(), b.Label(), b.Label()
+	direct, behind, notPointer, notString, notChan, notFunc, text := b.Label(), b.Label(), b.Label(), b.Label(), b.Label(),
+		b.Label(), b.Label()
 	b.IfImm(ir.EQ, data, 0, next)
 	head := func() (kind ir.Reg) {
 		g.fetch(f.state, memory{space: inUser, base: t}, abiHead, f.span)
@@ -205,7 +208,12 @@ func (f *iface) enter(t, base ir.Reg) {
 }
 
 // ifaceStruct is what is kept of the struct around another one.
-var ifaceStruct = [...][2]int{{ifaceFields, ifaceOuter}, {ifaceFCount, ifaceOuter + 8}, {ifaceIndex, ifaceOuter + 16}, {ifaceBase, ifaceOuter + 24}}
+var ifaceStruct = [...][2]int{
+	{ifaceFields, ifaceOuter},
+	{ifaceFCount, ifaceOuter + 8},
+	{ifaceIndex, ifaceOuter + 16},
+	{ifaceBase, ifaceOuter + 24},
+}
 
 // field looks for strings and interfaces in the fields of a struct, and of structs that are its fields.
 func (f *iface) field(next ir.Label) {
@@ -226,7 +234,8 @@ func (f *iface) field(next ir.Label) {
 
 	b.Bind(field)
 	f.set(ifaceIndex, b.OpImm(ir.Add, i, 1))
-	g.fetch(f.state, memory{space: inUser, base: b.Op(ir.Add, f.get(ifaceFields), b.OpImm(ir.Mul, i, fieldSize))}, fieldSize, f.span)
+	g.fetch(f.state, memory{space: inUser, base: b.Op(ir.Add, f.get(ifaceFields), b.OpImm(ir.Mul, i, fieldSize))},
+		fieldSize, f.span)
 	off := b.Op(ir.Add, f.get(fieldOffset), f.get(ifaceBase))
 	b.IfImm(ir.GT, off, int64(f.nodes.Raw-16), leave) // fields are in order
 	t := f.get(fieldType)

@@ -24,8 +24,8 @@ func (g *gen) goroutine(e *check.Call) ir.Reg {
 	return id
 }
 
-// call makes what tells a call of a goroutine from all others: the goroutine, and the place of the frame as seen from the
-// stack's end, which stays when the stack is moved.
+// call makes what tells a call of a goroutine from all others: the goroutine, and the place of the frame as seen from
+// the stack's end, which stays when the stack is moved.
 func (g *gen) call(c *probe.Call, span diag.Span) (id, frame ir.Reg) {
 	b := g.b
 	at := func(base ir.Reg, off int) ir.Reg {
@@ -36,8 +36,8 @@ func (g *gen) call(c *probe.Call, span diag.Span) (id, frame ir.Reg) {
 	frame = b.Copy(b.Op(ir.Sub, at(own, c.StackEnd), sp))
 	id, end := at(own, c.ID), b.Label()
 	b.IfImm(ir.NE, id, 0, end)
-	// A thread's own g, whose stack is never moved: the address tells its frames from those of other threads, and of the goroutine
-	// that it works for, which its m knows.
+	// A thread's own g, whose stack is never moved: the address tells its frames from those of other threads, and of the
+	// goroutine that it works for, which its m knows.
 	b.Set(frame, sp)
 	cur := at(at(own, c.Thread), c.Current)
 	b.IfImm(ir.EQ, cur, 0, end)

@@ -77,36 +77,77 @@ func constructs() []construct {
 	flags := read.ArgsType.Fields[0].Type.Elem.Fields[0]
 	return []construct{
 		{name: "fentry-args", kind: probe.Fentry, scope: read, body: one(t.print(argOf(2), &check.Member{
-			E: check.E{T: flags.Type}, X: &check.Deref{E: check.E{T: read.ArgsType.Fields[0].Type.Elem}, X: argOf(0)}, Field: flags,
+			E: check.E{T: flags.Type}, X: &check.Deref{E: check.E{T: read.ArgsType.Fields[0].Type.Elem}, X: argOf(0)},
+			Field: flags,
 		}))},
-		{name: "fexit-result", kind: probe.Fexit, scope: read, body: one(t.print(&check.RetvalRef{E: check.E{T: types.TInt32}}, argOf(2)))},
+		{
+			name: "fexit-result", kind: probe.Fexit, scope: read,
+			body: one(t.print(&check.RetvalRef{E: check.E{T: types.TInt32}}, argOf(2))),
+		},
 		{name: "empty"},
-		{name: "predicate", pred: t.binary(t.call("cpu", types.TUint32), "==", t.num(1, types.TUint32)), maps: []*check.Map{scalar}, body: one(&check.SetMap{Map: scalar, Value: t.num(1, i64)})},
+		{
+			name: "predicate", pred: t.binary(t.call("cpu", types.TUint32), "==", t.num(1, types.TUint32)),
+			maps: []*check.Map{scalar}, body: one(&check.SetMap{Map: scalar, Value: t.num(1, i64)}),
+		},
 		{name: "variables", vars: vars, maps: []*check.Map{scalar}, body: []check.Stmt{
 			t.set(x, t.cast(t.call("rand", types.TUint32), i64)),
 			t.set(y, t.binary(t.ref(x), "+", t.num(1, i64))),
 			&check.SetMap{Map: scalar, Value: t.ref(y)},
 		}},
-		{name: "division", vars: vars, maps: []*check.Map{scalar}, body: one(&check.SetMap{Map: scalar, Value: t.binary(t.ref(x), "/", t.ref(y))})},
+		{
+			name: "division", vars: vars, maps: []*check.Map{scalar},
+			body: one(&check.SetMap{Map: scalar, Value: t.binary(t.ref(x), "/", t.ref(y))}),
+		},
 		{name: "logic", vars: vars, body: one(&check.If{
 			Cond: &check.Logic{E: check.E{T: types.TBool}, Op: "&&", X: t.binary(t.ref(x), "<", t.num(0, i64)), Y: &check.Logic{
 				E: check.E{T: types.TBool}, Op: "||", X: t.ref(y), Y: t.binary(t.ref(x), "!=", t.ref(y)),
 			}},
 			Then: t.block(t.set(x, t.num(1, i64))), Else: t.block(t.set(x, t.num(2, i64))),
 		})},
-		{name: "ternary", vars: vars, maps: []*check.Map{scalar}, body: one(&check.SetMap{Map: scalar, Value: &check.Ternary{E: check.E{T: i64}, Cond: t.ref(x), Then: t.ref(y), Else: t.num(5, i64)}})},
-		{name: "narrow", vars: vars, maps: []*check.Map{scalar}, body: one(&check.SetMap{Map: scalar, Value: t.cast(t.cast(t.ref(x), types.TInt16), i64)})},
+		{
+			name: "ternary", vars: vars, maps: []*check.Map{scalar},
+			body: one(&check.SetMap{Map: scalar, Value: &check.Ternary{
+				E: check.E{T: i64}, Cond: t.ref(x), Then: t.ref(y),
+				Else: t.num(5, i64),
+			}}),
+		},
+		{
+			name: "narrow", vars: vars, maps: []*check.Map{scalar},
+			body: one(&check.SetMap{Map: scalar, Value: t.cast(t.cast(t.ref(x), types.TInt16), i64)}),
+		},
 		{name: "string", vars: []*check.Var{name, x}, body: []check.Stmt{
 			t.set(name, t.call("comm", name.Type)),
 			&check.If{Cond: t.binary(t.ref(name), "==", t.str("bash")), Then: t.block(t.set(x, t.num(1, i64)))},
 		}},
-		{name: "index", vars: []*check.Var{array, x}, maps: []*check.Map{scalar}, body: one(&check.SetMap{Map: scalar, Value: t.cast(&check.Index{E: check.E{T: types.TInt32}, X: t.ref(array), I: t.cast(t.ref(x), u64)}, i64)})},
-		{name: "bit-field", kind: probe.Uprobe, maps: []*check.Map{scalar}, body: one(&check.SetMap{Map: scalar, Value: t.cast(&check.Member{
-			E: check.E{T: types.TInt32}, X: &check.Deref{E: check.E{T: userStruct}, X: user(0, userStruct)}, Field: userStruct.Fields[1],
-		}, i64)})},
-		{name: "map", maps: []*check.Map{keyed}, body: one(&check.SetMap{Map: keyed, Key: t.num(1, types.TInt32), Value: get(keyed, t.num(2, types.TInt32))})},
-		{name: "map-tuple", maps: []*check.Map{pair}, body: one(&check.SetMap{Map: pair, Key: &check.TupleLit{E: check.E{T: pair.Key}, Elems: []check.Expr{t.num(7, types.TInt32), t.call("comm", types.StringOf(16))}}, Value: t.num(1, i64)})},
-		{name: "map-increment", maps: []*check.Map{keyed}, body: one(t.do(&check.IncDec{E: check.E{T: i64}, Target: get(keyed, t.num(1, types.TInt32)), Step: 1, Post: true}))},
+		{
+			name: "index", vars: []*check.Var{array, x}, maps: []*check.Map{scalar},
+			body: one(&check.SetMap{Map: scalar, Value: t.cast(&check.Index{
+				E: check.E{T: types.TInt32}, X: t.ref(array),
+				I: t.cast(t.ref(x), u64),
+			}, i64)}),
+		},
+		{
+			name: "bit-field", kind: probe.Uprobe, maps: []*check.Map{scalar},
+			body: one(&check.SetMap{Map: scalar, Value: t.cast(&check.Member{
+				E: check.E{T: types.TInt32}, X: &check.Deref{E: check.E{T: userStruct}, X: user(0, userStruct)},
+				Field: userStruct.Fields[1],
+			}, i64)}),
+		},
+		{
+			name: "map", maps: []*check.Map{keyed},
+			body: one(&check.SetMap{Map: keyed, Key: t.num(1, types.TInt32), Value: get(keyed, t.num(2, types.TInt32))}),
+		},
+		{
+			name: "map-tuple", maps: []*check.Map{pair},
+			body: one(&check.SetMap{Map: pair, Key: &check.TupleLit{
+				E:     check.E{T: pair.Key},
+				Elems: []check.Expr{t.num(7, types.TInt32), t.call("comm", types.StringOf(16))},
+			}, Value: t.num(1, i64)}),
+		},
+		{
+			name: "map-increment", maps: []*check.Map{keyed},
+			body: one(t.do(&check.IncDec{E: check.E{T: i64}, Target: get(keyed, t.num(1, types.TInt32)), Step: 1, Post: true})),
+		},
 		{name: "map-delete", maps: []*check.Map{keyed}, body: one(t.do(func() check.Expr {
 			c := t.call("delete", types.TBool, nil, t.num(1, types.TInt32))
 			c.Args[0].Map = keyed
@@ -118,21 +159,49 @@ func constructs() []construct {
 		{name: "avg-read", maps: []*check.Map{agg(types.AggOf(types.Avg, false)), {Name: "@x", Value: u64, Max: 1}}},
 		{name: "hist", maps: []*check.Map{agg(types.HistOf(0))}},
 		{name: "lhist", maps: []*check.Map{agg(types.LHistOf(0, 100, 10))}},
-		{name: "tseries", maps: []*check.Map{agg(types.SeriesOf(types.SeriesSpec{IntervalNS: 1e9, Count: 10, Agg: types.Max, Signed: true}))}},
+		{name: "tseries", maps: []*check.Map{agg(types.SeriesOf(types.SeriesSpec{
+			IntervalNS: 1e9, Count: 10, Agg: types.Max,
+			Signed: true,
+		}))}},
 		{name: "printf", kind: probe.Uprobe, body: one(t.print(arg(0), t.cast(arg(1), types.TInt32)))},
-		{name: "printf-text", kind: probe.Uprobe, body: one(t.print(t.call("str", types.StringOf(64), user(0, types.TInt8))))},
-		{name: "buffer", kind: probe.Uprobe, body: one(t.print(t.call("buf", types.BufferOf(60), user(0, types.TUint8), arg(1))))},
-		{name: "duration-session", kind: probe.Uretprobe, timed: true, session: true, maps: []*check.Map{scalar}, body: one(&check.SetMap{Map: scalar, Value: t.cast(t.call("duration", u64), i64)})},
-		{name: "duration-map", kind: probe.Uretprobe, timed: true, maps: []*check.Map{scalar}, body: one(&check.SetMap{Map: scalar, Value: t.cast(t.call("duration", u64), i64)})},
+		{
+			name: "printf-text", kind: probe.Uprobe,
+			body: one(t.print(t.call("str", types.StringOf(64), user(0, types.TInt8)))),
+		},
+		{name: "buffer", kind: probe.Uprobe, body: one(
+			t.print(t.call("buf", types.BufferOf(60), user(0, types.TUint8), arg(1))))},
+		{
+			name: "duration-session", kind: probe.Uretprobe, timed: true, session: true, maps: []*check.Map{scalar},
+			body: one(&check.SetMap{Map: scalar, Value: t.cast(t.call("duration", u64), i64)}),
+		},
+		{
+			name: "duration-map", kind: probe.Uretprobe, timed: true, maps: []*check.Map{scalar},
+			body: one(&check.SetMap{Map: scalar, Value: t.cast(t.call("duration", u64), i64)}),
+		},
 		{name: "stack", kind: probe.Uprobe, body: one(t.print(t.call("ustack", types.StackType(types.UStack, 10, 0))))},
 		{name: "exit", body: []check.Stmt{t.do(t.call("exit", types.TNone)), t.jump("return")}},
 		{name: "while", vars: vars, body: one(&check.While{Cond: t.binary(t.ref(x), "<", t.num(10, i64)), Body: t.block(
 			&check.If{Cond: t.ref(y), Then: t.block(t.jump("break"))}, t.set(x, t.binary(t.ref(x), "+", t.num(1, i64))))})},
-		{name: "for-range", vars: vars, body: one(&check.ForRange{Var: x, Start: t.num(0, i64), End: t.num(10, i64), Body: t.block(t.set(y, t.binary(t.ref(y), "+", t.ref(x))))})},
-		{name: "for-map", vars: []*check.Var{entry, x}, maps: []*check.Map{keyed}, body: one(&check.ForMap{Var: entry, Map: keyed, Body: t.block(
-			t.set(x, &check.Member{E: check.E{T: i64}, X: t.ref(entry), Field: entry.Type.Fields[1], Index: 1}))})},
-		{name: "unroll", vars: vars, body: one(&check.Unrolled{Bodies: []*check.Block{t.block(t.set(x, t.binary(t.ref(x), "*", t.ref(y)))), t.block(t.set(x, t.binary(t.ref(x), "*", t.ref(y))))}})},
-		{name: "strcontains", vars: []*check.Var{name}, body: one(&check.If{Cond: t.call("strcontains", types.TBool, t.ref(name), t.str("ash")), Then: t.block(t.print(t.num(1, i64)))})},
+		{name: "for-range", vars: vars, body: one(&check.ForRange{
+			Var: x, Start: t.num(0, i64), End: t.num(10, i64),
+			Body: t.block(t.set(y, t.binary(t.ref(y), "+", t.ref(x)))),
+		})},
+		{
+			name: "for-map", vars: []*check.Var{entry, x}, maps: []*check.Map{keyed},
+			body: one(&check.ForMap{Var: entry, Map: keyed, Body: t.block(
+				t.set(x, &check.Member{E: check.E{T: i64}, X: t.ref(entry), Field: entry.Type.Fields[1], Index: 1}))}),
+		},
+		{name: "unroll", vars: vars, body: one(&check.Unrolled{Bodies: []*check.Block{
+			t.block(t.set(x, t.binary(t.ref(x), "*", t.ref(y)))),
+			t.block(t.set(x, t.binary(t.ref(x), "*", t.ref(y)))),
+		}})},
+		{
+			name: "strcontains", vars: []*check.Var{name},
+			body: one(&check.If{
+				Cond: t.call("strcontains", types.TBool, t.ref(name), t.str("ash")),
+				Then: t.block(t.print(t.num(1, i64))),
+			}),
+		},
 	}
 }
 
@@ -144,11 +213,17 @@ func TestGolden(t *testing.T) {
 			body := c.body
 			switch {
 			case c.name == "avg-read":
-				body = []check.Stmt{&check.SetMap{Map: c.maps[1], Value: &check.MapGet{E: check.E{T: types.TUint64}, Map: c.maps[0]}}}
+				body = []check.Stmt{&check.SetMap{Map: c.maps[1], Value: &check.MapGet{
+					E:   check.E{T: types.TUint64},
+					Map: c.maps[0],
+				}}}
 			case c.name == "count-keyed":
 				body = []check.Stmt{&check.Aggregate{Map: c.maps[0], Key: tree{}.num(1, types.TInt32)}}
 			case body == nil && len(c.maps) > 0:
-				body = []check.Stmt{&check.Aggregate{Map: c.maps[0], Args: []check.Expr{tree{}.cast(tree{}.call("cpu", types.TUint32), types.TInt64)}}}
+				body = []check.Stmt{&check.Aggregate{
+					Map:  c.maps[0],
+					Args: []check.Expr{tree{}.cast(tree{}.call("cpu", types.TUint32), types.TInt64)},
+				}}
 			}
 			at := points(c.kind, 1)
 			at[0].Scope = c.scope

@@ -9,8 +9,8 @@ import (
 
 // Entries of Go's maps. A first pass finds the addresses of some entries in the table, a second captures what is there.
 
-// mapSteps bounds the groups of eight places that are looked through: a map from which most was deleted, or that was made
-// for many more entries than it has, may have none in these.
+// mapSteps bounds the groups of eight places that are looked through: a map from which most was deleted, or that was
+// made for many more entries than it has, may have none in these.
 // Without bpf_loop the verifier follows each step, so there are fewer.
 const (
 	mapSteps  = 128

@@ -12,8 +12,8 @@ import (
 	"trocar/internal/compile/check"
 )
 
-// interp runs a typed program in Go, by the meaning that check/program.go gives to the tree. Every value is the bytes it has in
-// memory. It shares no code with the package under test.
+// interp runs a typed program in Go, by the meaning that check/program.go gives to the tree. Every value is the bytes
+// it has in memory. It shares no code with the package under test.
 type interp struct {
 	prog *check.Program
 	user *userMemory
@@ -26,8 +26,8 @@ type interp struct {
 	steps int
 }
 
-// sentRecord is what a program sends: the format or the text of an error, and the arguments; those of strings that are sent with
-// their length have no padding.
+// sentRecord is what a program sends: the format or the text of an error, and the arguments; those of strings that are
+// sent with their length have no padding.
 type sentRecord struct {
 	text string
 	args [][]byte
@@ -294,7 +294,8 @@ func (in *interp) binary(e *check.Binary) uint64 {
 		return x >> (y & 63)
 	case "/", "%":
 		if y == 0 {
-			in.sent = append(in.sent, sentRecord{text: "Divide or modulo by 0 detected. This can lead to unexpected results. 1 is being used as the result."})
+			in.sent = append(in.sent, sentRecord{text: "Divide or modulo by 0 detected. This can lead to unexpected results. " +
+				"1 is being used as the result."})
 			return 1
 		}
 		switch {
@@ -667,7 +668,8 @@ func (in *interp) aggregate(s *check.Aggregate) {
 	}
 }
 
-// histBucket is the counter of a value: 0 for negative ones, then one for each below 2^k, then 2^k for each power of two.
+// histBucket is the counter of a value: 0 for negative ones, then one for each below 2^k, then 2^k for each power of
+// two.
 func histBucket(n uint64, k int, signed bool) int {
 	switch {
 	case signed && int64(n) < 0:

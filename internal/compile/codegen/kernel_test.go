@@ -89,7 +89,10 @@ func load(out *codegen.Output) (*loaded, error) {
 		}
 	}
 	for _, p := range out.Programs {
-		k := &kernel.Program{Name: p.Name, Type: p.Type, Insns: p.Insns, Sleepable: p.Sleepable, Return: p.Return, Points: p.Points}
+		k := &kernel.Program{
+			Name: p.Name, Type: p.Type, Insns: p.Insns, Sleepable: p.Sleepable, Return: p.Return,
+			Points: p.Points,
+		}
 		if p.Cookied {
 			k.Cookies = p.Cookies
 		}
@@ -241,7 +244,8 @@ func TestDifferential(t *testing.T) {
 		}
 		statements += n
 	}
-	t.Logf("%d programs with %d records in %v; refused: %v", *count, statements, time.Since(start).Round(time.Millisecond), refused)
+	t.Logf("%d programs with %d records in %v; refused: %v", *count, statements, time.Since(start).Round(time.Millisecond),
+		refused)
 }
 
 // refusedError is an error of code generation.
@@ -293,7 +297,8 @@ func differ(prog *check.Program, user *userMemory, o codegen.Options) (records i
 		}
 		for j := range in.sent[i].args {
 			if !bytes.Equal(got[i].args[j], in.sent[i].args[j]) {
-				return 0, explain("record %d, %q, argument %d:\n got %x\nwant %x", i, got[i].text, j, got[i].args[j], in.sent[i].args[j])
+				return 0, explain("record %d, %q, argument %d:\n got %x\nwant %x", i, got[i].text, j, got[i].args[j],
+					in.sent[i].args[j])
 			}
 		}
 	}

@@ -12,7 +12,8 @@ import (
 	"trocar/internal/process/probe"
 )
 
-// TestKinds compiles an action for points of each kind, which gives programs of the kind's type, and refuses what is none.
+// TestKinds compiles an action for points of each kind, which gives programs of the kind's type, and refuses what is
+// none.
 func TestKinds(t *testing.T) {
 	opts := codegen.Options{Features: feature.All, Arch: abi.AMD64, CPUs: 2}
 	count := &check.Map{Name: "@", Value: types.AggOf(types.Count, false), Max: 1}
@@ -35,7 +36,8 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// TestPointTold: a program that asks which of its points was hit is made once for each of them, unless the kernel tells it.
+// TestPointTold: a program that asks which of its points was hit is made once for each of them, unless the kernel tells
+// it.
 func TestPointTold(t *testing.T) {
 	opts := codegen.Options{Features: feature.All, Arch: abi.AMD64, CPUs: 2}
 	for _, k := range probe.Kinds() {

@@ -86,7 +86,8 @@ func (tree) program(points []*probe.Point, maps []*check.Map, vars []*check.Var,
 	for i, m := range maps {
 		m.ID = i
 	}
-	p := &check.Program{Maps: maps, Actions: []*check.Action{{Points: points, Vars: vars, Body: &check.Block{Stmts: stmts}}}}
+	body := &check.Block{Stmts: stmts}
+	p := &check.Program{Maps: maps, Actions: []*check.Action{{Points: points, Vars: vars, Body: body}}}
 	p.Config.MaxStrlen = 1024
 	return p
 }
@@ -162,20 +163,35 @@ func samples() []sample {
 		}},
 		{name: "result", kinds: []probe.Kind{probe.Uretprobe}, body: []check.Stmt{t.print(t.call("retval", u64))}},
 		{name: "process", kinds: all, body: []check.Stmt{
-			t.print(t.call("pid", types.TUint32), t.call("tid", types.TUint32), t.formatted("pid", "init", types.TUint32), t.call("uid", u64), t.call("gid", u64), t.call("cpu", types.TUint32)),
-			t.print(t.call("comm", types.StringOf(16)), t.call("cgroup", u64), t.call("rand", types.TUint32), t.call("username", types.TUsername), t.call("ncpus", u64), t.call("numaid", types.TUint32)),
-			t.print(t.call("nsecs", u64), t.clock(types.ClockMonotonic), t.clock(types.ClockSwTAI), t.call("elapsed", u64), t.call("jiffies", u64), t.call("curtask", u64)),
+			t.print(t.call("pid", types.TUint32), t.call("tid", types.TUint32), t.formatted("pid", "init", types.TUint32),
+				t.call("uid", u64), t.call("gid", u64), t.call("cpu", types.TUint32)),
+			t.print(t.call("comm", types.StringOf(16)), t.call("cgroup", u64), t.call("rand", types.TUint32),
+				t.call("username", types.TUsername), t.call("ncpus", u64), t.call("numaid", types.TUint32)),
+			t.print(t.call("nsecs", u64), t.clock(types.ClockMonotonic), t.clock(types.ClockSwTAI), t.call("elapsed", u64),
+				t.call("jiffies", u64), t.call("curtask", u64)),
 		}},
-		{name: "probe", kinds: all, body: []check.Stmt{t.print(t.call("probe", types.StringOf(256)), t.call("func", types.TUSym), t.call("ctx", types.PointerTo(types.TVoid, types.Kernel)))}},
-		{name: "stacks", kinds: []probe.Kind{probe.Uprobe, probe.Uretprobe, probe.Interval}, maps: []*check.Map{m("@s", types.StackType(types.UStack, 127, 0), types.AggOf(types.Count, false))}, body: []check.Stmt{
-			t.print(t.call("ustack", types.StackType(types.UStack, 3, 0)), t.call("ustack", types.StackType(types.UStack, 127, 0)), t.call("kstack", types.StackType(types.KStack, 127, 0))),
-			t.do(t.call("ustack", types.StackType(types.UStack, 1, 0))),
-		}},
-		{name: "keys of stacks", kinds: entry, maps: []*check.Map{m("@s", types.StackType(types.UStack, 127, 0), types.AggOf(types.Count, false))}, body: []check.Stmt{
-			aggregate(m("@s", types.StackType(types.UStack, 127, 0), types.AggOf(types.Count, false)), t.call("ustack", types.StackType(types.UStack, 127, 0))),
-		}},
+		{name: "probe", kinds: all, body: []check.Stmt{t.print(t.call("probe", types.StringOf(256)),
+			t.call("func", types.TUSym), t.call("ctx", types.PointerTo(types.TVoid, types.Kernel)))}},
+		{
+			name: "stacks", kinds: []probe.Kind{probe.Uprobe, probe.Uretprobe, probe.Interval},
+			maps: []*check.Map{m("@s", types.StackType(types.UStack, 127, 0), types.AggOf(types.Count, false))},
+			body: []check.Stmt{
+				t.print(t.call("ustack", types.StackType(types.UStack, 3, 0)),
+					t.call("ustack", types.StackType(types.UStack, 127, 0)), t.call("kstack", types.StackType(types.KStack, 127, 0))),
+				t.do(t.call("ustack", types.StackType(types.UStack, 1, 0))),
+			},
+		},
+		{
+			name: "keys of stacks", kinds: entry,
+			maps: []*check.Map{m("@s", types.StackType(types.UStack, 127, 0), types.AggOf(types.Count, false))},
+			body: []check.Stmt{
+				aggregate(m("@s", types.StackType(types.UStack, 127, 0), types.AggOf(types.Count, false)),
+					t.call("ustack", types.StackType(types.UStack, 127, 0))),
+			},
+		},
 		{name: "texts", kinds: entry, vars: []*check.Var{s, long}, body: []check.Stmt{
-			t.print(t.call("str", types.StringOf(1024), user(0, types.TInt8)), t.call("str", small, user(1, types.TInt8), argN(2))),
+			t.print(t.call("str", types.StringOf(1024), user(0, types.TInt8)),
+				t.call("str", small, user(1, types.TInt8), argN(2))),
 			t.set(s, t.call("str", small, user(0, types.TInt8))),
 			t.set(long, t.call("str", long.Type, user(0, types.TInt8), argN(1))),
 			t.print(t.ref(s), t.ref(long), t.call("strlen", u64, t.ref(long))),
@@ -191,64 +207,108 @@ func samples() []sample {
 				&check.Deref{E: check.E{T: types.TInt32}, X: t.cast(argN(0), types.PointerTo(types.TInt32, types.Kernel))}),
 		}},
 		{name: "bytes", kinds: entry, body: []check.Stmt{
-			t.print(t.call("buf", types.BufferOf(60), user(0, types.TUint8), argN(1)), t.call("buf", types.BufferOf(1020), user(0, types.TUint8), argN(1)), t.call("buf", types.BufferOf(9), user(0, types.TUint8), t.num(9, u64))),
-			t.print(t.call("macaddr", types.TMAC, user(0, types.TUint8)), t.call("ntop", types.TInet, t.num(0, i64), t.cast(argN(1), types.TUint32)),
-				t.call("ntop", types.TInet, t.num(0, i64), &check.Deref{E: check.E{T: types.ArrayOf(types.TUint8, 16)}, X: user(0, types.ArrayOf(types.TUint8, 16))})),
-			t.print(&check.Member{E: check.E{T: types.TUint64}, X: &check.Deref{E: check.E{T: userStruct}, X: t.cast(argN(0), bits)}, Field: userStruct.Fields[2]}),
+			t.print(t.call("buf", types.BufferOf(60), user(0, types.TUint8), argN(1)),
+				t.call("buf", types.BufferOf(1020), user(0, types.TUint8), argN(1)),
+				t.call("buf", types.BufferOf(9), user(0, types.TUint8), t.num(9, u64))),
+			t.print(t.call("macaddr", types.TMAC, user(0, types.TUint8)),
+				t.call("ntop", types.TInet, t.num(0, i64), t.cast(argN(1), types.TUint32)),
+				t.call("ntop", types.TInet, t.num(0, i64), &check.Deref{
+					E: check.E{T: types.ArrayOf(types.TUint8, 16)},
+					X: user(0, types.ArrayOf(types.TUint8, 16)),
+				})),
+			t.print(&check.Member{
+				E: check.E{T: types.TUint64},
+				X: &check.Deref{E: check.E{T: userStruct}, X: t.cast(argN(0), bits)}, Field: userStruct.Fields[2],
+			}),
 			t.print(&check.Deref{E: check.E{T: userStruct}, X: t.cast(argN(0), bits)}),
 		}},
 		{name: "symbols", kinds: entry, body: []check.Stmt{
-			t.print(t.call("usym", types.TUSym, argN(0)), t.call("ksym", types.TKSym, argN(0)), t.call("strerror", types.StringOf(64), t.cast(argN(0), types.TInt32)),
-				t.call("signal_name", types.StringOf(64), t.cast(argN(0), types.TInt32)), t.call("syscall_name", types.StringOf(64), t.cast(argN(0), types.TInt32))),
-			t.print(t.formatted("strftime", "%H", types.TimestampOf(types.ClockBoot), t.call("nsecs", u64)), t.call("cgroup_path", types.TCgroupPath, t.call("cgroup", u64))),
+			t.print(t.call("usym", types.TUSym, argN(0)), t.call("ksym", types.TKSym, argN(0)),
+				t.call("strerror", types.StringOf(64), t.cast(argN(0), types.TInt32)),
+				t.call("signal_name", types.StringOf(64), t.cast(argN(0), types.TInt32)),
+				t.call("syscall_name", types.StringOf(64), t.cast(argN(0), types.TInt32))),
+			t.print(t.formatted("strftime", "%H", types.TimestampOf(types.ClockBoot), t.call("nsecs", u64)),
+				t.call("cgroup_path", types.TCgroupPath, t.call("cgroup", u64))),
 		}},
 		{name: "messages", kinds: all, maps: []*check.Map{counts}, body: []check.Stmt{
 			aggregate(counts, t.call("tid", types.TUint32)),
 			t.do(whole("print", counts)), t.do(whole("clear", counts)), t.do(whole("zero", counts)),
-			t.do(t.formatted("time", "%H", types.TNone)), t.do(t.formatted("cat", "/x/%d", types.TNone, t.call("pid", types.TUint32))),
+			t.do(t.formatted("time", "%H", types.TNone)),
+			t.do(t.formatted("cat", "/x/%d", types.TNone, t.call("pid", types.TUint32))),
 			t.do(t.formatted("system", "echo %s", types.TNone, t.call("comm", types.StringOf(16)))),
 			t.do(t.formatted("warnf", "%d", types.TNone, t.num(1, i64))),
 			t.do(t.call("exit", types.TNone, t.num(3, i64))), t.jump("return"),
 		}},
 		{name: "join", kinds: entry, body: []check.Stmt{t.do(t.join(",", user(1, types.TChar)))}},
-		{name: "signal", kinds: entry, body: []check.Stmt{t.do(t.call("signal", types.TNone, t.cast(argN(0), types.TUint32)))}},
-		{name: "addresses", kinds: entry, maps: []*check.Map{counts, values}, vars: []*check.Var{{Name: "$a", Type: i64, Addressed: true}}, body: []check.Stmt{
-			t.print(t.binary(t.cast(&check.AddrOf{E: check.E{T: types.PointerTo(i64, types.BPF)}, X: &check.MapGet{E: check.E{T: i64}, Map: values, Key: &check.TupleLit{
-				E: check.E{T: values.Key}, Elems: []check.Expr{t.num(1, types.TUint32), t.cast(t.str("a"), types.StringOf(16))},
-			}}}, u64), ">>", t.num(3, u64))),
-			t.print(t.binary(t.cast(t.call("ctx", types.PointerTo(types.TVoid, types.Kernel)), u64), "*", t.num(3, u64))),
+		{name: "signal", kinds: entry, body: []check.Stmt{
+			t.do(t.call("signal", types.TNone, t.cast(argN(0), types.TUint32))),
 		}},
+		{
+			name: "addresses", kinds: entry, maps: []*check.Map{counts, values},
+			vars: []*check.Var{{Name: "$a", Type: i64, Addressed: true}}, body: []check.Stmt{
+				t.print(t.binary(t.cast(&check.AddrOf{
+					E: check.E{T: types.PointerTo(i64, types.BPF)},
+					X: &check.MapGet{E: check.E{T: i64}, Map: values, Key: &check.TupleLit{
+						E: check.E{T: values.Key}, Elems: []check.Expr{t.num(1, types.TUint32), t.cast(t.str("a"), types.StringOf(16))},
+					}},
+				}, u64), ">>", t.num(3, u64))),
+				t.print(t.binary(t.cast(t.call("ctx", types.PointerTo(types.TVoid, types.Kernel)), u64), "*", t.num(3, u64))),
+			},
+		},
 		{name: "aggregations", kinds: entry, maps: []*check.Map{
-			counts, m("@h", nil, types.HistOf(5)), m("@l", types.TUint32, types.LHistOf(0, 1000, 1)), m("@min", nil, types.AggOf(types.Min, true)),
-			m("@max", types.TUint32, types.AggOf(types.Max, false)), m("@avg", nil, types.AggOf(types.Avg, true)), m("@t", nil, types.SeriesOf(types.SeriesSpec{IntervalNS: 1e9, Count: 10, Agg: types.Avg, Signed: true})),
-			m("@u", types.TUint32, types.SeriesOf(types.SeriesSpec{IntervalNS: 1e9, Count: 7, Agg: types.Max})), m("@v", nil, types.SeriesOf(types.SeriesSpec{IntervalNS: 1e9, Count: 7, Agg: types.None})),
+			counts, m("@h", nil, types.HistOf(5)), m("@l", types.TUint32, types.LHistOf(0, 1000, 1)),
+			m("@min", nil, types.AggOf(types.Min, true)),
+			m("@max", types.TUint32, types.AggOf(types.Max, false)), m("@avg", nil, types.AggOf(types.Avg, true)),
+			m("@t", nil, types.SeriesOf(types.SeriesSpec{IntervalNS: 1e9, Count: 10, Agg: types.Avg, Signed: true})),
+			m("@u", types.TUint32, types.SeriesOf(types.SeriesSpec{IntervalNS: 1e9, Count: 7, Agg: types.Max})),
+			m("@v", nil, types.SeriesOf(types.SeriesSpec{IntervalNS: 1e9, Count: 7, Agg: types.None})),
 		}},
 		{name: "loop over a map", kinds: all, maps: []*check.Map{counts}, vars: []*check.Var{kv}, body: []check.Stmt{
 			&check.ForMap{Var: kv, Map: counts, Body: t.block(
-				&check.If{Cond: t.binary(&check.Member{E: check.E{T: i64}, X: t.ref(kv), Field: kv.Type.Fields[1], Index: 1}, ">", t.num(5, i64)), Then: t.block(t.jump("break"))},
-				t.print(&check.Member{E: check.E{T: types.TUint32}, X: t.ref(kv), Field: kv.Type.Fields[0]}, &check.Member{E: check.E{T: i64}, X: t.ref(kv), Field: kv.Type.Fields[1], Index: 1}),
+				&check.If{Cond: t.binary(&check.Member{E: check.E{T: i64}, X: t.ref(kv), Field: kv.Type.Fields[1], Index: 1}, ">",
+					t.num(5, i64)), Then: t.block(t.jump("break"))},
+				t.print(&check.Member{E: check.E{T: types.TUint32}, X: t.ref(kv), Field: kv.Type.Fields[0]},
+					&check.Member{E: check.E{T: i64}, X: t.ref(kv), Field: kv.Type.Fields[1], Index: 1}),
 				t.do(func() check.Expr {
-					c := t.call("delete", types.TBool, nil, &check.Member{E: check.E{T: types.TUint32}, X: t.ref(kv), Field: kv.Type.Fields[0]})
+					c := t.call("delete", types.TBool, nil, &check.Member{
+						E: check.E{T: types.TUint32}, X: t.ref(kv),
+						Field: kv.Type.Fields[0],
+					})
 					c.Args[0].Map = counts
 					return c
 				}()),
 			)},
 		}, need: feature.MapLookupPercpu, needs: true},
-		{name: "nested loops that return", kinds: entry, vars: []*check.Var{i, j, k}, body: loops.Stmts, need: feature.Loop, needs: true},
+		{
+			name: "nested loops that return", kinds: entry, vars: []*check.Var{i, j, k}, body: loops.Stmts, need: feature.Loop,
+			needs: true,
+		},
 		{name: "search in a loop", kinds: entry, vars: []*check.Var{i, s}, body: []check.Stmt{
 			&check.ForRange{Var: i, Start: t.num(0, i64), End: t.cast(argN(0), i64), Body: t.block(
 				t.set(s, t.call("str", small, user(1, types.TInt8))),
-				t.print(t.call("strstr", types.TInt32, t.ref(s), t.str("needle")), t.call("strcontains", types.TBool, t.ref(s), t.call("comm", types.StringOf(16)))),
+				t.print(t.call("strstr", types.TInt32, t.ref(s), t.str("needle")), t.call("strcontains", types.TBool, t.ref(s),
+					t.call("comm", types.StringOf(16)))),
 			)},
 		}, need: feature.Loop, needs: true},
 		{name: "while", kinds: entry, vars: []*check.Var{i}, body: []check.Stmt{
 			t.set(i, t.cast(argN(0), i64)),
-			&check.While{Cond: t.binary(t.ref(i), ">", t.num(0, i64)), Body: t.block(t.set(i, t.binary(t.ref(i), "-", t.num(1, i64))), t.print(t.ref(i)))},
+			&check.While{
+				Cond: t.binary(t.ref(i), ">", t.num(0, i64)),
+				Body: t.block(t.set(i, t.binary(t.ref(i), "-", t.num(1, i64))), t.print(t.ref(i))),
+			},
 		}},
 		{name: "many texts in one record", kinds: entry, body: []check.Stmt{t.print(many...)}},
-		{name: "values of Go", kinds: code, body: []check.Stmt{t.print(&check.Deref{E: check.E{T: kinds}, X: user(0, kinds)})}},
-		{name: "an interface of Go in a loop", kinds: entry, vars: []*check.Var{i}, body: []check.Stmt{&check.ForRange{Var: i, Start: t.num(0, i64), End: t.num(3, i64), Body: t.block(
-			t.print(&check.Member{E: check.E{T: kinds.Fields[0].Type}, X: &check.Deref{E: check.E{T: kinds}, X: user(0, kinds)}, Field: kinds.Fields[0]}))}}},
+		{name: "values of Go", kinds: code, body: []check.Stmt{
+			t.print(&check.Deref{E: check.E{T: kinds}, X: user(0, kinds)}),
+		}},
+		{
+			name: "an interface of Go in a loop", kinds: entry, vars: []*check.Var{i},
+			body: []check.Stmt{&check.ForRange{Var: i, Start: t.num(0, i64), End: t.num(3, i64), Body: t.block(
+				t.print(&check.Member{
+					E: check.E{T: kinds.Fields[0].Type}, X: &check.Deref{E: check.E{T: kinds}, X: user(0, kinds)},
+					Field: kinds.Fields[0],
+				}))}},
+		},
 		{name: "deep expression", kinds: entry, body: []check.Stmt{t.print(deep)}},
 	}
 }
@@ -257,7 +317,10 @@ func samples() []sample {
 func points(kind probe.Kind, n int) []*probe.Point {
 	var all []*probe.Point
 	for i := range n {
-		p := &probe.Point{Kind: kind, Name: fmt.Sprintf("point %d", i), Func: fmt.Sprintf("f%d", i), Path: "/bin/x", Offset: uint64(0x1000 + 16*i)}
+		p := &probe.Point{
+			Kind: kind, Name: fmt.Sprintf("point %d", i), Func: fmt.Sprintf("f%d", i), Path: "/bin/x",
+			Offset: uint64(0x1000 + 16*i),
+		}
 		p.Entry = kind == probe.Uprobe
 		if kind == probe.Interval {
 			p.Period = 1e9
@@ -281,9 +344,13 @@ func TestSamplesLoad(t *testing.T) {
 					if s.needs && !features.Has(s.need) {
 						continue
 					}
-					for _, o := range []codegen.Options{{}, {HelperErrors: true, Heads: true, PID: 1234, Namespace: &codegen.Namespace{Dev: 4, Ino: 0xf0000000}}} {
+					for _, o := range []codegen.Options{{}, {
+						HelperErrors: true, Heads: true, PID: 1234,
+						Namespace: &codegen.Namespace{Dev: 4, Ino: 0xf0000000},
+					}} {
 						o.Features, o.Arch, o.CPUs = features, abi.AMD64, possibleCPUs(t)
-						name := fmt.Sprintf("%s, kind %d, %d points, features %x, errors %v", s.name, kind, n, uint(features), o.HelperErrors)
+						name := fmt.Sprintf("%s, kind %d, %d points, features %x, errors %v", s.name, kind, n, uint(features),
+							o.HelperErrors)
 						body := s.body
 						if body == nil {
 							body = aggregateAll(s.maps)
@@ -350,7 +417,10 @@ func TestRandomLoad(t *testing.T) {
 		prog := randomProgram(random, user, features)
 		kind := []probe.Kind{probe.Uprobe, probe.Uretprobe, probe.Interval}[random.IntN(3)]
 		prog.Actions[0].Points = points(kind, 1+random.IntN(3))
-		o := codegen.Options{Features: features, Arch: abi.AMD64, CPUs: possibleCPUs(t), HelperErrors: random.IntN(2) == 0, PID: random.IntN(2), Heads: random.IntN(2) == 0}
+		o := codegen.Options{
+			Features: features, Arch: abi.AMD64, CPUs: possibleCPUs(t), HelperErrors: random.IntN(2) == 0,
+			PID: random.IntN(2), Heads: random.IntN(2) == 0,
+		}
 		out, err := compile(prog, o)
 		if err != nil {
 			t.Errorf("program %d of seed %d: %v", i, s, err)

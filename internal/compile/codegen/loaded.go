@@ -18,7 +18,8 @@ func (g *gen) loaded(span diag.Span) ir.Reg {
 		refuse(span, "the address is relative to the traced file: it is available in uprobe and usdt probes only")
 	}
 	if g.ret {
-		refuse(span, "the address is relative to the traced file; it is not known where that is loaded when the kernel's return "+
+		refuse(span, "the address is relative to the traced file; it is not known where that is loaded when the kernel's "+
+			"return "+
 			"probe is hit, which tells only the caller's address")
 	}
 	b := g.b

@@ -212,8 +212,9 @@ func (g *gen) update(m *check.Map, key, value memory, flags int64, at check.Stmt
 // exprStmt lets an expression stand as the place of a loss.
 type exprStmt struct{ check.Expr }
 
-// incDec changes a variable or map entry by a constant. Map values of 4 and 8 bytes change atomically; those of 8 bytes, from
-// Linux 5.12 on, together with the reading of the value before, so that each of those who count has a number of its own.
+// incDec changes a variable or map entry by a constant. Map values of 4 and 8 bytes change atomically; those of 8
+// bytes, from Linux 5.12 on, together with the reading of the value before, so that each of those who count has a
+// number of its own.
 func (g *gen) incDec(e *check.IncDec, used bool) ir.Reg {
 	b := g.b
 	t := e.T
@@ -361,11 +362,12 @@ func (g *gen) rank(n ir.Reg, t *types.Type) ir.Reg {
 	return r
 }
 
-// rankTries is how often a value is put back when another program got in between: each time one that interrupted this one.
+// rankTries is how often a value is put back when another program got in between: each time one that interrupted this
+// one.
 const rankTries = 8
 
-// extreme keeps the smallest or largest value. A program that interrupts this one may do the same to the same value: so it is
-// exchanged, and what was more extreme is put back.
+// extreme keeps the smallest or largest value. A program that interrupts this one may do the same to the same value: so
+// it is exchanged, and what was more extreme is put back.
 func (g *gen) extreme(p, n ir.Reg, t *types.Type) {
 	b := g.b
 	r := g.rank(n, t)
@@ -459,8 +461,8 @@ func (g *gen) linearIndex(n ir.Reg, t *types.Type) ir.Reg {
 	return i
 }
 
-// series records a value in the interval of now: a ring of intervals, each marked with its number so that old content is
-// noticed (types.SeriesOf).
+// series records a value in the interval of now: a ring of intervals, each marked with its number so that old content
+// is noticed (types.SeriesOf).
 func (g *gen) series(p, n ir.Reg, t *types.Type, span diag.Span) {
 	b := g.b
 	s := t.Series
@@ -517,7 +519,8 @@ func (g *gen) series(p, n ir.Reg, t *types.Type, span diag.Span) {
 func (g *gen) eachCPU(m *check.Map, key memory, body func(p ir.Reg)) {
 	b := g.b
 	if !g.c.opts.Features.Has(feature.MapLookupPercpu) {
-		refuse(m.Span, "%s is kept per CPU, and reading all CPUs' values in a program needs bpf_map_lookup_percpu_elem (Linux 5.19)", m.Name)
+		refuse(m.Span, "%s is kept per CPU, and reading all CPUs' values in a program needs bpf_map_lookup_percpu_elem "+
+			"(Linux 5.19)", m.Name)
 	}
 	s := g.storage(m)
 	cpu := b.Imm(0)

@@ -195,8 +195,8 @@ type length struct {
 
 func fixedLength(n int) length { return length{reg: ir.NoReg, most: n} }
 
-// size passes a length to a helper. Each time its bound is established anew: the register may be spilled in between, and
-// verifiers before 6.8 don't know that what is loaded from a slot is the number that was compared.
+// size passes a length to a helper. Each time its bound is established anew: the register may be spilled in between,
+// and verifiers before 6.8 don't know that what is loaded from a slot is the number that was compared.
 func (g *gen) size(n length) ir.Operand {
 	if n.reg == ir.NoReg {
 		return ir.I(int64(n.most))
@@ -275,8 +275,8 @@ func (g *gen) failed(helper string, res ir.Reg, src memory, span diag.Span) {
 	g.count(g.reads)
 }
 
-// told makes code that reads a value into dst, whose first word says Missing if a read fails: nothing else needs to be said
-// of that then.
+// told makes code that reads a value into dst, whose first word says Missing if a read fails: nothing else needs to be
+// said of that then.
 func (g *gen) told(dst memory, read func()) {
 	b, outer, end := g.b, g.onFail, g.b.Label()
 	g.onFail = func(at memory) {

@@ -119,7 +119,10 @@ func (w *writer) stmt() check.Stmt {
 		return u
 	case 15:
 		if w.loops > 0 && w.one(2) {
-			return &check.If{Cond: w.condition(2), Then: &check.Block{Stmts: []check.Stmt{&check.Jump{Kind: []string{"break", "continue"}[w.IntN(2)]}}}}
+			return &check.If{
+				Cond: w.condition(2),
+				Then: &check.Block{Stmts: []check.Stmt{&check.Jump{Kind: []string{"break", "continue"}[w.IntN(2)]}}},
+			}
 		}
 		if w.one(3) {
 			return &check.If{Cond: w.condition(2), Then: &check.Block{Stmts: []check.Stmt{&check.Jump{Kind: "return"}}}}
@@ -165,7 +168,10 @@ func (w *writer) loop() check.Stmt {
 			return &check.Block{Stmts: []check.Stmt{
 				&check.SetVar{Var: sum, Decl: true},
 				&check.ForMap{Var: entry, Map: m, Body: &check.Block{Stmts: []check.Stmt{add}}},
-				&check.ExprStmt{X: &check.Call{E: w.E(types.TNone), Fn: builtin.Lookup("print"), Args: []check.Arg{{Expr: w.varRef(sum)}}}},
+				&check.ExprStmt{X: &check.Call{
+					E: w.E(types.TNone), Fn: builtin.Lookup("print"),
+					Args: []check.Arg{{Expr: w.varRef(sum)}},
+				}},
 			}}
 		}
 		fallthrough
@@ -176,7 +182,10 @@ func (w *writer) loop() check.Stmt {
 		s.Body = w.block(1 + w.IntN(3))
 		return s
 	}
-	cond := &check.Binary{E: w.E(types.TBool), Op: "<", X: &check.IncDec{E: w.E(i64), Target: w.varRef(v), Step: 1, Post: true}, Y: w.constant(i64, uint64(n))}
+	cond := &check.Binary{E: w.E(types.TBool), Op: "<", X: &check.IncDec{
+		E: w.E(i64), Target: w.varRef(v), Step: 1,
+		Post: true,
+	}, Y: w.constant(i64, uint64(n))}
 	return &check.Block{Stmts: []check.Stmt{
 		&check.SetVar{Var: v, Decl: true},
 		&check.While{Cond: cond, Body: w.block(1 + w.IntN(3))},

@@ -585,7 +585,10 @@ func (w *writer) boolExpr(depth int) check.Expr {
 	return w.pick(
 		compare, compare, compare,
 		func() check.Expr {
-			return &check.Logic{E: w.E(types.TBool), Op: []string{"&&", "||"}[w.IntN(2)], X: w.condition(depth - 1), Y: w.condition(depth - 1)}
+			return &check.Logic{
+				E: w.E(types.TBool), Op: []string{"&&", "||"}[w.IntN(2)], X: w.condition(depth - 1),
+				Y: w.condition(depth - 1),
+			}
 		},
 		func() check.Expr { return &check.Unary{E: w.E(types.TBool), Op: "!", X: w.condition(depth - 1)} },
 		func() check.Expr {

@@ -71,8 +71,8 @@ func (g *gen) send(l *record.Layout, args []check.Expr) {
 	g.output(buf, ir.R(size), false)
 }
 
-// recordBuffer is memory for a record: small ones fit the stack. Those of changing length don't, since parts of them would
-// never be written.
+// recordBuffer is memory for a record: small ones fit the stack. Those of changing length don't, since parts of them
+// would never be written.
 func (g *gen) recordBuffer(size int, dynamic bool) memory {
 	if !dynamic && size <= 96 && g.b == g.main && g.b.Frame() < g.room.records {
 		return memory{space: onStack, off: g.b.Slot(size)}

@@ -32,7 +32,10 @@ func TestScriptIsData(t *testing.T) {
 	for seed := range uint64(200) {
 		random := rand.New(rand.NewPCG(seed, 7))
 		user := &userMemory{addr: 1 << 20, bytes: make([]byte, 4096)}
-		out, err := compile(randomProgram(random, user, feature.All), codegen.Options{Features: feature.All, Arch: abi.AMD64, CPUs: 2})
+		out, err := compile(randomProgram(random, user, feature.All), codegen.Options{
+			Features: feature.All, Arch: abi.AMD64,
+			CPUs: 2,
+		})
 		if err != nil {
 			continue // too big
 		}

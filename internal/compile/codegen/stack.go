@@ -58,7 +58,8 @@ func (g *gen) stack(dst memory, t *types.Type, span diag.Span) {
 	}
 }
 
-// atEntry tells whether all points are function entries, or instructions that return, where the stack walk by frame pointers may miss the caller.
+// atEntry tells whether all points are function entries, or instructions that return, where the stack walk by frame
+// pointers may miss the caller.
 func (g *gen) atEntry() bool {
 	if g.typ != probe.UprobeProgram || g.ret {
 		return false

@@ -226,9 +226,9 @@ func (g *gen) left(body *check.Block) {
 	b.Bind(stay)
 }
 
-// launder makes the verifier forget what it knows of the variables that a loop changes. It follows a callback from state
-// to state until nothing new comes, so a counter whose value it knows would be followed through each iteration, and, since
-// it does not see that a callback asked to stop, beyond the end.
+// launder makes the verifier forget what it knows of the variables that a loop changes. It follows a callback from
+// state to state until nothing new comes, so a counter whose value it knows would be followed through each iteration,
+// and, since it does not see that a callback asked to stop, beyond the end.
 func (g *gen) launder(body *check.Block, cond check.Expr) {
 	b := g.b
 	unknown := ir.NoReg

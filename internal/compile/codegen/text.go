@@ -119,8 +119,8 @@ func (g *gen) readString(dst memory, size length, src memory, span diag.Span) ir
 	}
 }
 
-// readUserString reads up to a NUL without faulting. Where that fails and the program may sleep, the pages that the string
-// may touch are faulted in one after another by reading a byte of each, and each time it is tried again.
+// readUserString reads up to a NUL without faulting. Where that fails and the program may sleep, the pages that the
+// string may touch are faulted in one after another by reading a byte of each, and each time it is tried again.
 func (g *gen) readUserString(n ir.Reg, dst memory, size length, src memory, span diag.Span) {
 	b := g.b
 	read, bad, fine := b.Label(), b.Label(), b.Label()
@@ -152,7 +152,8 @@ func (g *gen) readUserString(n ir.Reg, dst memory, size length, src memory, span
 		b.IfImm(ir.LE, size.reg, 1, none)
 		exact := b.Copy(size.reg)
 		b.ApplyImm(ir.Sub, exact, 1)
-		b.Set(n, b.Call(asm.FnProbeReadUser, g.addr(dst), g.size(length{reg: exact, most: size.most - 1}), ir.A(src.base, src.off)))
+		b.Set(n, b.Call(asm.FnProbeReadUser, g.addr(dst), g.size(length{reg: exact, most: size.most - 1}),
+			ir.A(src.base, src.off)))
 		b.IfImm(ir.NE, n, 0, none)
 		b.Set(n, size.reg)
 		b.Jump(read)
@@ -203,7 +204,8 @@ func (g *gen) defaultSpace() space {
 	return inUser
 }
 
-// strInto is str() to a string of t.Size bytes, padded with zeros. A string that fills all bytes without a NUL was longer.
+// strInto is str() to a string of t.Size bytes, padded with zeros. A string that fills all bytes without a NUL was
+// longer.
 func (g *gen) strInto(dst memory, e *check.Call, t *types.Type) {
 	if src, v, ok := g.textOf(e.Args[0].Expr); ok {
 		g.zero(dst, t.Size)
@@ -220,9 +222,9 @@ func (g *gen) strInto(dst memory, e *check.Call, t *types.Type) {
 	g.b.Do(asm.FnProbeReadKernel, g.addr(dst), ir.R(g.atMost(n, t.Size)), g.addr(tmp))
 }
 
-// strRead reads at most size characters and a NUL, and gives the number of bytes with the NUL. A length that str() was given
-// counts the NUL, as bpftrace has it, unless it is a number of the traced program: programs that pass a length along with a
-// text count its characters, and there need not be a NUL.
+// strRead reads at most size characters and a NUL, and gives the number of bytes with the NUL. A length that str() was
+// given counts the NUL, as bpftrace has it, unless it is a number of the traced program: programs that pass a length
+// along with a text count its characters, and there need not be a NUL.
 func (g *gen) strRead(dst, src memory, limit ir.Reg, constant, size int, e *check.Call) ir.Reg {
 	most := fixedLength(size + 1)
 	switch {
@@ -249,7 +251,8 @@ func (g *gen) strRead(dst, src memory, limit ir.Reg, constant, size int, e *chec
 	return g.readString(dst, most, src, e.Span)
 }
 
-// appendString writes the text of a string expression to dst (of at least t.Size+1 bytes) and gives its length without a NUL.
+// appendString writes the text of a string expression to dst (of at least t.Size+1 bytes) and gives its length without
+// a NUL.
 func (g *gen) appendString(dst memory, e check.Expr, t *types.Type) ir.Reg {
 	b := g.b
 	if c, ok := e.(*check.Call); ok && c.Fn.ID == builtin.Str {

@@ -136,9 +136,9 @@ func exits(b *check.Block) bool {
 	return found
 }
 
-// needs tells which variables an action's loops use whose bodies become functions of their own, so that they must live in
-// memory, and whether there are functions besides the main one at all. Without bpf_loop the bodies of loops over numbers
-// stay where they are.
+// needs tells which variables an action's loops use whose bodies become functions of their own, so that they must live
+// in memory, and whether there are functions besides the main one at all. Without bpf_loop the bodies of loops over
+// numbers stay where they are.
 func (c *compiler) needs(a *check.Action) (shared map[*check.Var]bool, callbacks bool) {
 	shared = map[*check.Var]bool{}
 	bpfLoop := c.opts.Features.Has(feature.Loop)
@@ -202,8 +202,8 @@ func (c *compiler) needs(a *check.Action) (shared map[*check.Var]bool, callbacks
 	return shared, callbacks
 }
 
-// showsTables tells whether an action looks at values that may have containers or interfaces in them, which are captured in
-// loops: Go's, and those whose elements are in nodes.
+// showsTables tells whether an action looks at values that may have containers or interfaces in them, which are
+// captured in loops: Go's, and those whose elements are in nodes.
 func showsTables(a *check.Action) bool {
 	found := false
 	seen := map[*types.Type]bool{}

@@ -1,8 +1,8 @@
-// Package feature names what kernels offer that not all of them have, and which trocar makes use of: one vocabulary for the
-// stages that compile, for the loader and for reports.
+// Package feature names what kernels offer that not all of them have, and which trocar makes use of: one vocabulary for
+// the stages that compile, for the loader and for reports.
 //
-// A Set answers whether a kernel has a feature. The package kernel answers for the running kernel, by trying, when asked;
-// Of answers for a version, so that what an older kernel would be given can be seen and tested anywhere.
+// A Set answers whether a kernel has a feature. The package kernel answers for the running kernel, by trying, when
+// asked; Of answers for a version, so that what an older kernel would be given can be seen and tested anywhere.
 package feature
 
 import (
@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// Feature is something that some kernels from 5.10 on lack: newer ones have it, or builds and lockdown may leave it out.
+// Feature is something that some kernels from 5.10 on lack: newer ones have it, or builds and lockdown may leave it
+// out.
 type Feature uint8
 
 // Features, in the order of reports.

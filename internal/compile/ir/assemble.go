@@ -30,11 +30,12 @@ func (e *NestingError) Error() string {
 	return fmt.Sprintf("%d functions are nested, the kernel allows %d", e.Calls, MaxCalls)
 }
 
-// MaxLen is how many instructions a function may have before it is assembled. The kernel takes a million of a program, and
-// follows a million on all its paths.
+// MaxLen is how many instructions a function may have before it is assembled. The kernel takes a million of a program,
+// and follows a million on all its paths.
 const MaxLen = 1 << 18
 
-// maxLive bounds the bytes of what is live where: a bit for each register that crosses blocks at each end of each block.
+// maxLive bounds the bytes of what is live where: a bit for each register that crosses blocks at each end of each
+// block.
 const maxLive = 96 << 20
 
 // LengthError says that a function is too long.
@@ -61,8 +62,8 @@ func (e *JumpError) Error() string {
 	return fmt.Sprintf("%s has a jump over %d instructions, one reaches over 32767", e.Func, e.Distance)
 }
 
-// Assemble assigns registers and returns the instructions of all functions, the main one first. References to maps are by
-// name. It may be called once.
+// Assemble assigns registers and returns the instructions of all functions, the main one first. References to maps are
+// by name. It may be called once.
 func (p *Program) Assemble() (asm.Instructions, error) {
 	order, err := p.plan()
 	if err != nil {
@@ -79,9 +80,9 @@ func (p *Program) Assemble() (asm.Instructions, error) {
 	return out, nil
 }
 
-// plan assigns the registers of the functions that are called at all (the kernel refuses others) and lists these. It looks
-// at what may be under way at once: a callback runs on top of all that led to its call, and each frame counts in steps of
-// 32 bytes (check_max_stack_depth).
+// plan assigns the registers of the functions that are called at all (the kernel refuses others) and lists these. It
+// looks at what may be under way at once: a callback runs on top of all that led to its call, and each frame counts in
+// steps of 32 bytes (check_max_stack_depth).
 func (p *Program) plan() (order []*Builder, err error) {
 	byName := map[string]*Builder{}
 	for _, f := range p.Funcs {
@@ -264,9 +265,15 @@ func (e *emitter) done(r Reg) {
 	}
 }
 
-var aluOps = [...]asm.ALUOp{asm.Add, asm.Sub, asm.Mul, asm.Div, asm.Mod, asm.And, asm.Or, asm.Xor, asm.LSh, asm.RSh, asm.ArSh, asm.Neg}
+var aluOps = [...]asm.ALUOp{
+	asm.Add, asm.Sub, asm.Mul, asm.Div, asm.Mod, asm.And, asm.Or, asm.Xor, asm.LSh, asm.RSh,
+	asm.ArSh, asm.Neg,
+}
 
-var jumpOps = [...]asm.JumpOp{asm.JEq, asm.JNE, asm.JLT, asm.JLE, asm.JGT, asm.JGE, asm.JSLT, asm.JSLE, asm.JSGT, asm.JSGE, asm.JSet}
+var jumpOps = [...]asm.JumpOp{
+	asm.JEq, asm.JNE, asm.JLT, asm.JLE, asm.JGT, asm.JGE, asm.JSLT, asm.JSLE, asm.JSGT,
+	asm.JSGE, asm.JSet,
+}
 
 // unresolved stands for a target until all places are known.
 const unresolved = "?"
@@ -348,7 +355,8 @@ func (e *emitter) emit(i *inst) error {
 		}
 		d := e.read(i.dst, scratch0)
 		x := op.Mem(e.read(i.a, scratch1), d, asmSize(i.size), int16(i.off))
-		x.Constant = int64(op >> 8) // cilium/ebpf 0.22 encodes the constant before it computes it, so fetching atomics become plain adds
+		// cilium/ebpf 0.22 encodes the constant before it computes it, so fetching atomics become plain adds
+		x.Constant = int64(op >> 8)
 		e.add(x)
 		e.done(i.dst)
 	case kMapValue:
@@ -361,7 +369,10 @@ func (e *emitter) emit(i *inst) error {
 		}
 		e.moves(ms)
 		if i.kfunc != 0 {
-			e.add(asm.Instruction{OpCode: asm.OpCode(asm.JumpClass).SetJumpOp(asm.Call), Src: asm.PseudoKfuncCall, Constant: int64(i.kfunc)})
+			e.add(asm.Instruction{
+				OpCode: asm.OpCode(asm.JumpClass).SetJumpOp(asm.Call), Src: asm.PseudoKfuncCall,
+				Constant: int64(i.kfunc),
+			})
 		} else {
 			e.add(i.fn.Call())
 		}
@@ -484,7 +495,10 @@ func (e *emitter) move(m *move) {
 	case opMapValue:
 		e.add(asm.LoadMapValue(d, 0, uint32(m.from.imm)).WithReference(m.from.name))
 	case opFunc:
-		e.add(asm.Instruction{OpCode: asm.LoadImmOp(asm.DWord), Dst: d, Src: asm.PseudoFunc, Constant: -1}.WithReference(m.from.name))
+		e.add(asm.Instruction{
+			OpCode: asm.LoadImmOp(asm.DWord), Dst: d, Src: asm.PseudoFunc,
+			Constant: -1,
+		}.WithReference(m.from.name))
 	default:
 		s := m.reg
 		if m.from.reg != NoReg {

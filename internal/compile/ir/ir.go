@@ -1,9 +1,9 @@
 // Package ir builds BPF programs: virtual registers, labels and stack slots in, cilium/ebpf instructions out.
 //
-// A Program is one or more functions (the others are callbacks of bpf_loop and bpf_for_each_map_elem). A Builder appends
-// instructions over as many virtual registers as wanted; Program.Assemble removes what is never used, assigns the
-// machine's registers by linear scan and resolves jumps. Registers may be assigned more than once (loops, branches), so
-// there are no phi nodes.
+// A Program is one or more functions (the others are callbacks of bpf_loop and bpf_for_each_map_elem). A Builder
+// appends instructions over as many virtual registers as wanted; Program.Assemble removes what is never used, assigns
+// the machine's registers by linear scan and resolves jumps. Registers may be assigned more than once (loops,
+// branches), so there are no phi nodes.
 //
 // The machine: R0 results, R1-R5 arguments (lost by calls), R6-R9 kept over calls, R10 the frame pointer. R0 and R1 are
 // never assigned: they carry spilled operands and break cycles of moves. No instruction newer than ISA v3 is used.

@@ -181,8 +181,8 @@ func (b *Builder) cut() []block {
 	return bs
 }
 
-// crossing are the registers that live beyond a block; most are used in the one where they are set. They are numbered, so
-// that what is live at the ends of blocks takes a bit for each of them only.
+// crossing are the registers that live beyond a block; most are used in the one where they are set. They are numbered,
+// so that what is live at the ends of blocks takes a bit for each of them only.
 type crossing struct {
 	number []int32 // by register; -1: lives within one block
 	regs   []Reg   // by number

@@ -82,8 +82,11 @@ const (
 
 var helperArgs = [...]int{0, 1, 2, 3, 4, 5, 2, 3, 3}
 
-// helper is what a call does, both for the machine and for the evaluation of the IR. call runs a function of the program.
-func (m *memory) helper(fn asm.BuiltinFunc, args []uint64, call func(function uint64, args ...uint64) (uint64, error)) (uint64, error) {
+// helper is what a call does, both for the machine and for the evaluation of the IR. call runs a function of the
+// program.
+func (m *memory) helper(fn asm.BuiltinFunc, args []uint64,
+	call func(function uint64, args ...uint64) (uint64, error),
+) (uint64, error) {
 	sum := uint64(fn) + 1
 	mix := func(v uint64) { sum = bits.RotateLeft64(sum^v, 23) * 0x9e3779b97f4a7c15 }
 	switch fn {
@@ -171,7 +174,8 @@ func (m *machine) reachable() error {
 		ins := m.code[i]
 		op := ins.OpCode
 		switch {
-		case ins.Src == asm.PseudoFunc && op.Class() == asm.LdClass, op.Class() == asm.JumpClass && op.JumpOp() != asm.Exit && op.JumpOp() != asm.Call:
+		case ins.Src == asm.PseudoFunc && op.Class() == asm.LdClass, op.Class() == asm.JumpClass && op.JumpOp() != asm.Exit &&
+			op.JumpOp() != asm.Call:
 			to, err := m.target(i)
 			if err != nil {
 				return err

@@ -17,12 +17,22 @@ func TestCapture(t *testing.T) {
 		return p
 	}
 	word := &types.Type{Kind: types.Int, Name: "long", Size: 8, Align: 8}
-	view := in(types.CPlusPlus, types.Type{Kind: types.Struct, Name: "std::basic_string_view<char, std::char_traits<char> >", Size: 16, Align: 8, Fields: []types.Field{
+	view := in(types.CPlusPlus, types.Type{Kind: types.Struct, Name: "std::basic_string_view<char, " +
+		"std::char_traits<char> >", Size: 16, Align: 8, Fields: []types.Field{
 		{Name: "_M_len", Type: word}, {Name: "_M_str", Type: types.PointerTo(types.TChar, types.User), Offset: 8},
 	}})
-	named := in(types.CPlusPlus, types.Type{Kind: types.Struct, Name: "Named", Size: 24, Align: 8, Fields: []types.Field{{Name: "n", Type: word}, {Name: "name", Type: view, Offset: 8}}})
-	plain := in(types.CPlusPlus, types.Type{Kind: types.Struct, Name: "P", Size: 8, Align: 8, Fields: []types.Field{{Name: "x", Type: word}}})
-	huge := in(types.CPlusPlus, types.Type{Kind: types.Struct, Name: "H", Size: 1 << 20, Align: 8, Fields: []types.Field{{Name: "x", Type: types.ArrayOf(word, 1<<17)}}})
+	named := in(types.CPlusPlus, types.Type{
+		Kind: types.Struct, Name: "Named", Size: 24, Align: 8,
+		Fields: []types.Field{{Name: "n", Type: word}, {Name: "name", Type: view, Offset: 8}},
+	})
+	plain := in(types.CPlusPlus, types.Type{
+		Kind: types.Struct, Name: "P", Size: 8, Align: 8,
+		Fields: []types.Field{{Name: "x", Type: word}},
+	})
+	huge := in(types.CPlusPlus, types.Type{
+		Kind: types.Struct, Name: "H", Size: 1 << 20, Align: 8,
+		Fields: []types.Field{{Name: "x", Type: types.ArrayOf(word, 1<<17)}},
+	})
 	kernel := in(types.C, *types.PointerTo(plain, types.Kernel))
 	for _, c := range []struct {
 		name string

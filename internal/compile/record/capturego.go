@@ -45,15 +45,16 @@ func (c Capture) ofGo(t *types.Type, depth int) (*types.Type, bool) {
 	return PointedOf(t, c.of(elem, depth+1)), true
 }
 
-// ofPointer is the type in which a smart pointer of C++, or a pointer to a structure, is captured: with what it points to,
-// unless that is too much.
+// ofPointer is the type in which a smart pointer of C++, or a pointer to a structure, is captured: with what it points
+// to, unless that is too much.
 func (c Capture) ofPointer(t, p *types.Type, depth int) *types.Type {
 	if p.Elem == nil || c.hops >= maxHops || depth > 2 || depth >= c.levels() || !c.Registers || p.Space == types.Kernel {
 		return p
 	}
 	elem := p.Elem.Complete()
 	_, text := elem.Text()
-	if elem.Size <= 0 || elem.Size > maxPointed || elem.Incomplete || elem.Kind == types.Pointer || elem.Kind == types.Void ||
+	if elem.Size <= 0 || elem.Size > maxPointed || elem.Incomplete || elem.Kind == types.Pointer ||
+		elem.Kind == types.Void ||
 		elem.Kind == types.Func || strings.Contains(t.Name, "[]") {
 		return p
 	}
@@ -72,8 +73,8 @@ func (c Capture) ofPointer(t, p *types.Type, depth int) *types.Type {
 	return p
 }
 
-// What is captured behind a smart pointer, and behind any pointer to a structure of C and C++: many functions have some of
-// these.
+// What is captured behind a smart pointer, and behind any pointer to a structure of C and C++: many functions have some
+// of these.
 const (
 	maxOwned    = 2 << 10
 	maxFollowed = 768

@@ -520,7 +520,8 @@ func (d *Decoder) members(v *result.Value, t *types.Type, b []byte) {
 		if fits && f.BitSize == 0 {
 			fits = f.Type.Size >= 0 && f.Type.Size <= len(b)-f.Offset && !f.Type.Incomplete
 		}
-		if fits && f.BitSize == 0 && f.Name == "" && (f.Type.Kind == types.Struct || f.Type.Kind == types.Union) && t.Kind != types.Tuple {
+		if fits && f.BitSize == 0 && f.Name == "" && (f.Type.Kind == types.Struct || f.Type.Kind == types.Union) &&
+			t.Kind != types.Tuple {
 			d.members(v, f.Type, b[f.Offset:f.Offset+f.Type.Size])
 			continue
 		}

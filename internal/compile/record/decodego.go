@@ -132,7 +132,11 @@ func (d *Decoder) channel(v *result.Value, b []byte) {
 		closed.Num = 1
 	}
 	v.Kind, v.Names = result.Struct, []string{"len", "cap", "closed"}
-	v.Elems = []result.Value{{Kind: result.Uint, Size: 8, Num: uint(b[8:], 8)}, {Kind: result.Uint, Size: 8, Num: uint(b[16:], 8)}, closed}
+	v.Elems = []result.Value{
+		{Kind: result.Uint, Size: 8, Num: uint(b[8:], 8)},
+		{Kind: result.Uint, Size: 8, Num: uint(b[16:], 8)},
+		closed,
+	}
 }
 
 func (d *Decoder) closure(v *result.Value, point int, delta uint64) {

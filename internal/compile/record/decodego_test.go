@@ -41,9 +41,12 @@ var goTypes = func() map[uint64]*types.Type {
 	str := &types.Type{Kind: types.Struct, Name: "string", Size: 16, Source: lang(types.GoStringForm)}
 	num := &types.Type{Kind: types.Int, Name: "int", Size: 8, Signed: true, Source: lang(types.NoForm)}
 	face := &types.Type{Kind: types.Struct, Name: "error", Size: 16, Source: lang(types.GoIfaceForm)}
-	failure := &types.Type{Kind: types.Struct, Name: "pkg.Failure", Size: 40, Source: lang(types.NoForm), Fields: []types.Field{
-		{Name: "Code", Type: num}, {Name: "Text", Type: str, Offset: 8}, {Name: "Cause", Type: face, Offset: 24},
-	}}
+	failure := &types.Type{
+		Kind: types.Struct, Name: "pkg.Failure", Size: 40, Source: lang(types.NoForm),
+		Fields: []types.Field{
+			{Name: "Code", Type: num}, {Name: "Text", Type: str, Offset: 8}, {Name: "Cause", Type: face, Offset: 24},
+		},
+	}
 	pointer := func(name string, elem *types.Type) *types.Type {
 		return &types.Type{Kind: types.Pointer, Name: name, Size: 8, Elem: elem, Source: lang(types.NoForm)}
 	}
@@ -91,7 +94,10 @@ func TestGoInterface(t *testing.T) {
 			words(1, 3, 0x10, 0, 40, 7, 0x99, 3, 0x55, 0x66, 9, 3, "bad", 4, 0x20, 25, 16, 0x88, 2, 0, 0, 0, 1, 2, "no"),
 			`*pkg.Failure{ .Code = 7, .Text = "bad", .Cause = *errors.errorString("no") }`,
 		},
-		{words(1, 3, 0x10, 0, 40, 7, 0x99, 3, 0x55, 0x66, 9, 3, "bad"), `*pkg.Failure{ .Code = 7, .Text = "bad", .Cause = <not read> }`},
+		{
+			words(1, 3, 0x10, 0, 40, 7, 0x99, 3, 0x55, 0x66, 9, 3, "bad"),
+			`*pkg.Failure{ .Code = 7, .Text = "bad", .Cause = <not read> }`,
+		},
 		{words(1, 3, 0x10, 0, 40, 7, 0x99, 0, 0, 0), `*pkg.Failure{ .Code = 7, .Text = "", .Cause = nil }`},
 		{words(1, 3, 0x10, 0, 8, 7), `*pkg.Failure{ .Code = 7, … }`},
 		{words(1, 5, 0x10, 0, 8, 3), "map[string]int{ … of 3 }"},

@@ -41,7 +41,8 @@ func (y *dynamic) node(v *result.Value, index int) {
 	data := uint(b[8:], 8)
 	t, ok := y.d.Resolver.DynamicType(y.point, uint(b, 8))
 	if !ok || t == nil {
-		v.Kind, v.Type, v.Elems = result.Dynamic, "an unknown type", []result.Value{{Kind: result.Pointer, Size: 8, Num: data}}
+		v.Kind, v.Type, v.Elems = result.Dynamic, "an unknown type",
+			[]result.Value{{Kind: result.Pointer, Size: 8, Num: data}}
 		return
 	}
 	v.Kind, v.Type, v.Elems = result.Dynamic, t.Name, make([]result.Value, 1)
@@ -60,7 +61,8 @@ func (y *dynamic) node(v *result.Value, index int) {
 		y.d.closure(in, y.point, uint(raw, 8))
 	case t.Kind == types.Pointer && data == 0:
 		null(in)
-	case t.Kind == types.Pointer && t.Form() == types.NoForm && t.Elem.Kind != types.Void && (kept > 0 || t.Elem.Size == 0):
+	case t.Kind == types.Pointer && t.Form() == types.NoForm && t.Elem.Kind != types.Void &&
+		(kept > 0 || t.Elem.Size == 0):
 		c.value(in, t.Elem, 0, raw)
 		if s := t.Elem; t.Name == "*errors.errorString" && len(s.Fields) == 1 {
 			*in = in.Elems[0] // its text alone
@@ -99,7 +101,8 @@ func (c *content) value(v *result.Value, t *types.Type, off int, raw []byte) {
 	switch {
 	case t.Form() == types.GoStringForm:
 		c.text(v, off, raw)
-	case t.Size > len(raw) && (t.Kind != types.Struct || t.Name == "time.Time" || t.Form() != types.NoForm) && t.Kind != types.Array,
+	case t.Size > len(raw) && (t.Kind != types.Struct || t.Name == "time.Time" || t.Form() != types.NoForm) &&
+		t.Kind != types.Array,
 		t.Size > 0 && len(raw) == 0:
 		unavailable(v, notRead)
 	case t.Form() == types.GoIfaceForm, t.Form() == types.GoEfaceForm:
@@ -153,7 +156,8 @@ func (c *content) value(v *result.Value, t *types.Type, off int, raw []byte) {
 
 // hiddenFields are the parts of contexts that only their package has a use for.
 var hiddenFields = map[string]bool{
-	"context.cancelCtx.mu": true, "context.cancelCtx.done": true, "context.cancelCtx.children": true, "context.timerCtx.timer": true,
+	"context.cancelCtx.mu": true, "context.cancelCtx.done": true, "context.cancelCtx.children": true,
+	"context.timerCtx.timer":         true,
 	"context.backgroundCtx.emptyCtx": true, "context.todoCtx.emptyCtx": true,
 }
 

@@ -8,12 +8,12 @@ import (
 	"trocar/internal/binary/types"
 )
 
-// leastFlags is how many enumerators of one bit an enum must have for its values to be sums of them: 1 and 2 alone are also
-// the first two of a list.
+// leastFlags is how many enumerators of one bit an enum must have for its values to be sums of them: 1 and 2 alone are
+// also the first two of a list.
 const leastFlags = 3
 
-// flags is the text of a value that is a sum of an enum's enumerators of one bit each: "READ|WRITE", and what no name is for as
-// a number. "": the enum has others than such and their sums, or the value has none of them.
+// flags is the text of a value that is a sum of an enum's enumerators of one bit each: "READ|WRITE", and what no name
+// is for as a number. "": the enum has others than such and their sums, or the value has none of them.
 func flags(t *types.Type, n uint64) string {
 	if n == 0 || t.Size > 8 {
 		return ""

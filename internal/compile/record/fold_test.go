@@ -14,7 +14,8 @@ func TestFold(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	d := &Decoder{}
 	for _, typ := range []*types.Type{
-		types.AggOf(types.Count, false), types.AggOf(types.Sum, true), types.AggOf(types.Min, true), types.AggOf(types.Max, false),
+		types.AggOf(types.Count, false), types.AggOf(types.Sum, true), types.AggOf(types.Min, true),
+		types.AggOf(types.Max, false),
 		types.AggOf(types.Avg, true), types.AggOf(types.Stats, false), types.HistOf(0), types.LHistOf(0, 100, 10),
 		types.TInt64, types.TInt8, types.TUint32, types.StringOf(16),
 	} {

@@ -54,7 +54,10 @@ func stub(name string, size int, closed *bool, fields func() []types.Field) *typ
 			panic("the file is closed")
 		}
 		if full == nil {
-			full = &types.Type{Kind: types.Struct, Name: name, Size: size, Align: 8, Source: &types.Source{Lang: types.CPlusPlus}}
+			full = &types.Type{
+				Kind: types.Struct, Name: name, Size: size, Align: 8,
+				Source: &types.Source{Lang: types.CPlusPlus},
+			}
 			full.Fields = fields()
 		}
 		return full
@@ -66,11 +69,17 @@ func TestFreeze(t *testing.T) {
 	closed := false
 	var list, optional *types.Type
 	list = stub("node", 24, &closed, func() []types.Field {
-		return []types.Field{{Name: "next", Type: types.PointerTo(list, types.User)}, {Name: "value", Type: optional, Offset: 8}}
+		return []types.Field{
+			{Name: "next", Type: types.PointerTo(list, types.User)},
+			{Name: "value", Type: optional, Offset: 8},
+		}
 	})
 	optional = stub("std::optional<int>", 8, &closed, func() []types.Field {
 		payload := stub("std::_Optional_payload<int>", 8, &closed, func() []types.Field {
-			union := &types.Type{Kind: types.Union, Name: "_Storage<int>", Size: 4, Fields: []types.Field{{Name: "_M_value", Type: types.TInt32}}}
+			union := &types.Type{
+				Kind: types.Union, Name: "_Storage<int>", Size: 4,
+				Fields: []types.Field{{Name: "_M_value", Type: types.TInt32}},
+			}
 			return []types.Field{{Name: "_M_payload", Type: union}, {Name: "_M_engaged", Type: types.TBool, Offset: 4}}
 		})
 		return []types.Field{{Name: "_M_payload", Type: payload.Complete()}}
@@ -180,7 +189,8 @@ func fill(t reflect.Type, n int, inner *types.Type) reflect.Value {
 // TestKindsKeepNumbers: what was written is read by another build. Who adds a kind in between raises scriptVersion.
 func TestKindsKeepNumbers(t *testing.T) {
 	if types.TSeries != 41 || types.String != 10 || types.Iface != 26 || record.Unwatch != 13 || record.OpenCalls != 10 {
-		t.Errorf("the numbers of kinds have changed: %d %d %d %d %d", types.TSeries, types.String, types.Iface, record.Unwatch,
+		t.Errorf("the numbers of kinds have changed: %d %d %d %d %d", types.TSeries, types.String, types.Iface,
+			record.Unwatch,
 			record.OpenCalls)
 	}
 }
@@ -229,7 +239,8 @@ func TestScriptRefused(t *testing.T) {
 func FuzzScript(f *testing.F) {
 	for _, t := range []*types.Type{
 		types.TupleOf(types.TInt8, types.StringOf(64)), types.HistOf(1), types.StackType(types.UStack, 3, types.StackPerf),
-		record.IfaceOf(&types.Type{Name: "error"}, record.Nodes{Len: 2, Raw: 40, FirstText: 8, Texts: 1}), record.ListOf(types.TInt32, 3),
+		record.IfaceOf(&types.Type{Name: "error"}, record.Nodes{Len: 2, Raw: 40, FirstText: 8, Texts: 1}),
+		record.ListOf(types.TInt32, 3),
 	} {
 		s := scriptOf(t)
 		s.Storage = []record.Storage{{Map: record.Map{Name: "@", Value: types.TInt32}, Scalar: true, ValueSize: 4}}

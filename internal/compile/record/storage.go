@@ -73,8 +73,8 @@ func (s *Storage) Unset() []byte {
 	return b
 }
 
-// Fold appends the values that an entry has for all CPUs as one: what MapValue makes of it alone is what it makes of all.
-// Time series have no such value.
+// Fold appends the values that an entry has for all CPUs as one: what MapValue makes of it alone is what it makes of
+// all. Time series have no such value.
 func (s *Storage) Fold(dst, value []byte) []byte {
 	cpus := s.CPUs(value)
 	if len(cpus) < 2 {

@@ -127,7 +127,10 @@ func le(values ...any) []byte {
 
 func TestDecodeValues(t *testing.T) {
 	enum := &types.Type{
-		Kind: types.Enum, Name: "enum e", Size: 4, Signed: true, Enums: []types.Enumerator{{Name: "A", Value: -1}, {Name: "B", Value: 7}},
+		Kind: types.Enum, Name: "enum e", Size: 4, Signed: true, Enums: []types.Enumerator{
+			{Name: "A", Value: -1},
+			{Name: "B", Value: 7},
+		},
 	}
 	float := func(size int, name string) *types.Type { return &types.Type{Kind: types.Float, Name: name, Size: size} }
 	flags := &types.Type{Kind: types.Struct, Name: "struct flags", Size: 16, Fields: []types.Field{
@@ -136,7 +139,10 @@ func TestDecodeValues(t *testing.T) {
 		{Name: "c", Type: types.TUint64, Offset: 1, BitSize: 61, BitOffset: 7},
 		{Name: "d", Type: types.TBool, Offset: 15, BitSize: 1, BitOffset: 7},
 	}}
-	inner := &types.Type{Kind: types.Union, Size: 4, Fields: []types.Field{{Name: "x", Type: types.TInt32}, {Name: "y", Type: types.TUint8}}}
+	inner := &types.Type{Kind: types.Union, Size: 4, Fields: []types.Field{
+		{Name: "x", Type: types.TInt32},
+		{Name: "y", Type: types.TUint8},
+	}}
 	outer := &types.Type{Kind: types.Struct, Name: "struct outer", Size: 16, Fields: []types.Field{
 		{Type: inner, Offset: 4},
 		{Name: "z", Type: types.PointerTo(inner, types.User), Offset: 8},
@@ -189,7 +195,10 @@ func TestDecodeValues(t *testing.T) {
 			types.TupleOf(types.TInt8, types.TInt64, types.StringOf(3)),
 			le(int8(-1), int8(0), int16(0), int32(0), 7, "ab\x00\x00\x00\x00\x00\x00"), `(-1 7 "ab")`,
 		},
-		{types.RecordOf([]string{"n", "s"}, []*types.Type{types.TUint8, types.StringOf(2)}), le(uint8(1), "ab"), `{n:1u s:"ab.."}`},
+		{
+			types.RecordOf([]string{"n", "s"}, []*types.Type{types.TUint8, types.StringOf(2)}), le(uint8(1), "ab"),
+			`{n:1u s:"ab.."}`,
+		},
 		{flags, le(uint64(1)<<63|0b1010_110_11, uint64(1<<63|5)), "{a:6u b:10 c:3096224743817216u d:true}"},
 		{outer, le(uint32(9), int32(-2), 0x10), "{x:-2 y:254u z:0x10}"},
 		{types.TUSym, le(0x400, uint32(7), uint32(3)), `"symbol 7 1024 2"`},
@@ -217,7 +226,8 @@ func TestDecodeValues(t *testing.T) {
 		{&types.Type{Kind: types.Int, Size: 3}, le("abc"), "unavailable: a number of 3 bytes can't be shown"},
 		{&types.Type{Kind: types.Int, Size: -8}, le(1), "unavailable: its type and its size disagree"},
 		{&types.Type{Kind: types.Pointer, Size: 4}, le(int32(6)), "0x6"},
-		{&types.Type{Kind: types.Array, Size: 8, Elem: types.TInt32, Len: 3}, le(1), "unavailable: its type and its size disagree"},
+		{&types.Type{Kind: types.Array, Size: 8, Elem: types.TInt32, Len: 3}, le(1), "unavailable: its type and its size " +
+			"disagree"},
 		{
 			&types.Type{Kind: types.Array, Size: 8, Elem: &types.Type{Kind: types.Struct}, Len: 1 << 40}, le(1),
 			"unavailable: its type and its size disagree",
@@ -278,7 +288,8 @@ func layoutOf(ts ...*types.Type) *record.Layout {
 func TestDecodeRecords(t *testing.T) {
 	l := layoutOf(types.TInt32, types.StringOf(64), types.TupleOf(types.TInt8, types.StringOf(8)), types.StringOf(100))
 	// id, 0, the number, length of the first text, the tuple, length of the second, texts.
-	rec := le(0, int32(-5), uint32(3), int8(1), "abc\x00\x00\x00\x00\x00", "\x00\x00\x00", uint32(100), "xyz", strings.Repeat("q", 100))
+	rec := le(0, int32(-5), uint32(3), int8(1), "abc\x00\x00\x00\x00\x00", "\x00\x00\x00", uint32(100), "xyz",
+		strings.Repeat("q", 100))
 	if l.Size != len(rec)-103 {
 		t.Fatalf("the fixed part has %d bytes, the record %d before its texts", l.Size, len(rec)-103)
 	}
@@ -400,7 +411,10 @@ func hostile(data *[]byte, depth int) *types.Type {
 		*data = (*data)[1:]
 		return int(int8(b))
 	}
-	t := &types.Type{Kind: types.Kind(next() & 63), Signed: next()&1 != 0, Len: next(), Depth: next(), Size: next(), Bits: 1}
+	t := &types.Type{
+		Kind: types.Kind(next() & 63), Signed: next()&1 != 0, Len: next(), Depth: next(), Size: next(),
+		Bits: 1,
+	}
 	if next()&7 == 0 {
 		t.Size = 1 << (next() & 7)
 	}

@@ -21,21 +21,22 @@ import "trocar/internal/binary/types"
 //
 // What lies elsewhere than in a value is captured in a form of its own (see Capture):
 //
-//	Text     u64 length in bytes, then the first bytes of a text that may hold NULs. Len: bytes of a character; Max: bytes
-//	         that are shown. With the bit Missing there is none, see below
+//	Text     u64 length in bytes, then the first bytes of a text that may hold NULs. Len: bytes of a character; Max:
+//	         bytes that are shown. With the bit Missing there is none, see below
 //	Wide     characters of Len bytes up to one that is 0
-//	List     u64 number of elements, then the first Len of them (fewer if there are not so many), each of Elem; or Missing
+//	List     u64 number of elements, then the first Len of them (fewer if there are not so many), each of Elem; or
+//	         Missing
 //	Iface    an interface of Go: see IfaceOf
 //	Entries  a map of Go: see EntriesOf
 //	Channel  a channel of Go: u64 address, u64 length, u64 capacity, u64 1 if it is closed
-//	Closure  a func of Go: u64 address of its code minus that of the probed instruction, u32 number of the probe point + 1
-//	         (0: nil), u32 unused
-//	Pointed  a pointer with what it points to: u64 address, then Elem (zero for nil); or Missing. Bits 1: a reference, of which
-//	         the address is not shown
+//	Closure  a func of Go: u64 address of its code minus that of the probed instruction, u32 number of the probe point
+//	         + 1 (0: nil), u32 unused
+//	Pointed  a pointer with what it points to: u64 address, then Elem (zero for nil); or Missing. Bits 1: a reference,
+//	         of which the address is not shown
 //	Dyn      a trait object of Rust: see DynOf
 //
-// Missing in the first word says that there is nothing: with no other bit because the pointer to it is null, else because
-// the program's memory could not be read at the address in the other bits.
+// Missing in the first word says that there is nothing: with no other bit because the pointer to it is null, else
+// because the program's memory could not be read at the address in the other bits.
 //
 // Those of aggregations stand with their types (types.AggOf, HistOf, LHistOf, SeriesOf).
 
@@ -45,8 +46,8 @@ const Missing = 1 << 63
 // Uncounted is the bit in the number of a list's elements that says that there are more, nobody knows how many.
 const Uncounted = 1 << 62
 
-// CStringOf makes the captured form of a pointer to a text that ends with a NUL, of which at most n bytes are kept: a Text
-// with room for the NUL and a byte that tells that there is more.
+// CStringOf makes the captured form of a pointer to a text that ends with a NUL, of which at most n bytes are kept: a
+// Text with room for the NUL and a byte that tells that there is more.
 func CStringOf(n int) *types.Type {
 	t := TextOf(n+2, 1)
 	t.Max = int64(n)
@@ -141,9 +142,12 @@ func BytesOf(t *types.Type, n int) *types.Type {
 // EntriesOf makes the captured form of a Go map: u64 address (0: nil), u64 number of entries, u64 number of those that
 // follow, then at most n times a key and a value.
 func EntriesOf(t, key, value *types.Type, n int) *types.Type {
-	entry := &types.Type{Kind: types.Struct, Align: 8, Size: roundUp(key.Size) + roundUp(value.Size), Fields: []types.Field{
-		{Name: "key", Type: key}, {Name: "value", Type: value, Offset: roundUp(key.Size)},
-	}}
+	entry := &types.Type{
+		Kind: types.Struct, Align: 8, Size: roundUp(key.Size) + roundUp(value.Size),
+		Fields: []types.Field{
+			{Name: "key", Type: key}, {Name: "value", Type: value, Offset: roundUp(key.Size)},
+		},
+	}
 	size := EntriesHeader + n*entry.Size
 	return &types.Type{Kind: types.Entries, Name: t.Name, Size: size, Align: 8, Elem: entry, Len: n}
 }

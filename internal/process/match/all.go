@@ -107,8 +107,10 @@ func All(ctx context.Context, probes []*syntax.Probe, opts Options) *Result {
 		r.about[i] = r.Diags.All[before:len(r.Diags.All):len(r.Diags.All)]
 	}
 	if m.opts.MaxProbes > 0 && m.count > m.opts.MaxProbes && r.Diags.Errors() == 0 {
-		r.Diags.Errorf(diag.Span{}, "Can't attach to %d probes because it exceeds the current limit of %d probes.", m.count, m.opts.MaxProbes).
-			Hint("You can increase the limit through the BPFTRACE_MAX_PROBES environment variable or `config = { max_probes = %d }`", m.count)
+		r.Diags.Errorf(diag.Span{}, "Can't attach to %d probes because it exceeds the current limit of %d probes.", m.count,
+			m.opts.MaxProbes).
+			Hint("You can increase the limit through the BPFTRACE_MAX_PROBES environment variable or `config = { max_probes "+
+				"= %d }`", m.count)
 	}
 	return r
 }
@@ -175,7 +177,8 @@ func (r *Result) Enumerator(p *probe.Point, name string) (t *types.Type, value i
 	}
 	for _, e := range found[1:] {
 		if e.Value != found[0].Value {
-			return nil, 0, fmt.Errorf("%w: %d in %s, %d in %s", probe.ErrAmbiguous, found[0].Value, found[0].Enum, e.Value, e.Enum)
+			return nil, 0, fmt.Errorf("%w: %d in %s, %d in %s", probe.ErrAmbiguous, found[0].Value, found[0].Enum, e.Value,
+				e.Enum)
 		}
 	}
 	return found[0].Enum, found[0].Value, nil
@@ -313,10 +316,12 @@ func (m *matcher) noPoints(p *syntax.Probe) {
 	}
 	switch m.opts.Missing {
 	case "warn":
-		m.diags.Warnf(span, "Probe has no valid attach points. It is being removed which may cause issues with program behavior.")
+		m.diags.Warnf(span, "Probe has no valid attach points. It is being removed which may cause issues with program "+
+			"behavior.")
 	case "ignore":
 	default:
-		m.diags.Errorf(span, "Probe has no valid attach points. If this is expected, set the 'missing_probes' config variable to 'warn'.")
+		m.diags.Errorf(span, "Probe has no valid attach points. If this is expected, set the 'missing_probes' config "+
+			"variable to 'warn'.")
 	}
 }
 

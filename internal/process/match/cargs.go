@@ -9,12 +9,13 @@ import (
 	"trocar/internal/binary/types"
 )
 
-// Arguments of C and C++ at a function's entry. Debug information tells where they are as far as the function's own code
-// needs them: of arguments that it doesn't use, or of which it uses a part, it says that they are optimized out. The
-// calling convention tells where the caller has put them all the same, as long as it is certain that the compiler kept to it.
+// Arguments of C and C++ at a function's entry. Debug information tells where they are as far as the function's own
+// code needs them: of arguments that it doesn't use, or of which it uses a part, it says that they are optimized out.
+// The calling convention tells where the caller has put them all the same, as long as it is certain that the compiler
+// kept to it.
 
-// byConvention gives the arguments at a function's entry the places of the calling convention, where debug information has
-// none. late tells whether there are some still that are only there when the function has stored them.
+// byConvention gives the arguments at a function's entry the places of the calling convention, where debug information
+// has none. late tells whether there are some still that are only there when the function has stored them.
 func (b *binary) byConvention(info *debuginfo.Info, fn *debuginfo.Function, vars []debuginfo.Var) (late bool) {
 	places := b.conventional(info, fn, vars)
 	for i := range vars {
@@ -42,7 +43,8 @@ func incomplete(v *debuginfo.Var) bool {
 	return missing
 }
 
-// conventional are the places of arguments by the calling convention; nil if it is not certain that the function follows it.
+// conventional are the places of arguments by the calling convention; nil if it is not certain that the function
+// follows it.
 func (b *binary) conventional(info *debuginfo.Info, fn *debuginfo.Function, vars []debuginfo.Var) []*types.Place {
 	if fn.Lang != types.C && fn.Lang != types.CPlusPlus || b.reshaped(fn) != "" {
 		return nil

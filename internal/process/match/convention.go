@@ -48,8 +48,8 @@ func (b *binary) foreign(fn *debuginfo.Function) string {
 	return ""
 }
 
-// storesAbove tells whether code without optimization stores something above its frame before its statements begin: there
-// it has room for arguments in the convention of Windows only.
+// storesAbove tells whether code without optimization stores something above its frame before its statements begin:
+// there it has room for arguments in the convention of Windows only.
 func (b *binary) storesAbove(fn *debuginfo.Function) (yes bool) {
 	var err error
 	defer objfile.Guard(&err)()
@@ -64,6 +64,7 @@ func (b *binary) storesAbove(fn *debuginfo.Function) (yes bool) {
 	if !ok || body <= fn.Entry {
 		return false
 	}
-	prologue, ok := code.ReadPrologue(b.obj.Arch(), b.obj.Bytes(fn.Entry, int(min(body-fn.Entry, code.MaxFunction))), false)
+	prologue, ok := code.ReadPrologue(b.obj.Arch(), b.obj.Bytes(fn.Entry, int(min(body-fn.Entry, code.MaxFunction))),
+		false)
 	return ok && prologue.StoresAbove()
 }

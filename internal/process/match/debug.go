@@ -103,7 +103,9 @@ func (m *matcher) typed(s *spec, b *binary, entry uint64, p *probe.Point) {
 
 // paramsAt are the parameters of a function at a point. At its entry they are the same on both sides of the instruction
 // that only marks a place for jumps, but debug information may begin to tell of them behind it.
-func (b *binary) paramsAt(info *debuginfo.Info, fn *debuginfo.Function, p *probe.Point) (vars []debuginfo.Var, err error) {
+func (b *binary) paramsAt(info *debuginfo.Info, fn *debuginfo.Function,
+	p *probe.Point,
+) (vars []debuginfo.Var, err error) {
 	defer objfile.Guard(&err)()
 	arch := b.obj.Arch()
 	_, landing := code.Entry(arch, b.obj.Bytes(fn.Entry, code.MaxInstruction))
@@ -185,7 +187,8 @@ func registerArgs(vars []debuginfo.Var) (places []types.Place, typs []*types.Typ
 		}
 		p, t := v.Place, v.Type
 		if !simple {
-			p, t = types.Unknown("the program is not optimized, and the registers of arguments are in use behind the function's "+
+			p, t = types.Unknown("the program is not optimized, and the registers of arguments are in use behind the "+
+				"function's "+
 				"start, where its parameters can be read: use args.%s", v.Name), types.TUint64
 		}
 		places, typs = append(places, p), append(typs, t)
@@ -193,7 +196,8 @@ func registerArgs(vars []debuginfo.Var) (places []types.Place, typs []*types.Typ
 	return places, typs
 }
 
-// sourcePoints makes the points of a source position: one for each function, and each inlined copy, with code of the line.
+// sourcePoints makes the points of a source position: one for each function, and each inlined copy, with code of the
+// line.
 func (m *matcher) sourcePoints(s *spec, b *binary) []*probe.Point {
 	info, err := b.debug()
 	if err != nil {
@@ -225,7 +229,10 @@ func (m *matcher) sourcePoints(s *spec, b *binary) []*probe.Point {
 	var points []*probe.Point
 	for i := range sites {
 		site := &sites[i]
-		p := &probe.Point{Kind: s.kind.kind, Path: b.path, PID: m.pid(), Name: s.kind.name + ":" + b.name + "@" + where, Scope: cdeclScope(b.obj)}
+		p := &probe.Point{
+			Kind: s.kind.kind, Path: b.path, PID: m.pid(), Name: s.kind.name + ":" + b.name + "@" + where,
+			Scope: cdeclScope(b.obj),
+		}
 		start := site.Addr
 		if n := len(site.Chain); n > 0 {
 			outer := site.Chain[n-1]
@@ -283,7 +290,8 @@ func (m *matcher) noLine(s *spec, b *binary, info *debuginfo.Info, where string)
 func declared(t *types.Type, name string) string {
 	d := types.Declare(t, name)
 	if rest, ok := strings.CutSuffix(d, name); ok && name != "" {
-		if bare := strings.TrimRight(rest, "*&"); len(bare) < len(rest) && strings.HasSuffix(bare, " ") && !strings.ContainsAny(bare, "([") {
+		if bare := strings.TrimRight(rest, "*&"); len(bare) < len(rest) && strings.HasSuffix(bare, " ") &&
+			!strings.ContainsAny(bare, "([") {
 			return strings.TrimSuffix(bare, " ") + rest[len(bare):] + " " + name
 		}
 	}

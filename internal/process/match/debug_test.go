@@ -67,7 +67,8 @@ func TestArguments(t *testing.T) {
 		if start := entry[0].Addr - uint64(entry[0].Skip); p.Addr-uint64(p.Skip) != start {
 			t.Errorf("%s: the point at %#x minus %d is not the function at %#x", level, p.Addr, p.Skip, start)
 		}
-		if level == "-O0" && (p.Entry || len(p.Scope.ArgN) != 3 || !reflect.DeepEqual(p.Scope.ArgN[1], p.Scope.Args[1].Place)) {
+		if level == "-O0" && (p.Entry || len(p.Scope.ArgN) != 3 ||
+			!reflect.DeepEqual(p.Scope.ArgN[1], p.Scope.Args[1].Place)) {
 			t.Errorf("behind the prologue: entry %v, %+v", p.Entry, p.Scope.ArgN)
 		}
 		if typ := r.Type(p, "struct item"); typ == nil || typ.Complete().Size != 20 {
@@ -91,7 +92,8 @@ func TestArguments(t *testing.T) {
 			}
 		}
 	}
-	// A loop that begins the body comes back there: the point stays at the entry, where the calling convention tells where they are.
+	// A loop that begins the body comes back there: the point stays at the entry, where the calling convention tells where
+	// they are.
 	prog := compile(t, t.TempDir(), "shop", shop, "-g", "-O0")
 	points, r := find(t, "u:"+prog+":spin {}", withArgs)
 	if len(points) != 1 || points[0].Scope == nil || len(points[0].Scope.Args) != 1 {
@@ -116,7 +118,8 @@ func TestSourcePositions(t *testing.T) {
 	}
 	body, entry := line("return it->n"), line("int sell(")+1
 	points, r := find(t, fmt.Sprintf("u:%s@shop.c:%d {}", prog, body), Options{})
-	if len(points) != 1 || points[0].Func != "sell" || points[0].Entry || points[0].Name != fmt.Sprintf("uprobe:%s@shop.c:%d", prog, body) {
+	if len(points) != 1 || points[0].Func != "sell" || points[0].Entry ||
+		points[0].Name != fmt.Sprintf("uprobe:%s@shop.c:%d", prog, body) {
 		t.Fatalf("%+v\n%s", points, messages(r))
 	}
 	// The witness is addr2line.
@@ -127,7 +130,8 @@ func TestSourcePositions(t *testing.T) {
 	points, r = find(t, fmt.Sprintf("u:%s@%s:%d {}", prog, filepath.Join(dir, "shop.c"), entry), Options{})
 	sell, _ := find(t, "u:"+prog+":sell+0 {}", Options{})
 	if len(points) != 1 || points[0].Addr-uint64(points[0].Skip) != sell[0].Addr-uint64(sell[0].Skip) {
-		t.Errorf("line of the function: %d points, %+v, the function is at %#x\n%s", len(points), *points[0], sell[0].Addr, messages(r))
+		t.Errorf("line of the function: %d points, %+v, the function is at %#x\n%s", len(points), *points[0], sell[0].Addr,
+			messages(r))
 	}
 	for script, said := range map[string]string{
 		fmt.Sprintf("u:%s@shop.c:9999 {}", prog): "the file is known, but the line and those behind it have no code",

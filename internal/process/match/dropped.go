@@ -32,8 +32,8 @@ func (b *binary) mayDrop(fn *debuginfo.Function) bool {
 	return strings.Contains(sym.Name, ".isra.") || sym.Bind == objfile.Local && fn.Optimized && olderClang(fn.Producer)
 }
 
-// keptResult is the place of a result that may have been left out: where callers take it from, or, if it is in memory of
-// theirs, where the address says that Rust's functions are passed first.
+// keptResult is the place of a result that may have been left out: where callers take it from, or, if it is in memory
+// of theirs, where the address says that Rust's functions are passed first.
 func (m *matcher) keptResult(b *binary, info *debuginfo.Info, fn *debuginfo.Function, t *types.Type) types.Place {
 	arch := b.obj.Arch()
 	dropped := types.Unknown("the compiler may have left out the result of the function, and no caller is seen to use it")

@@ -115,8 +115,8 @@ func (fs *files) byPath(name string) *binary {
 // errNoFile says that there is no such file; the matcher has words for it.
 var errNoFile = errors.New("no such file")
 
-// find gives the files that a target of an attach point means: a path, a name in PATH, the name of a library, or a pattern
-// for one of the first two. The zero number of files comes with an error.
+// find gives the files that a target of an attach point means: a path, a name in PATH, the name of a library, or a
+// pattern for one of the first two. The zero number of files comes with an error.
 func (fs *files) find(name string) ([]*binary, error) {
 	if fs.rootErr != nil {
 		return nil, fs.rootErr
@@ -474,8 +474,8 @@ func (fs *files) runningAnywhere() ([]*binary, error) {
 	return out, nil
 }
 
-// neededBy are the paths of the libraries that the loader will take for a file: by its run path, LD_LIBRARY_PATH and the
-// loader's own folders.
+// neededBy are the paths of the libraries that the loader will take for a file: by its run path, LD_LIBRARY_PATH and
+// the loader's own folders.
 func (fs *files) neededBy(b *binary) (paths []string) {
 	dirs := b.obj.Runpath()
 	if v, ok, err := fs.pid().Env("LD_LIBRARY_PATH"); err == nil && ok {

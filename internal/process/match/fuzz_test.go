@@ -10,7 +10,8 @@ import (
 // FuzzAttachPoint parses anything as an attach point, and lists by it.
 func FuzzAttachPoint(f *testing.F) {
 	for _, s := range []string{
-		"uprobe:/bin/sh:main+4", "u:libc:cpp:\"A::b(int)\"", "usdt:*:a:b", "i:ms:1", "profile:5us", "s:cpu:1e3", "w:0x10:8:rw",
+		"uprobe:/bin/sh:main+4", "u:libc:cpp:\"A::b(int)\"", "usdt:*:a:b", "i:ms:1", "profile:5us", "s:cpu:1e3",
+		"w:0x10:8:rw",
 		"t:sched:*", "k:mod:f+0x1", "fentry:bpf:1:x", "*:/bin/sh:*", "self:signal:SIGUSR1", "u:x@y.c:1:2", "iter:task:/p",
 	} {
 		f.Add(s)
@@ -46,7 +47,8 @@ func FuzzAttachPoint(f *testing.F) {
 
 // FuzzFormat reads anything as the description of an event.
 func FuzzFormat(f *testing.F) {
-	f.Add("\tfield:char comm[16];\toffset:8;\tsize:16;\tsigned:0;\n\tfield:__data_loc char[] name;\toffset:24;\tsize:4;\tsigned:0;\n")
+	f.Add("\tfield:char comm[16];\toffset:8;\tsize:16;\tsigned:0;\n\tfield:__data_loc char[] " +
+		"name;\toffset:24;\tsize:4;\tsigned:0;\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		r, err := parseFormat(event{"a", "b"}, text, nil)
 		if err != nil {

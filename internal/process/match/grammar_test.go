@@ -38,13 +38,28 @@ func TestPoints(t *testing.T) {
 		{"i:1500 {}", probe.Point{Kind: probe.Interval, Name: "interval:us:1", Period: 1e3}},
 		{"profile:hz:99 {}", probe.Point{Kind: probe.Profile, Name: "profile:hz:99", Freq: 99}},
 		{"p:ms:0x10 {}", probe.Point{Kind: probe.Profile, Name: "profile:ms:16", Period: 16e6}},
-		{"software:cpu-clock:100000 {}", probe.Point{Kind: probe.Software, Name: "software:cpu-clock:100000", Event: "cpu-clock", Period: 100000}},
+		{"software:cpu-clock:100000 {}", probe.Point{
+			Kind: probe.Software, Name: "software:cpu-clock:100000",
+			Event: "cpu-clock", Period: 100000,
+		}},
 		{"s:cpu:100 {}", probe.Point{Kind: probe.Software, Name: "software:cpu:100", Event: "cpu-clock", Period: 100}},
-		{"s:faults {}", probe.Point{Kind: probe.Software, Name: "software:faults", Event: "page-faults", Config: 2, Period: 100}},
-		{"hardware:cache-misses:10 {}", probe.Point{Kind: probe.Hardware, Name: "hardware:cache-misses:10", Event: "cache-misses", Config: 3, Period: 10}},
+		{"s:faults {}", probe.Point{
+			Kind: probe.Software, Name: "software:faults", Event: "page-faults", Config: 2,
+			Period: 100,
+		}},
+		{"hardware:cache-misses:10 {}", probe.Point{
+			Kind: probe.Hardware, Name: "hardware:cache-misses:10",
+			Event: "cache-misses", Config: 3, Period: 10,
+		}},
 		{"h:cycles {}", probe.Point{Kind: probe.Hardware, Name: "hardware:cycles", Event: "cpu-cycles", Period: 1000000}},
-		{"watchpoint:0x10000000:8:w {}", probe.Point{Kind: probe.Watchpoint, Name: "watchpoint:268435456:8:w", Addr: 0x10000000, WatchLen: 8, WatchMode: "w"}},
-		{"w:0x10000000:1:wr {}", probe.Point{Kind: probe.Watchpoint, Name: "watchpoint:268435456:1:rw", Addr: 0x10000000, WatchLen: 1, WatchMode: "rw"}},
+		{"watchpoint:0x10000000:8:w {}", probe.Point{
+			Kind: probe.Watchpoint, Name: "watchpoint:268435456:8:w",
+			Addr: 0x10000000, WatchLen: 8, WatchMode: "w",
+		}},
+		{"w:0x10000000:1:wr {}", probe.Point{
+			Kind: probe.Watchpoint, Name: "watchpoint:268435456:1:rw", Addr: 0x10000000,
+			WatchLen: 1, WatchMode: "rw",
+		}},
 		{"mine=interval:s:1 {}", probe.Point{Kind: probe.Interval, Name: "mine", Period: 1e9}},
 		{"iter:task {}", probe.Point{Kind: probe.Iter, Name: "iter:task", Event: "task"}},
 	} {
@@ -140,7 +155,8 @@ int main(int c, char **v) { return second(c) + (get(3) != 0); }`, "-O1", "-fcf-p
 		{part: "odd+1", want: []string{"odd+1"}},
 		{part: `"odd"+1`, want: []string{"odd+1"}},
 		{part: "odd+0x6", want: []string{"odd+6"}},
-		{part: "odd+2", said: "Could not add uprobe into middle of instruction: " + prog + ":odd+2\nnote: for this attach point\nhint: the instruction begins at +1"},
+		{part: "odd+2", said: "Could not add uprobe into middle of instruction: " + prog + ":odd+2\nnote: for this attach " +
+			"point\nhint: the instruction begins at +1"},
 		{part: "odd+8", said: "Offset outside the function bounds ('odd' size is 8)"},
 		{part: "padded+1", want: []string{"padded+1"}, skips: []int{5}},
 		{part: "chopped.cold", want: []string{"chopped.cold"}},
@@ -158,7 +174,8 @@ int main(int c, char **v) { return second(c) + (get(3) != 0); }`, "-O1", "-fcf-p
 				skips = append(skips, p.Skip)
 			}
 		}
-		if !reflect.DeepEqual(names, c.want) || !reflect.DeepEqual(skips, c.skips) || !strings.Contains(messages(r), c.said) || c.said == "" && messages(r) != "" {
+		if !reflect.DeepEqual(names, c.want) || !reflect.DeepEqual(skips, c.skips) ||
+			!strings.Contains(messages(r), c.said) || c.said == "" && messages(r) != "" {
 			t.Errorf("%s: %v skips %v, want %v %v %q\n%s", c.part, names, skips, c.want, c.skips, c.said, messages(r))
 		}
 	}
@@ -166,7 +183,8 @@ int main(int c, char **v) { return second(c) + (get(3) != 0); }`, "-O1", "-fcf-p
 		"_start":       "it is where the program starts",
 		"chopped.cold": "rarely used part of a function",
 	} {
-		if points, r := find(t, "ur:"+prog+":"+part+" {}", Options{}); len(points) != 0 || !strings.Contains(messages(r), said) {
+		if points, r := find(t, "ur:"+prog+":"+part+" {}", Options{}); len(points) != 0 ||
+			!strings.Contains(messages(r), said) {
 			t.Errorf("uretprobe on %s: %d points\n%s", part, len(points), messages(r))
 		}
 	}
@@ -186,7 +204,8 @@ int main(int c, char **v) { return second(c) + (get(3) != 0); }`, "-O1", "-fcf-p
 __attribute__((noipa)) int second(int a) { return a * 2; }
 int main(int c, char **v) { return second(c); }`, "-O1", "-s", "-fcf-protection=none")
 	points, r := find(t, fmt.Sprintf("u:%s:%d {}", prog, first[0].Addr), Options{})
-	if len(points) != 1 || points[0].Offset != first[0].Offset || points[0].Name != fmt.Sprintf("uprobe:%s:%d", prog, first[0].Addr) || points[0].Func != "second" {
+	if len(points) != 1 || points[0].Offset != first[0].Offset || points[0].Name != fmt.Sprintf("uprobe:%s:%d", prog,
+		first[0].Addr) || points[0].Func != "second" {
 		t.Errorf("by address: %+v\n%s", points, messages(r))
 	}
 	_, r = find(t, fmt.Sprintf("u:%s:second {}", stripped), Options{})
@@ -227,10 +246,12 @@ func TestMissing(t *testing.T) {
 	if !strings.Contains(messages(r), "WARNING: Probe has no valid attach points. It is being removed") {
 		t.Errorf("all missing: %s", messages(r))
 	}
-	if _, r = find(t, "u:"+prog+":* {}", Options{MaxProbes: 1}); !strings.Contains(messages(r), "exceeds the current limit of 1 probes") {
+	if _, r = find(t, "u:"+prog+":* {}", Options{MaxProbes: 1}); !strings.Contains(messages(r),
+		"exceeds the current limit of 1 probes") {
 		t.Errorf("too many: %s", messages(r))
 	}
-	points, r := find(t, "begin,interval:s:1,i:s:2 {}", Options{Filter: func(name string) bool { return strings.Contains(name, ":2") }})
+	points, r := find(t, "begin,interval:s:1,i:s:2 {}",
+		Options{Filter: func(name string) bool { return strings.Contains(name, ":2") }})
 	if len(points) != 2 || points[0].Kind != probe.Begin || points[1].Name != "interval:s:2" || r.Diags.Errors() > 0 {
 		t.Errorf("filter: %v\n%s", points, messages(r))
 	}
@@ -283,8 +304,11 @@ func TestRecordTypes(t *testing.T) {
 	reason := &types.Type{Kind: types.Enum, Name: "enum reason", Size: 4, Align: 4}
 	known := map[string]*types.Type{
 		"enum reason": reason, "enum narrow": {Kind: types.Enum, Name: "enum narrow", Size: 1}, "key_t": types.TInt32,
-		"struct pair": {Kind: types.Struct, Name: "struct pair", Size: 8, Fields: []types.Field{{Name: "a", Type: types.TInt32}}},
-		"siginfo_t":   {Kind: types.Struct, Name: "siginfo_t", Size: 128},
+		"struct pair": {
+			Kind: types.Struct, Name: "struct pair", Size: 8,
+			Fields: []types.Field{{Name: "a", Type: types.TInt32}},
+		},
+		"siginfo_t": {Kind: types.Struct, Name: "siginfo_t", Size: 128},
 	}
 	for _, tt := range []struct {
 		line, want string
@@ -344,7 +368,8 @@ int main(void) { return alpha() + beta(); }`)
 		want    []string // among the entries
 		not     []string
 	}{
-		{"uprobe:" + prog + ":*", []string{"uprobe:" + prog + ":alpha", "uprobe:" + prog + ":alpha_too", "uprobe:" + prog + ":beta"}, nil},
+		{"uprobe:" + prog + ":*", []string{"uprobe:" + prog + ":alpha", "uprobe:" + prog + ":alpha_too", "uprobe:" + prog +
+			":beta"}, nil},
 		{"u:" + prog + ":al*", []string{"uprobe:" + prog + ":alpha"}, []string{"uprobe:" + prog + ":beta"}},
 		{"uretprobe:" + prog + ":beta", []string{"uretprobe:" + prog + ":beta"}, nil},
 		{"*:" + prog + ":*", []string{"uprobe:" + prog + ":alpha"}, []string{"uretprobe:" + prog + ":alpha"}},
@@ -388,17 +413,22 @@ func TestTracepoints(t *testing.T) {
 		t.Fatal(err)
 	}
 	entries, _ := listAll("t:syscalls:sys_enter_read", true, Options{})
-	if len(entries) != 1 || !reflect.DeepEqual(entries[0].Params, []string{"int __syscall_nr", "unsigned int fd", "char * buf", "size_t count"}) {
+	if len(entries) != 1 || !reflect.DeepEqual(entries[0].Params, []string{
+		"int __syscall_nr", "unsigned int fd",
+		"char * buf", "size_t count",
+	}) {
 		t.Errorf("tracepoint: %+v", entries)
 	}
-	if entries, _ := listAll("*sys_enter_rea*", false, Options{}); !hasEntry(entries, "tracepoint:syscalls:sys_enter_readv") {
+	if entries, _ := listAll("*sys_enter_rea*", false, Options{}); !hasEntry(entries,
+		"tracepoint:syscalls:sys_enter_readv") {
 		t.Error("a word is not looked for in tracepoints")
 	}
 	points, r := find(t, "t:syscalls:sys_enter_rea* {}", Options{})
 	if len(points) < 2 || points[0].Scope == nil || points[0].Scope.ArgsType == nil {
 		t.Errorf("%d points\n%s", len(points), messages(r))
 	}
-	if _, r := find(t, "t:syscall:sys_enter_read {}", Options{}); !strings.Contains(messages(r), "did you mean syscalls:sys_enter_read?") {
+	if _, r := find(t, "t:syscall:sys_enter_read {}", Options{}); !strings.Contains(messages(r),
+		"did you mean syscalls:sys_enter_read?") {
 		t.Errorf("%s", messages(r))
 	}
 }

@@ -108,7 +108,9 @@ func (m *matcher) harmless(s *spec, points []*probe.Point) []*probe.Point {
 }
 
 // sound gives the points on instructions that can be probed, calls bad with the others and gives the last of them.
-func (m *matcher) sound(points []*probe.Point, bad func(*probe.Point, *hazard)) (good []*probe.Point, last *probe.Point) {
+func (m *matcher) sound(points []*probe.Point,
+	bad func(*probe.Point, *hazard),
+) (good []*probe.Point, last *probe.Point) {
 	good = points[:0]
 	for _, p := range points {
 		if h := m.pointHazard(p); h != nil {

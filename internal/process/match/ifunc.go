@@ -14,14 +14,16 @@ func (m *matcher) indirect(s *spec, b *binary, q *objfile.Query, fn *objfile.Fun
 	switch {
 	case err == nil && len(impls) > 0 && !s.hasOff:
 		if !q.Wildcard() {
-			m.diags.Add(diag.Info, s.ap.Span, "%s is an indirect function (IFUNC); probing its %d implementations, of which the CPU's "+
+			m.diags.Add(diag.Info, s.ap.Span, "%s is an indirect function (IFUNC); probing its %d implementations, of which "+
+				"the CPU's "+
 				"features choose one: %s", fn.Name, len(impls), strings.Join(implNames(impls), ", "))
 		}
 		return impls
 	case q.Wildcard():
 		return nil
 	}
-	d := m.diags.Errorf(s.ap.Span, "%s is an indirect function (IFUNC): its symbol is the resolver, which runs once, when the "+
+	d := m.diags.Errorf(s.ap.Span, "%s is an indirect function (IFUNC): its symbol is the resolver, which runs once, "+
+		"when the "+
 		"program is loaded, and chooses the function that is called", fn.Name)
 	switch {
 	case err != nil:

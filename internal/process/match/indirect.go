@@ -10,8 +10,8 @@ import (
 // LLVM forgets an indirection: of a value of which the caller passes the address on the stack it says that the value is
 // where the address is. C++ says which classes are passed by address (Itanium C++ ABI, 3.1.2.3). Rust's functions take
 // everything larger than a register by address, those that are extern "C" take it from the stack, and debug information
-// does not tell which ones they are: there the next parameter tells, whose place leaves room for an address only, or the
-// instructions.
+// does not tell which ones they are: there the next parameter tells, whose place leaves room for an address only, or
+// the instructions.
 
 // Callers in the same file do not store what a function does not look at, though they leave room for it.
 const whyUnused = "the function does not use it, and its callers may not pass it"
@@ -95,7 +95,8 @@ func (b *binary) touches(fn *debuginfo.Function, off, size int64) (found bool) {
 // onStack tells a parameter that is said to be directly where callers put arguments.
 func (b *binary) onStack(v *debuginfo.Var) bool {
 	p := &v.Place
-	return v.Type != nil && p.Kind == types.InMemory && p.Reg == b.obj.Arch().SP && p.Offset > 0 && len(p.Derefs)+len(p.Ops) == 0
+	return v.Type != nil && p.Kind == types.InMemory && p.Reg == b.obj.Arch().SP && p.Offset > 0 && len(p.Derefs)+
+		len(p.Ops) == 0
 }
 
 // answer is that of a question to debug information and code.

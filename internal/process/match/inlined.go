@@ -19,7 +19,9 @@ import (
 const maxInlinedCopies = 1 << 14
 
 // copies adds to the points of a function's own code those of its inlined copies, and says so.
-func (m *matcher) copies(s *spec, b *binary, q *objfile.Query, funcs []objfile.Func, points []*probe.Point) []*probe.Point {
+func (m *matcher) copies(s *spec, b *binary, q *objfile.Query, funcs []objfile.Func,
+	points []*probe.Point,
+) []*probe.Point {
 	// The stars in the types of parameters are none of a pattern.
 	pattern := q.Wildcard() && (len(funcs) > 0 || strings.Contains(objfile.WithoutParams(s.fn), "*"))
 	if pattern || s.hasOff || m.listing {
@@ -198,13 +200,17 @@ func (m *matcher) copyPoint(
 		return nil
 	}
 	p := &probe.Point{
-		Kind: probe.Uprobe, Path: b.path, PID: m.pid(), Name: uprobeName(s, b, s.fn), Func: in.name, Inlined: true, Start: in.entry,
+		Kind: probe.Uprobe, Path: b.path, PID: m.pid(), Name: uprobeName(s, b, s.fn), Func: in.name, Inlined: true,
+		Start: in.entry,
 	}
 	if p = m.insidePoint(s, b, p, c.entry, refuse); p == nil {
 		return nil
 	}
 	// The registers of arguments are those of the function around it.
-	p.Scope = &probe.Scope{ArgN: probe.NoArgN("an inlined instance has no argument registers: use args.NAME"), ArgNTypes: nil}
+	p.Scope = &probe.Scope{
+		ArgN:      probe.NoArgN("an inlined instance has no argument registers: use args.NAME"),
+		ArgNTypes: nil,
+	}
 	if c.of == nil {
 		p.Scope.ArgN = probe.NoArgN("the arguments of an inlined instance are not known without debug information")
 		return p
@@ -232,7 +238,8 @@ func (m *matcher) copyPoint(
 			v.Place = types.Unknown("it is in the frame, but not known to be stored there when the inlined instance begins")
 		case stores:
 			// GCC tells of a place in memory some instructions too early.
-			v.Place = types.Unknown("it is in memory, and may be stored there only by the first instructions of the inlined instance")
+			v.Place = types.Unknown("it is in memory, and may be stored there only by the first instructions of the inlined " +
+				"instance")
 		}
 	}
 	p.Scope.Args = append(argsOf(vars), m.locals(s, info, c.of, p.Addr, 0)...)
@@ -252,8 +259,8 @@ func (m *matcher) storesAhead(b *binary, c *inlinedCopy, at uint64) (yes bool) {
 	return yes
 }
 
-// comesBack tells whether a jump in the copy leads to its first instruction, so that a probe there would be hit more often
-// than the copy is entered.
+// comesBack tells whether a jump in the copy leads to its first instruction, so that a probe there would be hit more
+// often than the copy is entered.
 func (m *matcher) comesBack(b *binary, c *inlinedCopy) (found bool) {
 	var err error
 	defer objfile.Guard(&err)()

@@ -12,8 +12,8 @@ import (
 	"trocar/internal/script/diag"
 )
 
-// Kprobe, kretprobe, fentry, fexit, rawtracepoint and iter: the kernel's own functions and events. They are here so that
-// scripts that mix them with probes of programs can be read, listed and, where the kernel allows, run.
+// Kprobe, kretprobe, fentry, fexit, rawtracepoint and iter: the kernel's own functions and events. They are here so
+// that scripts that mix them with probes of programs can be read, listed and, where the kernel allows, run.
 
 // kernelFunctions are the functions that the kernel lets us trace, by name and module.
 type kernelFunctions struct {
@@ -194,7 +194,8 @@ func matchKprobe(m *matcher, s *spec) []*probe.Point {
 	}
 	k := m.kernelFunctionList()
 	if s.target != "" && s.target != "vmlinux" && !hasWildcard(s.target) && !k.hasModule(s.target) {
-		m.diags.Errorf(s.ap.Span, "specified module %s in probe %s:%s:%s is not loaded.", s.target, s.kind.name, s.target, s.fn)
+		m.diags.Errorf(s.ap.Span, "specified module %s in probe %s:%s:%s is not loaded.", s.target, s.kind.name, s.target,
+			s.fn)
 		return nil
 	}
 	found := k.find(s.target, s.fn)
@@ -287,7 +288,10 @@ func matchRawTracepoint(m *matcher, s *spec) []*probe.Point {
 	var points []*probe.Point
 	for _, n := range names {
 		if matchGlob(s.fn, n) && matchGlob(s.target, "vmlinux") {
-			p := &probe.Point{Kind: probe.RawTracepoint, Name: "rawtracepoint:vmlinux:" + n, Category: "vmlinux", Event: n, PID: m.pid()}
+			p := &probe.Point{
+				Kind: probe.RawTracepoint, Name: "rawtracepoint:vmlinux:" + n, Category: "vmlinux", Event: n,
+				PID: m.pid(),
+			}
 			if m.needs.Typed() {
 				p.Scope = m.kernelArgs(p)
 			}
@@ -324,7 +328,8 @@ func parseIter(m *matcher, s *spec) bool {
 
 // iterators are the kernel's iterator programs (struct bpf_iter__NAME).
 var iterators = []string{
-	"bpf_link", "bpf_map", "bpf_map_elem", "bpf_prog", "bpf_sk_storage_map", "cgroup", "dmabuf", "ipv6_route", "kmem_cache", "ksym",
+	"bpf_link", "bpf_map", "bpf_map_elem", "bpf_prog", "bpf_sk_storage_map", "cgroup", "dmabuf", "ipv6_route",
+	"kmem_cache", "ksym",
 	"netlink", "sockmap", "task", "task_file", "task_vma", "tcp", "udp", "unix",
 }
 

@@ -25,7 +25,8 @@ var stackWords = []struct {
 	names []string
 }{
 	{"switches stacks", []string{
-		"makecontext", "swapcontext", "setcontext", "jump_fcontext", "make_fcontext", "ontop_fcontext", "co_switch", "coro_transfer",
+		"makecontext", "swapcontext", "setcontext", "jump_fcontext", "make_fcontext", "ontop_fcontext", "co_switch",
+		"coro_transfer",
 	}},
 	{"jumps between stacks or out of calls", []string{
 		"longjmp", "_longjmp", "siglongjmp", "__longjmp_chk", "__libc_longjmp", "__libc_siglongjmp",
@@ -40,12 +41,16 @@ var stackWords = []struct {
 }
 
 // systemLibraries have such functions themselves, and use them for nobody but callers.
-var systemLibraries = []string{"libc.so", "ld-linux", "libm.so", "libpthread.so", "libdl.so", "librt.so", "ld-musl", "libc.musl"}
+var systemLibraries = []string{
+	"libc.so", "ld-linux", "libm.so", "libpthread.so", "libdl.so", "librt.so", "ld-musl",
+	"libc.musl",
+}
 
 // maxStackCode bounds the code of a file that is searched for changes of the stack pointer.
 const maxStackCode = 8 << 20
 
-// kernelReturnRefused tells why the kernel may not replace return addresses in what is traced; "": nothing is in the way.
+// kernelReturnRefused tells why the kernel may not replace return addresses in what is traced; "": nothing is in the
+// way.
 func (m *matcher) kernelReturnRefused() string {
 	if m.stack == nil {
 		why := m.stackHarm()

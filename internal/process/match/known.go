@@ -63,8 +63,8 @@ func (k *Known) Returns(start uint64) (Returns, *probe.Refusal) {
 	return returnsOf(k.File, k.Frames, start, k.Code(start))
 }
 
-// PartMark is the mark behind the name of a function in that of a part of it which the compiler has made a function of its own,
-// since callers do the rest themselves (GCC's partial inlining).
+// PartMark is the mark behind the name of a function in that of a part of it which the compiler has made a function of
+// its own, since callers do the rest themselves (GCC's partial inlining).
 const PartMark = ".part."
 
 // WholeOf is the name of the function that a symbol names a part of, "" if it does not.
@@ -76,8 +76,8 @@ func WholeOf(symbol string) string {
 	return whole
 }
 
-// ThroughParts follows the tail calls of the function at an address to its own parts: what ends there ends the function. parts
-// tells whether there are some.
+// ThroughParts follows the tail calls of the function at an address to its own parts: what ends there ends the
+// function. parts tells whether there are some.
 func (k *Known) ThroughParts(start uint64, ends Returns) (all Returns, parts bool) {
 	own, ok := k.File.Lookup(start)
 	if !ok || own.Addr != start {

@@ -42,9 +42,9 @@ type Declared struct {
 	Copies int // places where it was inlined
 }
 
-// List calls yield with the probes that a pattern of `-l` fits; "" is every probe there is, of the kernel or, with a process,
-// of what it has mapped. It can be a kind ("uprobe:libc:*malloc*"), a pattern for kinds ("*:./prog:*") or a word that is looked for in
-// all names ("*sleep*").
+// List calls yield with the probes that a pattern of `-l` fits; "" is every probe there is, of the kernel or, with a
+// process, of what it has mapped. It can be a kind ("uprobe:libc:*malloc*"), a pattern for kinds ("*:./prog:*") or a
+// word that is looked for in all names ("*sleep*").
 func List(ctx context.Context, pattern string, verbose bool, opts Options, yield func(Entry)) diag.List {
 	var diags diag.List
 	m := newMatcher(ctx, opts, &diags)
@@ -70,7 +70,8 @@ func List(ctx context.Context, pattern string, verbose bool, opts Options, yield
 			// A kind alone: all of it, as far as that needs no file.
 			if k.among == probe.ProgramsSide || k.kind == probe.Uretprobe {
 				if m.pid() == 0 {
-					diags.Errorf(diag.Span{}, "%s probes are in files: name one", k.name).Hint("trocar list '%s:FILE:*', or -p PID", k.name)
+					diags.Errorf(diag.Span{}, "%s probes are in files: name one", k.name).Hint("trocar list '%s:FILE:*', or -p PID",
+						k.name)
 					return diags
 				}
 			}
@@ -307,7 +308,10 @@ func listKprobes(m *matcher, s *spec) (out []listing) {
 
 func listFentry(m *matcher, s *spec) (out []listing) {
 	for _, f := range m.kernelFunctionList().find(s.target, s.fn) {
-		out = append(out, listing{name: f.module + ":" + f.name, params: func() []string { return m.kernelParams(s.kind.kind, f.name) }})
+		out = append(out, listing{
+			name:   f.module + ":" + f.name,
+			params: func() []string { return m.kernelParams(s.kind.kind, f.name) },
+		})
 	}
 	return out
 }
@@ -320,7 +324,10 @@ func listRawTracepoints(m *matcher, s *spec) (out []listing) {
 	}
 	for _, n := range names {
 		if matchGlob(s.fn, n) {
-			out = append(out, listing{name: "vmlinux:" + n, params: func() []string { return m.kernelParams(probe.RawTracepoint, n) }})
+			out = append(out, listing{
+				name:   "vmlinux:" + n,
+				params: func() []string { return m.kernelParams(probe.RawTracepoint, n) },
+			})
 		}
 	}
 	return out

@@ -26,10 +26,12 @@ func (m *matcher) lineArgs(s *spec, b *binary, info *debuginfo.Info, site *debug
 	p.Scope.Args = append(argsOf(params), m.locals(s, info, in, p.Addr, site.Line.Line)...)
 }
 
-// locals are the variables that are visible at an address, if the script asks for them. line is that of the source that the
-// address is the beginning of, 0: the beginning of the function. A variable of it or below is not set there, though it has its
-// place already; and one that is hidden by another is left out.
-func (m *matcher) locals(s *spec, info *debuginfo.Info, in *debuginfo.Instance, addr uint64, line int) (vars []probe.Var) {
+// locals are the variables that are visible at an address, if the script asks for them. line is that of the source that
+// the address is the beginning of, 0: the beginning of the function. A variable of it or below is not set there, though
+// it has its place already; and one that is hidden by another is left out.
+func (m *matcher) locals(s *spec, info *debuginfo.Info, in *debuginfo.Instance, addr uint64,
+	line int,
+) (vars []probe.Var) {
 	if !m.needs.Vars {
 		return nil
 	}

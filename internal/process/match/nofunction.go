@@ -52,7 +52,8 @@ func (m *matcher) explain(d *diag.Diagnostic, s *spec, b *binary) {
 		return
 	}
 	if b.obj.Stripped() {
-		d.Note(diag.Span{}, "%s is stripped: only the functions that it exports have names, and no debug file of its build id %s "+
+		d.Note(diag.Span{}, "%s is stripped: only the functions that it exports have names, and no debug file of its "+
+			"build id %s "+
 			"is installed", b.name, b.obj.BuildID())
 		debugHint(d, b)
 	}

@@ -13,7 +13,8 @@ type Options struct {
 	PID      int // -p
 	ChildPID int // -c: a process held at exec
 	Unsafe   bool
-	// VectorsStepped tells whether the kernel executes probed vector instructions as they are (code.Hazard.Vector); nil: it does not.
+	// VectorsStepped tells whether the kernel executes probed vector instructions as they are (code.Hazard.Vector); nil:
+	// it does not.
 	VectorsStepped func() bool
 	// Spread: processes that are not known yet are traced as well, like those that PID starts.
 	Spread bool
@@ -25,8 +26,8 @@ type Options struct {
 	MaxProbes       int
 	Demangle        bool
 	Bare            bool // functions of C++ are named without their parameters, where that is one function
-	// Needs is what each probe's code asks of its points, in the probes' order. Nil: types of arguments and results, arguments
-	// by position, and names.
+	// Needs is what each probe's code asks of its points, in the probes' order. Nil: types of arguments and results,
+	// arguments by position, and names.
 	Needs []probe.Needs
 	// Variants adds to a function those that the compiler made of it for some of its callers.
 	Variants bool

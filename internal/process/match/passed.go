@@ -73,7 +73,8 @@ func (f *sourceFinder) whole(size, at int) bool {
 	if !ok {
 		return false
 	}
-	f.found = slices.DeleteFunc(f.found, func(s code.Source) bool { return s.Off >= at && s.Off < at+size }) // members of it
+	// members of it
+	f.found = slices.DeleteFunc(f.found, func(s code.Source) bool { return s.Off >= at && s.Off < at+size })
 	for _, s := range list {
 		f.found = append(f.found, code.Source{Reg: s.Reg, Off: s.Off + at, Size: s.Size})
 	}

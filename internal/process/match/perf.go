@@ -147,7 +147,10 @@ func matchEvent(m *matcher, s *spec) []*probe.Point {
 		return nil
 	}
 	events := perfEvents(s.kind.kind)
-	i := slices.IndexFunc(events, func(e perfEvent) bool { return e.name == s.target || e.alias != "" && e.alias == s.target })
+	i := slices.IndexFunc(events, func(e perfEvent) bool {
+		return e.name == s.target || e.alias != "" &&
+			e.alias == s.target
+	})
 	if i < 0 {
 		if s.skip {
 			return nil
@@ -219,7 +222,8 @@ func parseWatchpoint(m *matcher, s *spec) bool {
 		return false
 	}
 	if !slices.Contains(watchModes, s.mode) {
-		m.diags.Errorf(s.ap.Span, "invalid watchpoint mode: %s", s.mode).Hint("supported modes: %s", strings.Join(watchModes, ","))
+		m.diags.Errorf(s.ap.Span, "invalid watchpoint mode: %s", s.mode).Hint("supported modes: %s",
+			strings.Join(watchModes, ","))
 		return false
 	}
 	return ok

@@ -132,7 +132,10 @@ func TestProcess(t *testing.T) {
 		{"u:*:tally* {}", []string{"uprobe:" + lib + ":tally", "uprobe:" + lib + ":tally_all"}},
 		{"u:" + filepath.Dir(prog) + "/*:tally {}", []string{"uprobe:" + lib + ":tally"}},
 		{fmt.Sprintf("u:/proc/%d/exe:stride {}", pid), []string{fmt.Sprintf("uprobe:/proc/%d/exe:stride", pid)}},
-		{fmt.Sprintf("u:/proc/%d/root%s:tally {}", pid, lib), []string{fmt.Sprintf("uprobe:/proc/%d/root%s:tally", pid, lib)}},
+		{
+			fmt.Sprintf("u:/proc/%d/root%s:tally {}", pid, lib),
+			[]string{fmt.Sprintf("uprobe:/proc/%d/root%s:tally", pid, lib)},
+		},
 	} {
 		points, r := find(t, c.script, opts)
 		var names []string
@@ -179,7 +182,8 @@ func TestReplacedFile(t *testing.T) {
 		t.Fatal("no point in the library")
 	}
 	// A longer function in front moves the others.
-	fresh := compile(t, t.TempDir(), "fresh", `__attribute__((noipa)) int pad(int n) { return n * n * n + n / 7 + (n ^ 5); }`+library, "-shared", "-fPIC", "-O1")
+	fresh := compile(t, t.TempDir(), "fresh",
+		`__attribute__((noipa)) int pad(int n) { return n * n * n + n / 7 + (n ^ 5); }`+library, "-shared", "-fPIC", "-O1")
 	if err := os.Rename(fresh, lib); err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +200,10 @@ func TestReplacedFile(t *testing.T) {
 			t.Errorf("%s: %+v\n%s", script, points, messages(r))
 		}
 	}
-	for _, script := range []string{"u:stride {}", "u:" + prog + ":stride {}", fmt.Sprintf("u:/proc/%d/exe:stride {}", pid), "u:*:stride {}"} {
+	for _, script := range []string{
+		"u:stride {}", "u:" + prog + ":stride {}",
+		fmt.Sprintf("u:/proc/%d/exe:stride {}", pid), "u:*:stride {}",
+	} {
 		points, r := find(t, script, Options{PID: pid})
 		if len(points) != 1 {
 			t.Errorf("%s after %s is gone: %d points\n%s", script, prog, len(points), messages(r))
@@ -217,9 +224,11 @@ func TestOtherRoot(t *testing.T) {
 		}
 	}
 	lib := compile(t, dir, "libinner.so.1", library, "-shared", "-fPIC", "-O1", "-Wl,-soname,libinner.so.1")
-	prog := compile(t, dir, "cell", strings.ReplaceAll(waiter, "stride", "cell_step"), "-O1", lib, "-Wl,-rpath,/opt/inner", "-Wl,--dynamic-linker=/lib64/ld.so")
+	prog := compile(t, dir, "cell", strings.ReplaceAll(waiter, "stride", "cell_step"), "-O1", lib, "-Wl,-rpath,/opt/inner",
+		"-Wl,--dynamic-linker=/lib64/ld.so")
 	for from, to := range map[string]string{
-		lib: "opt/inner/libinner.so.1", prog: "bin/cell", "/lib64/ld-linux-x86-64.so.2": "lib64/ld.so", "/lib/x86_64-linux-gnu/libc.so.6": "lib/libc.so.6",
+		lib: "opt/inner/libinner.so.1", prog: "bin/cell", "/lib64/ld-linux-x86-64.so.2": "lib64/ld.so",
+		"/lib/x86_64-linux-gnu/libc.so.6": "lib/libc.so.6",
 	} {
 		need.File(t, from)
 		data, err := os.ReadFile(from)
@@ -255,7 +264,8 @@ func TestOtherRoot(t *testing.T) {
 			t.Errorf("%s: %+v\n%s", script, points, messages(r))
 			continue
 		}
-		if name, _, _ := strings.Cut(strings.TrimPrefix(points[0].Name, "uprobe:"), ":"); !strings.Contains(script, "link") && !sameFile(t, name, filepath.Join(rootfs, path)) {
+		if name, _, _ := strings.Cut(strings.TrimPrefix(points[0].Name, "uprobe:"), ":"); !strings.Contains(script, "link") &&
+			!sameFile(t, name, filepath.Join(rootfs, path)) {
 			t.Errorf("%s: name %s", script, points[0].Name)
 		}
 	}

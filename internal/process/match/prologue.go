@@ -116,7 +116,8 @@ func (m *matcher) stored(
 		n := 0
 		for i := range got {
 			switch {
-			case got[i].Place.Kind == types.Unavailable && (got[i].Place.Why == whyWhichOnStack || got[i].Place.Why == whyUnused):
+			case got[i].Place.Kind == types.Unavailable && (got[i].Place.Why == whyWhichOnStack ||
+				got[i].Place.Why == whyUnused):
 			case !here[i].Late:
 			case storedAt(prologue, end, &got[i]):
 				n++

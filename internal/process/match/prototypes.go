@@ -8,8 +8,9 @@ import (
 	"trocar/internal/process/probe"
 )
 
-// Results of functions of libraries that are installed without debug information nearly everywhere, by their prototypes: a
-// result without a type has no sign. Names are those of the C standard, POSIX and Linux's manual pages, and OpenSSL's.
+// Results of functions of libraries that are installed without debug information nearly everywhere, by their
+// prototypes: a result without a type has no sign. Names are those of the C standard, POSIX and Linux's manual pages,
+// and OpenSSL's.
 
 // prototypes are the functions of a library by what they return.
 type prototypes struct {
@@ -44,18 +45,30 @@ var knownResults = []prototypes{
 			sigaction snprintf socket socketpair sprintf sscanf stat stat64 statfs strcasecmp strcmp strcoll strncasecmp strncmp
 			symlink system timerfd_create timerfd_settime truncate umount unlink unlinkat unsetenv usleep utimensat vfork vfprintf
 			vprintf vsnprintf wait wait3 wait4 waitid waitpid`},
-		{cLong, `atol copy_file_range ftell lseek lseek64 pread pread64 preadv pwrite pwrite64 pwritev read readlink readlinkat
+		{
+			cLong,
+			`atol copy_file_range ftell lseek lseek64 pread pread64 preadv pwrite pwrite64 pwritev read readlink readlinkat
 			readv recv recvfrom recvmsg send sendfile sendfile64 sendmsg sendto splice strtol strtoll syscall sysconf tee
-			time write writev`},
+			time write writev`,
+		},
 		{types.TUint64, `fread fwrite strlen strnlen strtoul strtoull wcslen`},
-		{cText, `asctime ctime fgets getcwd getenv gets inet_ntoa realpath secure_getenv strcat strchr strcpy strdup strerror strncat
-			strncpy strndup strrchr strsignal strstr strtok strtok_r`},
-		{cPlace, `aligned_alloc calloc dlopen dlsym fdopen fopen fopen64 gethostbyname malloc memalign memchr memcpy memmove memset mmap
-			mmap64 mremap opendir popen readdir reallocarray realloc valloc`},
+		{
+			cText,
+			`asctime ctime fgets getcwd getenv gets inet_ntoa realpath secure_getenv strcat strchr strcpy strdup strerror strncat
+			strncpy strndup strrchr strsignal strstr strtok strtok_r`,
+		},
+		{
+			cPlace,
+			`aligned_alloc calloc dlopen dlsym fdopen fopen fopen64 gethostbyname malloc memalign memchr memcpy memmove memset mmap
+			mmap64 mremap opendir popen readdir reallocarray realloc valloc`,
+		},
 	}},
 	{[]string{"libssl.so"}, []prototype{
-		{cInt, `SSL_accept SSL_connect SSL_do_handshake SSL_get_error SSL_peek SSL_pending SSL_read SSL_read_ex SSL_shutdown SSL_write
-			SSL_write_ex`},
+		{
+			cInt,
+			`SSL_accept SSL_connect SSL_do_handshake SSL_get_error SSL_peek SSL_pending SSL_read SSL_read_ex SSL_shutdown SSL_write
+			SSL_write_ex`,
+		},
 	}},
 }
 

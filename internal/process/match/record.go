@@ -125,10 +125,13 @@ func namedInt(name string, size int, signed bool) *types.Type {
 
 // knownInts are the integers that records have pointers to, so that the kernel's types need not be asked.
 var knownInts = map[string]*types.Type{
-	"int": types.TInt32, "unsigned int": types.TUint32, "unsigned": types.TUint32, "long": types.TInt64, "unsigned long": types.TUint64,
-	"short": types.TInt16, "unsigned short": types.TUint16, "unsigned char": types.TUint8, "signed char": types.TInt8,
-	"size_t": types.TUint64, "loff_t": types.TInt64, "uid_t": types.TUint32, "gid_t": types.TUint32, "pid_t": types.TInt32,
-	"u8": types.TUint8, "u16": types.TUint16, "u32": types.TUint32, "u64": types.TUint64,
+	"int": types.TInt32, "unsigned int": types.TUint32, "unsigned": types.TUint32, "long": types.TInt64,
+	"unsigned long": types.TUint64,
+	"short":         types.TInt16, "unsigned short": types.TUint16, "unsigned char": types.TUint8,
+	"signed char": types.TInt8,
+	"size_t":      types.TUint64, "loff_t": types.TInt64, "uid_t": types.TUint32, "gid_t": types.TUint32,
+	"pid_t": types.TInt32,
+	"u8":    types.TUint8, "u16": types.TUint16, "u32": types.TUint32, "u64": types.TUint64,
 	"__u8": types.TUint8, "__u16": types.TUint16, "__u32": types.TUint32, "__u64": types.TUint64,
 	"s8": types.TInt8, "s16": types.TInt16, "s32": types.TInt32, "s64": types.TInt64,
 }

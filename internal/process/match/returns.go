@@ -108,8 +108,8 @@ func (m *matcher) noReturn(c *candidate, r *probe.Refusal) {
 	m.failAttach(c.s, "uretprobe on %s is not possible: %s", c.shown, r.Reason).Hint("%s", r.Way)
 }
 
-// exitPoints makes the points of the instructions with which a function ends, of the point of its return probe. Where it
-// goes on in another function, which returns in its place, it is left; its result is not known there.
+// exitPoints makes the points of the instructions with which a function ends, of the point of its return probe. Where
+// it goes on in another function, which returns in its place, it is left; its result is not known there.
 func (m *matcher) exitPoints(c *candidate, p *probe.Point, found Returns) []*probe.Point {
 	addrs := found.At
 	switch n := len(found.Tails); {

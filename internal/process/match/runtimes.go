@@ -62,8 +62,8 @@ func (b *binary) bare(entry uint64, p *probe.Point) {
 	}
 }
 
-// runtimeReturns makes the points of the returns of a function in a file that has a runtime's code: the instructions that
-// return.
+// runtimeReturns makes the points of the returns of a function in a file that has a runtime's code: the instructions
+// that return.
 func (m *matcher) runtimeReturns(c *candidate, code runtimes.Code) []*probe.Point {
 	fn := c.fn
 	size := fn.Size
@@ -100,12 +100,14 @@ func (m *matcher) tellNoReturns(s *spec) {
 	}
 	clear(m.noReturns)
 	if m.tails > 0 {
-		m.diags.Add(diag.Info, s.ap.Span, "%d of the functions end in tail calls in places: their results are not seen there", m.tails)
+		m.diags.Add(diag.Info, s.ap.Span, "%d of the functions end in tail calls in places: their results are not seen there",
+			m.tails)
 		m.tails = 0
 	}
 }
 
-// describeBare fills in what debug information doesn't tell of functions and runtimes do; false: the file has no runtime's code.
+// describeBare fills in what debug information doesn't tell of functions and runtimes do; false: the file has no
+// runtime's code.
 func (m *matcher) describeBare(b *binary, list []listing, of []int, told []function) bool {
 	if len(b.runtimes()) == 0 {
 		return false

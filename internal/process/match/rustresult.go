@@ -8,8 +8,8 @@ import (
 	"trocar/internal/binary/types"
 )
 
-// rustResult is the place of a Rust function's result of type t. What the calling convention is not known to say is proven by
-// code that calls the function, or refused.
+// rustResult is the place of a Rust function's result of type t. What the calling convention is not known to say is
+// proven by code that calls the function, or refused.
 func (m *matcher) rustResult(b *binary, info *debuginfo.Info, fn *debuginfo.Function, t *types.Type) types.Place {
 	arch := b.obj.Arch()
 	if t.IsScalar() && t.Size <= 8 {

@@ -21,9 +21,11 @@ const (
 	maxBefore = 64 << 10
 )
 
-// entrySites gives the distance of the site from the entry for each function, -1 for those that cannot be probed; why where their
-// first instruction is the cause.
-func (m *matcher) entrySites(obj *objfile.File, frames *cfi.Table, funcs []objfile.Func) (sites []int, why []*hazard, err error) {
+// entrySites gives the distance of the site from the entry for each function, -1 for those that cannot be probed; why
+// where their first instruction is the cause.
+func (m *matcher) entrySites(obj *objfile.File, frames *cfi.Table,
+	funcs []objfile.Func,
+) (sites []int, why []*hazard, err error) {
 	sites, why = make([]int, len(funcs)), make([]*hazard, len(funcs))
 	defer objfile.Guard(&err)()
 	arch := obj.Arch()
@@ -66,8 +68,8 @@ func (m *matcher) entrySites(obj *objfile.File, frames *cfi.Table, funcs []objfi
 	return sites, why, nil
 }
 
-// avoidHazards moves sites from instructions that must not be probed to the first behind them that is as good. Where there is none, or
-// something jumps or begins in between, there is no site.
+// avoidHazards moves sites from instructions that must not be probed to the first behind them that is as good. Where
+// there is none, or something jumps or begins in between, there is no site.
 func (m *matcher) avoidHazards(obj *objfile.File, frames *cfi.Table, funcs []objfile.Func, sites []int, why []*hazard) {
 	var moved []int
 	for i := range funcs {
@@ -112,10 +114,13 @@ func textSize(obj *objfile.File) (n uint64) {
 	return n
 }
 
-// jumpedInto gives those of the functions (indexes in moved) into which something jumps behind the entry, up to the site:
-// there a probe would see more than the calls. Short jumps are looked for by decoding what is near; for long ones all code
-// is searched.
-func (m *matcher) jumpedInto(obj *objfile.File, frames *cfi.Table, funcs []objfile.Func, sites []int, moved []int) (bad []int) {
+// jumpedInto gives those of the functions (indexes in moved) into which something jumps behind the entry, up to the
+// site:
+// there a probe would see more than the calls. Short jumps are looked for by decoding what is near; for long ones all
+// code is searched.
+func (m *matcher) jumpedInto(obj *objfile.File, frames *cfi.Table, funcs []objfile.Func, sites []int,
+	moved []int,
+) (bad []int) {
 	slices.SortFunc(moved, func(a, b int) int {
 		if funcs[a].Addr < funcs[b].Addr {
 			return -1

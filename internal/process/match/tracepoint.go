@@ -104,7 +104,10 @@ func (m *matcher) tracepoints(s *spec) ([]event, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(all, func(e event) bool { return !matchGlob(s.target, e.category) || !matchGlob(s.fn, e.name) }), nil
+	return slices.DeleteFunc(all, func(e event) bool {
+		return !matchGlob(s.target, e.category) ||
+			!matchGlob(s.fn, e.name)
+	}), nil
 }
 
 func matchTracepoint(m *matcher, s *spec) []*probe.Point {
@@ -117,7 +120,8 @@ func matchTracepoint(m *matcher, s *spec) []*probe.Point {
 	var points []*probe.Point
 	for _, e := range found {
 		p := &probe.Point{
-			Kind: probe.Tracepoint, Name: "tracepoint:" + e.category + ":" + e.name, Category: e.category, Event: e.name, PID: m.pid(),
+			Kind: probe.Tracepoint, Name: "tracepoint:" + e.category + ":" + e.name, Category: e.category, Event: e.name,
+			PID: m.pid(),
 		}
 		if need {
 			t, err := m.eventRecord(e, m.opts.KernelType)
@@ -168,7 +172,8 @@ func (m *matcher) noTracefs(s *spec, err error) {
 	case errors.Is(err, fs.ErrPermission):
 		d.Hint("run as root")
 	case errors.Is(err, tracefs.ErrNone):
-		d.Hint("tracepoints need a kernel with CONFIG_TRACING; before Linux 5.2, mount them: mount -t tracefs tracefs /sys/kernel/tracing")
+		d.Hint("tracepoints need a kernel with CONFIG_TRACING; before Linux 5.2, mount them: mount -t tracefs tracefs " +
+			"/sys/kernel/tracing")
 	}
 }
 

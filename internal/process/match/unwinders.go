@@ -37,8 +37,8 @@ var unwinders = []struct {
 // unwinderLibrary is the name of GCC's library that has them.
 const unwinderLibrary = "libgcc_s.so"
 
-// Unwinders finds these functions in what a process runs or, without a process, in what the programs and libraries at paths
-// will load. Where they end must be known.
+// Unwinders finds these functions in what a process runs or, without a process, in what the programs and libraries at
+// paths will load. Where they end must be known.
 func Unwinders(ctx context.Context, opts Options, paths []string) (out []Unwinder) {
 	fs := newFiles(ctx, opts)
 	defer fs.close()
@@ -91,7 +91,8 @@ func Unwinders(ctx context.Context, opts Options, paths []string) (out []Unwinde
 	return out
 }
 
-// unwinder looks at the function at an address; nil: where it goes on in another frame is not known, or must not be probed.
+// unwinder looks at the function at an address; nil: where it goes on in another frame is not known, or must not be
+// probed.
 func (m *matcher) unwinder(b *binary, addr uint64) *Unwinder {
 	sym, ok := b.obj.Lookup(addr)
 	if !ok || sym.Size == 0 || sym.Size > code.MaxFunction {

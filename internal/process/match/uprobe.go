@@ -21,11 +21,12 @@ import (
 // languages are the words that may stand before a function's name to say that it is readable, not mangled.
 var languages = []string{"cpp", "c++", "rust"}
 
-// named tells the words that may stand before a function's name: languages, and that it is no pattern, whatever stars are in
-// it.
+// named tells the words that may stand before a function's name: languages, and that it is no pattern, whatever stars
+// are in it.
 func named(word string) bool { return word == objfile.Exact || slices.Contains(languages, word) }
 
-const unsafeHint = "\nUse --unsafe to force attachment. WARNING: This option could lead to data corruption in the target process."
+const unsafeHint = "\nUse --unsafe to force attachment. WARNING: This option could lead to data corruption in the " +
+	"target process."
 
 func parseUprobe(m *matcher, s *spec) bool {
 	parts, quoted := s.parts, s.quoted
@@ -249,7 +250,8 @@ func (m *matcher) functions(s *spec, b *binary, q *objfile.Query) ([]*probe.Poin
 		return nil, err
 	}
 	if len(funcs) > 0 && len(funcs[0].Variants) > 0 && s.kind.kind == probe.Uprobe && !s.hasOff {
-		m.diags.Add(diag.Info, s.ap.Span, "the compiler generated variants of %s for some of its callers, which are not probed: %s",
+		m.diags.Add(diag.Info, s.ap.Span, "the compiler generated variants of %s for some of its callers, which are not "+
+			"probed: %s",
 			s.fn, strings.Join(funcs[0].Variants, ", "))
 	}
 	// An indirect function stands for its implementations, which keep its name.
@@ -380,8 +382,8 @@ func (m *matcher) insidePoint(
 	return m.place(p, b, addr+uint64(p.Skip))
 }
 
-// coldOf finds the function of which a symbol names a part: one that is rarely used (GCC's and LLVM's ".cold"), or that is
-// not inlined with the rest.
+// coldOf finds the function of which a symbol names a part: one that is rarely used (GCC's and LLVM's ".cold"), or that
+// is not inlined with the rest.
 func coldOf(obj *objfile.File, name string) (whole string, addr uint64, ok bool) {
 	whole, _, cold := strings.Cut(name, ".cold")
 	if part := WholeOf(whole); part != "" {
@@ -482,7 +484,8 @@ func (m *matcher) matchPlace(s *spec, b *binary) []*probe.Point {
 			refuse("%s cannot be probed: %s", p.Name, err)
 			return nil
 		}
-		return m.returnPoints(&candidate{s: s, b: b, fn: fn, name: p.Name, shown: p.Func, site: sites[0], why: whys[0]}, p.Scope)
+		return m.returnPoints(&candidate{s: s, b: b, fn: fn, name: p.Name, shown: p.Func, site: sites[0], why: whys[0]},
+			p.Scope)
 	}
 	if start != s.addr && !m.boundary(s, b, name, start, s.addr, refuse) {
 		return nil
@@ -509,8 +512,8 @@ func (m *matcher) functionStart(b *binary, addr uint64) (start uint64, name stri
 	return 0, "", false
 }
 
-// flatFile is the point of an address in a file that is no ELF file, such as code that a JIT compiler stored: the address
-// is the file offset. Only with --unsafe.
+// flatFile is the point of an address in a file that is no ELF file, such as code that a JIT compiler stored: the
+// address is the file offset. Only with --unsafe.
 func (m *matcher) flatFile(s *spec) *probe.Point {
 	if s.kind.kind != probe.Uprobe || hasWildcard(s.target) || !strings.Contains(s.target, "/") {
 		return nil

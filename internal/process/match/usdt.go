@@ -32,7 +32,8 @@ func parseUSDT(m *matcher, s *spec) bool {
 	}
 	if s.target == "" {
 		if m.pid() == 0 {
-			m.diags.Errorf(s.ap.Span, "usdt probe must specify at least path or pid to probe. To target all paths/pids set the path to '*'.")
+			m.diags.Errorf(s.ap.Span, "usdt probe must specify at least path or pid to probe. To target all paths/pids set "+
+				"the path to '*'.")
 			return false
 		}
 		s.target = "*"

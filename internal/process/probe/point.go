@@ -32,10 +32,11 @@ type Point struct {
 	// AtReturn, Uretprobe: the place is an instruction with which the function returns, and is probed itself. The return
 	// address is on top of the stack.
 	AtReturn bool
-	Start    uint64 // of a place that is not its entry: address of the function's first instruction, 0 if it has none of its own
-	Call     *Call  // in Go code; nil: calls are told apart by thread and stack pointer
-	RefCtr   uint64 // USDT: file offset of the semaphore, 0: none
-	PID      int    // only this process; 0: all
+	// of a place that is not its entry: address of the function's first instruction, 0 if it has none of its own
+	Start  uint64
+	Call   *Call  // in Go code; nil: calls are told apart by thread and stack pointer
+	RefCtr uint64 // USDT: file offset of the semaphore, 0: none
+	PID    int    // only this process; 0: all
 
 	// Interval, Profile: period in nanoseconds, or Freq in hertz (one of both). Software, Hardware: Period in events.
 	Period, Freq uint64

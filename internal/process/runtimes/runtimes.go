@@ -1,8 +1,10 @@
-// Package runtimes is the contract of languages whose code is not probed as C's is: because a runtime runs it on threads of
-// its own choosing, moves its stacks, passes arguments in other registers, or makes code while the program runs.
+// Package runtimes is the contract of languages whose code is not probed as C's is: because a runtime runs it on
+// threads of its own choosing, moves its stacks, passes arguments in other registers, or makes code while the program
+// runs.
 //
-// One package below this one knows one runtime. It is asked by matching (package match, whose list names all runtimes), while
-// a run lasts for the types of values, and by nobody else: what it knows of a place goes into the place's probe.Point, as data.
+// One package below this one knows one runtime. It is asked by matching (package match, whose list names all runtimes),
+// while a run lasts for the types of values, and by nobody else: what it knows of a place goes into the place's
+// probe.Point, as data.
 package runtimes
 
 import (
@@ -31,13 +33,14 @@ type Runtime struct {
 type Code interface {
 	// At tells whether the code at an address was made by the runtime's compiler.
 	At(addr uint64) bool
-	// Assembly is the scope of a function in the runtime's assembly, which may have its arguments anywhere; nil: it is none.
+	// Assembly is the scope of a function in the runtime's assembly, which may have its arguments anywhere; nil: it is
+	// none.
 	Assembly(addr uint64) *probe.Scope
-	// Call is how calls of the code at an address are told apart; nil: by thread and stack pointer, as in C. With exact, debug
-	// information is opened for it.
+	// Call is how calls of the code at an address are told apart; nil: by thread and stack pointer, as in C. With exact,
+	// debug information is opened for it.
 	Call(addr uint64, exact bool) *probe.Call
-	// NoReturn tells why the return of a function cannot be seen; nil: at the instructions that return. It is asked for every
-	// function of the file: return addresses may not be replaced where the runtime walks or moves stacks.
+	// NoReturn tells why the return of a function cannot be seen; nil: at the instructions that return. It is asked for
+	// every function of the file: return addresses may not be replaced where the runtime walks or moves stacks.
 	NoReturn(fn *objfile.Func) *probe.Refusal
 	// Result is what is known where a function returns; nil: nothing.
 	Result(fn *objfile.Func) *probe.Scope

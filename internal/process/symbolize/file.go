@@ -51,8 +51,8 @@ func (f *File) Err() error { return f.err }
 // maxNames bounds the addresses remembered of a file.
 const maxNames = 1 << 15
 
-// lookup names an address of the file (not of a process). The result is remembered, because stacks repeat and demangling
-// is dear.
+// lookup names an address of the file (not of a process). The result is remembered, because stacks repeat and
+// demangling is dear.
 func (f *File) lookup(addr uint64, demangle bool) *symbol {
 	if f.elf == nil {
 		return nil
@@ -94,7 +94,8 @@ func (f *File) same(g *File) bool {
 	return f.id.Inode == g.id.Inode
 }
 
-// fileKey is how a mapping names a file. The path is part of it because device and inode alone don't name a file on btrfs.
+// fileKey is how a mapping names a file. The path is part of it because device and inode alone don't name a file on
+// btrfs.
 type fileKey struct {
 	dev, inode uint64
 	buildID    string // instead of dev and inode, in what the watch tells
@@ -141,7 +142,8 @@ func (fs *files) mapped(pid target.PID, m *target.Mapping, now time.Time) *File 
 	return f
 }
 
-// oursOf is the path by which we open a file that is mapped in a process: what the file names is looked for in that root.
+// oursOf is the path by which we open a file that is mapped in a process: what the file names is looked for in that
+// root.
 func oursOf(pid target.PID, path string) string {
 	root, err := pid.Root()
 	if err != nil { // it ended meanwhile
@@ -189,8 +191,8 @@ func (fs *files) seen(m *target.Mapping, buildID string) *File {
 	return f
 }
 
-// settle opens the file of a mapping that the watch told of, now that it is asked for. A file counts only if it is certain
-// to be the one: by its build id, or by device and inode.
+// settle opens the file of a mapping that the watch told of, now that it is asked for. A file counts only if it is
+// certain to be the one: by its build id, or by device and inode.
 func (fs *files) settle(m *mapping, pid target.PID) {
 	f := m.file
 	if f.seen {

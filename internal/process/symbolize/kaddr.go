@@ -12,8 +12,8 @@ import (
 // ErrNoSymbol says that the kernel has no symbol of a name.
 var ErrNoSymbol = errors.New("the kernel has no such symbol")
 
-// KernelAddress is the address of a symbol of the kernel, function or data: the builtin `kaddr`. Of several the first counts. It
-// reads as far as the symbol, which takes up to 0.2 s.
+// KernelAddress is the address of a symbol of the kernel, function or data: the builtin `kaddr`. Of several the first
+// counts. It reads as far as the symbol, which takes up to 0.2 s.
 func KernelAddress(name string) (uint64, error) {
 	f, err := os.Open(kallsyms)
 	if err != nil {

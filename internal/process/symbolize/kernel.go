@@ -27,19 +27,20 @@ type kernel struct {
 }
 
 // ErrHidden says that the kernel shows no addresses of its symbols to us.
-var ErrHidden = errors.New("the kernel hides its addresses (sysctl kernel.kptr_restrict): run as root with CAP_SYSLOG, or set kernel.kptr_restrict=0")
+var ErrHidden = errors.New("the kernel hides its addresses (sysctl kernel.kptr_restrict): run as root with " +
+	"CAP_SYSLOG, or set kernel.kptr_restrict=0")
 
 const kallsyms = "/proc/kallsyms"
 
 // maxKallsyms bounds the file; that of a kernel with everything in it is 20 MB large.
 const maxKallsyms = 256 << 20
 
-// maxKernelSymbol bounds the reach of a symbol, for its size is not known: the last one of the kernel and of each module would
-// otherwise name everything up to the next module.
+// maxKernelSymbol bounds the reach of a symbol, for its size is not known: the last one of the kernel and of each
+// module would otherwise name everything up to the next module.
 const maxKernelSymbol = 1 << 20
 
-// KernelStack names the frames of a kernel stack, innermost first, and appends them to dst. Without a right to the kernel's
-// symbols they have no names; LoadKernel tells.
+// KernelStack names the frames of a kernel stack, innermost first, and appends them to dst. Without a right to the
+// kernel's symbols they have no names; LoadKernel tells.
 func (s *Symbolizer) KernelStack(dst []result.Frame, addrs []uint64) []result.Frame {
 	for i, addr := range addrs {
 		dst = append(dst, s.kernel.frame(addr, i == 0))
@@ -52,9 +53,9 @@ func (s *Symbolizer) KernelSymbol(addr uint64) result.Frame {
 	return s.kernel.frame(addr, true)
 }
 
-// LoadKernel reads the kernel's symbols if that has not been done, which takes 0.2 s: to be called on the side when a script
-// is going to need them. The error tells why kernel addresses will have no names; it wraps ErrHidden if the kernel hides them,
-// and ctx's error if that was done before the symbols were read.
+// LoadKernel reads the kernel's symbols if that has not been done, which takes 0.2 s: to be called on the side when a
+// script is going to need them. The error tells why kernel addresses will have no names; it wraps ErrHidden if the
+// kernel hides them, and ctx's error if that was done before the symbols were read.
 func (s *Symbolizer) LoadKernel(ctx context.Context) error {
 	s.kernel.once.Do(func() { s.kernel.load(ctx) })
 	return s.kernel.err
@@ -104,8 +105,8 @@ func (k *kernel) load(ctx context.Context) {
 	}
 }
 
-// parse reads lines of "ADDRESS TYPE NAME" or "ADDRESS TYPE NAME\t[MODULE]". Of several names of an address the one that a
-// reader would use is kept: a global one without underscores in front.
+// parse reads lines of "ADDRESS TYPE NAME" or "ADDRESS TYPE NAME\t[MODULE]". Of several names of an address the one
+// that a reader would use is kept: a global one without underscores in front.
 func (k *kernel) parse(r io.Reader) error {
 	type entry struct {
 		addr uint64

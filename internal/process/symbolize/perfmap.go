@@ -16,11 +16,12 @@ import (
 	"trocar/result"
 )
 
-// perfMap are the names that a runtime gives to code of its own making: /tmp/perf-PID.map in the process's own root, with the
-// id that the process has inside its PID namespace. Lines are "START SIZE NAME", numbers in hexadecimal; later ones replace
-// earlier ones (tools/perf/Documentation/jit-interface.txt of Linux).
+// perfMap are the names that a runtime gives to code of its own making: /tmp/perf-PID.map in the process's own root,
+// with the id that the process has inside its PID namespace. Lines are "START SIZE NAME", numbers in hexadecimal; later
+// ones replace earlier ones (tools/perf/Documentation/jit-interface.txt of Linux).
 //
-// Anybody can make a file there: it counts only if it belongs to root or to the process's user, and its size is bounded.
+// Anybody can make a file there: it counts only if it belongs to root or to the process's user, and its size is
+// bounded.
 type perfMap struct {
 	pid   target.PID
 	name  string
@@ -53,8 +54,8 @@ const (
 	maxJITRead    = 256 << 20
 )
 
-// openPerfMap prepares the reading of a living process's map: it is opened now, since its path is gone with the process,
-// and read when an address is asked for.
+// openPerfMap prepares the reading of a living process's map: it is opened now, since its path is gone with the
+// process, and read when an address is asked for.
 func openPerfMap(pid target.PID) *perfMap {
 	p := &perfMap{pid: pid}
 	ids, err := pid.NSPIDs()

@@ -28,7 +28,8 @@ func (p *perfMap) nameAt(at uint64) string {
 
 func TestPerfMap(t *testing.T) {
 	p := mapOf("100 10 a\n0x200 0x10 b c\nnonsense\n300 zz d\n400 0 nothing\n 500 10 e\n600 10\n" +
-		"100 8 a2\nFFFFFFFFFFFFFFF0 20 wraps\n10000000000000000 1 long\n700 10 " + strings.Repeat("n", 70000) + "\n800 10 after\r\n900 10 " + strings.Repeat("m", 5000) + "\n")
+		"100 8 a2\nFFFFFFFFFFFFFFF0 20 wraps\n10000000000000000 1 long\n700 10 " + strings.Repeat("n", 70000) +
+		"\n800 10 after\r\n900 10 " + strings.Repeat("m", 5000) + "\n")
 	for _, c := range []struct {
 		at   uint64
 		want string

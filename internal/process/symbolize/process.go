@@ -27,7 +27,8 @@ type process struct {
 // maxGenerations bounds the programs one after another of which we keep the mappings for one process id.
 const maxGenerations = 4
 
-// recheck is how long we trust, without a watch, that a process still runs the same program. Anchors show a change at once.
+// recheck is how long we trust, without a watch, that a process still runs the same program. Anchors show a change at
+// once.
 const recheck = 250 * time.Millisecond
 
 // maxWait is how long looks in vain may hold off the next.
@@ -128,8 +129,8 @@ func (s *Symbolizer) evict() {
 	}
 }
 
-// space chooses the generation that a hit was in, nil if we know none. The first of the addresses is code, the others are
-// return addresses.
+// space chooses the generation that a hit was in, nil if we know none. The first of the addresses is code, the others
+// are return addresses.
 func (s *Symbolizer) space(p *process, h *Hit, addrs []uint64) *space {
 	sp, all := p.fitting(h, addrs)
 	if all && (h.anchored() || s.watcher != nil || time.Since(p.checked) < recheck) {
@@ -167,8 +168,8 @@ func (s *Symbolizer) space(p *process, h *Hit, addrs []uint64) *space {
 	return sp
 }
 
-// fitting is the newest generation that the hit can have been in; all tells whether it has all addresses mapped. One that
-// has is preferred, unless the probed instruction says otherwise.
+// fitting is the newest generation that the hit can have been in; all tells whether it has all addresses mapped. One
+// that has is preferred, unless the probed instruction says otherwise.
 func (p *process) fitting(h *Hit, addrs []uint64) (fits *space, all bool) {
 	for _, sp := range p.spaces {
 		if h.anchored() && !sp.holds(h) || !h.anchored() && sp.find(addrs[0]) == nil {

@@ -105,8 +105,8 @@ func sameRun(a, b target.Stat) bool {
 	return a.Start == b.Start && a.StartStack == b.StartStack && a.StartCode == b.StartCode
 }
 
-// snapshot reads the executable mappings of a living process. The process may execute another program meanwhile, so that
-// we might mix two: then it is read again.
+// snapshot reads the executable mappings of a living process. The process may execute another program meanwhile, so
+// that we might mix two: then it is read again.
 func (s *Symbolizer) snapshot(pid target.PID) (*space, error) {
 	for range 3 {
 		asOf := monotonic()

@@ -93,8 +93,8 @@ func (s *Symbolizer) Stats() Stats {
 // Hit says whose addresses are to be named and, if they were taken at a probe in a file, where that was.
 type Hit struct {
 	PID int // in our own PID namespace
-	// The probed file and the offset of the probed instruction in it, and the instruction pointer of the hit. File nil: not
-	// known, as for timers and for function returns.
+	// The probed file and the offset of the probed instruction in it, and the instruction pointer of the hit. File nil:
+	// not known, as for timers and for function returns.
 	File   *File
 	Offset uint64
 	IP     uint64
@@ -103,8 +103,8 @@ type Hit struct {
 	Sources bool
 }
 
-// Probed opens a file that is probed and keeps it until Close, for Hit. The path is valid from our own root; a member of a
-// zip file is "archive.zip!/member". What goes wrong is kept in the File: the addresses in it have no names then.
+// Probed opens a file that is probed and keeps it until Close, for Hit. The path is valid from our own root; a member
+// of a zip file is "archive.zip!/member". What goes wrong is kept in the File: the addresses in it have no names then.
 func (s *Symbolizer) Probed(path string) *File {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,8 +133,8 @@ func (s *Symbolizer) probed(path string) *File {
 }
 
 // Snapshot looks at a process now and keeps its mappings, so that its addresses can be named after its end. It does
-// nothing for one that is known already and still runs the same program. An error is of interest only to who asked for this
-// process in particular: it wraps target.ErrGone, or says what is not permitted.
+// nothing for one that is known already and still runs the same program. An error is of interest only to who asked for
+// this process in particular: it wraps target.ErrGone, or says what is not permitted.
 func (s *Symbolizer) Snapshot(pid int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -146,9 +146,9 @@ func (s *Symbolizer) Snapshot(pid int) error {
 	return p.err
 }
 
-// Stack names the frames of a user stack, innermost first, and appends them to dst. The first address is taken as it is, the
-// others as return addresses: they are named by the call before them, with the offset they have themselves. An address
-// has several frames where functions were inlined (see Hit.Sources).
+// Stack names the frames of a user stack, innermost first, and appends them to dst. The first address is taken as it
+// is, the others as return addresses: they are named by the call before them, with the offset they have themselves. An
+// address has several frames where functions were inlined (see Hit.Sources).
 func (s *Symbolizer) Stack(dst []result.Frame, h Hit, addrs []uint64) []result.Frame {
 	if len(addrs) == 0 {
 		return dst

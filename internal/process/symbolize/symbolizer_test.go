@@ -29,7 +29,8 @@ func compile(t *testing.T, out, src string, args ...string) string {
 	}
 	need.Tool(t, cc)
 	out = filepath.Join(t.TempDir(), out)
-	args = append([]string{"-g", "-O1", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls", "-o", out, "testdata/" + src}, args...)
+	args = append([]string{"-g", "-O1", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls", "-o", out, "testdata/" +
+		src}, args...)
 	if b, err := exec.Command(cc, args...).CombinedOutput(); err != nil {
 		t.Fatalf("%s %v: %v\n%s", cc, args, err, b)
 	}

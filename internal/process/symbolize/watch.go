@@ -14,9 +14,9 @@ type changes interface {
 	Close()
 }
 
-// Watch makes the Symbolizer see from now on what processes execute and map, so that also those have names that end before
-// anybody can look at them: for scripts that name addresses of any process. Poll must be called regularly then. It needs
-// the right to perf events of all CPUs; without it, names are as good as Snapshot and anchors make them.
+// Watch makes the Symbolizer see from now on what processes execute and map, so that also those have names that end
+// before anybody can look at them: for scripts that name addresses of any process. Poll must be called regularly then.
+// It needs the right to perf events of all CPUs; without it, names are as good as Snapshot and anchors make them.
 func (s *Symbolizer) Watch() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -31,8 +31,8 @@ func (s *Symbolizer) Watch() error {
 	return nil
 }
 
-// Poll takes in what has changed: best after records are read and before their addresses are named, at least some times a
-// second.
+// Poll takes in what has changed: best after records are read and before their addresses are named, at least some times
+// a second.
 func (s *Symbolizer) Poll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -49,8 +49,8 @@ func (s *Symbolizer) poll() {
 // maxSpace bounds the mappings that one process may add while it is watched.
 const maxSpace = 1 << 16
 
-// apply brings what we know of a process up to date. Files are not opened before they are asked for, since most processes
-// never are.
+// apply brings what we know of a process up to date. Files are not opened before they are asked for, since most
+// processes never are.
 func (s *Symbolizer) apply(c *target.Change) {
 	p := s.procs[c.PID]
 	switch c.Kind {
@@ -92,7 +92,10 @@ func (s *Symbolizer) mapNew(p *process, c *target.Change) {
 	if len(p.spaces[0].maps) >= maxSpace {
 		return
 	}
-	m := mapping{start: c.Mapping.Start, end: c.Mapping.End, offset: c.Mapping.Offset, path: c.Mapping.Path, kind: kindOf(&c.Mapping)}
+	m := mapping{
+		start: c.Mapping.Start, end: c.Mapping.End, offset: c.Mapping.Offset, path: c.Mapping.Path,
+		kind: kindOf(&c.Mapping),
+	}
 	if c.BuildID != "" {
 		m.kind = ofFile
 	}
@@ -191,8 +194,9 @@ func (s *Symbolizer) inherit(p *process) {
 	s.forget(own)
 }
 
-// SnapshotRunning takes a Snapshot of each process that runs now and has one of the files mapped. It reads the mappings of
-// all processes, which may take a tenth of a second: to be called on the side, when probes are attached in any process.
+// SnapshotRunning takes a Snapshot of each process that runs now and has one of the files mapped. It reads the mappings
+// of all processes, which may take a tenth of a second: to be called on the side, when probes are attached in any
+// process.
 func (s *Symbolizer) SnapshotRunning(ctx context.Context, probed ...*File) {
 	pids, err := target.All()
 	if err != nil {

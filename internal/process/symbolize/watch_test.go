@@ -122,7 +122,8 @@ func TestWatchLoaded(t *testing.T) {
 	s.Snapshot(p.pid)
 	addrs := p.stack("l " + lib)
 	p.end()
-	if got := names(s.Stack(nil, Hit{PID: p.pid}, addrs)); !strings.HasPrefix(got, "stack hall::Door::pass(int (*)()) through main") {
+	if got := names(s.Stack(nil, Hit{PID: p.pid}, addrs)); !strings.HasPrefix(got, "stack hall::Door::pass(int (*)()) "+
+		"through main") {
 		t.Error(got)
 	}
 }

@@ -53,8 +53,8 @@ type cgroupKey struct {
 // maxCgroups bounds what is remembered.
 const maxCgroups = 4096
 
-// Paths finds a cgroup in all mounted hierarchies whose name matches the filter ("*" and "?" as in a file name, "" means
-// all): version 2 first, then by name. Ids are per hierarchy: the one of the builtin `cgroup` is of version 2.
+// Paths finds a cgroup in all mounted hierarchies whose name matches the filter ("*" and "?" as in a file name, ""
+// means all): version 2 first, then by name. Ids are per hierarchy: the one of the builtin `cgroup` is of version 2.
 func (c *Cgroups) Paths(id uint64, filter string) ([]CgroupPath, error) {
 	if c.mounts == nil {
 		text, err := readLimited("/proc/self/mounts", nil, maxMapsBytes)

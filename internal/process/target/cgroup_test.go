@@ -17,7 +17,11 @@ cgroup /sys/fs/cgroup/cpu,cpuacct cgroup rw 0 0
 cgroup2 /mnt/with\040blank cgroup2 rw 0 0
 short
 `))
-	want := []cgroupMount{{"unified", "/mnt/with blank"}, {"cpu,cpuacct", "/sys/fs/cgroup/cpu,cpuacct"}, {"pids", "/sys/fs/cgroup/pids"}}
+	want := []cgroupMount{
+		{"unified", "/mnt/with blank"},
+		{"cpu,cpuacct", "/sys/fs/cgroup/cpu,cpuacct"},
+		{"pids", "/sys/fs/cgroup/pids"},
+	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%+v", got)
 	}

@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// Containers are told by their cgroups: whatever made one (docker, podman, containerd, CRI-O, LXC, systemd-nspawn) puts its id or
-// name into the path. Names that are not in there are found in the runtimes' own files, without asking them.
+// Containers are told by their cgroups: whatever made one (docker, podman, containerd, CRI-O, LXC, systemd-nspawn) puts
+// its id or name into the path. Names that are not in there are found in the runtimes' own files, without asking them.
 
 // ErrNoContainer says that no running container has an id or name.
 var ErrNoContainer = errors.New("no running container has this ID or name")
 
-// Container is the first process of a running container, by its id, the beginning of that, or its name. All others that it
-// starts with descend from it.
+// Container is the first process of a running container, by its id, the beginning of that, or its name. All others that
+// it starts with descend from it.
 func Container(name string) (PID, error) {
 	if name == "" {
 		return 0, errors.New("the container's name is empty")
@@ -110,8 +110,8 @@ func shortList(ids map[string]bool) string {
 	return strings.Join(names, ", ")
 }
 
-// cgroupContainers finds the ids or names of containers in /proc/PID/cgroup (cgroups(7)): lines of "hierarchy:controllers:path".
-// Of containers inside others the innermost is meant, which comes last in the path.
+// cgroupContainers finds the ids or names of containers in /proc/PID/cgroup (cgroups(7)): lines of
+// "hierarchy:controllers:path". Of containers inside others the innermost is meant, which comes last in the path.
 func cgroupContainers(text string) (ids []string) {
 	for line := range strings.Lines(text) {
 		fields := strings.SplitN(strings.TrimSpace(line), ":", 3)
@@ -204,7 +204,8 @@ func containerIDs(name string, patterns []string) (ids []string) {
 	return ids
 }
 
-// containerNamed finds a name in a runtime's file: docker's and the OCI runtime's are of one container, podman's lists all.
+// containerNamed finds a name in a runtime's file: docker's and the OCI runtime's are of one container, podman's lists
+// all.
 func containerNamed(text []byte, name, dir string) (ids []string) {
 	var one struct {
 		ID          string
@@ -219,7 +220,10 @@ func containerNamed(text []byte, name, dir string) (ids []string) {
 		if id == "" {
 			id = dir
 		}
-		for _, n := range []string{strings.TrimPrefix(one.Name, "/"), one.Annotations["io.kubernetes.cri.container-name"], one.Annotations["nerdctl/name"]} {
+		for _, n := range []string{
+			strings.TrimPrefix(one.Name, "/"), one.Annotations["io.kubernetes.cri.container-name"],
+			one.Annotations["nerdctl/name"],
+		} {
 			if n == name && isHex(id) {
 				return []string{id}
 			}

@@ -17,7 +17,8 @@ func TestCgroupContainers(t *testing.T) {
 		{"docker, systemd", "0::/system.slice/docker-" + a + ".scope\n", []string{a}},
 		{"docker, cgroupfs", "5:memory:/docker/" + a + "\n4:cpu:/docker/" + a + "\n0::/\n", []string{a}},
 		{"podman", "0::/machine.slice/libpod-" + a + ".scope/container\n", []string{a}},
-		{"kubernetes", "0::/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod12.slice/cri-containerd-" + a + ".scope\n", []string{a}},
+		{"kubernetes", "0::/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod12.slice/cri-containerd-" + a +
+			".scope\n", []string{a}},
 		{"docker in docker", "0::/system.slice/docker-" + a + ".scope/docker/" + b + "\n", []string{b}},
 		{"lxc", "0::/lxc.payload.web/system.slice/ssh.service\n", []string{"web"}},
 		{"old lxc", "3:cpu:/lxc/web/init.scope\n", []string{"web"}},
@@ -31,7 +32,8 @@ func TestCgroupContainers(t *testing.T) {
 			t.Errorf("%s: %q, not %q", c.name, got, c.want)
 		}
 	}
-	if isContainer(a, "012") || !isContainer(a, "0123") || !isContainer(a, a) || isContainer("web", "we") || !isContainer("web", "web") {
+	if isContainer(a, "012") || !isContainer(a, "0123") || !isContainer(a, a) || isContainer("web", "we") ||
+		!isContainer("web", "web") {
 		t.Error("names")
 	}
 }

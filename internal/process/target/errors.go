@@ -24,7 +24,8 @@ func procError(pid PID, what string, err error) error {
 	case errors.Is(err, syscall.ESRCH), errors.Is(err, fs.ErrNotExist) && !pid.Exists():
 		return fmt.Errorf("process %d: %w", pid, ErrGone)
 	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("process %d: reading its %s is not permitted: run as its user or root (with CAP_SYS_PTRACE): %w", pid, what, syscall.EACCES)
+		return fmt.Errorf("process %d: reading its %s is not permitted: run as its user or root (with CAP_SYS_PTRACE): %w",
+			pid, what, syscall.EACCES)
 	}
 	return fmt.Errorf("process %d: reading its %s: %w", pid, what, cause(err))
 }

@@ -109,8 +109,8 @@ func (h *Handle) exitInfo() (Exit, bool) {
 	return exitOf(syscall.WaitStatus(info.exitCode)), true
 }
 
-// zombieExit is how a process ended that its parent has not asked for yet: the last field of its stat, which is shown to
-// those who may trace it.
+// zombieExit is how a process ended that its parent has not asked for yet: the last field of its stat, which is shown
+// to those who may trace it.
 func (p PID) zombieExit() (Exit, bool) {
 	b, err := p.read("stat", 4096)
 	if err != nil {
@@ -159,8 +159,8 @@ func LastFault(pid PID, begin time.Time) string {
 	return found
 }
 
-// faultOf is the text of a record of the kernel's log ("priority,number,microseconds,flags;text") if it is of a fault of
-// this process.
+// faultOf is the text of a record of the kernel's log ("priority,number,microseconds,flags;text") if it is of a fault
+// of this process.
 func faultOf(record string, pid PID, since time.Duration) string {
 	head, text, _ := strings.Cut(record, ";")
 	text, _, _ = strings.Cut(text, "\n")

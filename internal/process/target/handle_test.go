@@ -60,7 +60,8 @@ func TestFaultOf(t *testing.T) {
 			"6,100,6000000,-;a b[12]: segfault at 0 ip 0000000000401136 sp 7f error 4 in x[401000+1000]",
 			"segfault at 0 ip 0000000000401136 sp 7f error 4 in x[401000+1000]",
 		},
-		{"4,100,6000000,-;uprobe: fibers:12 failed to handle uretprobe, sending SIGILL.", "failed to handle uretprobe, sending SIGILL."},
+		{"4,100,6000000,-;uprobe: fibers:12 failed to handle uretprobe, sending SIGILL.", "failed to handle uretprobe, " +
+			"sending SIGILL."},
 		{"6,100,4000000,-;traps: x[12] trap int3 ip:401136", ""}, // before
 		{"6,100,6000000,-;traps: x[112] trap int3 ip:401136", ""},
 		{"6,100,6000000,-;x[12]: something else", ""},

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// SplitCommand makes words of a command's text as a shell does: blanks part them, quotes and backslashes keep them together.
-// Nothing is expanded, and no other character means anything.
+// SplitCommand makes words of a command's text as a shell does: blanks part them, quotes and backslashes keep them
+// together. Nothing is expanded, and no other character means anything.
 func SplitCommand(text string) ([]string, error) {
 	words, err := shellquote.Split(text)
 	switch {
@@ -75,9 +75,9 @@ func (e Exit) String() string {
 	return fmt.Sprintf("exit status %d", e.Code)
 }
 
-// Child is a process that we started. It is held right after exec: its program is mapped, but nothing of it has run, not
-// even the dynamic loader. Release lets it go. If we die before, the kernel kills it; if we die after, the kernel sends it
-// SIGTERM.
+// Child is a process that we started. It is held right after exec: its program is mapped, but nothing of it has run,
+// not even the dynamic loader. Release lets it go. If we die before, the kernel kills it; if we die after, the kernel
+// sends it SIGTERM.
 type Child struct {
 	pid  PID
 	name string // of the command
@@ -93,8 +93,9 @@ type Child struct {
 	ended bool // its id may be another process's
 }
 
-// Launch starts a command, held, with an environment of "NAME=value" each. argv[0] is searched in the PATH of that, then in
-// the working directory, as bpftrace does. It inherits our working directory and standard files. An error is a *LaunchError.
+// Launch starts a command, held, with an environment of "NAME=value" each. argv[0] is searched in the PATH of that,
+// then in the working directory, as bpftrace does. It inherits our working directory and standard files. An error is a
+// *LaunchError.
 func Launch(argv, env []string) (*Child, error) {
 	if len(argv) == 0 {
 		return nil, &LaunchError{Err: errors.New("the command is empty")}
@@ -141,8 +142,8 @@ type notFound struct{}
 func (notFound) Error() string        { return "not found in PATH" }
 func (notFound) Is(target error) bool { return target == fs.ErrNotExist }
 
-// run starts the process, waits and reaps it. All of it happens on one thread, because ptrace answers only to the thread
-// that started the process, and PR_SET_PDEATHSIG means the death of that thread.
+// run starts the process, waits and reaps it. All of it happens on one thread, because ptrace answers only to the
+// thread that started the process, and PR_SET_PDEATHSIG means the death of that thread.
 func (c *Child) run(exe string, argv, env []string, started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -181,8 +182,8 @@ func (c *Child) start(exe string, argv, env []string) error {
 	fail := func(err error, hint string) error { return &LaunchError{Command: argv[0], Err: err, Hint: hint} }
 
 	// A signal to the process group (Ctrl-C) that reached the new process between PTRACE_TRACEME and exec would stop it
-	// there, and us with it, for ForkExec waits for the exec. So signals are blocked until then, but for SIGTRAP: that is what
-	// exec stops by.
+	// there, and us with it, for ForkExec waits for the exec. So signals are blocked until then, but for SIGTRAP: that is
+	// what exec stops by.
 	old, err := blockSignals()
 	if err != nil {
 		return fail(err, "")
@@ -201,7 +202,8 @@ func (c *Child) start(exe string, argv, env []string) error {
 	case errors.Is(err, syscall.ENOEXEC):
 		return fail(err, "it is not a program of this machine; a script needs a first line like #!/bin/sh")
 	case errors.Is(err, fs.ErrNotExist) && (Root{}).Exists(exe):
-		return fail(errors.New("its interpreter does not exist (the loader in its ELF header, or the first line of the script)"), "")
+		return fail(errors.New("its interpreter does not exist (the loader in its ELF header, or the first line of the "+
+			"script)"), "")
 	default:
 		return fail(err, "")
 	}
@@ -323,8 +325,8 @@ func (c *Child) Signal(sig syscall.Signal) error {
 	return syscall.Kill(int(c.pid), sig)
 }
 
-// Kill ends the process: with SIGTERM, as bpftrace does, and if it is held or hasn't ended after the grace, with SIGKILL.
-// It returns when the process has ended.
+// Kill ends the process: with SIGTERM, as bpftrace does, and if it is held or hasn't ended after the grace, with
+// SIGKILL. It returns when the process has ended.
 func (c *Child) Kill(grace time.Duration) {
 	select {
 	case <-c.release:

@@ -22,8 +22,8 @@ type LibraryEntry struct {
 	HWCap uint64 // not 0: only for certain CPUs
 }
 
-// ld.so.cache, new format of glibc since 2.2 (struct cache_file_new in sysdeps/generic/dl-cache.h). Files written before
-// 2.32 by default have the old format in front; all offsets count from the new header.
+// ld.so.cache, new format of glibc since 2.2 (struct cache_file_new in sysdeps/generic/dl-cache.h). Files written
+// before 2.32 by default have the old format in front; all offsets count from the new header.
 const (
 	cacheOldMagic   = "ld.so-1.7.0"
 	cacheMagic      = "glibc-ld.so.cache1.1"
@@ -91,8 +91,8 @@ func (l *LibraryEntry) native() bool {
 	return err != nil || l.Flags>>8 == host.ELF.Cache // sysdeps/generic/ldconfig.h
 }
 
-// libraryDirs are the folders that loaders search without a cache: musl (ldso/dynlink.c) and glibc with Debian's and others'
-// multiarch folders.
+// libraryDirs are the folders that loaders search without a cache: musl (ldso/dynlink.c) and glibc with Debian's and
+// others' multiarch folders.
 func libraryDirs() []string {
 	var dirs []string
 	if host, err := abi.Host(); err == nil {
@@ -101,8 +101,8 @@ func libraryDirs() []string {
 	return append(dirs, "/lib64", "/usr/lib64", "/lib", "/usr/local/lib", "/usr/lib")
 }
 
-// IsLibrary tells whether a file's name (without folder) is that of the library meant by name: "libc.so.6" for "libc.so.6",
-// "libc.so" and "libc"; "libc-2.31.so" for "libc".
+// IsLibrary tells whether a file's name (without folder) is that of the library meant by name: "libc.so.6" for
+// "libc.so.6", "libc.so" and "libc"; "libc-2.31.so" for "libc".
 func IsLibrary(file, name string) bool {
 	rest, ok := strings.CutPrefix(file, name)
 	switch {

@@ -68,8 +68,8 @@ func (p PID) Maps() ([]Mapping, error) {
 	return m, err
 }
 
-// AppendMaps is Maps for callers that come often: it appends to dst, and uses buf (which it returns, perhaps grown) for the
-// text.
+// AppendMaps is Maps for callers that come often: it appends to dst, and uses buf (which it returns, perhaps grown) for
+// the text.
 func (p PID) AppendMaps(dst []Mapping, buf []byte) ([]Mapping, []byte, error) {
 	text, err := readLimited(p.path("maps"), buf[:0], maxMapsBytes)
 	if err == nil && len(text) == 0 {
@@ -90,8 +90,8 @@ func (p PID) AppendMaps(dst []Mapping, buf []byte) ([]Mapping, []byte, error) {
 	return dst, text, err
 }
 
-// ParseMaps appends the mappings of a text in the form of /proc/PID/maps (proc(5)). It allocates a string for each new path
-// only: the mappings of a file follow one another.
+// ParseMaps appends the mappings of a text in the form of /proc/PID/maps (proc(5)). It allocates a string for each new
+// path only: the mappings of a file follow one another.
 func ParseMaps(dst []Mapping, text []byte) ([]Mapping, error) {
 	var path []byte // text of the last path, and what it became
 	var last Mapping
@@ -206,8 +206,8 @@ func (p PID) Memory() (*os.File, error) {
 	return f, nil
 }
 
-// OpenMapped opens the very file that is mapped, even if its name is gone or now another file's. The mapping must be one
-// of Maps, not merged with others.
+// OpenMapped opens the very file that is mapped, even if its name is gone or now another file's. The mapping must be
+// one of Maps, not merged with others.
 func (p PID) OpenMapped(m *Mapping) (*os.File, error) {
 	if !m.IsFile() {
 		return nil, fmt.Errorf("process %d: no file is mapped at %#x", p, m.Start)

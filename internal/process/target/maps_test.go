@@ -23,12 +23,24 @@ ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsysca
 
 func TestParseMaps(t *testing.T) {
 	want := []Mapping{
-		{Start: 0x55d0e5a40000, End: 0x55d0e5a42000, Perm: Read, Dev: unix.Mkdev(0xfd, 1), Inode: 1234567, Path: "/usr/bin/cat"},
-		{Start: 0x55d0e5a42000, End: 0x55d0e5a47000, Perm: Read | Exec, Offset: 0x2000, Dev: unix.Mkdev(0xfd, 1), Inode: 1234567, Path: "/usr/bin/cat"},
+		{
+			Start: 0x55d0e5a40000, End: 0x55d0e5a42000, Perm: Read, Dev: unix.Mkdev(0xfd, 1), Inode: 1234567,
+			Path: "/usr/bin/cat",
+		},
+		{
+			Start: 0x55d0e5a42000, End: 0x55d0e5a47000, Perm: Read | Exec, Offset: 0x2000, Dev: unix.Mkdev(0xfd, 1),
+			Inode: 1234567, Path: "/usr/bin/cat",
+		},
 		{Start: 0x55d0e6f1c000, End: 0x55d0e6f3d000, Perm: Read | Write, Path: "[heap]"},
 		{Start: 0x7f0b00000000, End: 0x7f0b00021000, Perm: Read | Write},
-		{Start: 0x7f0b8a1c7000, End: 0x7f0b8a1ed000, Perm: Read | Shared, Dev: unix.Mkdev(0x1f1, 0xfffff), Inode: 42, Path: "/tmp/a b", Deleted: true},
-		{Start: 0x7f0b8a1ed000, End: 0x7f0b8a1ee000, Offset: 0x1000, Dev: unix.Mkdev(0xfd, 1), Inode: 43, Path: "/tmp/new\nline"},
+		{
+			Start: 0x7f0b8a1c7000, End: 0x7f0b8a1ed000, Perm: Read | Shared, Dev: unix.Mkdev(0x1f1, 0xfffff), Inode: 42,
+			Path: "/tmp/a b", Deleted: true,
+		},
+		{
+			Start: 0x7f0b8a1ed000, End: 0x7f0b8a1ee000, Offset: 0x1000, Dev: unix.Mkdev(0xfd, 1), Inode: 43,
+			Path: "/tmp/new\nline",
+		},
 		{Start: 0x7ffc3e7d1000, End: 0x7ffc3e7d3000, Perm: Read | Exec, Path: "[vdso]"},
 		{Start: 0xffffffffff600000, End: 0xffffffffff601000, Perm: Exec, Path: "[vsyscall]"},
 	}

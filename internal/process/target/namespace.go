@@ -9,8 +9,8 @@ import (
 
 // PIDNamespace is the PID namespace that we are in.
 type PIDNamespace struct {
-	// Device and inode of the namespace's file, in the form that the BPF helper bpf_get_ns_current_pid_tgid wants them: the
-	// device as the kernel keeps it, not as stat encodes it.
+	// Device and inode of the namespace's file, in the form that the BPF helper bpf_get_ns_current_pid_tgid wants them:
+	// the device as the kernel keeps it, not as stat encodes it.
 	Dev, Inode uint64
 	// Initial: BPF's bpf_get_current_pid_tgid shows ids as our /proc does.
 	Initial bool

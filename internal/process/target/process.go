@@ -13,8 +13,8 @@ import (
 	"syscall"
 )
 
-// PID is a process, by its id in our own PID namespace. Its methods read /proc anew at each call; errors wrap ErrGone when
-// the process does not exist.
+// PID is a process, by its id in our own PID namespace. Its methods read /proc anew at each call; errors wrap ErrGone
+// when the process does not exist.
 type PID int
 
 // path is the path of a file in the process's /proc folder.
@@ -31,8 +31,8 @@ func (p PID) Exists() bool {
 	return err == nil || errors.Is(err, syscall.EPERM)
 }
 
-// Living is a thread under whose id /proc has the process's files: its first thread, unless that has ended before others. Of
-// such a thread /proc shows no mappings, no program and no root.
+// Living is a thread under whose id /proc has the process's files: its first thread, unless that has ended before
+// others. Of such a thread /proc shows no mappings, no program and no root.
 func (p PID) Living() PID {
 	if st, err := p.Stat(); err != nil || !st.Dead() {
 		return p
@@ -186,8 +186,8 @@ func (p PID) Children() ([]PID, error) {
 	return children, nil
 }
 
-// Started tells whether the process has started others, as far as that can still be seen: they live, or were waited for since
-// then, which is what Stat said.
+// Started tells whether the process has started others, as far as that can still be seen: they live, or were waited for
+// since then, which is what Stat said.
 func (p PID) Started(then Stat) bool {
 	if s, err := p.Stat(); err == nil && s.ChildFaults > then.ChildFaults {
 		return true
@@ -237,8 +237,8 @@ type Stat struct {
 	// ChildFaults are the page faults of children that ended and were waited for: each has some.
 	ChildFaults uint64
 	Start       uint64 // clock ticks after boot; with the id it names a process for good, whatever it executes
-	// Where the program's text and the stack begin; exec gives both anew (randomly, with ASLR). 0 or 1 without the right to
-	// trace the process.
+	// Where the program's text and the stack begin; exec gives both anew (randomly, with ASLR). 0 or 1 without the right
+	// to trace the process.
 	StartCode, StartStack uint64
 }
 
@@ -289,8 +289,8 @@ func (p PID) read(name string, limit int) ([]byte, error) {
 	return b, nil
 }
 
-// readLimited appends a file's content to buf: for files of /proc, whose size is not known before. More than limit bytes
-// are an error.
+// readLimited appends a file's content to buf: for files of /proc, whose size is not known before. More than limit
+// bytes are an error.
 func readLimited(path string, buf []byte, limit int) ([]byte, error) {
 	// Not os.Open: it would try to register each file with the poller.
 	fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
@@ -317,7 +317,8 @@ func appendAll(fd int, path string, buf []byte, limit int) ([]byte, error) {
 			return buf, nil
 		}
 		if buf = buf[:len(buf)+n]; len(buf)-start > limit {
-			return nil, &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("more than %d bytes: %w", limit, io.ErrShortBuffer)}
+			return nil, &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("more than %d bytes: %w", limit,
+				io.ErrShortBuffer)}
 		}
 	}
 }

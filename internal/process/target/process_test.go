@@ -12,7 +12,8 @@ import (
 	"trocar/internal/need"
 )
 
-const statText = "4242 (a) (b c) S 17 4242 4242 34816 4242 4194304 300 0 0 0 1 2 0 0 20 0 1 0 98765 5824512 400 18446744073709551615 94129912487936 94129912500000 140735681040384 0 0 0 0 0 0 0 0 0 17 1 0 0 0 0 0 1 2 3 4 5 6 7 0\n"
+const statText = "4242 (a) (b c) S 17 4242 4242 34816 4242 4194304 300 0 0 0 1 2 0 0 20 0 1 0 98765 5824512 400 " +
+	"18446744073709551615 94129912487936 94129912500000 140735681040384 0 0 0 0 0 0 0 0 0 17 1 0 0 0 0 0 1 2 3 4 5 6 7 0\n"
 
 func TestParseStat(t *testing.T) {
 	s, ok := parseStat([]byte(statText))
@@ -110,7 +111,8 @@ func TestUsers(t *testing.T) {
 	if name, ok := u.Name(0xfffffff0); ok {
 		t.Error(name)
 	}
-	names := parsePasswd([]byte("root:x:0:0:root:/root:/bin/bash\n# comment\ntoor:x:0:0::/:\nbad:x:many:0:::\n:x:5:5:::\nlast:x:4294967295:1::/:"))
+	names := parsePasswd([]byte("root:x:0:0:root:/root:/bin/bash\n# " +
+		"comment\ntoor:x:0:0::/:\nbad:x:many:0:::\n:x:5:5:::\nlast:x:4294967295:1::/:"))
 	if len(names) != 2 || names[0] != "root" || names[4294967295] != "last" {
 		t.Errorf("%v", names)
 	}

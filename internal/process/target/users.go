@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Users names user ids by /etc/passwd of our own root. The zero value is ready. Users of a directory service (LDAP) are not
-// known to it.
+// Users names user ids by /etc/passwd of our own root. The zero value is ready. Users of a directory service (LDAP) are
+// not known to it.
 type Users struct {
 	names   map[uint32]string
 	checked time.Time

@@ -36,8 +36,8 @@ type Change struct {
 	BuildID string // Mapped, in hexadecimal: that of the file, instead of Mapping's Dev and Inode (Linux 5.12)
 }
 
-// Watcher sees all processes change: those too that live for less time than it takes to look at /proc. It listens to side-band
-// records of perf (perf_event_open(2)), as `perf record` does.
+// Watcher sees all processes change: those too that live for less time than it takes to look at /proc. It listens to
+// side-band records of perf (perf_event_open(2)), as `perf record` does.
 type Watcher struct {
 	rings   []*ring
 	pending []Change // read but not handed out
@@ -45,7 +45,8 @@ type Watcher struct {
 	paths   map[string]string // names seen, each once in memory
 }
 
-// ringPages is the size of each CPU's ring without its first page, a power of two: 64 KB have room for some 500 changes.
+// ringPages is the size of each CPU's ring without its first page, a power of two: 64 KB have room for some 500
+// changes.
 func ringPages(cpus int) int {
 	if cpus > 16 {
 		return 8
@@ -61,7 +62,8 @@ type ring struct {
 	rec  []byte // a record that wraps around
 }
 
-// perfBitBuildID asks for build ids in PERF_RECORD_MMAP2 (struct perf_event_attr in include/uapi/linux/perf_event.h, 5.12).
+// perfBitBuildID asks for build ids in PERF_RECORD_MMAP2 (struct perf_event_attr in include/uapi/linux/perf_event.h,
+// 5.12).
 const perfBitBuildID = 1 << 34
 
 // Watch begins to watch. It needs CAP_PERFMON or root.
@@ -74,7 +76,8 @@ func watch(extra uint64) (*Watcher, error) {
 	}
 	w := &Watcher{paths: map[string]string{}}
 	bits := uint64(unix.PerfBitMmap|unix.PerfBitMmap2|unix.PerfBitComm|unix.PerfBitCommExec|unix.PerfBitTask|
-		unix.PerfBitSampleIDAll|unix.PerfBitWatermark|unix.PerfBitUseClockID|unix.PerfBitExcludeKernel|unix.PerfBitExcludeHv) |
+		unix.PerfBitSampleIDAll|unix.PerfBitWatermark|unix.PerfBitUseClockID|unix.PerfBitExcludeKernel|
+		unix.PerfBitExcludeHv) |
 		extra
 	for _, cpu := range cpus {
 		r, err := openRing(cpu, ringPages(len(cpus)), bits)
@@ -163,8 +166,9 @@ func (w *Watcher) Lost() uint64 { return w.lost }
 
 // Read calls f for what has changed since, in order of time. What f gets is good until it returns.
 func (w *Watcher) Read(f func(*Change)) {
-	// Rings are read one after another, so a change may be seen on one CPU while an earlier one on another is not, if that was
-	// written just after its ring was read. All changes up to now are written, so the later ones wait for the next time.
+	// Rings are read one after another, so a change may be seen on one CPU while an earlier one on another is not, if that
+	// was written just after its ring was read. All changes up to now are written, so the later ones wait for the next
+	// time.
 	var ts unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts) != nil {
 		return

@@ -77,7 +77,8 @@ func TestWatch(t *testing.T) {
 		"sh forked", "sh execed", "sh mapped " + filepath.Base(sh), "sh mapped libc.so.6",
 		"true forked", "true execed", "true mapped true", "true mapped libc.so.6", "true exited", "sh exited",
 	}
-	got = slices.DeleteFunc(got, func(s string) bool { return s == "sh forked" }) // we are a new process's parent by CLONE_VFORK, too
+	// we are a new process's parent by CLONE_VFORK, too
+	got = slices.DeleteFunc(got, func(s string) bool { return s == "sh forked" })
 	if !slices.Equal(got, want[1:]) {
 		t.Errorf("got  %q\nwant %q", got, want[1:])
 	}
@@ -88,7 +89,10 @@ func TestWatch(t *testing.T) {
 
 // The mappings seen are those of /proc.
 func TestWatchAgreesWithMaps(t *testing.T) {
-	for name, extra := range map[string]uint64{"build ids": perfBitBuildID, "as before Linux 5.12": 0, "a bit that no kernel has": 1 << 63} {
+	for name, extra := range map[string]uint64{
+		"build ids": perfBitBuildID, "as before Linux 5.12": 0,
+		"a bit that no kernel has": 1 << 63,
+	} {
 		t.Run(name, func(t *testing.T) { testWatchAgreesWithMaps(t, extra) })
 	}
 }
@@ -165,7 +169,10 @@ func FuzzWatchRecord(f *testing.F) {
 	copy(rec[8+64:], "/bin/true")
 	rec[8+56] = unix.PROT_EXEC
 	f.Add(rec)
-	for _, typ := range []uint32{unix.PERF_RECORD_FORK, unix.PERF_RECORD_EXIT, unix.PERF_RECORD_COMM, unix.PERF_RECORD_LOST} {
+	for _, typ := range []uint32{
+		unix.PERF_RECORD_FORK, unix.PERF_RECORD_EXIT, unix.PERF_RECORD_COMM,
+		unix.PERF_RECORD_LOST,
+	} {
 		rec := make([]byte, 8+40)
 		binary.NativeEndian.PutUint32(rec, typ)
 		f.Add(rec)

@@ -1,7 +1,7 @@
 // Package tracefs opens the kernel's tracing files: descriptions of tracepoints, lists of functions.
 //
-// On a machine where tracefs is not mounted it takes a mount of its own that is attached nowhere: no process sees it, and
-// it ends with its descriptor.
+// On a machine where tracefs is not mounted it takes a mount of its own that is attached nowhere: no process sees it,
+// and it ends with its descriptor.
 package tracefs
 
 import (
@@ -30,8 +30,8 @@ type FS struct {
 // places are where tracefs is mounted by custom. Where debugfs is mounted, opening the second mounts it.
 var places = []string{"/sys/kernel/tracing", "/sys/kernel/debug/tracing"}
 
-// Open finds tracefs: at the usual places, anywhere else in this process's mounts, else in a detached mount, which needs
-// CAP_SYS_ADMIN. The error is ErrNone, or wraps fs.ErrPermission or another errno.
+// Open finds tracefs: at the usual places, anywhere else in this process's mounts, else in a detached mount, which
+// needs CAP_SYS_ADMIN. The error is ErrNone, or wraps fs.ErrPermission or another errno.
 func Open() (*FS, error) {
 	for _, dir := range places {
 		if f := openMounted(dir); f != nil {

@@ -5,10 +5,10 @@
 //
 //	text ─ Load (Parse of the script and its imports, C definitions and headers) ─▶ File ─ Expand ─▶ File
 //
-// The lexer (lexer.go) is a function of text and offset, so the recursive-descent parser (toplevel.go, stmt.go, expr.go,
-// typeexpr.go) looks ahead and back freely. Print, Dump, Inspect and Clone work on trees. C is read by a preprocessor
-// (ctoken.go, cpp.go, cmacro.go, include.go) and a parser of declarations (cdecl.go, cdeclarator.go, ceval.go), which cunit.go
-// holds together.
+// The lexer (lexer.go) is a function of text and offset, so the recursive-descent parser (toplevel.go, stmt.go,
+// expr.go, typeexpr.go) looks ahead and back freely. Print, Dump, Inspect and Clone work on trees. C is read by a
+// preprocessor (ctoken.go, cpp.go, cmacro.go, include.go) and a parser of declarations (cdecl.go, cdeclarator.go,
+// ceval.go), which cunit.go holds together.
 // It is more than 4,000 lines because definitions of C, nearly half of it, are part of a script's text: what the parser
 // finds them by, what macros replace and what errors point at is the same text.
 //

@@ -36,5 +36,6 @@ func BenchmarkHeader(b *testing.B) {
 	if _, err := os.Stat("/usr/include/netinet/in.h"); err != nil {
 		b.Skip("no C library headers here")
 	}
-	benchmarkLoad(b, "#include <netinet/in.h>\n#include <sys/stat.h>\n#include <signal.h>\nbegin { $s = (struct sockaddr_in *)arg0; }")
+	benchmarkLoad(b, "#include <netinet/in.h>\n#include <sys/stat.h>\n#include <signal.h>\nbegin { $s = (struct "+
+		"sockaddr_in *)arg0; }")
 }

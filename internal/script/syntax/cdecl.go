@@ -130,7 +130,10 @@ func (p *cParser) external() {
 
 // withMode is a type with attribute mode (GCC's).
 func withMode(t CType, a cattrs) CType {
-	name := map[string]string{"QI": "char", "HI": "short", "SI": "int", "DI": "long", "word": "long", "pointer": "long"}[a.mode]
+	name := map[string]string{
+		"QI": "char", "HI": "short", "SI": "int", "DI": "long", "word": "long",
+		"pointer": "long",
+	}[a.mode]
 	if name != "" && len(t.Mods) == 0 {
 		if strings.HasPrefix(t.Base, "unsigned") {
 			name = "unsigned " + name

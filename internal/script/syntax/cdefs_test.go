@@ -32,7 +32,8 @@ func TestCDefinitions(t *testing.T) {
 	for _, c := range [][2]string{
 		{"struct S { int x; char *y; }", "struct S { int x; char* y }"},
 		{"struct S { int x }; begin {}", "struct S { int x }"},
-		{"struct A { int x; } struct B { struct A a; struct A *p; } begin {}", "struct A { int x }\nstruct B { struct A a; struct A* p }"},
+		{"struct A { int x; } struct B { struct A a; struct A *p; } begin {}", "struct A { int x }\nstruct B { struct A " +
+			"a; struct A* p }"},
 		{"union U { int x; long y; };", "union U { int x; long y }"},
 		{"struct S;", ""},
 		{"struct S {}", "struct S {  }"},
@@ -46,12 +47,15 @@ func TestCDefinitions(t *testing.T) {
 			"struct S { int (*f)(int, char *); int (*g[4])(void); void *(*h)(struct S *); int (*(*i)(int))(long); }",
 			"struct S { int()* f; int()*[4] g; void()* h; int()* i }",
 		},
-		{"struct S { int a, *b, c[2]; const char *const d; volatile int e; }", "struct S { int a; int* b; int[2] c; char* d; int e }"},
+		{"struct S { int a, *b, c[2]; const char *const d; volatile int e; }", "struct S { int a; int* b; int[2] c; char* " +
+			"d; int e }"},
 
 		// Types.
 		{
-			"struct S { unsigned long int a; long unsigned b; long long int c; unsigned d; short int e; signed char f; char unsigned g; }",
-			"struct S { unsigned long a; unsigned long b; long long c; unsigned int d; short e; signed char f; unsigned char g }",
+			"struct S { unsigned long int a; long unsigned b; long long int c; unsigned d; short int e; signed char f; char " +
+				"unsigned g; }",
+			"struct S { unsigned long a; unsigned long b; long long c; unsigned int d; short e; signed char f; unsigned " +
+				"char g }",
 		},
 		{
 			"struct S { _Bool a; double b; long double c; float d; __int128 e; uint64_t f; u32 g; bool h; string i; }",
@@ -59,7 +63,8 @@ func TestCDefinitions(t *testing.T) {
 		},
 
 		// Bit-fields.
-		{"struct S { int a:3, b:5; unsigned :0; int :4; int c:sizeof(int)*2; }", "struct S { int a:3; int b:5; unsigned int:0; int:4; int c:8 }"},
+		{"struct S { int a:3, b:5; unsigned :0; int :4; int c:sizeof(int)*2; }", "struct S { int a:3; int b:5; unsigned " +
+			"int:0; int:4; int c:8 }"},
 
 		// Nesting.
 		{
@@ -67,16 +72,21 @@ func TestCDefinitions(t *testing.T) {
 			"struct T { int w }\nenum  { P=0, Q=1 }\n" +
 				"struct S { struct  { int x } a; union  { int y; char z }; struct T[2] t; enum  { P=0, Q=1 } e }",
 		},
-		{"struct S { struct S *next; struct { struct { int deep; }; }; }", "struct S { struct S* next; struct  { struct  { int deep } } }"},
+		{"struct S { struct S *next; struct { struct { int deep; }; }; }", "struct S { struct S* next; struct  { struct  " +
+			"{ int deep } } }"},
 
 		// Attributes.
 		{"struct __attribute__((packed)) S { int x; }", "struct S { int x } packed"},
 		{"struct S { int x; } __attribute__((packed, aligned(1 << 3)));", "struct S { int x } packed aligned 8"},
-		{"struct S { int x; } __attribute__((packed)) __attribute__((aligned(4))) begin {}", "struct S { int x } packed aligned 4"},
+		{
+			"struct S { int x; } __attribute__((packed)) __attribute__((aligned(4))) begin {}",
+			"struct S { int x } packed aligned 4",
+		},
 		{"struct S { int x __attribute__((aligned(16))); } __attribute__((__deprecated__(\"no\")));", "struct S { int x }"},
 
 		// Enums.
-		{"enum E { A, B = 5, C, D = 1 << 4 | 1, E = -1, F = B + sizeof(long) };", "enum E { A=0, B=5, C=6, D=17, E=-1, F=13 }"},
+		{"enum E { A, B = 5, C, D = 1 << 4 | 1, E = -1, F = B + sizeof(long) };", "enum E { A=0, B=5, C=6, D=17, " +
+			"E=-1, F=13 }"},
 		{
 			"enum { X = 'a', Y = 0xffffffffU, Z = (int)3000000000U, W = 10 / 3 > 2 ? 7 : 8, V = !0 + ~0 };",
 			"enum  { X=97, Y=4294967295, Z=-1294967296, W=7, V=0 }",
@@ -105,32 +115,48 @@ func TestCDefinitions(t *testing.T) {
 		{"#define A 1\n#undef A\n#define A 2\n", "define A 2"},
 		{"#define LONG 1 + \\\n  2\n", "define LONG 1 + 2"},
 		{"#define FIELD(t, n) t n##_x\nstruct S { FIELD(int, ab); }", "struct S { int ab_x }"},
-		{"#define ADD(...) SUM(__VA_ARGS__)\n#define SUM(a, b) ((a) + (b))\nstruct S { int x[ADD(1, 2)]; }", "struct S { int[3] x }"},
+		{
+			"#define ADD(...) SUM(__VA_ARGS__)\n#define SUM(a, b) ((a) + (b))\nstruct S { int x[ADD(1, 2)]; }",
+			"struct S { int[3] x }",
+		},
 		{"#define f(x) f(x + 1)\n#define g g\nstruct S { int f; int g; }", "struct S { int f; int g }\ndefine g g"},
 		{"#if 0\nstruct A { int x; }\n#else\nstruct B { int x; }\n#endif\n", "struct B { int x }"},
 		{
-			"#ifdef X\nstruct A { int x; }\n#elif defined(__linux__) && !defined X\nstruct B { int x; }\n#else\nstruct C { int x; }\n#endif\n",
+			"#ifdef X\nstruct A { int x; }\n#elif defined(__linux__) && !defined X\nstruct B { int x; }\n#else\nstruct C { " +
+				"int x; }\n#endif\n",
 			"struct B { int x }",
 		},
-		{"#ifndef BPFTRACE_HAVE_BTF\nstruct A { int x; }\n#endif\nstruct B { int x; }", "struct A { int x }\nstruct B { int x }"},
-		{"#if 1\n#if 0\n#if 1\n#error no\n#endif\n#elif 1\nstruct A { int x; }\n#elif 1\n#error no\n#endif\n#endif\n", "struct A { int x }"},
+		{
+			"#ifndef BPFTRACE_HAVE_BTF\nstruct A { int x; }\n#endif\nstruct B { int x; }",
+			"struct A { int x }\nstruct B { int x }",
+		},
+		{
+			"#if 1\n#if 0\n#if 1\n#error no\n#endif\n#elif 1\nstruct A { int x; }\n#elif 1\n#error no\n#endif\n#endif\n",
+			"struct A { int x }",
+		},
 		{"struct S {\n#if 0\n  int x;\n#else\n  int y;\n#endif\n}", "struct S { int y }"},
 		{"#pragma pack\n# 12 \"file\"\n#line 5\n#\nstruct S { int x; }", "struct S { int x }"},
 
 		// Errors.
 		{"struct S { int x", "stdin:1:17-17: ERROR: syntax: expected '}'\nstruct S { int x\n                \n"},
 		{"struct S { int x y; }", "stdin:1:18-19: ERROR: syntax: expected ';'\nstruct S { int x y; }\n                 ~\n"},
-		{"struct S { int x[n]; }", "stdin:1:18-19: ERROR: syntax: the size of the array is not an integer constant\nstruct S { int x[n]; }\n                 ~\n"},
+		{"struct S { int x[n]; }", "stdin:1:18-19: ERROR: syntax: the size of the array is not an integer " +
+			"constant\nstruct S { int x[n]; }\n                 ~\n"},
 		{"typedef int x y;", "stdin:1:15-16: ERROR: syntax: expected ';'\ntypedef int x y;\n              ~\n"},
-		{"enum E { A = x };", "stdin:1:14-15: ERROR: syntax: the value of A is not an integer constant\nenum E { A = x };\n             ~\n"},
-		{"struct S { long char x; }", "stdin:1:12-16: ERROR: syntax: invalid combination of type specifiers 'long char'\nstruct S { long char x; }\n           ~~~~\n"},
+		{"enum E { A = x };", "stdin:1:14-15: ERROR: syntax: the value of A is not an integer constant\nenum E { A = x " +
+			"};\n             ~\n"},
+		{"struct S { long char x; }", "stdin:1:12-16: ERROR: syntax: invalid combination of type specifiers 'long " +
+			"char'\nstruct S { long char x; }\n           ~~~~\n"},
 		{"#if 1\nstruct S { int x; }", "stdin:1:1-6: ERROR: unterminated conditional directive\n#if 1\n~~~~~\n"},
 		{"#endif\n", "stdin:1:1-7: ERROR: #endif without #if\n#endif\n~~~~~~\n"},
 		{"#error broken thing\n", "stdin:1:1-20: ERROR: #error broken thing\n#error broken thing\n~~~~~~~~~~~~~~~~~~~\n"},
 		{"#foo\n", "stdin:1:1-5: ERROR: invalid preprocessing directive #foo\n#foo\n~~~~\n"},
 		{"#if 1 +\n#endif\n", "stdin:1:5-8: ERROR: invalid expression in #if\n#if 1 +\n    ~~~\n"},
-		{"#include <no/such.h>\n", "stdin:1:1-21: ERROR: 'no/such.h' file not found\n#include <no/such.h>\n~~~~~~~~~~~~~~~~~~~~\nHINT: searched in: \n"},
-		{"struct S { int x; } struct S { int y; }", "stdin:1:21-40: ERROR: redefinition of 'struct S'\nstruct S { int x; } struct S { int y; }\n                    ~~~~~~~~~~~~~~~~~~~\nstdin:1:1-20: ERROR: previous definition is here\nstruct S { int x; } struct S { int y; }\n~~~~~~~~~~~~~~~~~~~\n"},
+		{"#include <no/such.h>\n", "stdin:1:1-21: ERROR: 'no/such.h' file not found\n#include " +
+			"<no/such.h>\n~~~~~~~~~~~~~~~~~~~~\nHINT: searched in: \n"},
+		{"struct S { int x; } struct S { int y; }", "stdin:1:21-40: ERROR: redefinition of 'struct S'\nstruct S { int x; " +
+			"} struct S { int y; }\n                    ~~~~~~~~~~~~~~~~~~~\nstdin:1:1-20: ERROR: previous definition is " +
+			"here\nstruct S { int x; } struct S { int y; }\n~~~~~~~~~~~~~~~~~~~\n"},
 	} {
 		if got := cdefs(c[0], IncludeOptions{}); got != c[1] {
 			t.Errorf("%s\ngot:\n%s\nwant:\n%s", c[0], got, c[1])
@@ -166,15 +192,18 @@ func writeFiles(t *testing.T, files map[string]string) string {
 
 func TestIncludes(t *testing.T) {
 	dir := writeFiles(t, map[string]string{
-		"i/a.h":     "#pragma once\n#include \"b.h\"\nstruct a { struct b b; };\n",
-		"i/b.h":     "#ifndef B\n#define B 7\nstruct b { int x; };\n#endif\n",
-		"sys/s.h":   "extern int f(int); static inline int g(void) { struct hidden { int x; }; return 1; }\nbroken broken {};\nstruct s { what ever x; };\nstruct r { int y; };\nint v = 3, w[] = { 1, 2 };\n#error broken\n#define S_CONST (1 << 3)\n",
+		"i/a.h": "#pragma once\n#include \"b.h\"\nstruct a { struct b b; };\n",
+		"i/b.h": "#ifndef B\n#define B 7\nstruct b { int x; };\n#endif\n",
+		"sys/s.h": "extern int f(int); static inline int g(void) { struct hidden { int x; }; return 1; }\nbroken broken " +
+			"{};\nstruct s { what ever x; };\nstruct r { int y; };\nint v = 3, w[] = { 1, 2 };\n#error broken\n#define " +
+			"S_CONST (1 << 3)\n",
 		"sys/n.h":   "struct outer { int x; };\n",
 		"i/n.h":     "#include_next <n.h>\nstruct inner { int x; };\n",
 		"loop.h":    "#include \"loop.h\"\n",
 		"local.h":   "struct local { int x; };\n",
 		"dir.h/x.h": "",
-		"i/odd.h":   "struct odd { what is this; };\nstruct fine { int x; };\ntemplate <class T> class C { int x; };\nstruct last { int y; };\n",
+		"i/odd.h": "struct odd { what is this; };\nstruct fine { int x; };\ntemplate <class T> class C { int x; " +
+			"};\nstruct last { int y; };\n",
 	})
 	opts := IncludeOptions{Dirs: []string{dir + "/i"}, System: []string{dir + "/sys"}}
 	for _, c := range [][2]string{
@@ -200,7 +229,8 @@ func TestIncludes(t *testing.T) {
 		t.Errorf("%d definitions, %s", len(f.CDefs), format(&diags))
 	}
 	opts.Files = []string{dir + "/local.h", "b.h"}
-	if got := cdefs("struct S { int x[B]; }", opts); got != "struct local { int x }\nstruct b { int x }\nstruct S { int[7] x }\ndefine B 7" {
+	if got := cdefs("struct S { int x[B]; }", opts); got != "struct local { int x }\nstruct b { int x }\nstruct S { "+
+		"int[7] x }\ndefine B 7" {
 		t.Errorf("got %s", got)
 	}
 }
@@ -215,10 +245,12 @@ func TestSystemHeaders(t *testing.T) {
 		t.Skipf("the headers of %s are not known", runtime.GOARCH)
 	}
 	for _, c := range []struct{ header, script, want string }{
-		{"sys/socket.h", "begin { print(AF_INET6); print(sizeof(struct sockaddr)) }", "struct sockaddr { sa_family_t sa_family; char[14] sa_data }"},
+		{"sys/socket.h", "begin { print(AF_INET6); print(sizeof(struct sockaddr)) }", "struct sockaddr { sa_family_t " +
+			"sa_family; char[14] sa_data }"},
 		{
 			"netinet/in.h", "begin { $s = (struct sockaddr_in *)arg1 }",
-			"struct sockaddr_in { sa_family_t sin_family; in_port_t sin_port; struct in_addr sin_addr; unsigned char[8] sin_zero }",
+			"struct sockaddr_in { sa_family_t sin_family; in_port_t sin_port; struct in_addr sin_addr; unsigned char[8] " +
+				"sin_zero }",
 		},
 		{"sys/stat.h", "begin { $s = (struct stat *)arg1 }", "struct timespec st_atim"},
 		{"stdio.h", "begin { $f = (FILE *)arg1 }", "typedef struct _IO_FILE FILE"},
@@ -226,7 +258,8 @@ func TestSystemHeaders(t *testing.T) {
 		{"linux/in6.h", "begin { $a = (struct in6_addr *)0; }", "__u8[16] u6_addr8"},
 		{"signal.h", "begin { $a = (siginfo_t *)0; }", "typedef struct  { int si_signo"},
 		{"errno.h", "begin { print(ENOENT) }", "define ENOENT 2"},
-		{"sys/epoll.h", "begin { $e = (struct epoll_event *)arg1 }", "struct epoll_event { uint32_t events; epoll_data_t data } packed"},
+		{"sys/epoll.h", "begin { $e = (struct epoll_event *)arg1 }", "struct epoll_event { uint32_t events; epoll_data_t " +
+			"data } packed"},
 	} {
 		if found, _ := filepath.Glob("/usr/include/" + c.header); found == nil {
 			if found, _ = filepath.Glob("/usr/include/*/" + c.header); found == nil {

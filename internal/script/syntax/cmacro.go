@@ -19,7 +19,8 @@ type cmacro struct {
 	undone   bool // by #undef or a new definition
 }
 
-// readParams reads the names of parameters behind '(', and gives the number of tokens up to and with ')'; 0: they are wrong.
+// readParams reads the names of parameters behind '(', and gives the number of tokens up to and with ')'; 0: they are
+// wrong.
 func (m *cmacro) readParams(toks []ctoken) int {
 	for i := 0; i < len(toks); i++ {
 		t := toks[i]
@@ -200,7 +201,10 @@ func (c *cpp) expandList(list []ctoken) []ctoken {
 	if c.nest >= maxExpandNest {
 		return list
 	}
-	sub := &cpp{diags: c.diags, headers: c.headers, macros: c.macros, once: c.once, left: c.left, made: c.made, nest: c.nest + 1}
+	sub := &cpp{
+		diags: c.diags, headers: c.headers, macros: c.macros, once: c.once, left: c.left, made: c.made,
+		nest: c.nest + 1,
+	}
 	for i := len(list) - 1; i >= 0; i-- {
 		sub.pending = append(sub.pending, list[i])
 	}

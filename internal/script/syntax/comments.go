@@ -37,8 +37,8 @@ func skipComment(text string, pos int) int {
 	return len(text)
 }
 
-// before writes the comments that stand before an offset in or before what is about to be written at a place, and a blank
-// line if there was one.
+// before writes the comments that stand before an offset in or before what is about to be written at a place, and a
+// blank line if there was one.
 func (p *printer) before(at diag.Span, limit int) {
 	if at.Source == nil || at.Source != p.src {
 		return

@@ -23,8 +23,8 @@ func (p *parser) cSection() {
 	}
 }
 
-// atCDef tells whether a preprocessor line or a C definition begins here. `struct:x { … }` is a probe: behind the keyword
-// only names and groups in brackets may stand before the '{'.
+// atCDef tells whether a preprocessor line or a C definition begins here. `struct:x { … }` is a probe: behind the
+// keyword only names and groups in brackets may stand before the '{'.
 func (p *parser) atCDef() bool {
 	t := p.tok
 	switch {

@@ -60,7 +60,8 @@ func (u *cUnit) read(r *creader) {
 		}
 	}
 	if *u.pp.left < 0 {
-		u.diags.Errorf(diag.Span{Source: r.src}, "the C definitions and headers are too large (more than %d tokens)", maxCTokens)
+		u.diags.Errorf(diag.Span{Source: r.src}, "the C definitions and headers are too large (more than %d tokens)",
+			maxCTokens)
 		u.pp.readers, u.pp.pending = nil, nil
 	}
 }

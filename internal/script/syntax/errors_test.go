@@ -262,7 +262,8 @@ func TestErrorsAreFew(t *testing.T) {
 
 func TestParseExpr(t *testing.T) {
 	var diags diag.List
-	if x := ParseExpr(&diag.Source{Text: "1 + f(2)"}, &diags); x == nil || PrintExpr(x) != "1 + f(2)" || len(diags.All) > 0 {
+	if x := ParseExpr(&diag.Source{Text: "1 + f(2)"}, &diags); x == nil || PrintExpr(x) != "1 + f(2)" ||
+		len(diags.All) > 0 {
 		t.Errorf("got %v %s", x, format(&diags))
 	}
 	for _, bad := range []string{"", "1 +", "1 2", "{"} {

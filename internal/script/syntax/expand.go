@@ -317,7 +317,8 @@ func (f *frame) varName(v *Var) string {
 	if f.locals[v.Name] {
 		return f.prefix + v.Name
 	}
-	f.e.diags.Warnf(f.span(v.Span), "macro %s uses %s of its caller. Variables should be passed into the macro as arguments.",
+	f.e.diags.Warnf(f.span(v.Span), "macro %s uses %s of its caller. Variables should be passed into the macro as "+
+		"arguments.",
 		f.macro.Name, v.Name)
 	return v.Name
 }

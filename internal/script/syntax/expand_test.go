@@ -62,8 +62,14 @@ func TestExpand(t *testing.T) {
 			`macro s(@b, $x) { t(@b, $x); } macro t(a, b) { print((a, b)); } begin { s(@d, $y); }`,
 			`{ { print(({ @d }, { $y })); } }`,
 		},
-		{`macro o($a, $b) { 1 } macro o(a, b) { 2 } begin { print(o($x, $y)); print(o(1, $y)) }`, `print({ 1 }); print({ 2 });`},
-		{`macro cpu(x) { x } begin { print(cpu("hi")); print(cpu()); print(cpu) }`, `print({ "hi" }); print(cpu()); print(cpu);`},
+		{
+			`macro o($a, $b) { 1 } macro o(a, b) { 2 } begin { print(o($x, $y)); print(o(1, $y)) }`,
+			`print({ 1 }); print({ 2 });`,
+		},
+		{
+			`macro cpu(x) { x } begin { print(cpu("hi")); print(cpu()); print(cpu) }`,
+			`print({ "hi" }); print(cpu()); print(cpu);`,
+		},
 		{`macro cpu() { 3 } begin { print(cpu()); print(cpu) }`, `print({ 3 }); print({ 3 });`},
 		{`macro m($x) { for ($i : 0..3) { $x += $i } } begin { m($q) }`, `{ for ($$m_1_$i : 0..3) { $q += $$m_1_$i; } }`},
 
@@ -171,7 +177,8 @@ macro m() { $y + 1 } begin { $y = 1; print(m()) }
                                            ~~~
 `},
 		{`begin { print(typeof(int32)) }`, `
-stdin:1:15-28: ERROR: When used as a call argument, ` + "`typeof`" + ` builtin only valid for macro calls that are expecting a type parameter
+stdin:1:15-28: ERROR: When used as a call argument, ` + "`typeof`" +
+			` builtin only valid for macro calls that are expecting a type parameter
 begin { print(typeof(int32)) }
               ~~~~~~~~~~~~~
 `},

@@ -8,8 +8,8 @@ type Labelled struct {
 	Expr  Expr
 }
 
-// ParseExprs reads expressions that are parted by commas, each of which may have a name in front: "size, from=buf->start". It
-// is nil if there were errors.
+// ParseExprs reads expressions that are parted by commas, each of which may have a name in front: "size,
+// from=buf->start". It is nil if there were errors.
 func ParseExprs(src *diag.Source, diags *diag.List) []Labelled {
 	if len(src.Text) > maxScript {
 		diags.Errorf(diag.Span{}, "%s: the expressions are larger than %d bytes", src.Name, maxScript)

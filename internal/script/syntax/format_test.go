@@ -87,7 +87,8 @@ end {
 	if again := Format(&diag.Source{Name: "again", Text: got}, &diags); again != got {
 		t.Errorf("again:\n%s", again)
 	}
-	if got := Format(&diag.Source{Text: "k:$1 /$2 == 1/ { print($3) }"}, &diags); got != "k:$1 /$2 == 1/ {\n  print($3);\n}\n" {
+	if got := Format(&diag.Source{Text: "k:$1 /$2 == 1/ { print($3) }"}, &diags); got !=
+		"k:$1 /$2 == 1/ {\n  print($3);\n}\n" {
 		t.Errorf("got %s", got)
 	}
 }

@@ -24,10 +24,13 @@ func seeds(f *testing.F) {
 		"", "{", "begin", "begin { $x = (", "begin { @x[1, (2,)] = (a=1, b=(c=2)) ?: -$y.0.1 }",
 		"begin /@a[1] / 2 > 1/ { if comptime f(1) { 1 } else if $x { 2 } else { 3 } }",
 		"k:\"a b\":$1, uprobe:/a/b:c+4 { for $i : 1..$#  { unroll 3 { *(int8*[4]*)$p->x[$i]; _ = {1}; } } }",
-		"macro m($a, @b, c) { let $d : typeof(c) = c; @b[$d] = sizeof(struct c) + offsetof(c, x) } begin { m($x, @y, typeof(int32*)) }",
+		"macro m($a, @b, c) { let $d : typeof(c) = c; @b[$d] = sizeof(struct c) + offsetof(c, x) } begin { m($x, @y, " +
+			"typeof(int32*)) }",
 		"fn f($x : int32[4]*) : void { return } let @m = lruhash(1e3); begin { import \"x.h\"; break; continue }",
-		"#define A B\n#define B(x, ...) x ## 1 #x\nstruct s { int (*f)(int), *a[A], b:3; union { struct { enum e { X = 1 << 2 } y; }; }; } __attribute__((packed))\nbegin { A }",
-		"#if defined(X) || !0 && (1 ? 2 : 'a') > -1L\n#include <x>\n#elif 1\n#else\n#endif\ntypedef unsigned long int (*x)[sizeof(long) * 2];",
+		"#define A B\n#define B(x, ...) x ## 1 #x\nstruct s { int (*f)(int), *a[A], b:3; union { struct { enum e { X = 1 " +
+			"<< 2 } y; }; }; } __attribute__((packed))\nbegin { A }",
+		"#if defined(X) || !0 && (1 ? 2 : 'a') > -1L\n#include <x>\n#elif 1\n#else\n#endif\ntypedef unsigned long int " +
+			"(*x)[sizeof(long) * 2];",
 		"begin { $x = \"\\x41\\101\\n\"; $y = 0x1f + 1_000 + 5ms + 1e9 + 017u }",
 		"begin { assert($x, \"no\"); $p = container_of($q, typeof(struct foo), bar.baz); static_assert(true, \"\") }",
 		"config = { a = \"b\"; c = 1 } import \"d\"; /* unterminated",
@@ -36,8 +39,8 @@ func seeds(f *testing.F) {
 	}
 }
 
-// FuzzParse checks that parsing ends, that places lie in the text, and that what was understood prints and parses again to
-// the same tree.
+// FuzzParse checks that parsing ends, that places lie in the text, and that what was understood prints and parses again
+// to the same tree.
 func FuzzParse(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, text string) {
@@ -96,7 +99,8 @@ func FuzzExpand(f *testing.F) {
 			return
 		}
 		var diags diag.List
-		file := Parse(&diag.Source{Name: "fuzz", Text: text}, ParseOptions{Include: IncludeOptions{System: []string{}}}, &diags)
+		file := Parse(&diag.Source{Name: "fuzz", Text: text}, ParseOptions{Include: IncludeOptions{System: []string{}}},
+			&diags)
 		if diags.Errors() > 0 {
 			return
 		}

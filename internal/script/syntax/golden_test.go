@@ -12,8 +12,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// TestGolden compares, for each testdata/*.bt, the canonical text, the tree and the expanded tree with what is kept in the
-// files beside it.
+// TestGolden compares, for each testdata/*.bt, the canonical text, the tree and the expanded tree with what is kept in
+// the files beside it.
 func TestGolden(t *testing.T) {
 	scripts, err := filepath.Glob("testdata/*.bt")
 	if err != nil || len(scripts) == 0 {

@@ -27,8 +27,8 @@ type CPU struct {
 	Tree       string   // its folder in the kernel's source, below "arch"
 }
 
-// SystemIncludeDirs are the directories where a C compiler for a CPU finds headers, and those of the headers of a kernel;
-// "": of none.
+// SystemIncludeDirs are the directories where a C compiler for a CPU finds headers, and those of the headers of a
+// kernel; "": of none.
 func SystemIncludeDirs(cpu CPU, kernelRelease string) []string {
 	dirs := []string{"/usr/local/include"}
 	if cpu.Triplet != "" {
@@ -60,15 +60,18 @@ const (
 
 // compilerHeaders are those that a compiler brings itself (ISO C11 7.18, 7.19, 7.16 and 5.2.4.2).
 var compilerHeaders = map[string]string{
-	"stddef.h": "typedef unsigned long size_t; typedef long ptrdiff_t; typedef int wchar_t; typedef unsigned int wint_t;\n" +
+	"stddef.h": "typedef unsigned long size_t; typedef long ptrdiff_t; typedef int wchar_t; typedef unsigned int " +
+		"wint_t;\n" +
 		"typedef struct { long long __ll; long double __ld; } max_align_t;\n#define NULL ((void *)0)\n",
 	"stdbool.h": "#define bool _Bool\n#define true 1\n#define false 0\n",
 	"stdarg.h":  "typedef __builtin_va_list va_list; typedef __builtin_va_list __gnuc_va_list;\n",
 	"float.h":   "",
 	"limits.h": "#define CHAR_BIT 8\n#define SCHAR_MIN (-128)\n#define SCHAR_MAX 127\n#define UCHAR_MAX 255\n" +
 		"#define CHAR_MIN (-128)\n#define CHAR_MAX 127\n#define SHRT_MIN (-32768)\n#define SHRT_MAX 32767\n" +
-		"#define USHRT_MAX 65535\n#define INT_MAX 2147483647\n#define INT_MIN (-INT_MAX - 1)\n#define UINT_MAX 4294967295U\n" +
-		"#define LONG_MAX 9223372036854775807L\n#define LONG_MIN (-LONG_MAX - 1L)\n#define ULONG_MAX 18446744073709551615UL\n" +
+		"#define USHRT_MAX 65535\n#define INT_MAX 2147483647\n#define INT_MIN (-INT_MAX - 1)\n#define UINT_MAX " +
+		"4294967295U\n" +
+		"#define LONG_MAX 9223372036854775807L\n#define LONG_MIN (-LONG_MAX - 1L)\n#define ULONG_MAX " +
+		"18446744073709551615UL\n" +
 		"#define LLONG_MAX LONG_MAX\n#define LLONG_MIN LONG_MIN\n#define ULLONG_MAX ULONG_MAX\n#define PATH_MAX 4096\n",
 }
 
@@ -89,9 +92,11 @@ func (h *headers) dirs() []string {
 }
 
 // find gives the header for a name in an #include. from is the directory of the including file, for quoted names, and
-// after the number of directories to leave out, for #include_next. It tells where in the list of directories it was found
-// and whether it counts as a system header.
-func (h *headers) find(name string, quoted bool, from string, after int) (src *diag.Source, at int, sys bool, err error) {
+// after the number of directories to leave out, for #include_next. It tells where in the list of directories it was
+// found and whether it counts as a system header.
+func (h *headers) find(name string, quoted bool, from string,
+	after int,
+) (src *diag.Source, at int, sys bool, err error) {
 	if filepath.IsAbs(name) {
 		src, err = h.read(name)
 		return src, 0, false, err

@@ -32,8 +32,8 @@ var suffixes = [...]suffix{
 	{"d", math.MaxUint64, 86400e9},
 }
 
-// ParseInt reads an integer as a script writes it: decimal, 0 octal, 0x hexadecimal, 0b binary, 1e6, '_' between digits,
-// C's suffixes and durations. unsigned tells of a U suffix.
+// ParseInt reads an integer as a script writes it: decimal, 0 octal, 0x hexadecimal, 0b binary, 1e6, '_' between
+// digits, C's suffixes and durations. unsigned tells of a U suffix.
 func ParseInt(text string) (value uint64, unsigned bool, err error) {
 	if strings.HasSuffix(text, "_") {
 		return 0, false, fmt.Errorf("trailing underscore in integer literal")

@@ -171,7 +171,8 @@ func (l *loader) file(imp *Import, path string, anyKind bool) {
 	script, header := filepath.Ext(path) == ".bt", filepath.Ext(path) == ".h"
 	switch {
 	case isBPF(path):
-		l.diags.Errorf(imp.Span, "cannot import %s: BPF programs written in C need a C compiler for BPF, which this tracer does "+
+		l.diags.Errorf(imp.Span, "cannot import %s: BPF programs written in C need a C compiler for BPF, which this "+
+			"tracer does "+
 			"without", filepath.Base(path)).Hint("write what it does as a macro in a .bt file")
 		return
 	case !script && !header:

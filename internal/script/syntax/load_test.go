@@ -78,10 +78,13 @@ func TestImports(t *testing.T) {
 		{"block.bt", "struct x { int x }; define X 1; begin"},
 		{"self.bt", "begin"},
 		{"order.bt", "struct x { int x }; struct y { struct x x }; struct z { struct y y }; define X 1; self:y; begin"},
-		{"blockbt.bt", `DIR/blockbt.bt:1:9-26: ERROR: Import statements that are not at the root are limited to specific header (.h) files
+		{
+			"blockbt.bt",
+			`DIR/blockbt.bt:1:9-26: ERROR: Import statements that are not at the root are limited to specific header (.h) files
 begin { import "lib/a.bt"; }
         ~~~~~~~~~~~~~~~~~
-`},
+`,
+		},
 		{"none.bt", `DIR/none.bt:1:1-20: ERROR: Unable to find suitable path for import
 import "nothing.bt"; begin {}
 ~~~~~~~~~~~~~~~~~~~
@@ -97,11 +100,14 @@ import "lib/sub/README"; begin {}
 ~~~~~~~~~~~~~~~~~~~~~~~
 HINT: a .bt script, a .h header or a directory of them can be imported
 `},
-		{"bpf.bt", `DIR/bpf.bt:1:1-17: ERROR: cannot import x.bpf.c: BPF programs written in C need a C compiler for BPF, which this tracer does without
+		{
+			"bpf.bt",
+			`DIR/bpf.bt:1:1-17: ERROR: cannot import x.bpf.c: BPF programs written in C need a C compiler for BPF, which this tracer does without
 import "x.bpf.c"; begin {}
 ~~~~~~~~~~~~~~~~
 HINT: write what it does as a macro in a .bt file
-`},
+`,
+		},
 		{"conf.bt", "DIR/c.bt:1:12-28: ERROR: invalid `config` within import\n" + `config = { stack_mode = raw }
            ~~~~~~~~~~~~~~~~
 HINT: only the script that is run may have a config block

@@ -96,7 +96,8 @@ func TestExpressions(t *testing.T) {
 		{"$a ? print(1) : print(2)", "$a ? print(1) : print(2);"},
 
 		// Literals.
-		{"print(0x1F, 017, 1_000_000, 3e6, 5ms, 10ul, 10UL, 0b101)", "print(0x1F, 017, 1_000_000, 3e6, 5ms, 10ul, 10UL, 0b101);"},
+		{"print(0x1F, 017, 1_000_000, 3e6, 5ms, 10ul, 10UL, 0b101)", "print(0x1F, 017, 1_000_000, 3e6, 5ms, 10ul, 10UL, " +
+			"0b101);"},
 		{`print("a\n\t\r\"\\\x41\101\0")`, `print("a\n\t\r\"\\AA\x00");`},
 		{`print("é\x")`, ""},
 		{"print(true, false)", "print(true, false);"},
@@ -190,7 +191,8 @@ func TestStatements(t *testing.T) {
 		{"", "begin {}"},
 		{"print(1)", "print(1);"},
 		{"print(1);", "print(1);"},
-		{"let $x; let $y = 1; let $z : int32*; let $w : typeof($x) = 2", "let $x; let $y = 1; let $z : int32*; let $w : typeof($x) = 2;"},
+		{"let $x; let $y = 1; let $z : int32*; let $w : typeof($x) = 2", "let $x; let $y = 1; let $z : int32*; let $w : " +
+			"typeof($x) = 2;"},
 		{
 			"if ($x) { print(1) } else if $y { print(2) } else { print(3); }",
 			"if ($x) { print(1); } else if ($y) { print(2); } else { print(3); }",
@@ -204,7 +206,8 @@ func TestStatements(t *testing.T) {
 		{"if ($x) { 1 } ++$y;", "if ($x) { 1; }; ++$y;"},
 		{"{ 1 } --$y; { let $x; }", "{ 1; }; --$y; { let $x; }"},
 		{"if ($x) { 1 }; *$y; { 2 }; -1; { 3 }; (1, 2)", "if ($x) { 1; }; *$y; { 2; }; -1; { 3; } (1, 2);"},
-		{"while ($x < 10) { break; continue } while 1 { return }", "while ($x < 10) { break; continue; } while (1) { return; }"},
+		{"while ($x < 10) { break; continue } while 1 { return }", "while ($x < 10) { break; continue; } while (1) { " +
+			"return; }"},
 		{"unroll (3) { print(1) } unroll 3 { }", "unroll (3) { print(1); } unroll (3) {}"},
 		{"for ($kv : @x) { print($kv.0) } for $kv : @x { }", "for ($kv : @x) { print($kv.0); } for ($kv : @x) {}"},
 		{
@@ -235,9 +238,11 @@ func TestTopLevel(t *testing.T) {
 		{"#!/usr/bin/env bpftrace -q\nbegin {}", "#!/usr/bin/env bpftrace -q\nbegin {}\n"},
 		{
 			"config = { BPFTRACE_STACK_MODE=perf; max_map_keys=0x10; license=\"GPL v2\"; print_maps_on_exit=false }",
-			"config = {\n  stack_mode = perf;\n  max_map_keys = 16;\n  license = \"GPL v2\";\n  print_maps_on_exit = false;\n}\n",
+			"config = {\n  stack_mode = perf;\n  max_map_keys = 16;\n  license = \"GPL v2\";\n  print_maps_on_exit = " +
+				"false;\n}\n",
 		},
-		{"import \"a.bt\"; config = {} import \"b\"; begin {}", "import \"a.bt\";\n\nconfig = {\n}\n\nimport \"b\";\n\nbegin {}\n"},
+		{"import \"a.bt\"; config = {} import \"b\"; begin {}", "import \"a.bt\";\n\nconfig = {\n}\n\nimport " +
+			"\"b\";\n\nbegin {}\n"},
 		{"let @a = hash(100); let @b = percpulruhash(1_000)", "let @a = hash(100);\nlet @b = percpulruhash(1_000);\n"},
 		{"macro add($a, @b, c) { $a + c }", "macro add($a, @b, c) {\n  $a + c\n}\n"},
 		{"macro none() { }", "macro none() {}\n"},
@@ -321,8 +326,9 @@ func TestSpans(t *testing.T) {
 	text := "uprobe:a:b /pid/ { $x = f(1 , 2) + (int32) $y.z; @m[1] = (1, 2); }"
 	f := parse(t, text)
 	want := map[string]bool{
-		"$x = f(1 , 2) + (int32) $y.z": true, "f(1 , 2)": true, "(int32) $y.z": true, "$y.z": true, "@m[1]": true, "(1, 2)": true,
-		"pid": true, "uprobe:a:b": true, "@m[1] = (1, 2)": true,
+		"$x = f(1 , 2) + (int32) $y.z": true, "f(1 , 2)": true, "(int32) $y.z": true, "$y.z": true, "@m[1]": true,
+		"(1, 2)": true,
+		"pid":    true, "uprobe:a:b": true, "@m[1] = (1, 2)": true,
 	}
 	Inspect(f.Probes[0], func(n Node) bool {
 		delete(want, text[n.Pos().Start:n.Pos().End])
@@ -409,9 +415,10 @@ func TestLimits(t *testing.T) {
 		"arrays":      "struct a { int x" + strings.Repeat("[1]", 20000) + "; }",
 		"C macros":    bomb.String() + "struct a { int x[a59]; };",
 		"C calls":     callBomb.String() + "struct a { int x[f59(1)]; };",
-		"C nested":    "#define f(x) x\nstruct a { int x[" + strings.Repeat("f(", 20000) + "1" + strings.Repeat(")", 20000) + "]; };",
-		"#if":         strings.Repeat("#if 1\n", 20000),
-		"large":       strings.Repeat("begin { } ", 1000000),
+		"C nested": "#define f(x) x\nstruct a { int x[" + strings.Repeat("f(", 20000) + "1" + strings.Repeat(")", 20000) +
+			"]; };",
+		"#if":   strings.Repeat("#if 1\n", 20000),
+		"large": strings.Repeat("begin { } ", 1000000),
 	} {
 		t.Run(name, func(t *testing.T) {
 			var diags diag.List

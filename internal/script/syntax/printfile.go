@@ -7,9 +7,9 @@ import (
 	"trocar/internal/script/diag"
 )
 
-// Print writes a script in canonical form: what it gives parses to the same tree. C definitions are kept as written, and
-// so are comments, which stay before, behind or in the statement they were. Imported scripts and the standard macros are
-// not part of it.
+// Print writes a script in canonical form: what it gives parses to the same tree. C definitions are kept as written,
+// and so are comments, which stay before, behind or in the statement they were. Imported scripts and the standard
+// macros are not part of it.
 func Print(f *File) string {
 	p := &printer{prev: -1}
 	if !f.expanded {
@@ -38,8 +38,8 @@ func Print(f *File) string {
 	return p.b.String()
 }
 
-// Format gives a script in canonical form without carrying anything out that is in it: no header is read, and parameters
-// stay as they are.
+// Format gives a script in canonical form without carrying anything out that is in it: no header is read, and
+// parameters stay as they are.
 func Format(src *diag.Source, diags *diag.List) string {
 	if len(src.Text) > maxScript {
 		diags.Errorf(diag.Span{}, "%s: the script is larger than %d bytes", src.Name, maxScript)

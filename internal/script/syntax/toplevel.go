@@ -114,7 +114,8 @@ func (p *parser) config(again bool) {
 	p.file.ConfigSpan = p.span(first.start)
 }
 
-// normalKey is the one spelling of a configuration variable: lower case, without the prefix of its environment variable.
+// normalKey is the one spelling of a configuration variable: lower case, without the prefix of its environment
+// variable.
 func normalKey(key string) string {
 	return strings.TrimPrefix(strings.ToLower(key), "bpftrace_")
 }

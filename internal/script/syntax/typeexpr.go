@@ -71,8 +71,8 @@ func (p *parser) tryType() (t *TypeExpr, why string) {
 	return t, ""
 }
 
-// quotedType reads a type of the traced program in quotes, where its name has letters that mean something else here. Without
-// a suffix it is a string.
+// quotedType reads a type of the traced program in quotes, where its name has letters that mean something else here.
+// Without a suffix it is a string.
 func (p *parser) quotedType() (t *TypeExpr, why string) {
 	start := p.tok.start
 	m := p.mark()
@@ -144,8 +144,8 @@ func (p *parser) scoped(name string) string {
 	return name
 }
 
-// templateArgs reads from '<' to the '>' that closes it. What is between is for the debug information to know; of brackets
-// only those that are closed can be part of a type.
+// templateArgs reads from '<' to the '>' that closes it. What is between is for the debug information to know; of
+// brackets only those that are closed can be part of a type.
 func (p *parser) templateArgs() bool {
 	angles, round := 0, 0
 	for {
@@ -164,7 +164,8 @@ func (p *parser) templateArgs() bool {
 			if round--; round < 0 {
 				return false
 			}
-		case p.tok.kind == tPunct && !p.tok.is(",") && !p.tok.is("*") && !p.tok.is("&") && !p.tok.is(":") && !p.tok.is("&&") && !p.tok.is("-") && !p.tok.is("->"):
+		case p.tok.kind == tPunct && !p.tok.is(",") && !p.tok.is("*") && !p.tok.is("&") && !p.tok.is(":") &&
+			!p.tok.is("&&") && !p.tok.is("-") && !p.tok.is("->"):
 			return false
 		}
 		p.next()

@@ -36,8 +36,8 @@ func (r *recipeFlags) texts() (all []asText) {
 	return all
 }
 
-// inWords puts an error in what a command wrote in the words of the command: it is about a flag, not a line of the script
-// behind it. The names of arguments have "args." in front there.
+// inWords puts an error in what a command wrote in the words of the command: it is about a flag, not a line of the
+// script behind it. The names of arguments have "args." in front there.
 func (a *asked) inWords(d *trocar.Diagnostic) bool {
 	if len(d.At.Source) == 0 || d.At.Line != d.At.EndLine {
 		return false

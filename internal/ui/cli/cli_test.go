@@ -30,11 +30,13 @@ func parse(t *testing.T, args ...string) (*settings, []string) {
 }
 
 func TestFlagsOfBpftrace(t *testing.T) {
-	s, rest := parse(t, "-lvqe", "begin {}", "-dast", "-d", "codegen,dis", "one", "-B", "full", "-kf", "json", "--", "--n=1", "two")
+	s, rest := parse(t, "-lvqe", "begin {}", "-dast", "-d", "codegen,dis", "one", "-B", "full", "-kf", "json", "--",
+		"--n=1", "two")
 	if err := s.check(); err != nil {
 		t.Fatal(err)
 	}
-	if !s.list || !s.verbose || !s.quiet || s.program != "begin {}" || s.warnings != 1 || s.format != "json" || s.buffering != "full" {
+	if !s.list || !s.verbose || !s.quiet || s.program != "begin {}" || s.warnings != 1 || s.format != "json" ||
+		s.buffering != "full" {
 		t.Errorf("got %+v", s)
 	}
 	if want := []string{"ast", "ir", "bytecode"}; !slices.Equal(s.stages, want) {
@@ -81,7 +83,8 @@ func TestParsePID(t *testing.T) {
 		{text: "-1", want: "invalid integer: -1"},
 	} {
 		pid, err := parsePID(c.text)
-		if c.want == "" && (err != nil || pid != c.pid) || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+		if c.want == "" && (err != nil || pid != c.pid) ||
+			c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %d, %v", c.text, pid, err)
 		}
 	}
@@ -181,7 +184,10 @@ func TestCommandLine(t *testing.T) {
 		{"trocar", "-kq version", exitUsage, "", "unknown shorthand flag: 'k' in -kq"},
 		{"trocar", "-e end{} --dry-run version --fmt", exitDone, "end", ""},
 		{"trocar", "list uprobe:/bin/sh:no_such_function", exitNoMatch, "", "No matches for"},
-		{"trocar", "list -x /bin/sh *no_such_function*", exitNoMatch, "", "nothing matches uprobe:/bin/sh:*no_such_function*"},
+		{
+			"trocar", "list -x /bin/sh *no_such_function*", exitNoMatch, "",
+			"nothing matches uprobe:/bin/sh:*no_such_function*",
+		},
 		{"bpftrace", "version", exitUsage, "", "failed to open file 'version'"},
 		{"trocar", "version x", exitUsage, "", "unknown command \"x\""},
 		{"trocar", "help demo", exitDone, "Trace a small built-in workload", ""},

@@ -8,9 +8,9 @@ import (
 // grace is how long is waited for what was told to end by its context.
 const grace = 50 * time.Millisecond
 
-// promptly does what reads files, which may take seconds for a large one, and does not wait for it if ctx ends first: whoever
-// presses Ctrl-C gets the prompt back. That goes on until the process ends, so nothing that it uses may be closed; nothing is
-// attached as yet, and a command that is held ends with this process.
+// promptly does what reads files, which may take seconds for a large one, and does not wait for it if ctx ends first:
+// whoever presses Ctrl-C gets the prompt back. That goes on until the process ends, so nothing that it uses may be
+// closed; nothing is attached as yet, and a command that is held ends with this process.
 func promptly[T any](ctx context.Context, do func() (T, error)) (T, error) {
 	type outcome struct {
 		value T

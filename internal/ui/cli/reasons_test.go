@@ -24,7 +24,8 @@ func TestReasons(t *testing.T) {
 	}
 	add("the returns of 9 of the functions are left out, like that of g: it never returns")
 	got := byReason(all)
-	if len(got) != 3 || !strings.HasSuffix(got[1].Text, "seen (19 more like this; -v prints each)") || strings.Contains(got[2].Text, "more") {
+	if len(got) != 3 || !strings.HasSuffix(got[1].Text, "seen (19 more like this; -v prints each)") ||
+		strings.Contains(got[2].Text, "more") {
 		t.Errorf("%v", got)
 	}
 }

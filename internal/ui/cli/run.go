@@ -179,8 +179,8 @@ func (a *app) traceWith(ctx context.Context, s *settings, r trocar.Request, noti
 // mostWarnings is how many warnings about a command's script are shown one by one.
 const mostWarnings = 6
 
-// byReason makes one of warnings that say the same of different functions, if there are many: of each kind the first, with
-// the number of the others. The reason is what stands behind the last colon.
+// byReason makes one of warnings that say the same of different functions, if there are many: of each kind the first,
+// with the number of the others. The reason is what stands behind the last colon.
 func byReason(all []trocar.Diagnostic) []trocar.Diagnostic {
 	if len(all) <= mostWarnings {
 		return all

@@ -203,7 +203,8 @@ func (s *settings) check() error {
 // ofThread finds the process of the thread.
 func (s *settings) ofThread() error {
 	if s.command != "" || len(s.others) > 0 || s.follow || s.container != "" {
-		return usageErrorf("USAGE: --tid names a thread, so -c, --follow, --container and several processes cannot be used with it.")
+		return usageErrorf("USAGE: --tid names a thread, so -c, --follow, --container and several processes cannot be " +
+			"used with it.")
 	}
 	pid, err := trocar.ProcessOf(s.thread)
 	switch {

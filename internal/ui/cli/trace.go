@@ -92,7 +92,8 @@ thread's last error.
 			f := cmd.Flags()
 			f.StringArrayVar(&r.q.Args, "args", nil,
 				"print these expressions, separated by commas, instead of all arguments; q=r.Question names one")
-			f.StringArrayVar(&r.q.Results, "result", nil, "also print these expressions as they are on return, separated by commas")
+			f.StringArrayVar(&r.q.Results, "result", nil, "also print these expressions as they are on return, separated "+
+				"by commas")
 			span(f, &r.q.Min, "min", "", "only calls that took at least this long, such as 10ms")
 			f.BoolVar(&r.q.Stack, "stack", false, "print the call stack of each call")
 			f.BoolVar(&r.q.Enter, "enter", false, "print each call when it begins, and again when it returns")
@@ -307,7 +308,8 @@ func (a *app) ask(cmd *cobra.Command, r *recipeFlags, words []string) error {
 	r.made = true
 	r.asked = asked{r.texts(), r.filters(), len(argv) == 0}
 	err = a.traceWith(ctx, &r.settings, request, script.Notices...)
-	if s := (*statusError)(nil); !r.compiled && errors.As(err, &s) && s.status == exitUsage && s.err == nil && !r.machine() {
+	if s := (*statusError)(nil); !r.compiled && errors.As(err, &s) && s.status == exitUsage && s.err == nil &&
+		!r.machine() {
 		for i := range script.Functions[:min(len(script.Functions), 3)] {
 			fmt.Fprintf(a.err, "HINT: %s\n", result.ShownLine(argumentsOf(&script.Functions[i])))
 		}

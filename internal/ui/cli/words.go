@@ -15,9 +15,9 @@ import (
 
 // What users write instead of what they mean: flags in front of the command, names that are nearly right.
 
-// commandFirst puts flags that stand in front of a command behind its name: "-q trace f" is "trace -q f". A command is the
-// first word that is no flag and no flag's value, unless it follows -e or -l or is a file: then it is a script, or its
-// parameter.
+// commandFirst puts flags that stand in front of a command behind its name: "-q trace f" is "trace -q f". A command is
+// the first word that is no flag and no flag's value, unless it follows -e or -l or is a file: then it is a script, or
+// its parameter.
 func (a *app) commandFirst(root *cobra.Command, args []string) []string {
 	if len(args) == 0 || !strings.HasPrefix(args[0], "-") || !slices.ContainsFunc(args, isCommand) {
 		return args

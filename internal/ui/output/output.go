@@ -1,9 +1,9 @@
 // Package output writes what a run yields: one file per format, each a result.Sink, and a table of them (Formats).
 //
-// Results go to the output as a stream; everything that is about the run (attached probes, losses, warnings) goes to the
-// error stream in text form, and into the stream as records in the formats for machines. Sinks batch: they write when a
-// buffer is full or when the run has no event at hand (Flush), so one event alone is seen at once and a flood costs one
-// system call per 64 KiB.
+// Results go to the output as a stream; everything that is about the run (attached probes, losses, warnings) goes to
+// the error stream in text form, and into the stream as records in the formats for machines. Sinks batch: they write
+// when a buffer is full or when the run has no event at hand (Flush), so one event alone is seen at once and a flood
+// costs one system call per 64 KiB.
 package output
 
 import (
@@ -30,9 +30,9 @@ type Options struct {
 	// Bare, of the text form: no empty lines before the maps at the end, and each key of a map is on one line, whatever
 	// a program has in its texts.
 	Bare bool
-	// Shown, of the text form: what comes from traced programs is escaped (result.AppendShown), as a terminal would obey it;
-	// without it, texts stay as they are. Controls: the script writes control characters itself, and what printf prints is
-	// left alone.
+	// Shown, of the text form: what comes from traced programs is escaped (result.AppendShown), as a terminal would obey
+	// it; without it, texts stay as they are. Controls: the script writes control characters itself, and what printf
+	// prints is left alone.
 	Shown, Controls bool
 	// Calls, of the records form: a value with names that is printed is a call, written by a command.
 	Calls bool
@@ -44,8 +44,8 @@ const RecordsName = "records"
 // Buffering says when output is written.
 type Buffering uint8
 
-// Kinds of buffering. Line writes at each pause between events, so a reader never waits for a finished line; None writes
-// after each event, Full when 64 KiB are together and at the end.
+// Kinds of buffering. Line writes at each pause between events, so a reader never waits for a finished line; None
+// writes after each event, Full when 64 KiB are together and at the end.
 const (
 	Line Buffering = iota
 	Full
@@ -85,7 +85,10 @@ func (f *Format) New(o Options) result.Sink { return f.make(o) }
 func Formats() []Format {
 	return []Format{
 		{Name: "text", Help: "for people, as bpftrace shows it", make: func(o Options) result.Sink { return NewText(o) }},
-		{Name: "json", Help: "a JSON record on each line", Machine: true, make: func(o Options) result.Sink { return NewJSON(o) }},
+		{
+			Name: "json", Help: "a JSON record on each line", Machine: true,
+			make: func(o Options) result.Sink { return NewJSON(o) },
+		},
 		{
 			Name: RecordsName, Help: "trocar's own JSON records, with all that is known", Machine: true,
 			make: func(o Options) result.Sink { return NewRecords(o) },

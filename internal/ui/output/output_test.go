@@ -93,7 +93,10 @@ func values() []result.Value {
 		{Kind: result.Histogram, Hist: result.LinearHist(linear, 0, 10, 2)},
 		{Kind: result.Histogram, Hist: &result.Hist{}},
 		{Kind: result.Series, Series: &result.SeriesData{Points: []result.SeriesPoint{
-			{Start: start, Value: -4, Set: true}, {Start: start.Add(time.Second)}, {Start: start.Add(2 * time.Second), Value: 5, Set: true},
+			{Start: start, Value: -4, Set: true}, {Start: start.Add(time.Second)}, {
+				Start: start.Add(2 * time.Second), Value: 5,
+				Set: true,
+			},
 		}}},
 	}
 }
@@ -134,7 +137,10 @@ func events() []result.Event {
 		&result.System{Text: "a b c\n"},
 		&result.Lost{What: "events", Count: 12},
 		&result.Lost{What: "map updates", Count: 3, Detail: "@a is full (100 keys); raise max_map_keys"},
-		notice(result.Diagnostic{Severity: result.Warning, Text: "unused", At: at, Hints: []string{"remove it", "or use it"}}),
+		notice(result.Diagnostic{
+			Severity: result.Warning, Text: "unused", At: at,
+			Hints: []string{"remove it", "or use it"},
+		}),
 		notice(result.Diagnostic{Severity: result.Error, Text: "no process 7"}),
 		notice(result.Diagnostic{Severity: result.Info, Text: "done"}),
 		&result.RuntimeError{Text: "Divide or modulo by 0 detected.", At: at},
@@ -242,7 +248,8 @@ func TestOptions(t *testing.T) {
 	if _, err := ParseBuffering("lines"); err == nil {
 		t.Error("buffering \"lines\" was accepted")
 	}
-	if _, err := Create(filepath.Join(t.TempDir(), "no", "file")); err == nil || !strings.Contains(err.Error(), "no such file") {
+	if _, err := Create(filepath.Join(t.TempDir(), "no", "file")); err == nil ||
+		!strings.Contains(err.Error(), "no such file") {
 		t.Errorf("unwritable file: got %v", err)
 	}
 }

@@ -11,9 +11,9 @@ import (
 	"trocar/internal/process/probe"
 )
 
-// Arguments gives the arguments at a Go function's entry the places of the calling convention: debug information has none
-// for those that the function doesn't use, and lacks unused parts of others. What a closure has captured is among them;
-// its address is in RDX.
+// Arguments gives the arguments at a Go function's entry the places of the calling convention: debug information has
+// none for those that the function doesn't use, and lacks unused parts of others. What a closure has captured is among
+// them; its address is in RDX.
 func (c *Code) Arguments(fn *debuginfo.Function, p *probe.Point) {
 	if p.Entry && c.file.Arch().Go() != nil {
 		c.place(fn, p)
@@ -60,7 +60,10 @@ func (c *Code) place(fn *debuginfo.Function, p *probe.Point) {
 		if local.ClosureOffset == 0 || local.Type == nil {
 			continue
 		}
-		v := probe.Var{Name: local.Name, Type: local.Type.Complete(), Place: types.Place{Kind: types.InMemory, Reg: rdx, Offset: int64(local.ClosureOffset - 1)}}
+		v := probe.Var{Name: local.Name, Type: local.Type.Complete(), Place: types.Place{
+			Kind: types.InMemory, Reg: rdx,
+			Offset: int64(local.ClosureOffset - 1),
+		}}
 		if name, ok := strings.CutPrefix(local.Name, "&"); ok {
 			// Captured by reference: the variable itself is meant.
 			if v.Type.Kind != types.Pointer || v.Type.Elem == nil {
@@ -85,8 +88,8 @@ func (c *Code) Ruled(fn *debuginfo.Function) bool {
 	return err == nil && c.allParams(fn.Entry, sig.Params)
 }
 
-// allParams tells whether these are all of a function's parameters: up to Go 1.21 those without a name are left out, and still in
-// functions that are inlined elsewhere.
+// allParams tells whether these are all of a function's parameters: up to Go 1.21 those without a name are left out,
+// and still in functions that are inlined elsewhere.
 func (c *Code) allParams(entry uint64, params []debuginfo.Var) bool {
 	program := c.program()
 	return program == nil || program.Fits(entry, typesOf(params))
@@ -138,8 +141,8 @@ func isMethod(name string) bool {
 	return false
 }
 
-// abi0 tells whether a function takes its arguments on the stack, as assembly does: debug info then says so of a parameter
-// that would have a register. The code tells, too: it has to load g itself.
+// abi0 tells whether a function takes its arguments on the stack, as assembly does: debug info then says so of a
+// parameter that would have a register. The code tells, too: it has to load g itself.
 func (c *Code) abi0(info *debuginfo.Info, fn *debuginfo.Function, args []*types.Type) bool {
 	if strings.HasSuffix(fn.Name, ".abi0") || loadsG(c.file, fn.Entry) {
 		return true

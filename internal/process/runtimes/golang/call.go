@@ -25,8 +25,8 @@ func (c *Code) Call(addr uint64, exact bool) *probe.Call {
 	return c.call
 }
 
-// findCall takes the offsets in the runtime's structures g and m from the program's debug information, else from what is known
-// of its Go version.
+// findCall takes the offsets in the runtime's structures g and m from the program's debug information, else from what
+// is known of its Go version.
 func (c *Code) findCall(exact bool) *probe.Call {
 	goes := c.file.Arch().Go()
 	if goes == nil {
@@ -53,7 +53,8 @@ func (c *Code) findCall(exact bool) *probe.Call {
 			return &probe.Call{Unknown: c.name + " has no debug information and no Go version"}
 		}
 		return &probe.Call{
-			Unknown: fmt.Sprintf("%s has no debug information, and where the runtime of %s keeps it is not known", c.name, version),
+			Unknown: fmt.Sprintf("%s has no debug information, and where the runtime of %s keeps it is not known", c.name,
+				version),
 		}
 	}
 	return call
@@ -83,7 +84,8 @@ func callFrom(info *debuginfo.Info, g int) *probe.Call {
 		return true
 	}
 	call := &probe.Call{Register: g}
-	if at(record, &call.StackEnd, "stack", "hi") && at(record, &call.ID, "goid") && at(record, &call.Thread, "m") && at(m, &call.Current, "curg") {
+	if at(record, &call.StackEnd, "stack", "hi") && at(record, &call.ID, "goid") && at(record, &call.Thread, "m") &&
+		at(m, &call.Current, "curg") {
 		return call
 	}
 	return nil

@@ -17,8 +17,8 @@ type Code struct {
 	name  string
 	file  *objfile.File
 	debug func() (*debuginfo.Info, error)
-	// program is what the file tells without debug information, which is looked for when it is first asked for: it costs as
-	// much as the debug information of a function. Nil for CPUs whose convention is not known.
+	// program is what the file tells without debug information, which is looked for when it is first asked for: it costs
+	// as much as the debug information of a function. Nil for CPUs whose convention is not known.
 	program         func() *Program
 	call, exactCall *probe.Call
 	copies          map[string]int // how often functions were inlined; nil: not counted
@@ -46,6 +46,7 @@ func (c *Code) Assembly(addr uint64) *probe.Scope {
 	if in, assembly := c.file.GoCode(addr); !in || !assembly {
 		return nil
 	}
-	return &probe.Scope{ArgN: probe.NoArgN("it is written in assembly, and only its source tells where its arguments are: " +
+	return &probe.Scope{ArgN: probe.NoArgN("it is written in assembly, and only its source tells where its " +
+		"arguments are: " +
 		`on the stack, or in reg("ax"), reg("bx"), reg("cx") …`)}
 }

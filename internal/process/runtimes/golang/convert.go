@@ -25,7 +25,8 @@ func (p *Program) Type(addr uint64) (t *types.Type, ok bool) {
 // broken stands for a type whose description makes no sense.
 func broken() *types.Type { return &types.Type{Kind: types.Void, Name: "?", Incomplete: true} }
 
-// typ makes a type, nil if it is not known. Behind pointers it is not deep: structs have their members when they are asked for.
+// typ makes a type, nil if it is not known. Behind pointers it is not deep: structs have their members when they are
+// asked for.
 func (p *Program) typ(addr uint64, deep bool, depth int) *types.Type {
 	d := p.desc(addr)
 	if d == nil || depth > maxDepth {
@@ -95,7 +96,10 @@ func (p *Program) convert(d *desc, deep bool, depth int) *types.Type {
 	case kindFloat32, kindFloat64:
 		t.Kind = types.Float
 	case kindComplex, kindComplex + 1:
-		part := &types.Type{Kind: types.Float, Name: fmt.Sprintf("float%d", 4*d.size), Size: d.size / 2, Align: d.align, Source: &types.Source{Lang: types.Go}}
+		part := &types.Type{
+			Kind: types.Float, Name: fmt.Sprintf("float%d", 4*d.size), Size: d.size / 2, Align: d.align,
+			Source: &types.Source{Lang: types.Go},
+		}
 		t.Kind, t.Source.Form = types.Struct, types.ComplexForm
 		t.Fields = []types.Field{{Name: "real", Type: part}, {Name: "imag", Type: part, Offset: d.size / 2}}
 	case kindPointer:
@@ -116,7 +120,8 @@ func (p *Program) convert(d *desc, deep bool, depth int) *types.Type {
 	case kindSlice:
 		t.Source.Item = p.shallow(d.elem, depth)
 		t.Kind, t.Source.Form = types.Struct, types.GoSliceForm
-		t.Fields = members("array", types.PointerTo(t.Source.Item, types.User), "len", goInt("int", 8, true), "cap", goInt("int", 8, true))
+		t.Fields = members("array", types.PointerTo(t.Source.Item, types.User), "len", goInt("int", 8, true), "cap",
+			goInt("int", 8, true))
 	case kindIface:
 		t.Kind, t.Source.Form = types.Struct, types.GoIfaceForm
 		first := "tab"
@@ -160,7 +165,10 @@ func (p *Program) convert(d *desc, deep bool, depth int) *types.Type {
 }
 
 func goInt(name string, size int, signed bool) *types.Type {
-	return &types.Type{Kind: types.Int, Name: name, Size: size, Align: size, Signed: signed, Source: &types.Source{Lang: types.Go}}
+	return &types.Type{
+		Kind: types.Int, Name: name, Size: size, Align: size, Signed: signed,
+		Source: &types.Source{Lang: types.Go},
+	}
 }
 
 // members are fields one after the other: names and types in turn.
@@ -176,7 +184,10 @@ func members(list ...any) (fields []types.Field) {
 }
 
 func record(name string, list ...any) *types.Type {
-	t := &types.Type{Kind: types.Struct, Name: name, Align: 8, Fields: members(list...), Source: &types.Source{Lang: types.Go}}
+	t := &types.Type{
+		Kind: types.Struct, Name: name, Align: 8, Fields: members(list...),
+		Source: &types.Source{Lang: types.Go},
+	}
 	last := t.Fields[len(t.Fields)-1]
 	t.Size = (last.Offset + last.Type.Size + 7) &^ 7
 	return t
@@ -185,7 +196,8 @@ func record(name string, list ...any) *types.Type {
 // channel is the start of runtime.hchan (runtime/chan.go), the same in all versions.
 func channel() *types.Type {
 	return record("runtime.hchan", "qcount", goInt("uint", 8, false), "dataqsiz", goInt("uint", 8, false),
-		"buf", types.PointerTo(types.TVoid, types.User), "elemsize", goInt("uint16", 2, false), "closed", goInt("uint32", 4, false))
+		"buf", types.PointerTo(types.TVoid, types.User), "elemsize", goInt("uint16", 2, false), "closed",
+		goInt("uint32", 4, false))
 }
 
 func (p *Program) function(d *desc, depth int) *types.Type {
@@ -199,19 +211,22 @@ func (p *Program) function(d *desc, depth int) *types.Type {
 	return t
 }
 
-// mapHeader is what a map points to, as debug information has it: from 1.24 on internal/runtime/maps.Map with tables of groups
-// (internal/runtime/maps of the Go source), before that runtime.hmap with buckets (runtime/map.go).
+// mapHeader is what a map points to, as debug information has it: from 1.24 on internal/runtime/maps.Map with tables of
+// groups (internal/runtime/maps of the Go source), before that runtime.hmap with buckets (runtime/map.go).
 func (p *Program) mapHeader(d *desc, depth int) *types.Type {
 	group := p.typ(d.table, true, depth)
 	if group == nil || group.Kind != types.Struct {
 		return types.TVoid
 	}
-	u64, u8, u16, u32 := goInt("uint64", 8, false), goInt("uint8", 1, false), goInt("uint16", 2, false), goInt("uint32", 4, false)
+	u64, u8, u16, u32 := goInt("uint64", 8, false), goInt("uint8", 1, false), goInt("uint16", 2, false),
+		goInt("uint32", 4, false)
 	num, user := goInt("int", 8, true), types.User
 	if p.swiss(d) {
 		groups := record("groupReference", "data", types.PointerTo(group, user), "lengthMask", u64)
-		table := record("table", "used", u16, "capacity", u16, "growthLeft", u16, "localDepth", u8, "index", num, "groups", groups)
-		return record("map", "used", u64, "seed", goInt("uintptr", 8, false), "dirPtr", types.PointerTo(types.PointerTo(table, user), user), "dirLen", num)
+		table := record("table", "used", u16, "capacity", u16, "growthLeft", u16, "localDepth", u8, "index", num, "groups",
+			groups)
+		return record("map", "used", u64, "seed", goInt("uintptr", 8, false), "dirPtr",
+			types.PointerTo(types.PointerTo(table, user), user), "dirLen", num)
 	}
 	// Debug information has other words for the members of a bucket than the description.
 	names := map[string]string{"topbits": "tophash", "elems": "values"}
@@ -229,7 +244,8 @@ func (p *Program) mapHeader(d *desc, depth int) *types.Type {
 		t.Fields = fields
 	})
 	to := types.PointerTo(bucket, user)
-	return record("hash", "count", num, "flags", u8, "B", u8, "noverflow", u16, "hash0", u32, "buckets", to, "oldbuckets", to)
+	return record("hash", "count", num, "flags", u8, "B", u8, "noverflow", u16, "hash0", u32, "buckets", to, "oldbuckets",
+		to)
 }
 
 // nameOf is a type's name with the paths of packages in full.

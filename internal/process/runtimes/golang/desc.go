@@ -130,8 +130,12 @@ func (p *Program) read(addr uint64) *desc {
 	}
 	size := p.word(addr, 8)
 	flags := b[typeFlags]
-	d := &desc{addr: addr, kind: kind(b[typeKind] & 31), size: int(size), align: int(b[typeAlign]), named: flags&flagNamed != 0}
-	if size > maxTypeSize || d.kind == 0 || d.kind > kindUnsafe || d.align == 0 || d.align > 64 || d.align&(d.align-1) != 0 {
+	d := &desc{
+		addr: addr, kind: kind(b[typeKind] & 31), size: int(size), align: int(b[typeAlign]),
+		named: flags&flagNamed != 0,
+	}
+	if size > maxTypeSize || d.kind == 0 || d.kind > kindUnsafe || d.align == 0 || d.align > 64 ||
+		d.align&(d.align-1) != 0 {
 		return nil
 	}
 	d.str = p.nameOff(p.word(addr+typeStr, 4))
@@ -183,7 +187,10 @@ func (p *Program) readKind(d *desc, flags byte) bool {
 			if !ok || off > uint64(d.size) {
 				return false
 			}
-			d.fields = append(d.fields, fieldDesc{name: name, typ: ptr(f + 8), offset: int(off), embedded: nameFlags&fieldEmbedded != 0})
+			d.fields = append(d.fields, fieldDesc{
+				name: name, typ: ptr(f + 8), offset: int(off),
+				embedded: nameFlags&fieldEmbedded != 0,
+			})
 		}
 	case kindFunc:
 		in, out := p.word(at, 2), p.word(at+2, 2)

@@ -12,9 +12,9 @@ const (
 	maxDynamicTypes = 2048
 )
 
-// Dynamic is the type that is described at an address of the file, for a value of which only a copy of its own bytes is at
-// hand, as in an interface: its name is short, as %T prints it, and what pointers point to is known for the outermost pointer
-// only, whose target is copied too.
+// Dynamic is the type that is described at an address of the file, for a value of which only a copy of its own bytes is
+// at hand, as in an interface: its name is short, as %T prints it, and what pointers point to is known for the
+// outermost pointer only, whose target is copied too.
 func (p *Program) Dynamic(addr uint64) (t *types.Type, ok bool) {
 	var err error
 	defer objfile.Guard(&err)()

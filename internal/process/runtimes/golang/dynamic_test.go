@@ -35,7 +35,8 @@ func main() {
 	}
 	for _, flags := range []string{"", "-s -w"} {
 		prog := filepath.Join(dir, "prog")
-		if out, err := exec.Command("go", "build", "-buildvcs=false", "-ldflags="+flags, "-o", prog, path).CombinedOutput(); err != nil {
+		if out, err := exec.Command("go", "build", "-buildvcs=false", "-ldflags="+flags, "-o", prog,
+			path).CombinedOutput(); err != nil {
 			t.Fatalf("go build: %v\n%s", err, out)
 		}
 		out, err := exec.Command(prog).Output()
@@ -162,7 +163,8 @@ func main() {
 					got += fmt.Sprintf(" %s:%s:%d:%v", m.name, at(m.typ).str, m.offset, m.embedded)
 				}
 			}
-			if typ, ok := p.Dynamic(addr - slide); !ok || typ.Size != d.size || len(typ.Fields) != len(d.fields) && d.kind == kindStruct {
+			if typ, ok := p.Dynamic(addr - slide); !ok || typ.Size != d.size || len(typ.Fields) != len(d.fields) &&
+				d.kind == kindStruct {
 				t.Errorf("%v: %s as a type: %v, %v", flags, d.str, typ, ok)
 			}
 			if got != line {

@@ -90,8 +90,8 @@ func (p *Program) signed(fn *Function, g *objfile.GoFunc) bool {
 	return complete
 }
 
-// Fits tells whether a list of parameters, the receiver first, can be that of a function: debug information leaves out those
-// that have no name, in part. It is taken to be if the program doesn't tell.
+// Fits tells whether a list of parameters, the receiver first, can be that of a function: debug information leaves out
+// those that have no name, in part. It is taken to be if the program doesn't tell.
 func (p *Program) Fits(addr uint64, params []*types.Type) bool {
 	var err error
 	defer objfile.Guard(&err)()
@@ -138,8 +138,8 @@ func params(list []*types.Type, places []*types.Place) (out []Param, complete bo
 	return out, true
 }
 
-// receiver is the type of the receiver that a function's name tells: "pkg.(*T).m" has a *T, "pkg.T.m" a T. pointer tells the
-// first form, also where the type is not described.
+// receiver is the type of the receiver that a function's name tells: "pkg.(*T).m" has a *T, "pkg.T.m" a T. pointer
+// tells the first form, also where the type is not described.
 func (p *Program) receiver(name string) (t *types.Type, pointer bool) {
 	// The path of the package may have dots before its last slash.
 	slash := strings.LastIndexByte(name, '/') + 1

@@ -35,9 +35,9 @@ func use(v any) { g, _ := v.(getter); g.Get(1, "", 2) }
 func main() { use(&pair{}) }
 `
 
-// FuzzProgram reads a Go program of which some bytes are others: each patch is one byte for the region, three for the place
-// in it and one for the value; regions are the function table, the descriptions of types, the description of the program and the
-// data of functions.
+// FuzzProgram reads a Go program of which some bytes are others: each patch is one byte for the region, three for the
+// place in it and one for the value; regions are the function table, the descriptions of types, the description of the
+// program and the data of functions.
 func FuzzProgram(f *testing.F) {
 	need.Tool(f, "go")
 	dir := f.TempDir()
@@ -45,7 +45,8 @@ func FuzzProgram(f *testing.F) {
 	if err := os.WriteFile(source, []byte(tinySource), 0o644); err != nil {
 		f.Fatal(err)
 	}
-	if out, err := exec.Command("go", "build", "-buildvcs=false", "-ldflags=-s -w", "-o", prog, source).CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-buildvcs=false", "-ldflags=-s -w", "-o", prog,
+		source).CombinedOutput(); err != nil {
 		f.Fatalf("go build: %v\n%s", err, out)
 	}
 	image, err := os.ReadFile(prog)

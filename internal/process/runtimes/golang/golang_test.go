@@ -56,14 +56,16 @@ func TestDeclarations(t *testing.T) {
 		t.Skip("for another program")
 	}
 	want := map[string]string{
-		"main.(*circle).Area":                   "(*main.circle rax, float64 x, int rbx) (float64 x, error rax rbx)",
-		"main.(*circle).Name":                   "(*main.circle rax) (string rax rbx)",
-		"main.square.Area":                      "(main.square x, float64 x, int rax) (float64 x, error rax rbx)",
-		"main.square.Name":                      "(main.square x) (string rax rbx)",
-		"main.(*square).Area":                   "(*main.square rax, float64 x, int rbx) (float64 x, error rax rbx)",
-		"main.color.String":                     "(main.color rax) (string rax rbx)",
-		"main.(*circle).grow":                   "(*main.circle rax, {word32, word32} rbx rcx, {word, word} rdi rsi, float32 x, word8 r8) ?",
-		"main.mixed":                            "(word8 rax, float64 x, {word, word} rbx rcx, float32 x, {word, word, word} rdi rsi r8, {word, word} r9 r10)…",
+		"main.(*circle).Area": "(*main.circle rax, float64 x, int rbx) (float64 x, error rax rbx)",
+		"main.(*circle).Name": "(*main.circle rax) (string rax rbx)",
+		"main.square.Area":    "(main.square x, float64 x, int rax) (float64 x, error rax rbx)",
+		"main.square.Name":    "(main.square x) (string rax rbx)",
+		"main.(*square).Area": "(*main.square rax, float64 x, int rbx) (float64 x, error rax rbx)",
+		"main.color.String":   "(main.color rax) (string rax rbx)",
+		"main.(*circle).grow": "(*main.circle rax, {word32, word32} rbx rcx, {word, word} rdi rsi, " +
+			"float32 x, word8 r8) ?",
+		"main.mixed": "(word8 rax, float64 x, {word, word} rbx rcx, float32 x, {word, word, " +
+			"word} rdi rsi r8, {word, word} r9 r10)…",
 		"main.variadic":                         "({word, word} rax rbx, {word, word, word} rcx rdi rsi) ?",
 		"main.leaf":                             "(word ?, word ?) ?",
 		"main.small":                            "(word8 rax, word8 rbx, word16 rcx, word ?) ?",
@@ -96,7 +98,8 @@ func TestDeclarations(t *testing.T) {
 			if got := show(&fn); got != want {
 				t.Errorf("%v %s\n got %s\nwant %s", flags, name, got, want)
 			}
-			if !strings.HasSuffix(fn.File, "zoo.go") && !strings.HasPrefix(name, "main.(*square)") && !strings.HasSuffix(name, "-fm") || fn.File != "" && fn.Line == 0 {
+			if !strings.HasSuffix(fn.File, "zoo.go") && !strings.HasPrefix(name, "main.(*square)") &&
+				!strings.HasSuffix(name, "-fm") || fn.File != "" && fn.Line == 0 {
 				t.Errorf("%s is in %s:%d", name, fn.File, fn.Line)
 			}
 		}
@@ -154,7 +157,8 @@ func show(fn *golang.Function) string {
 	return text
 }
 
-// TestWitness compares what the program tells of itself with its debug information: each place that is known must be the same.
+// TestWitness compares what the program tells of itself with its debug information: each place that is known must be
+// the same.
 func TestWitness(t *testing.T) {
 	f := zoo(t)
 	info, err := debuginfo.Open(f)
@@ -218,7 +222,8 @@ func TestWitness(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d functions, %d with their signature; %d arguments are where debug information has them, of %d the place is not known", all, signed, equal, unknown)
+	t.Logf("%d functions, %d with their signature; %d arguments are where debug information has them, of %d the place "+
+		"is not known", all, signed, equal, unknown)
 	if signed < 100 || equal < 2000 {
 		t.Error("these are too few")
 	}
@@ -301,7 +306,10 @@ func TestTypes(t *testing.T) {
 	}
 	defer info.Close()
 	p := golang.Open(f)
-	for _, name := range []string{"main.node", "main.circle", "main.embedded", "time.Time", "main.color", "os.File", "reflect.Value", "runtime.Error", "error"} {
+	for _, name := range []string{
+		"main.node", "main.circle", "main.embedded", "time.Time", "main.color", "os.File",
+		"reflect.Value", "runtime.Error", "error",
+	} {
 		if os.Getenv("GO_WITNESS") != "" && strings.HasPrefix(name, "main.") {
 			continue
 		}
@@ -339,12 +347,15 @@ func sameType(t *testing.T, path string, want, got *types.Type, seen map[string]
 	if want.Name == "unsafe.Pointer" {
 		return // debug information doesn't tell it from other pointers
 	}
-	if want.Kind != got.Kind || want.Size != got.Size || want.Form() != got.Form() || want.Signed != got.Signed || want.Len != got.Len {
+	if want.Kind != got.Kind || want.Size != got.Size || want.Form() != got.Form() || want.Signed != got.Signed ||
+		want.Len != got.Len {
 		t.Errorf("%s: kind %d size %d form %d signed %v len %d, want %d %d %d %v %d (%s)", path,
-			got.Kind, got.Size, got.Form(), got.Signed, got.Len, want.Kind, want.Size, want.Form(), want.Signed, want.Len, want.Name)
+			got.Kind, got.Size, got.Form(), got.Signed, got.Len, want.Kind, want.Size, want.Form(), want.Signed, want.Len,
+			want.Name)
 		return
 	}
-	if want.Elem != nil && want.Form() != types.GoMapForm && want.Form() != types.GoChanForm && want.Form() != types.GoFuncForm && got.Elem != nil {
+	if want.Elem != nil && want.Form() != types.GoMapForm && want.Form() != types.GoChanForm && want.Form() !=
+		types.GoFuncForm && got.Elem != nil {
 		sameType(t, path+"*", want.Elem, got.Elem, seen)
 	}
 	if want.Form() == types.GoMapForm {
@@ -355,7 +366,8 @@ func sameType(t *testing.T, path string, want, got *types.Type, seen map[string]
 		return
 	}
 	for i, f := range want.Fields {
-		if i >= len(got.Fields) || got.Fields[i].Name != f.Name || got.Fields[i].Offset != f.Offset || got.Fields[i].Embedded != f.Embedded {
+		if i >= len(got.Fields) || got.Fields[i].Name != f.Name || got.Fields[i].Offset != f.Offset ||
+			got.Fields[i].Embedded != f.Embedded {
 			t.Errorf("%s.%s is missing, or elsewhere", path, f.Name)
 			return
 		}
@@ -373,7 +385,10 @@ func TestInlined(t *testing.T) {
 	defer info.Close()
 	var once sync.Once
 	checked := 0
-	for _, name := range []string{"sync.(*Mutex).Lock", "strings.HasPrefix", "errors.New", "fmt.Println", "os.(*File).checkValid"} {
+	for _, name := range []string{
+		"sync.(*Mutex).Lock", "strings.HasPrefix", "errors.New", "fmt.Println",
+		"os.(*File).checkValid",
+	} {
 		fns, err := info.FunctionsNamed(name)
 		if err != nil || len(fns) != 1 {
 			continue

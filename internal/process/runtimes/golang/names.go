@@ -90,8 +90,8 @@ func plainName(name string) string {
 	return name
 }
 
-// TypeNamed finds a type by its full name: "net/http.Request", "*net/http.Request", "[]string". The last part of a package's
-// path is enough if no other package has such a type.
+// TypeNamed finds a type by its full name: "net/http.Request", "*net/http.Request", "[]string". The last part of a
+// package's path is enough if no other package has such a type.
 func (p *Program) TypeNamed(name string) (t *types.Type, ok bool) {
 	var err error
 	defer objfile.Guard(&err)()

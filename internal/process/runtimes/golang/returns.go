@@ -12,8 +12,8 @@ import (
 // Returns of Go functions. Go's runtime walks, copies and grows stacks, so no return address may be replaced there: the
 // program would crash ("unexpected return pc"). Instead each instruction with which the function returns is probed. The
 // compiler makes no tail calls except in wrappers of methods, and ends a function that recovers from a panic with a
-// return of its own, so these are all returns. There the stack pointer points at the return address as at the entry, and
-// g.stack.hi minus the stack pointer is the same, even if the stack was moved in between.
+// return of its own, so these are all returns. There the stack pointer points at the return address as at the entry,
+// and g.stack.hi minus the stack pointer is the same, even if the stack was moved in between.
 
 // NoReturn tells why a function's returns cannot be probed, nil if they can: at the instructions that return.
 func (c *Code) NoReturn(fn *objfile.Func) *probe.Refusal {

@@ -11,8 +11,8 @@ import (
 	"trocar/internal/process/runtimes"
 )
 
-// Go programs without debug information: what they tell of themselves (see package golang). Parameters have no names there,
-// and are arg0, arg1 … with the receiver first.
+// Go programs without debug information: what they tell of themselves (see package golang). Parameters have no names
+// there, and are arg0, arg1 … with the receiver first.
 
 // function tells what a Go program knows of the function that begins at an address.
 func (c *Code) function(entry uint64) (fn Function, ok bool) {
@@ -45,8 +45,9 @@ func (c *Code) Entry(entry uint64, p *probe.Point) {
 
 func argName(i int) string { return fmt.Sprintf("arg%d", i) }
 
-// argN makes arg0, arg1 … those of Go's calling convention: the function's parameters, as far as one is a single word. The
-// registers of C's convention hold something else there. why tells why there is nothing behind them; "": there are no more.
+// argN makes arg0, arg1 … those of Go's calling convention: the function's parameters, as far as one is a single word.
+// The registers of C's convention hold something else there. why tells why there is nothing behind them; "": there are
+// no more.
 func argN(p *probe.Point, why string) {
 	p.Scope.ArgN, p.Scope.ArgNTypes = []types.Place{}, nil
 	for i := range p.Scope.Args {
@@ -61,7 +62,8 @@ func argN(p *probe.Point, why string) {
 	}
 	if why != "" {
 		for len(p.Scope.ArgN) < probe.MaxArgN {
-			p.Scope.ArgN, p.Scope.ArgNTypes = append(p.Scope.ArgN, types.Unknown("%s", why)), append(p.Scope.ArgNTypes, types.TUint64)
+			p.Scope.ArgN, p.Scope.ArgNTypes = append(p.Scope.ArgN, types.Unknown("%s", why)),
+				append(p.Scope.ArgNTypes, types.TUint64)
 		}
 	}
 }
@@ -102,8 +104,8 @@ func declareParams(fn *Function) (out []string) {
 	return out
 }
 
-// Declaration is a function as its source might have it, as far as it is known. The name tells the receiver as in Go's own
-// tables; it is arg0.
+// Declaration is a function as its source might have it, as far as it is known. The name tells the receiver as in Go's
+// own tables; it is arg0.
 func (c *Code) Declaration(entry uint64) (d runtimes.Declaration, ok bool) {
 	fn, ok := c.function(entry)
 	if !ok {

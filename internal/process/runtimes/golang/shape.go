@@ -41,13 +41,15 @@ type shapes struct {
 	more    bool
 	old     bool              // the function is called as assembly is: all is on the stack
 	conv    *abi.GoConvention // nil: not known
-	// saved has for each offset of an argument, or a part of one, the register that it is passed in; nil: not known, see saves.
+	// saved has for each offset of an argument, or a part of one, the register that it is passed in; nil: not known, see
+	// saves.
 	saved map[int]saved
 }
 
 const (
 	unknownShape   = "the program is stripped and has no information about this function's arguments"
-	unknownGeneric = "it is an instance of a generic function, and the stripped program does not describe all of its arguments"
+	unknownGeneric = "it is an instance of a generic function, and the stripped program does not describe all of its " +
+		"arguments"
 )
 
 // shape reads the shapes of a function's arguments.
@@ -72,9 +74,9 @@ func (p *Program) shape(g *objfile.GoFunc) *shapes {
 	return s
 }
 
-// generic puts in what is missing in the shapes of a function with type arguments in its name. The compiler leaves out the first
-// (cmd/compile/internal/ssagen, EmitArgInfo), taking it for the dictionary; but in a method that is the receiver, behind which
-// the dictionary is, and an instance that isn't shared has none.
+// generic puts in what is missing in the shapes of a function with type arguments in its name. The compiler leaves out
+// the first (cmd/compile/internal/ssagen, EmitArgInfo), taking it for the dictionary; but in a method that is the
+// receiver, behind which the dictionary is, and an instance that isn't shared has none.
 func (s *shapes) generic(name string) {
 	dict := HasDictionary(name)
 	switch {
@@ -156,9 +158,9 @@ type saved struct {
 	size  int
 }
 
-// saves reads the code with which a function saves its arguments before the stack grows: each in the place that the caller
-// has left for it. A function has that if it checks its stack; it names all registers that arguments come in. Nil: there is
-// none.
+// saves reads the code with which a function saves its arguments before the stack grows: each in the place that the
+// caller has left for it. A function has that if it checks its stack; it names all registers that arguments come in.
+// Nil: there is none.
 func saves(f *objfile.File, entry, end uint64) map[int]saved {
 	if end <= entry || end-entry > code.MaxFunction || f.Arch().Go() == nil {
 		return nil
@@ -213,10 +215,11 @@ func saves(f *objfile.File, entry, end uint64) map[int]saved {
 }
 
 const (
-	whyFloat = "whether it, or an argument before it, is a floating-point number is not in the stripped program; that decides in which register it is"
-	whyDead  = "the function does not use it, and its location is not known in a stripped program"
-	whyFar   = "its location is too far from the others to be known in a stripped program"
-	whyOdd   = "the stripped program has contradictory information about its size"
+	whyFloat = "whether it, or an argument before it, is a floating-point number is not in the stripped program; that " +
+		"decides in which register it is"
+	whyDead = "the function does not use it, and its location is not known in a stripped program"
+	whyFar  = "its location is too far from the others to be known in a stripped program"
+	whyOdd  = "the stripped program has contradictory information about its size"
 )
 
 // oldConvention tells whether a function is called as assembly is.
@@ -236,8 +239,8 @@ func leaves(args []shape, list []*shape) []*shape {
 	return list
 }
 
-// placeAll finds the places of words: by the code that saves them, else by counting registers as long as nothing can be a
-// floating-point number. receiver tells that the first argument is one word and no number.
+// placeAll finds the places of words: by the code that saves them, else by counting registers as long as nothing can be
+// a floating-point number. receiver tells that the first argument is one word and no number.
 func (s *shapes) placeAll(receiver bool) {
 	words := leaves(s.args, nil)
 	if s.old {
@@ -256,8 +259,8 @@ func (s *shapes) placeAll(receiver bool) {
 		s.bySaves(words)
 		return
 	}
-	// Only what has a size that no floating-point number has is certain, and what is behind such. A group may be an array, which
-	// is on the stack.
+	// Only what has a size that no floating-point number has is certain, and what is behind such. A group may be an array,
+	// which is on the stack.
 	next := 0
 	for i := range s.args {
 		w := &s.args[i]
@@ -284,8 +287,8 @@ func (s *shapes) set(w *shape, n int) {
 	w.place, w.placed = types.Place{Kind: types.InRegister, Reg: s.conv.Integers[n]}, true
 }
 
-// bySaves places the words that the function saves. It leaves out those that it doesn't use: these have the registers between, if
-// there are as many of these as of them.
+// bySaves places the words that the function saves. It leaves out those that it doesn't use: these have the registers
+// between, if there are as many of these as of them.
 func (s *shapes) bySaves(words []*shape) {
 	var run []*shape // not saved, since
 	last := -1       // the register of the last saved one, by its place in the convention
@@ -300,7 +303,8 @@ func (s *shapes) bySaves(words []*shape) {
 			w.place = types.Place{Kind: types.Unavailable, Why: whyOdd}
 			return
 		case ok && r.float:
-			w.place = types.Place{Kind: types.Unavailable, Why: fmt.Sprintf("it is in X%d, a floating-point register, which BPF cannot read", r.reg)}
+			w.place = types.Place{Kind: types.Unavailable, Why: fmt.Sprintf("it is in X%d, a floating-point register, which "+
+				"BPF cannot read", r.reg)}
 			w.placed = true
 			continue
 		case !ok && !w.placed:
@@ -329,7 +333,10 @@ func (s *shapes) bySaves(words []*shape) {
 // word is the type of a value of which only the size is known.
 func word(size int, float bool) *types.Type {
 	if float {
-		return &types.Type{Kind: types.Float, Name: fmt.Sprintf("float%d", 8*size), Size: size, Align: size, Source: &types.Source{Lang: types.Go}}
+		return &types.Type{
+			Kind: types.Float, Name: fmt.Sprintf("float%d", 8*size), Size: size, Align: size,
+			Source: &types.Source{Lang: types.Go},
+		}
 	}
 	if size == 8 {
 		t := types.PointerTo(types.TVoid, types.User) // shown in hexadecimal: its sign is not known
@@ -383,8 +390,9 @@ func isMethodName(name string) bool {
 	return !strings.HasSuffix(name, "]")
 }
 
-// HasDictionary tells, by its name, whether a function is given a dictionary that tells type arguments: it is shared by several
-// instances of a generic one. Closures in one have it from their context, and the functions that compare values need none.
+// HasDictionary tells, by its name, whether a function is given a dictionary that tells type arguments: it is shared by
+// several instances of a generic one. Closures in one have it from their context, and the functions that compare values
+// need none.
 func HasDictionary(name string) bool {
 	i := strings.LastIndex(name, "[go.shape.")
 	if i < 0 || strings.HasPrefix(name, "type:") {
@@ -512,8 +520,8 @@ func fits(t *types.Type, w *shape) bool {
 	return first.off < 0 || last.off < 0 || last.off+last.size-first.off <= t.Size
 }
 
-// agrees tells whether a signature fits the shapes of the arguments, and the registers that it gives them those that the
-// function saves.
+// agrees tells whether a signature fits the shapes of the arguments, and the registers that it gives them those that
+// the function saves.
 func (p *Program) agrees(fn *Function, s *shapes) bool {
 	if s.unknown != "" {
 		return true

@@ -46,7 +46,10 @@ func TestShapes(t *testing.T) {
 
 // FuzzShape reads anything as a description of arguments.
 func FuzzShape(f *testing.F) {
-	for _, s := range []string{"\xff", "\x00\x08\xff", "\xfe\x00\x08\xfc\xfd\xfc\xff", "\xfe\xfe\xfe\xfb\xfd\xfd\xfd\x01\x01\xff"} {
+	for _, s := range []string{
+		"\xff", "\x00\x08\xff", "\xfe\x00\x08\xfc\xfd\xfc\xff",
+		"\xfe\xfe\xfe\xfb\xfd\xfd\xfd\x01\x01\xff",
+	} {
 		f.Add([]byte(s), []byte{8, 0, 16, 3}, "main.(*T[go.shape.int]).m")
 	}
 	p := &Program{f: mustOpen(f)}
@@ -56,7 +59,10 @@ func FuzzShape(f *testing.F) {
 		if len(saves) > 0 {
 			s.saved = map[int]saved{}
 			for ; len(saves) >= 2; saves = saves[2:] {
-				s.saved[int(saves[0])] = saved{reg: abi.AMD64.Encoded(int(saves[1] & 15)), float: saves[1]&16 != 0, size: 1 << (saves[1] >> 5 & 3)}
+				s.saved[int(saves[0])] = saved{
+					reg: abi.AMD64.Encoded(int(saves[1] & 15)), float: saves[1]&16 != 0,
+					size: 1 << (saves[1] >> 5 & 3),
+				}
 			}
 		}
 		fn := Function{Name: name}
