@@ -54,7 +54,7 @@ var right = map[builtin.ID]string{
 // refused are the builtins that cannot be compiled here, and on which machines: all, or those with this CPU or kernel.
 var refused = map[builtin.ID]string{
 	builtin.PPID: "", builtin.PComm: "", builtin.LeaderTID: "", builtin.LeaderComm: "", // no types of the kernel
-	builtin.RetVal: "", builtin.Duration: "", // not at an entry
+	builtin.RetVal: "", builtin.FuncRetVal: "", builtin.Duration: "", // not at an entry
 	builtin.KAddr: "", builtin.PerCPUKAddr: "", builtin.Path: "", builtin.SkbOutput: "", builtin.SocketCookie: "",
 	builtin.Override: "",
 	builtin.CgroupID: "", builtin.DwUStack: "", builtin.Fail: "", builtin.TypeInfo: "", builtin.ContainerOf: "",

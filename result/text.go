@@ -200,6 +200,9 @@ func (v *Value) appendText(dst []byte, st style) []byte {
 		}
 		return append(dst, ')')
 	case Struct, Record:
+		if v.Type == ArgumentsType {
+			return v.appendArguments(dst, st)
+		}
 		return v.appendFields(dst, v.Names, st)
 	case Stats:
 		return v.appendFields(dst, statsNames[:], st)
@@ -315,6 +318,29 @@ func (v *Value) FieldNames() []string {
 	}
 	return v.Names
 }
+
+// appendArguments appends the arguments of a call as they stand behind its name.
+func (v *Value) appendArguments(dst []byte, st style) []byte {
+	st.text = true
+	dst = append(dst, '(')
+	for i := range v.Elems {
+		if i > 0 {
+			dst = append(dst, ", "...)
+		}
+		if i < len(v.Names) && v.Names[i] != "" {
+			dst = append(st.name(dst, v.Names[i]), '=')
+		}
+		if v.Elems[i].Kind == Unavailable {
+			dst = append(dst, '?')
+			continue
+		}
+		dst = v.Elems[i].appendText(dst, st)
+	}
+	return append(dst, ')')
+}
+
+// ArgumentsType is the Type of a Record that is the arguments of a call.
+const ArgumentsType = "arguments"
 
 func (v *Value) appendFields(dst []byte, names []string, st style) []byte {
 	st = st.inside(v)

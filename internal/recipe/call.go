@@ -37,6 +37,7 @@ type part struct {
 	show  Show
 	size  int  // of what is kept
 	text  bool // it is a string already
+	all   bool // it is all arguments together (funcargs)
 }
 
 // thread is the expression of what runs the function.

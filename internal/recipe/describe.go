@@ -138,7 +138,11 @@ func (fn *candidate) params(scope *probe.Scope, sig debuginfo.Signature) {
 		if isResult(sig, v.Name) || strings.HasPrefix(v.Name, "__in_chrg") || strings.HasPrefix(v.Name, "__vtt_parm") {
 			continue // not yet there; or GCC's own, of constructors and destructors
 		}
-		fn.Params = append(fn.Params, *paramOf(v))
+		p := paramOf(v)
+		if fn.arch != nil {
+			p.word, p.more = wordIn(v, fn.arch.C.Args...)
+		}
+		fn.Params = append(fn.Params, *p)
 		known[v.Name] = withTarget(v.Type)
 	}
 }
@@ -264,6 +268,9 @@ func (fn *candidate) returns(ret *probe.Point, noReturn string) {
 	case !s.Nothing() && s.Retval.Type.Name != "()":
 		result = s.Retval
 		fn.Result, fn.ResultExpr = paramOf(*result), "retval"
+		if fn.arch != nil {
+			fn.Result.word, fn.Result.more = wordIn(*result, fn.arch.C.Result)
+		}
 	}
 	if ret.AtReturn {
 		if fn.arch.ReturnOnStack() && !fn.Goroutines {

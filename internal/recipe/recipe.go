@@ -3,6 +3,9 @@
 //
 // A recipe is text made of the functions that were found and the options that were given. It needs nothing but these,
 // so the same question always gives the same script, which can be shown, kept and changed.
+//
+// It is more than 4,000 lines because a question is asked about functions of all languages, however their arguments are
+// passed and their calls end, and all is decided before a line of the script is written.
 package recipe
 
 import (
@@ -67,6 +70,9 @@ type Value struct {
 	Why  string // Hidden: the reason
 	Cast string // type that it is shown as; "": its own
 	kind string // functions of which it differs do not share a program
+	// word: it is shown as it is, or as a text, and passed in a register, so that functions can share a program all the
+	// same
+	word, more bool // more: what it points to is shown, too
 }
 
 // Show is how a value is shown.

@@ -22,6 +22,10 @@ const (
 	maxShapes = 20
 )
 
+// severalPrograms is from how many programs on functions with the rarer kinds of arguments share programs that show
+// less.
+const severalPrograms = 40
+
 // plainPrograms are kept for functions whose calls are shown without arguments: those that return, that end in tail
 // calls, or both, of C and of Go.
 const plainPrograms = 10
@@ -91,10 +95,9 @@ func wanted(exprs []syntax.Expr) map[string]bool {
 	return names
 }
 
-// join puts the calls together that share their probes. Where they have too many shapes, those of the shapes that few
-// functions have are shown as plain tells, or left out if that is nil.
-func (s *script) join(calls []*call, plain func(*Function) *call) []*call {
-	shapes := make([]string, len(calls))
+// shapes are the shapes of calls, and which of them are beyond so many programs, the most frequent aside.
+func (s *script) shapes(calls []*call, most int, plainly bool) (shapes []string, rare map[string]bool) {
+	shapes = make([]string, len(calls))
 	count, programs := map[string]int{}, map[string]int{}
 	total := 0
 	for i, c := range calls {
@@ -104,20 +107,48 @@ func (s *script) join(calls []*call, plain func(*Function) *call) []*call {
 			total += c.programs()
 		}
 	}
-	if total > maxPrograms {
-		most := slices.SortedFunc(maps.Keys(count), func(a, b string) int {
-			return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(a, b))
-		})
-		rare := map[string]bool{}
-		left := maxPrograms
-		if plain != nil {
-			left -= plainPrograms
+	if total <= most {
+		return shapes, nil
+	}
+	if plainly {
+		most -= plainPrograms
+	}
+	rare = map[string]bool{}
+	for _, shape := range slices.SortedFunc(maps.Keys(count), func(a, b string) int {
+		return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(a, b))
+	}) {
+		if most -= programs[shape]; most < 0 {
+			rare[shape] = true
 		}
-		for _, shape := range most {
-			if left -= programs[shape]; left < 0 {
-				rare[shape] = true
-			}
+	}
+	return shapes, rare
+}
+
+// merge makes calls alike whose arguments are words; and where there are many kinds of others, those, too.
+func (s *script) merge(calls []*call) {
+	for _, c := range calls {
+		s.alike(c, false)
+	}
+	shapes, rare := s.shapes(calls, severalPrograms, true)
+	for i, c := range calls {
+		if !rare[shapes[i]] {
+			continue
 		}
+		if s.alike(c, true) {
+			s.notice(c.fn, "of arguments and results only numbers, addresses and texts in registers are shown: "+
+				"these functions have too many kinds of them; select fewer functions")
+		}
+	}
+}
+
+// join puts the calls together that share their probes. Where they have too many shapes, those of the shapes that few
+// functions have are shown as plain tells, or left out if that is nil.
+func (s *script) join(calls []*call, plain func(*Function) *call) []*call {
+	if s.many && plain != nil {
+		s.merge(calls)
+	}
+	shapes, rare := s.shapes(calls, maxPrograms, plain != nil)
+	if len(rare) > 0 {
 		kept := calls[:0]
 		keptShapes := shapes[:0]
 		for i, c := range calls {

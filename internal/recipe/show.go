@@ -84,6 +84,9 @@ func (s *script) printLine(indent string, c *call, m moment) {
 	if m.call || !c.split {
 		var parts []string
 		for _, p := range c.shown {
+			if p.all {
+				break
+			}
 			text := inFormat(p.label) + "="
 			switch {
 			case p.show == Hidden || p.exit != "" && (m.open || m.tail):
@@ -95,6 +98,9 @@ func (s *script) printLine(indent string, c *call, m moment) {
 			parts = append(parts, text)
 		}
 		switch {
+		case c.together():
+			format += "%+s"
+			args = append(args, m.part(c.shown[0]))
 		case len(c.shown) > 0 || c.fn.Typed:
 			format += "(" + strings.Join(parts, ", ") + ")"
 		case !c.fn.Line:
@@ -158,7 +164,7 @@ func (s *script) printRecord(indent string, c *call, m moment) {
 	if m.call || !c.split {
 		named := map[string]bool{}
 		for _, p := range c.shown {
-			if p.show != Hidden && !(p.exit != "" && (m.open || m.tail)) {
+			if p.show != Hidden && !p.all && !(p.exit != "" && (m.open || m.tail)) {
 				name := p.label
 				if name == "" || named[name] {
 					name = p.field
@@ -168,7 +174,10 @@ func (s *script) printRecord(indent string, c *call, m moment) {
 			}
 		}
 	}
-	if len(parts) > 0 {
+	switch {
+	case (m.call || !c.split) && c.together():
+		fields = append(fields, "arguments="+m.part(c.shown[0]))
+	case len(parts) > 0:
 		fields = append(fields, "arguments=("+strings.Join(parts, ", ")+")")
 	}
 	switch {

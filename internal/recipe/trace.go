@@ -46,7 +46,7 @@ func Trace(fns []Function, o Question, diags *diag.List) Script {
 		s.wants = mentioned
 	}
 	fns = s.understood(fns, mentioned)
-	if o.Strlen == 0 && !s.fits(fns, 0) && s.fits(fns, shortStrlen) {
+	if o.Strlen == 0 && (s.many || !s.fits(fns, 0) && s.fits(fns, shortStrlen)) {
 		s.o.Strlen = shortStrlen
 	}
 	s.config(true)

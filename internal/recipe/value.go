@@ -2,6 +2,7 @@ package recipe
 
 import (
 	"fmt"
+	"slices"
 
 	"trocar/internal/binary/types"
 	"trocar/internal/compile/record"
@@ -9,6 +10,12 @@ import (
 	"trocar/internal/script/diag"
 	"trocar/internal/script/syntax"
 )
+
+// wordIn tells whether a value is one word in one of the registers, and whether what it points to is shown with it.
+func wordIn(v probe.Var, registers ...int) (is, more bool) {
+	_, more, ok := record.Word(v.Name, v.Type)
+	return ok && v.Place.Kind == types.InRegister && v.Place.Offset == 0 && slices.Contains(registers, v.Place.Reg), more
+}
 
 func paramOf(v probe.Var) *Value {
 	p := &Value{Name: v.Name, Type: types.Declare(v.Type, ""), kind: fmt.Sprint(types.Identity(v.Type), v.Place)}

@@ -460,7 +460,7 @@ func (t *Type) Equal(u *Type) bool {
 	case Struct, Union, Enum, Func:
 		return t.Name == u.Name
 	case Tuple, Record:
-		if len(t.Fields) != len(u.Fields) {
+		if len(t.Fields) != len(u.Fields) || t.Alternatives() != u.Alternatives() {
 			return false
 		}
 		for i := range t.Fields {

@@ -149,7 +149,7 @@ func (t *Type) Referenced() (*Type, bool) {
 // Alternatives tells which of several contents a value has: the variants of a Rust enum, and std::optional, whose
 // content is the variant without a name.
 func (t *Type) Alternatives() *Variants {
-	if t == nil || t.Kind != Struct || t.Source == nil {
+	if t == nil || t.Kind != Struct && t.Kind != Record || t.Source == nil {
 		return nil
 	}
 	if t.Source.Variants != nil {
@@ -161,6 +161,9 @@ func (t *Type) Alternatives() *Variants {
 // Of finds the variant that a discriminant stands for; wide tells that it has more than 64 bits and is too large for
 // any of those that are named.
 func (v *Variants) Of(discr uint64, wide bool) *Variant {
+	if i := discr; !wide && i < uint64(len(v.List)) && v.List[i].numbered(i) {
+		return &v.List[i]
+	}
 	var other *Variant
 	for i := range v.List {
 		one := &v.List[i]
@@ -175,6 +178,11 @@ func (v *Variants) Of(discr uint64, wide bool) *Variant {
 		}
 	}
 	return other
+}
+
+// numbered tells whether a variant is that of one discriminant, i.
+func (v *Variant) numbered(i uint64) bool {
+	return len(v.Discrs) == 1 && v.Discrs[0] == VariantRange{Low: i, High: i}
 }
 
 // Cut is a number as a discriminant has it, by its size.

@@ -27,6 +27,8 @@ const (
 	Probe
 	ProbeType
 	FuncName // func
+	FuncArgs
+	FuncRetVal
 	Args
 	Vars
 	ArgN

@@ -24,6 +24,19 @@ points, they share one program and the name is told by the point's number, so @[
 		Doc:      `The name of the traced function.`,
 	},
 	{
+		ID: FuncArgs, Names: []string{"funcargs"}, Variable: true, Group: GroupProbeInfo,
+		Variants: []string{"record funcargs"},
+		Doc: `The arguments of whichever function was called, with their names, in uprobes of many functions: one program serves
+all, while args takes one for each kind of arguments. It has integers, pointers and C strings that are passed in registers; others are
+not available. uprobe:libc:* { printf("%s%s\n", func, funcargs); } prints each call.`,
+	},
+	{
+		ID: FuncRetVal, Names: []string{"funcretval"}, Variable: true, Group: GroupProbeInfo,
+		Variants: []string{"record funcretval"},
+		Doc: `The result of whichever function returns, as its type is, in uretprobes of many functions: one program serves all. It is
+an integer, a pointer or a C string; others are not available.`,
+	},
+	{
 		ID: Args, Names: []string{"args"}, Variable: true, Group: GroupProbeInfo,
 		Variants: []string{"struct args"},
 		Doc: `The arguments by name, as the program's debug information (uprobe) or the kernel (tracepoint) tells them: args.x is

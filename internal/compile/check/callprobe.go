@@ -25,6 +25,10 @@ func (m *meanings) probeInfo() {
 			inf.made(n, types.TUSym) // with the point's number
 		}
 	}}
+	m[builtin.FuncArgs] = meaning{place: placeGiven, typed: func(inf *inferrer, n *node) {
+		inf.made(n, inf.given(inf.act, n.fn.ID).Type)
+	}, fill: fillGiven}
+	m[builtin.FuncRetVal] = m[builtin.FuncArgs]
 	m[builtin.Args] = meaning{short: unlessArgs(func(_ *lowerer, n *node) *node {
 		return &node{op: opArgs, span: n.span}
 	})}
@@ -102,6 +106,22 @@ func placeFunc(inf *inferrer, n *node) {
 	if !inf.act.kind.Traits().Function {
 		inf.errorf(n.span, "The func builtin can not be used with '%s' probes", providerName(inf.act))
 	}
+}
+
+// placeGiven: the arguments of functions that are called, and the results of those that return.
+func placeGiven(inf *inferrer, n *node) {
+	kind, where := probe.Uprobe, "uprobe"
+	if n.fn.ID == builtin.FuncRetVal {
+		kind, where = probe.Uretprobe, "uretprobe"
+	}
+	if inf.act.kind != kind {
+		inf.errorf(n.span, "%s can only be used with '%s' probes", n.str, where)
+	}
+}
+
+func fillGiven(b *builder, c *Call, n *node) bool {
+	c.Given = b.given(b.act, n.fn.ID)
+	return true
 }
 
 func placeArgN(inf *inferrer, n *node) {

@@ -24,7 +24,9 @@ type checker struct {
 	mapOrder []*mapState
 	getopts  []*getopt
 	argTypes map[argsOf]*types.Type // types of whole args and vars
-	unstable map[string]bool        // unstable features already warned about
+	givens   map[givenKey]*Given
+	pointsOf map[*syntax.Probe][]*probe.Point
+	unstable map[string]bool // unstable features already warned about
 	meanings *meanings
 }
 
@@ -48,6 +50,7 @@ func Check(file *syntax.File, matches [][]probe.Match, in Input, diags *diag.Lis
 	c := &checker{
 		in: &in, file: file, diags: diags, said: map[string]bool{}, maps: map[string]*mapState{},
 		unstable: map[string]bool{}, argTypes: map[argsOf]*types.Type{},
+		givens: map[givenKey]*Given{}, pointsOf: map[*syntax.Probe][]*probe.Point{},
 		meanings: newMeanings(),
 	}
 	before := diags.Errors()
@@ -95,6 +98,7 @@ func (c *checker) addActions(index int, p *syntax.Probe, matches []probe.Match) 
 		points = kept
 		first = c.lower(index, p, points)
 	}
+	c.pointsOf[p] = points
 	groups := c.group(first, points)
 	if len(groups) == 1 {
 		first.entries = entriesOf(matches, points)

@@ -16,7 +16,7 @@ func NeedsOf(p *syntax.Probe) probe.Needs {
 			return
 		}
 		switch f.ID {
-		case builtin.Args:
+		case builtin.Args, builtin.FuncArgs:
 			n.Args = true
 		case builtin.Vars:
 			n.Args, n.Vars = true, true
@@ -24,7 +24,7 @@ func NeedsOf(p *syntax.Probe) probe.Needs {
 			n.ArgN = true
 		case builtin.GoID, builtin.GoFrame:
 			n.Goroutine = true
-		case builtin.RetVal:
+		case builtin.RetVal, builtin.FuncRetVal:
 			n.Retval = true
 		case builtin.Duration:
 			n.Duration = true

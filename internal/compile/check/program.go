@@ -223,6 +223,7 @@ type (
 		TextSize  int         // snapshot: bytes of a text whose length is not asked for
 		// Counted: the length given to str is one of the traced program, which counts characters without a NUL.
 		Counted bool
+		Given   *Given // funcargs, funcretval
 	}
 )
 

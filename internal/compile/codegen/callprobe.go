@@ -14,6 +14,8 @@ import (
 func (c *codes) probeInfo() {
 	c[builtin.Probe].memory = func(g *gen, dst memory, _ *check.Call, t *types.Type) { g.pointName(dst, 0, t) }
 	c[builtin.FuncName].memory = func(g *gen, dst memory, _ *check.Call, _ *types.Type) { g.function(dst) }
+	c[builtin.FuncArgs].memory = func(g *gen, dst memory, e *check.Call, _ *types.Type) { g.given(dst, e) }
+	c[builtin.FuncRetVal] = c[builtin.FuncArgs]
 	c[builtin.ArgN].scalar = func(g *gen, e *check.Call) ir.Reg { return g.argN(e.Arg, e.Span) }
 	c[builtin.RetVal].scalar = func(g *gen, e *check.Call) ir.Reg {
 		if !g.hasRegisters() {
@@ -101,6 +103,45 @@ func (g *gen) functionPoint() ir.Reg {
 	}
 	g.knowsPoint = true
 	return g.b.Imm(int64(g.c.functionOf(g.points[0], g.firstCookie)))
+}
+
+// given keeps the registers that arguments or results are passed in, and the texts that they point to: which registers
+// do is told by a map, by the number of the point.
+func (g *gen) given(dst memory, e *check.Call) {
+	b, of := g.b, e.Given
+	g.zero(dst, of.Type.Size)
+	word := b.Copy(g.signature(of))
+	g.store(dst, 8, b.Low32(word))
+	for i, reg := range of.Regs {
+		g.store(dst.at(8+8*i), 8, g.machine(reg, e.Span))
+	}
+	none := b.Label()
+	for i := range of.Texts {
+		n := b.Copy(b.OpImm(ir.Shr, word, int64(check.TextShift+8*i)))
+		b.ApplyImm(ir.And, n, 7)
+		b.IfImm(ir.EQ, n, 0, none)
+		b.ApplyImm(ir.Shl, n, 3)
+		base, off := g.ref(dst)
+		at := memory{space: onStack, off: b.Slot(8)}
+		g.store(at, 8, b.Load(8, b.Op(ir.Add, base, n), off))
+		g.captureCString(dst.at(of.TextAt(i)), at, of.Text, e.Span)
+	}
+	b.Bind(none)
+}
+
+// signature is the word of the function that was hit (check.Given).
+func (g *gen) signature(of *check.Given) ir.Reg {
+	b := g.b
+	if len(g.points) == 1 {
+		return b.Imm(int64(of.Word(g.points[0].Scope)))
+	}
+	g.asksGiven = of
+	n, word, none := b.Copy(g.point()), b.Imm(0), b.Label()
+	b.IfImm(ir.GE, n, int64(g.firstCookie)+int64(len(g.points)), none)
+	b.ApplyImm(ir.Shl, n, 3)
+	b.Set(word, b.Load(8, b.Op(ir.Add, b.MapValue(record.GivenName, 0), n), 0))
+	b.Bind(none)
+	return word
 }
 
 // function is the value of func: the number of the point says which function is meant, at a kprobe the address.

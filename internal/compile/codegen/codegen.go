@@ -11,6 +11,7 @@
 package codegen
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 
@@ -65,6 +66,8 @@ type Program struct {
 	Points    []*probe.Point
 	Cookies   []uint64 // beside Points: the point's number, and from bit 32 on that of its function's first point
 	Cookied   bool     // the code asks for the cookie
+
+	given *check.Given // that the code asks for
 }
 
 // Output is the compiled script.
@@ -100,6 +103,7 @@ type compiler struct {
 	stringAt   map[string]int
 	usesPoints bool
 	pointSize  int
+	words      []uint64               // of signatures, by the number of the point (check.Given); empty: no program asks
 	functions  map[functionKey]uint64 // number of a function's first point
 
 	layoutSpans, lossSpans []diag.Span // beside those of out: the text around them is looked up once all is known
@@ -185,6 +189,7 @@ func (c *compiler) reset(m compilerMark) {
 	o := c.out
 	o.Programs, o.Maps, o.Layouts, o.Points = o.Programs[:m.programs], o.Maps[:m.maps], o.Layouts[:m.layouts],
 		o.Points[:m.points]
+	c.words = c.words[:min(len(c.words), m.points)]
 	o.Losses, o.Formats = o.Losses[:m.losses], o.Formats[:m.formats]
 	c.layoutSpans, c.lossSpans = c.layoutSpans[:m.layouts], c.lossSpans[:m.losses]
 }
@@ -298,6 +303,10 @@ func (c *compiler) add(p *Program) {
 		n := uint64(len(c.out.Points))
 		p.Cookies = append(p.Cookies, n|c.functionOf(pt, n)<<functionShift)
 		c.out.Points = append(c.out.Points, pt)
+		if p.given != nil {
+			c.words = append(c.words, make([]uint64, int(n)+1-len(c.words))...)
+			c.words[n] = p.given.Word(pt.Scope)
+		}
 	}
 	c.out.Programs = append(c.out.Programs, p)
 }
@@ -335,7 +344,7 @@ func (c *compiler) program(a *check.Action, of *group, firstCookie uint64) (prog
 		return &Program{
 			Name: name, Type: of.typ, Return: of.ret, Session: of.session != nil, Sleepable: g.sleepable, Action: a,
 			Insns: insns,
-			IR:    g.p, Points: of.points, Cookied: g.asksCookie,
+			IR:    g.p, Points: of.points, Cookied: g.asksCookie, given: g.asksGiven,
 		}, g.knowsPoint
 	}
 }
@@ -385,6 +394,15 @@ func (c *compiler) ownMaps() {
 		copy(value, c.strings)
 		m.Contents = []ebpf.MapKV{{Key: uint32(0), Value: value}}
 		m.Flags = 0
+		add(m)
+	}
+	if len(c.words) > 0 {
+		m := array(record.GivenName, 8*len(c.out.Points))
+		value := make([]byte, m.ValueSize)
+		for i, word := range c.words {
+			binary.LittleEndian.PutUint64(value[8*i:], word)
+		}
+		m.Contents = []ebpf.MapKV{{Key: uint32(0), Value: value}}
 		add(m)
 	}
 	if c.usesPoints {

@@ -22,8 +22,9 @@ type gen struct {
 	room        stackUse
 	points      []*probe.Point
 	firstCookie uint64
-	knowsPoint  bool // the code differs by the point that is hit
-	asksCookie  bool // and asks the kernel for it
+	knowsPoint  bool         // the code differs by the point that is hit
+	asksCookie  bool         // and asks the kernel for it
+	asksGiven   *check.Given // and what is told of each point
 
 	p    *ir.Program
 	main *ir.Builder

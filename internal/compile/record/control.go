@@ -12,6 +12,7 @@ const (
 	ControlName  = "control"
 	StringsName  = "strings"
 	PointsName   = "points"
+	GivenName    = "given"  // followed by a number
 	FollowName   = "follow" // a byte for each process id: not 0 if it is followed
 )
 
