@@ -161,7 +161,7 @@ func (p *Program) resolve(ctx context.Context, r Request) (err error) {
 		}
 		r.Script, r.Totals, r.Question = script.Text, script.Totals, nil
 		for _, n := range script.Notices {
-			p.warnings = append(p.warnings, Diagnostic{Severity: result.Info, Text: n})
+			p.warnings = append(p.warnings, Diagnostic{Severity: result.Info, Text: result.ShownLine(n)})
 		}
 	}
 	if r.Name == "" {

@@ -124,7 +124,7 @@ func (s Severity) palette(color bool) palette {
 
 // AppendText appends the message as text: "file:line:col-col: ERROR: text", the source line with ~~~ below the
 // stretch, then each note in the same form, the hints, and the macro calls that the text was expanded from. Color
-// adds the escape sequences of a terminal.
+// adds the escape sequences of a terminal. Line breaks are kept: they are the message's own (see Messagef).
 func (d *Diagnostic) AppendText(dst []byte, color bool) []byte {
 	p := d.Severity.palette(color)
 	word := d.Severity.String() + ":"
@@ -133,12 +133,12 @@ func (d *Diagnostic) AppendText(dst []byte, color bool) []byte {
 			dst = append(appendPainted(dst, p.place, ShownLine(at.String())+":"), ' ')
 		}
 		dst = appendPainted(dst, p.word, word)
-		dst = append(AppendShownLine(append(dst, ' '), text), '\n')
+		dst = append(AppendShown(append(dst, ' '), strings.TrimSuffix(text, "\n")), '\n')
 		dst = at.appendSource(dst, p.word)
 	}
 	aside := func(word, text string) {
 		dst = appendPainted(dst, p.aside, word)
-		dst = append(AppendShownLine(append(dst, ' '), text), '\n')
+		dst = append(AppendShown(append(dst, ' '), strings.TrimSuffix(text, "\n")), '\n')
 	}
 	head(&d.At, d.Text)
 	for i := range d.Notes {

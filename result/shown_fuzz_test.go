@@ -25,5 +25,9 @@ func FuzzShown(f *testing.F) {
 		if line := ShownLine(text); strings.Contains(line, "\n") {
 			t.Fatalf("%q of %q has several lines", line, text)
 		}
+		d := Diagnostic{Text: Messagef("no %s\nfor %v", text, []string{text}), Hints: []string{Messagef("%s?", text)}}
+		if lines := strings.Count(d.String(), "\n"); lines != 3 {
+			t.Fatalf("a message of 3 lines with %q has %d", text, lines)
+		}
 	})
 }

@@ -3,7 +3,9 @@ package result
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"io"
+	"reflect"
 	"strings"
 	"unicode/utf8"
 )
@@ -26,6 +28,34 @@ func AppendShownLine(dst []byte, text string) []byte {
 	}
 	shown := string(dst[start:])
 	return append(dst[:start], strings.ReplaceAll(shown, "\n", `\n`)...)
+}
+
+// Messagef is fmt.Sprintf for the texts of diagnostics: the line breaks of the format are the message's own and are kept, those
+// in names, errors and other arguments are escaped, so that none of them begins a line as if that were a message of ours.
+func Messagef(format string, args ...any) string {
+	text := fmt.Sprintf(format, args...)
+	if strings.Count(text, "\n") == strings.Count(format, "\n") {
+		return text // nearly always
+	}
+	guarded := make([]any, len(args))
+	for i, arg := range args {
+		guarded[i] = arg
+		switch reflect.ValueOf(arg).Kind() {
+		case reflect.Int: // may be a width
+		default:
+			guarded[i] = unbroken{arg}
+		}
+	}
+	return fmt.Sprintf(format, guarded...)
+}
+
+// unbroken shows a value without line breaks.
+type unbroken struct{ v any }
+
+// Format is for fmt.
+func (o unbroken) Format(f fmt.State, verb rune) {
+	text := fmt.Sprintf(fmt.FormatString(f, verb), o.v)
+	_, _ = io.WriteString(f, strings.ReplaceAll(text, "\n", `\n`))
 }
 
 // ShownLine is text as AppendShownLine has it.

@@ -2,6 +2,7 @@ package result_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"testing"
 
@@ -29,6 +30,21 @@ func TestShown(t *testing.T) {
 		fmt.Fprintf(w, "%s", c.text)
 		if err := w.Flush(); err != nil || b.String() != c.want {
 			t.Errorf("%q written: %q %v, want %q", c.text, b.String(), err, c.want)
+		}
+	}
+}
+
+// TestMessage: line breaks of a message are its own, never those of a name in it.
+func TestMessage(t *testing.T) {
+	name := "f\nERROR: all is lost\n"
+	for _, c := range []struct{ got, want string }{
+		{result.Messagef("no %s\n  %d of %-3s|", "f", 2, "g"), "no f\n  2 of g  |"},
+		{result.Messagef("no %s\n  %*d", name, 3, 7), `no f\nERROR: all is lost\n` + "\n    7"},
+		{result.Messagef("%q %v", name, errors.New("a\nb")), `"f\nERROR: all is lost\n" a\nb`},
+		{result.Messagef("%v %.3s", []string{"a\nb"}, "a\nbc"), `[a\nb] a\nb`},
+	} {
+		if c.got != c.want {
+			t.Errorf("got %q, want %q", c.got, c.want)
 		}
 	}
 }

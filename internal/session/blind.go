@@ -3,7 +3,6 @@ package session
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -46,7 +45,7 @@ func unprobed(files []*probedFile, pid target.PID, found chan<- *result.Notice) 
 		if f.unprobedIn(maps, mem) {
 			tell(found, &result.Notice{Diagnostic: result.Diagnostic{
 				Severity: result.Warning,
-				Text: fmt.Sprintf("process %d runs another copy of %s, in which the probes are not: no events from there",
+				Text: result.Messagef("process %d runs another copy of %s, in which the probes are not: no events from there",
 					pid, f.path),
 				Hints: []string{"the file was written to or replaced since the process started, for example on an overlay file " +
 					"system (in a container): restart the process"},
@@ -134,7 +133,7 @@ func watch(ctx context.Context, files []*probedFile, pid target.PID, before prog
 			for _, f := range gone {
 				tell(found, &result.Notice{Diagnostic: result.Diagnostic{
 					Severity: result.Warning,
-					Text: fmt.Sprintf("process %d has executed %s, which has not loaded %s: no events until it does",
+					Text: result.Messagef("process %d has executed %s, which has not loaded %s: no events until it does",
 						pid, program, f.path),
 				}})
 			}
@@ -169,7 +168,7 @@ func (f *probedFile) replaced(found chan<- *result.Notice) bool {
 	}
 	tell(found, &result.Notice{Diagnostic: result.Diagnostic{
 		Severity: result.Warning,
-		Text:     fmt.Sprintf("%s was replaced: no events from processes that are started from now on", f.path),
+		Text:     result.Messagef("%s was replaced: no events from processes that are started from now on", f.path),
 		Hints:    []string{"start the trace again"},
 	}})
 	return true

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -20,7 +19,7 @@ import (
 
 // failed says that what an action asked for was not done.
 func (s *Session) failed(l *record.Layout, format string, args ...any) error {
-	d := result.Diagnostic{Severity: result.Error, Text: fmt.Sprintf(format, args...)}
+	d := result.Diagnostic{Severity: result.Error, Text: result.Messagef(format, args...)}
 	return s.emit(&result.Notice{Head: s.head(l), Diagnostic: d})
 }
 

@@ -95,7 +95,7 @@ func unmapped(files []*probedFile, pid target.PID, found chan<- *result.Notice) 
 	for _, f := range notMapped(files, pid) {
 		tell(found, &result.Notice{Diagnostic: result.Diagnostic{
 			Severity: result.Warning,
-			Text:     fmt.Sprintf("process %d has not loaded %s: no events until it does", pid, f.path),
+			Text:     result.Messagef("process %d has not loaded %s: no events until it does", pid, f.path),
 			Hints:    []string{fmt.Sprintf("`grep .so /proc/%d/maps` lists what it has loaded", pid)},
 		}})
 	}
@@ -140,7 +140,7 @@ func replaced(ctx context.Context, files []*probedFile, found chan<- *result.Not
 		}
 		found <- &result.Notice{Diagnostic: result.Diagnostic{
 			Severity: result.Warning,
-			Text: fmt.Sprintf("%s %s still run%s a former file of %s, which was replaced: no events from there",
+			Text: result.Messagef("%s %s still run%s a former file of %s, which was replaced: no events from there",
 				who, list, s, f.path),
 			Hints: []string{"-p PID traces the file that the process runs"},
 		}}

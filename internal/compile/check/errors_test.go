@@ -489,7 +489,7 @@ func TestOptions(t *testing.T) {
 		"unexpected program command line options: --bb\nHINT: expected program options: --aa")
 	expectErrorIn(t, `begin { print((getopt("aa", 10, "Description of aa"), getopt("cc"))); }`,
 		in(opt("help", "", false)),
-		"HINT: expected program options:\nHINT: --aa: Description of aa\nHINT: --cc")
+		"HINT: expected program options:\n--aa: Description of aa\n--cc")
 	expectErrorIn(t, `begin { print(getopt("aa", 10)); }`, in(opt("aa", "", false)),
 		"--aa expects an integer (value: true)")
 	expectErrorIn(t, `begin { print(getopt("aa", true)); }`, in(opt("aa", "maybe", true)),

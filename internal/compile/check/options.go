@@ -208,7 +208,7 @@ func (c *checker) checkOptions() {
 		d.Hint("no custom program options defined.")
 		return
 	}
-	var options []string
+	var options []any
 	for _, g := range c.getopts {
 		option := "--" + g.Name
 		if g.Description != "" {
@@ -217,12 +217,8 @@ func (c *checker) checkOptions() {
 		options = append(options, option)
 	}
 	if !help {
-		d.Hint("expected program options: %s", strings.Join(options, ", "))
+		d.Hint("expected program options: %s"+strings.Repeat(", %s", len(options)-1), options...)
 		return
 	}
-	// A hint is one line.
-	d.Hint("expected program options:")
-	for _, option := range options {
-		d.Hint("%s", option)
-	}
+	d.Hint("expected program options:"+strings.Repeat("\n%s", len(options)), options...)
 }

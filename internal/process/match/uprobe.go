@@ -420,7 +420,7 @@ func (m *matcher) boundary(
 		m.diags.Warnf(s.ap.Span, "Unchecked %s: %s", s.kind.name, where)
 		return true
 	case err != nil:
-		refuse("Failed to check if %s is in proper place: %s%s", s.kind.name, where, unsafeHint).Note(diag.Span{}, "%s", err)
+		refuse("Failed to check if %s is in proper place: %s"+unsafeHint, s.kind.name, where).Note(diag.Span{}, "%s", err)
 		return false
 	case !ok:
 		d := refuse("Could not add %s into middle of instruction: %s", s.kind.name, where)

@@ -6,7 +6,6 @@
 package diag
 
 import (
-	"fmt"
 	"sort"
 	"sync"
 
@@ -126,13 +125,13 @@ type Note struct {
 
 // Note adds a fact and returns d.
 func (d *Diagnostic) Note(span Span, format string, args ...any) *Diagnostic {
-	d.Notes = append(d.Notes, Note{span, fmt.Sprintf(format, args...)})
+	d.Notes = append(d.Notes, Note{span, result.Messagef(format, args...)})
 	return d
 }
 
 // Hint adds a way out and returns d.
 func (d *Diagnostic) Hint(format string, args ...any) *Diagnostic {
-	d.Hints = append(d.Hints, fmt.Sprintf(format, args...))
+	d.Hints = append(d.Hints, result.Messagef(format, args...))
 	return d
 }
 
@@ -144,7 +143,7 @@ type List struct {
 
 // Add appends a diagnostic.
 func (l *List) Add(severity Severity, span Span, format string, args ...any) *Diagnostic {
-	d := &Diagnostic{Severity: severity, Span: span, Text: fmt.Sprintf(format, args...)}
+	d := &Diagnostic{Severity: severity, Span: span, Text: result.Messagef(format, args...)}
 	l.All = append(l.All, d)
 	if severity == Error {
 		l.errors++

@@ -112,7 +112,7 @@ func (k *sink) silent(p *trocar.Program) {
 	if k.s.asked.waits && k.s.process == 0 {
 		for _, path := range p.Files() {
 			if n, err := trocar.Mapped(path); err == nil && n == 0 {
-				d.Hints = append(d.Hints, "no running process uses "+path)
+				d.Hints = append(d.Hints, result.Messagef("no running process uses %s", path))
 			}
 		}
 	}

@@ -14,6 +14,8 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+
+	"trocar/result"
 )
 
 // Exit statuses. A script's exit(N) and a traced command's status are passed on instead.
@@ -41,7 +43,7 @@ func (e *statusError) Error() string {
 func (e *statusError) Unwrap() error { return e.err }
 
 func usageErrorf(format string, args ...any) error {
-	return &statusError{exitUsage, fmt.Errorf(format, args...)}
+	return &statusError{exitUsage, errors.New(result.Messagef(format, args...))}
 }
 
 // app is what all commands share.
@@ -113,9 +115,13 @@ func (a *app) status(err error) int {
 			return status
 		}
 	}
-	fmt.Fprintf(a.err, "ERROR: %v\n", err)
+	text := result.Shown(err.Error()) // of arguments only: line breaks are cobra's own, or of usageErrorf
+	if status != exitUsage {
+		text = result.ShownLine(text)
+	}
+	fmt.Fprintf(a.err, "ERROR: %s\n", text)
 	if h := (*hinted)(nil); errors.As(err, &h) {
-		fmt.Fprintf(a.err, "HINT: %s\n", h.hint)
+		fmt.Fprintf(a.err, "HINT: %s\n", result.ShownLine(h.hint))
 	}
 	return status
 }

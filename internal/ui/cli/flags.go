@@ -192,7 +192,7 @@ func validLinear(_, value string) error {
 func (a *app) missingFolders(s *settings) {
 	for _, dir := range s.debugDirs() {
 		if err := folders("--debuginfo", dir); err != nil {
-			a.plain(s).diagnostic(trocar.Diagnostic{Severity: result.Warning, Text: err.Error()})
+			a.plain(s).diagnostic(trocar.Diagnostic{Severity: result.Warning, Text: result.ShownLine(err.Error())})
 		}
 	}
 }

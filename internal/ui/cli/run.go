@@ -124,7 +124,7 @@ func (a *app) traceWith(ctx context.Context, s *settings, r trocar.Request, noti
 		return err
 	}
 	for _, n := range notices {
-		sink.diagnostic(trocar.Diagnostic{Severity: result.Info, Text: n})
+		sink.diagnostic(trocar.Diagnostic{Severity: result.Info, Text: result.ShownLine(n)})
 	}
 	compiled := a.waiting(s, "compiling …")
 	program, command, err := compile(ctx, r)

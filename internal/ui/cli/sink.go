@@ -116,7 +116,7 @@ func (k *sink) points(points []string) {
 			k.diagnostic(trocar.Diagnostic{Severity: result.Info, Text: fmt.Sprintf("and %d more", len(points)-i)})
 			break
 		}
-		k.diagnostic(trocar.Diagnostic{Severity: result.Info, Text: p})
+		k.diagnostic(trocar.Diagnostic{Severity: result.Info, Text: result.ShownLine(p)})
 	}
 }
 
@@ -157,12 +157,12 @@ func (k *sink) failure(err error) error {
 	case errors.As(err, &launch):
 		status = launch.Status()
 		if launch.Hint != "" {
-			hints = []string{launch.Hint}
+			hints = []string{result.ShownLine(launch.Hint)}
 		}
 	case trocar.Unavailable(err):
 		status = exitNotPermitted
 	}
-	k.diagnostic(trocar.Diagnostic{Severity: result.Error, Text: err.Error(), Hints: hints})
+	k.diagnostic(trocar.Diagnostic{Severity: result.Error, Text: result.ShownLine(err.Error()), Hints: hints})
 	return &statusError{status: status}
 }
 

@@ -199,7 +199,7 @@ func (t *Text) notice(d *result.Diagnostic) error {
 	if err != nil {
 		return err
 	}
-	t.headline(h, &d.At, result.ShownLine(d.Text))
+	t.headline(h, &d.At, d.Text)
 	t.msg = d.At.AppendSource(t.msg)
 	for i := range d.Notes {
 		n := &d.Notes[i]
@@ -207,7 +207,7 @@ func (t *Text) notice(d *result.Diagnostic) error {
 			t.aside("NOTE: ", n.Text)
 			continue
 		}
-		t.headline(h, &n.At, result.ShownLine(n.Text))
+		t.headline(h, &n.At, n.Text)
 		t.msg = n.At.AppendSource(t.msg)
 	}
 	for _, hint := range d.Hints {
@@ -287,7 +287,7 @@ func (t *Text) headline(h headWord, at *result.Position, text string) {
 
 // aside appends a line that belongs to a message.
 func (t *Text) aside(word, text string) {
-	t.msg = append(result.AppendShownLine(append(t.msg, word...), text), '\n')
+	t.msg = append(result.AppendShown(append(t.msg, word...), strings.TrimSuffix(text, "\n")), '\n')
 }
 
 // expanded tells of the macro calls that the text was expanded from.
