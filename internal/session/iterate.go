@@ -22,12 +22,14 @@ func (s *Session) iterators() (all []Program) {
 
 // iterate runs iterators over all objects, one after another, and reads what they record meanwhile. exit() ends the run
 // after that: an iteration is one step.
-func (s *Session) iterate(ctx context.Context, cancel func(), programs []Program) error {
+func (s *Session) iterate(ctx context.Context, programs []Program) error {
 	for _, p := range programs {
 		if pin := p.Point.Category; pin != "" {
 			return fmt.Errorf("%s: iterators are not pinned to a path: leave :%s out", p.Point.Name, pin)
 		}
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	s.iterating = true
 	done := make(chan error, 1)
 	s.background.Go(func() {

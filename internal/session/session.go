@@ -214,13 +214,15 @@ func (s *Session) trace(ctx context.Context, cancel func()) error {
 			return err
 		}
 	}
-	switch iterators := s.iterators(); {
-	case s.in.DryRun || s.exiting:
-	case len(iterators) > 0:
-		if err := s.iterate(ctx, cancel, iterators); err != nil {
+	waits := s.waits()
+	if iterators := s.iterators(); len(iterators) > 0 && !s.in.DryRun && !s.exiting {
+		if err := s.iterate(ctx, iterators); err != nil {
 			return err
 		}
-	case s.waits():
+		waits = s.command != nil
+	}
+	if waits && !s.in.DryRun && !s.exiting {
+		s.iterating = false
 		s.endWithTarget(ctx, cancel)
 		err := s.kernel.Records.Run(ctx, s.take, s.idle)
 		if err != nil && !errors.Is(err, errExit) {
@@ -348,8 +350,12 @@ func (s *Session) runProbes(kind probe.Kind) error {
 	return nil
 }
 
-// waits tells whether anything can still happen: a script with nothing but begin and end ends by itself.
+// waits tells whether anything can still happen: a script with nothing but begin and end ends by itself, or with its
+// command.
 func (s *Session) waits() bool {
+	if s.command != nil {
+		return true
+	}
 	for _, p := range s.in.Points {
 		if p.Kind != probe.Begin && p.Kind != probe.End {
 			return true

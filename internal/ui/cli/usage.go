@@ -79,7 +79,8 @@ FLAGS:
 EXIT STATUS:
     0 success, 1 tracing failed, 2 wrong usage or script, 3 no probe matched,
     4 not permitted or not supported by this kernel; exit(N) in a script exits with N,
-    and a command that was run passes on its own status (127 not found, 126 not executable)
+    and a command passes on its own status (127 not found, 126 not executable); one that
+    still runs when tracing ends is terminated and has none
 
 EXAMPLES:
     %[1]s -e 'uprobe:libc:malloc { @[comm] = count() }'
