@@ -109,7 +109,7 @@ var layers = map[string][]string{
 	"internal/recipe": {
 		"internal/script/...", "internal/binary/...", "internal/process/match", "internal/process/probe",
 		"internal/process/target",
-		"internal/compile/record",
+		"internal/compile/record", "result",
 	},
 
 	"internal/demo":      {},

@@ -30,8 +30,9 @@ func AppendShownLine(dst []byte, text string) []byte {
 	return append(dst[:start], strings.ReplaceAll(shown, "\n", `\n`)...)
 }
 
-// Messagef is fmt.Sprintf for the texts of diagnostics: the line breaks of the format are the message's own and are kept, those
-// in names, errors and other arguments are escaped, so that none of them begins a line as if that were a message of ours.
+// Messagef is fmt.Sprintf for the texts of diagnostics: the line breaks of the format are the message's own and are
+// kept, those in names, errors and other arguments are escaped, so that none of them begins a line as if that were a
+// message of ours.
 func Messagef(format string, args ...any) string {
 	text := fmt.Sprintf(format, args...)
 	if strings.Count(text, "\n") == strings.Count(format, "\n") {

@@ -16,6 +16,7 @@ import (
 
 	"trocar/internal/script/diag"
 	"trocar/internal/script/syntax"
+	"trocar/result"
 )
 
 // Function is a function whose calls are looked at.
@@ -351,8 +352,8 @@ func quoted(text string) string {
 	return syntax.PrintExpr(&syntax.StrLit{Value: text})
 }
 
-// inFormat keeps text from being taken for conversions.
-func inFormat(text string) string { return strings.ReplaceAll(text, "%", "%%") }
+// inFormat keeps text from being taken for conversions, and a name from being more than a part of its line.
+func inFormat(text string) string { return strings.ReplaceAll(result.ShownLine(text), "%", "%%") }
 
 // writable tells whether a name can stand as the name of a value in a record, and behind "args.".
 func writable(name string) (field, arg bool) {

@@ -17,18 +17,27 @@ func (s *script) columns(by []syntax.Expr) []string {
 }
 
 func (s *script) columnsOf(names []string, by []syntax.Expr) []string {
-	for _, x := range by {
-		if l := s.labels[x]; l != "" {
-			names = append(names, l)
-			continue
-		}
-		if id, ok := x.(*syntax.Ident); ok {
-			names = append(names, id.Name)
-			continue
-		}
-		names = append(names, mapName(x))
+	used := map[string]bool{"": true, "calls": true, "count": true, "errors": true, "stack": true} // columns of ours
+	for _, n := range names {
+		used[n] = true
 	}
-	return fieldNames(names)
+	for _, x := range by {
+		name := s.labels[x]
+		if id, ok := x.(*syntax.Ident); ok && name == "" {
+			name = id.Name
+		} else if name == "" {
+			name = mapName(x)
+		}
+		if used[name] {
+			name = syntax.PrintExpr(x) // says which of several it is
+		}
+		for i := 2; used[name]; i++ {
+			name = fmt.Sprintf("%s (%d)", syntax.PrintExpr(x), i)
+		}
+		used[name] = true
+		names = append(names, name)
+	}
+	return names
 }
 
 // columned is the key of a map: for tables, with the names of columns (nil: it has none).
@@ -38,7 +47,7 @@ func (s *script) columned(values, columns []string) string {
 	}
 	parts := make([]string, len(values))
 	for i, v := range values {
-		parts[i] = columns[i] + "=" + v
+		parts[i] = syntax.QuoteName(columns[i]) + "=" + v
 	}
 	return "(" + strings.Join(parts, ", ") + ")"
 }

@@ -425,5 +425,6 @@ func (s *Session) emit(e result.Event) error { return s.sink.Event(e) }
 
 // notice says something about the run.
 func (s *Session) notice(severity result.Severity, format string, args ...any) error {
-	return s.emit(&result.Notice{Diagnostic: result.Diagnostic{Severity: severity, Text: result.Messagef(format, args...)}})
+	d := result.Diagnostic{Severity: severity, Text: result.Messagef(format, args...)}
+	return s.emit(&result.Notice{Diagnostic: d})
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"unicode"
+	"unicode/utf8"
 
 	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/types"
@@ -213,8 +215,9 @@ func splitPattern(pattern string) *syntax.AttachPoint {
 			inQuotes = !inQuotes
 			wasQuoted = true
 		case inQuotes && c == '\\' && i+1 < len(pattern):
-			i++
-			part.WriteByte(pattern[i])
+			escaped, n := syntax.Unescape(pattern[i:])
+			part.WriteByte(escaped)
+			i += n - 1
 		case c == ':' && !inQuotes && part.Len() > 0 && len(parts) > 1 && i+1 < len(pattern) && pattern[i+1] == ':':
 			part.WriteString("::")
 			i++
@@ -396,19 +399,14 @@ func listUprobes(m *matcher, s *spec) (out []listing) {
 func (m *matcher) listed(s *spec, name string) string {
 	readable := m.display(name)
 	if s.lang != "" && s.lang != objfile.Exact {
-		return s.lang + ":" + quote(readable)
+		return s.lang + ":" + syntax.QuoteText(readable)
 	}
-	if strings.ContainsAny(readable, ": \t,{\"$(") {
-		return quote(readable)
+	unseen := func(c rune) bool { return c == utf8.RuneError || !unicode.IsPrint(c) }
+	if strings.ContainsAny(readable, ": ,{\"$(+") || strings.ContainsFunc(readable, unseen) ||
+		readable != "" && readable[0] >= '0' && readable[0] <= '9' {
+		return syntax.QuoteText(readable)
 	}
 	return readable
-}
-
-func quote(s string) string {
-	if !strings.ContainsAny(s, `"\`) {
-		return `"` + s + `"`
-	}
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
 }
 
 // inParallel calls do with 0 to n-1, several at a time.

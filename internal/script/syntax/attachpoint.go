@@ -25,5 +25,30 @@ func QuoteWord(word string) string {
 	if plain && !(word[0] >= '0' && word[0] <= '9') {
 		return word
 	}
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(word) + `"`
+	return QuoteText(word)
+}
+
+// QuoteText puts a part of an attach point in quotes. What cannot be seen is escaped as in a string.
+func QuoteText(word string) string { return quote(word) }
+
+// Unescape reads what begins with a backslash in the quotes of an attach point: the byte that it stands for, and its
+// length. The escapes are those that QuoteText writes; a backslash before any other character is left out, as in
+// bpftrace.
+func Unescape(text string) (c byte, length int) {
+	if len(text) < 2 {
+		return '\\', 1
+	}
+	switch c = text[1]; c {
+	case 'n':
+		return '\n', 2
+	case 't':
+		return '\t', 2
+	case 'r':
+		return '\r', 2
+	case 'x':
+		if len(text) >= 4 && digitValue(text[2]) < 16 && digitValue(text[3]) < 16 {
+			return byte(digitValue(text[2])<<4 | digitValue(text[3])), 4
+		}
+	}
+	return c, 2
 }

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode"
+	"unicode/utf8"
 
 	"trocar/internal/script/diag"
 )
@@ -152,6 +154,35 @@ func FuzzC(f *testing.F) {
 			if d, ok := d.(*CDefine); ok && d.value != nil {
 				_, _ = d.value()
 			}
+		}
+	})
+}
+
+// FuzzNames checks that every name of a function and path of a file comes back from an attach point and from its
+// standard form.
+func FuzzNames(f *testing.F) {
+	for _, s := range []string{
+		"f", "a b", "two\nERROR: x", "a\"b", "a{b", "a}b,", `a\b`, `a\nb`, `\`, "a:b::c", "a$1", "f*", "(*T).f",
+		"12", "0x1", "//", "/*", "+5", "f+5", "\x1b[2J", "\xff", "\u202e", "tw\to", " ", "exact:f", "end{", "ü", "",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		text := "uprobe:" + QuoteWord(name) + ":" + QuoteExact(name) + " { }"
+		for range 2 {
+			var diags diag.List
+			parsed := Parse(&diag.Source{Name: "t", Text: text}, ParseOptions{}, &diags)
+			if diags.Errors() > 0 || len(parsed.Probes) != 1 {
+				t.Fatalf("%q as %s: %v", name, text, diags.All)
+			}
+			ap := parsed.Probes[0].Points[0]
+			if ap.Kind != "uprobe" || ap.Parts[0] != name || ap.Parts[len(ap.Parts)-1] != name {
+				t.Fatalf("%q as %s: %q", name, text, ap.Parts)
+			}
+			if strings.ContainsFunc(text, func(c rune) bool { return !unicode.IsPrint(c) || c == utf8.RuneError }) {
+				t.Fatalf("%q as %q cannot be seen", name, text)
+			}
+			text = ap.String() + " { }"
 		}
 	})
 }

@@ -168,14 +168,7 @@ func (a *AttachPoint) String() string {
 			b.WriteString(s)
 			return
 		}
-		b.WriteByte('"')
-		for i := 0; i < len(s); i++ {
-			if s[i] == '"' || s[i] == '\\' {
-				b.WriteByte('\\')
-			}
-			b.WriteByte(s[i])
-		}
-		b.WriteByte('"')
+		b.WriteString(QuoteText(s))
 	}
 	part(a.Kind, !plainKind(a.Kind))
 	for i, s := range a.Parts {

@@ -311,10 +311,11 @@ func (p *parser) splitAttachPoint(ap *AttachPoint, raw string) {
 			inQuotes = !inQuotes
 			wasQuoted = true
 		case inQuotes && c == '\\' && i+1 < len(raw):
-			text.WriteByte(c)
-			i++
-			c = raw[i]
-			part.WriteByte(c)
+			escaped, n := Unescape(raw[i:])
+			part.WriteByte(escaped)
+			text.WriteString(raw[i : i+n])
+			i += n - 1
+			continue
 		case !inQuotes && c == ':':
 			endPart()
 		case !inQuotes && c == '$':
