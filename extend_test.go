@@ -161,6 +161,10 @@ func open(f runtimes.File) runtimes.Code {
 }
 
 func (code) At(uint64) bool                                       { return true }
+func (code) Owns(uint64) bool                                     { return true }
+func (code) Site([]byte) int                                      { return 0 }
+func (code) Numbered() bool                                       { return false }
+func (code) Dynamic(uint64) (*types.Type, bool)                   { return nil, false }
 func (code) Assembly(uint64) *probe.Scope                         { return nil }
 func (code) Call(uint64, bool) *probe.Call                        { return nil }
 func (code) Result(*objfile.Func) *probe.Scope                    { return nil }

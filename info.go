@@ -15,6 +15,7 @@ import (
 	"trocar/internal/binary/image"
 	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/types"
+	"trocar/internal/process/match"
 	"trocar/internal/process/target"
 )
 
@@ -128,9 +129,10 @@ func (b *Binary) Summary() (*Summary, error) {
 	if !b.obj.Is64() {
 		s.ABI += ", 32 bits"
 	}
+	runtime, managed := match.RuntimeOf(b.obj)
 	switch {
-	case b.obj.IsGo():
-		s.ABI += ", Go"
+	case managed:
+		s.ABI += ", " + runtime.Name
 	case b.obj.Arch() != nil:
 		s.ABI += ", " + b.obj.Arch().C.Name
 	}
@@ -150,9 +152,9 @@ func (b *Binary) Summary() (*Summary, error) {
 				s.NoDebug += " (they are found by the build id)"
 			}
 		}
-		if b.obj.IsGo() {
-			s.NoDebug = "build it without -ldflags=-s or -w"
-			s.Languages = append(s.Languages, Compiler{Language: "Go"})
+		if managed {
+			s.NoDebug = runtime.NoDebug
+			s.Languages = append(s.Languages, Compiler{Language: runtime.Name})
 		}
 		return s, nil
 	}

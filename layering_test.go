@@ -102,8 +102,7 @@ var layers = map[string][]string{
 
 	"internal/session": {
 		"result", "internal/binary/...", "internal/process/probe", "internal/process/symbolize", "internal/process/target",
-		"internal/process/runtimes/...",
-		"internal/compile/record", "internal/kernel", "golang.org/x/sys",
+		"internal/process/runtimes", "internal/compile/record", "internal/kernel", "golang.org/x/sys",
 	},
 
 	"internal/recipe": {

@@ -35,8 +35,8 @@ var right = map[builtin.ID]string{
 	builtin.LHist: "@r = lhist(1, 0, 10, 1)", builtin.Reg: `print(reg("sp"))`, builtin.PToN: `print(pton("1.2.3.4"))`,
 	builtin.Find: "print(find(@keys, 1, $v))", builtin.UAddr: `print(uaddr("main.serve"))`, builtin.Signal: `signal(9)`,
 	builtin.SignalThread: `signal_thread("TERM")`, builtin.WriteUser: "write_user(1, &$v, 8)",
-	builtin.GoID:     "print(goid)",
-	builtin.OffsetOf: "print(offsetof(struct pair, text))", builtin.TypeOf: "let $y : typeof($v); print($y)",
+	builtin.RoutineID: "print(goid)",
+	builtin.OffsetOf:  "print(offsetof(struct pair, text))", builtin.TypeOf: "let $y : typeof($v); print($y)",
 	builtin.ArgN: "print(arg0)", builtin.AssertStr: `assert_str("s")`,
 	builtin.Avg: "@r = avg(1)", builtin.Count: "@r = count()", builtin.Hist: "@r = hist(1)", builtin.Max: "@r = max(1)",
 	builtin.Min: "@r = min(1)", builtin.Stats: "@r = stats(1)", builtin.Sum: "@r = sum(1)",
@@ -47,8 +47,8 @@ var right = map[builtin.ID]string{
 	builtin.StrFTime:  `print(strftime("%S", nsecs))`, builtin.StrStr: `print(strstr($text, "t"))`,
 	builtin.Cat: `cat("/proc/uptime")`, builtin.System: `system("true")`,
 	builtin.Printf: `printf("%d", 1)`, builtin.Debugf: `debugf("%d", 1)`, builtin.Errorf: `errorf("%d", 1)`,
-	builtin.Warnf:   `warnf("%d", 1)`,
-	builtin.GoFrame: "print(goframe)", builtin.Clear: "clear(@keys)", builtin.Zero: "zero(@keys)",
+	builtin.Warnf:        `warnf("%d", 1)`,
+	builtin.RoutineFrame: "print(goframe)", builtin.Clear: "clear(@keys)", builtin.Zero: "zero(@keys)",
 }
 
 // refused are the builtins that cannot be compiled here, and on which machines: all, or those with this CPU or kernel.
@@ -58,7 +58,7 @@ var refused = map[builtin.ID]string{
 	builtin.KAddr: "", builtin.PerCPUKAddr: "", builtin.Path: "", builtin.SkbOutput: "", builtin.SocketCookie: "",
 	builtin.Override: "",
 	builtin.CgroupID: "", builtin.DwUStack: "", builtin.Fail: "", builtin.TypeInfo: "", builtin.ContainerOf: "",
-	builtin.StrContains: "5.10", builtin.StrStr: "5.10", builtin.GoID: "arm64", builtin.GoFrame: "arm64",
+	builtin.StrContains: "5.10", builtin.StrStr: "5.10", builtin.RoutineID: "arm64", builtin.RoutineFrame: "arm64",
 }
 
 // calls are the calls of a builtin with all that could be its arguments, each with how it is used.

@@ -42,8 +42,8 @@ type part struct {
 
 // thread is the expression of what runs the function.
 func (fn *Function) thread() string {
-	if fn.Goroutines {
-		return "goid"
+	if fn.Tasks != nil {
+		return fn.Tasks.ID
 	}
 	return "tid"
 }
@@ -169,8 +169,8 @@ func (s *script) parameters(c *call) {
 	if !fn.Typed {
 		switch {
 		case fn.Line:
-		case fn.Goroutines:
-			s.notice(fn, "arguments and results are not available without debug information: build it without -ldflags=-s or -w")
+		case fn.Tasks != nil:
+			s.notice(fn, "arguments and results are not available without debug information: %s", fn.NoDebug)
 		case fn.Result != nil:
 			s.notice(fn, "arguments are not available without debug information; registers can be printed with --args 'arg0, "+
 				"str(arg1)'")

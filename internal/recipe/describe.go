@@ -167,7 +167,7 @@ func sourceName(fn *debuginfo.Function, display string) string {
 		return display
 	case fn.Lang.HasScopes() && fn.Qualified != "":
 		return fn.Qualified
-	case fn.Lang == types.Go || strings.HasPrefix(display, fn.Name+"."):
+	case fn.Lang.WholeNames() || strings.HasPrefix(display, fn.Name+"."):
 		return fn.Name // without what the compiler has put behind it
 	}
 	return display
@@ -175,16 +175,20 @@ func sourceName(fn *debuginfo.Function, display string) string {
 
 // keys tell calls apart by process and the place of the caller's frame; not by thread, since fibers may begin a call on
 // one and return on another. At a function's entry the return address is on top of the stack (amd64) or nothing is on
-// it yet; elsewhere the call frame information tells. Go's stacks are moved, and the language has words for its
-// goroutines and their frames.
+// it yet; elsewhere the call frame information tells. Where stacks are moved, the point has the
+// words for what runs on them and for its frames.
 func (fn *candidate) keys() {
 	k, p, a := fn.known, fn.point, fn.arch
 	if a == nil {
 		return
 	}
-	if p.Call != nil && (k.Func == nil || k.Func.Lang == types.Go) {
+	if p.Call != nil && (k.Func == nil || k.Func.Lang.OwnABI()) {
 		if p.Entry {
-			fn.EntryKey, fn.BareKey, fn.ReturnKey, fn.Goroutines = goroutineKey, goroutineKey, goroutineKey, true
+			key := taskKey(&p.Call.Tasks)
+			fn.EntryKey, fn.BareKey, fn.ReturnKey, fn.Tasks = key, key, key, &p.Call.Tasks
+			if r, ok := match.RuntimeOf(k.File); ok {
+				fn.NoDebug = r.NoDebug
+			}
 		}
 		return
 	}
@@ -210,8 +214,10 @@ func (fn *candidate) keys() {
 	}
 }
 
-// goroutineKey tells the call of a goroutine from all others that are open.
-const goroutineKey = "pid(init), (int64)goid, (int64)goframe"
+// taskKey tells the call of a runtime's task from all others that are open.
+func taskKey(t *probe.Tasks) string {
+	return fmt.Sprintf("pid(init), (int64)%s, (int64)%s", t.ID, t.Frame)
+}
 
 func frameKey(reg string, off int64) string {
 	if off == 0 {
@@ -240,7 +246,7 @@ func (fn *candidate) word() string {
 // returns tells where the return of a function is probed; ret is its return probe, if it can have one.
 func (fn *candidate) returns(ret *probe.Point, noReturn string) {
 	var returns []string // of a function that ends in tail calls, too
-	if ret != nil && ret.AtReturn && !fn.Goroutines && fn.arch.ReturnOnStack() {
+	if ret != nil && ret.AtReturn && fn.Tasks == nil && fn.arch.ReturnOnStack() {
 		points, tails, parts, why := fn.exits()
 		if why == "" && (len(tails) > 0 || parts) {
 			returns, fn.Leaves = points, tails
@@ -273,7 +279,7 @@ func (fn *candidate) returns(ret *probe.Point, noReturn string) {
 		}
 	}
 	if ret.AtReturn {
-		if fn.arch.ReturnOnStack() && !fn.Goroutines {
+		if fn.arch.ReturnOnStack() && fn.Tasks == nil {
 			fn.ReturnKey = frameKey("sp", int64(fn.arch.C.StackArgs))
 		}
 	} else if callsItself(fn.known, fn.point) {

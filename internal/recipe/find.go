@@ -77,7 +77,7 @@ func Find(ctx context.Context, o Target, diags *diag.List) []Function {
 			}
 		}
 	}
-	if o.Confined && slices.ContainsFunc(out, func(f Function) bool { return f.EntryKey != "" && !f.Goroutines }) {
+	if o.Confined && slices.ContainsFunc(out, func(f Function) bool { return f.EntryKey != "" && f.Tasks == nil }) {
 		leaving.unwinders(match.Unwinders(ctx, match.Options{
 			PID: o.PID, SearchPath: o.SearchPath, Images: o.Images, VectorsStepped: o.VectorsStepped,
 		}, []string{o.Path}))

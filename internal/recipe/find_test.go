@@ -47,7 +47,7 @@ func TestShowOf(t *testing.T) {
 	text := in(types.Go, types.Type{Kind: types.Struct, Name: "string", Size: 16, Fields: []types.Field{
 		{Name: "str", Type: types.PointerTo(types.TUint8, types.User)}, {Name: "len", Type: word, Offset: 8},
 	}})
-	text.Source.Form = types.GoStringForm
+	text.Source.Form = types.StringForm
 	plain := in(types.CPlusPlus, types.Type{
 		Kind: types.Struct, Name: "P", Size: 8,
 		Fields: []types.Field{{Name: "x", Type: word}},

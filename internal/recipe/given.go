@@ -20,7 +20,7 @@ func (c *call) together() bool { return len(c.shown) == 1 && c.shown[0].all }
 // values, or are not passed in a register, less is shown then: that is done if less says so, and told.
 func (s *script) alike(c *call, less bool) (changed bool) {
 	fn := *c.fn
-	if !fn.Called || !fn.Typed || fn.Goroutines || fn.Probe != "" {
+	if !fn.Called || !fn.Typed || fn.Tasks != nil || fn.Probe != "" {
 		return false
 	}
 	if texts, ok := s.words(c, less); ok && len(c.shown) > 0 && !c.together() {

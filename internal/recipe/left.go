@@ -153,7 +153,7 @@ func (s *script) superseded(indent string, c *call) {
 			s.line(`%s  $how = "%s";`, in, byThreadEnd)
 			s.line("%s}", in)
 		}
-		if s.leaving.unwinds() && !c.fn.Goroutines {
+		if s.leaving.unwinds() && c.fn.Tasks == nil {
 			s.line("%s$last = @unwinding[$call.thread_];", in)
 			s.line("%sif ($last.time > $call.start && $last.low <= $key.1 && $key.1 <= $last.high) {", in)
 			s.line(`%s  $how = "%s";`, in, c.fn.thrown())
@@ -165,7 +165,7 @@ func (s *script) superseded(indent string, c *call) {
 }
 
 // seesThreads tells whether it is seen that the threads of a call end.
-func (l *Leaving) seesThreads(c *call) bool { return l != nil && l.ThreadEnds && !c.fn.Goroutines }
+func (l *Leaving) seesThreads(c *call) bool { return l != nil && l.ThreadEnds && c.fn.Tasks == nil }
 
 // shows tells whether a call that did not return is shown: not if it depends on how it returned.
 func (s *script) shows(c *call) bool { return c.atExit == nil && s.o.Min <= 0 }
@@ -223,7 +223,7 @@ func (s *script) remaining(c *call) {
 			s.line(`      $how = "%s";`, byThreadEnd)
 			s.line("    }")
 		}
-		if s.leaving.unwinds() && !c.fn.Goroutines {
+		if s.leaving.unwinds() && c.fn.Tasks == nil {
 			s.line("    $at = $kv.0;")
 			s.line("    for ($u : @unwound) {")
 			s.line("      if ($u.0.0 == $at.0 && $u.1.time > $call.start && $u.1.low <= $at.1 && $at.1 <= $u.0.1) {")

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 
+	"trocar/internal/process/probe"
 	"trocar/internal/script/diag"
 	"trocar/internal/script/syntax"
 	"trocar/result"
@@ -49,9 +50,12 @@ type Function struct {
 	EntryKey, ReturnKey string
 	// BareKey is EntryKey where the function is probed whose arguments are not asked for: at its first instruction, not
 	// where the arguments are in their places.
-	BareKey    string
-	Goroutines bool // it is run by goroutines, which are shown in place of threads
-	Panics     bool // what leaves its calls is called a panic, not an exception
+	BareKey string
+	// Tasks are what runs it, which are shown in place of threads; nil: threads.
+	Tasks *probe.Tasks
+	// NoDebug is how debug information is got for the file, if that has none and a runtime runs its code.
+	NoDebug string
+	Panics  bool // what leaves its calls is called a panic, not an exception
 	// Leaving is what tells that calls are left; nil: nothing does.
 	Leaving *Leaving
 	// Notices are what else is to be said.

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"trocar/internal/process/probe"
 	"trocar/internal/script/diag"
 	"trocar/internal/script/syntax"
 )
@@ -60,9 +61,9 @@ func inGo() Function {
 }
 
 func inGoReturning() Function {
-	fn := inGo()
-	fn.Returns, fn.NoReturn, fn.Goroutines = []string{`uretprobe:./app:"main.(*T).Do"`}, "", true
-	fn.EntryKey, fn.ReturnKey = goroutineKey, goroutineKey
+	fn, tasks := inGo(), &probe.Tasks{Name: "goroutine", Short: "g", ID: "goid", Frame: "goframe"}
+	fn.Returns, fn.NoReturn, fn.Tasks = []string{`uretprobe:./app:"main.(*T).Do"`}, "", tasks
+	fn.EntryKey, fn.ReturnKey = taskKey(tasks), taskKey(tasks)
 	fn.Result, fn.ResultExpr = &Value{Name: "retval"}, "retval"
 	return fn
 }

@@ -66,8 +66,8 @@ func (s *script) printLine(indent string, c *call, m moment) {
 	format := "%s "
 	args := []string{`strftime("` + clock + `", ` + m.time + `)`}
 	thread := "%-7d"
-	if c.fn.Goroutines {
-		thread = "g%-6d"
+	if t := c.fn.Tasks; t != nil {
+		thread = t.Short + "%-6d"
 	}
 	if m.tid == "" {
 		args = append(args, "pid", c.fn.thread(), "comm")
@@ -150,8 +150,8 @@ func (s *script) printRecord(indent string, c *call, m moment) {
 		name = quoted(c.name)
 	}
 	thread := "thread"
-	if c.fn.Goroutines {
-		thread = "goroutine"
+	if t := c.fn.Tasks; t != nil {
+		thread = t.Name
 	}
 	fields := []string{`time=strftime("%Y-%m-%dT%H:%M:%S.%f%:z", ` + m.time + `)`}
 	if m.tid == "" {

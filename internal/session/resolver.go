@@ -12,10 +12,11 @@ import (
 	"golang.org/x/sys/unix"
 
 	"trocar/internal/binary/image"
+	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/types"
 	"trocar/internal/compile/record"
 	"trocar/internal/process/probe"
-	"trocar/internal/process/runtimes/golang"
+	"trocar/internal/process/runtimes"
 	"trocar/internal/process/symbolize"
 	"trocar/internal/process/target"
 	"trocar/result"
@@ -40,6 +41,7 @@ type resolver struct {
 	cgroups  target.Cgroups
 	files    map[string]*symbolize.File // probed ones
 	images   *image.Set
+	runtimes []runtimes.Runtime
 	probed   map[string]*image.Image    // files of points whose types were asked for; nil: cannot be read
 	dynamic  map[dynamicKey]*types.Type // nil: it is not known
 
@@ -53,7 +55,7 @@ func newResolver(in *Input, wall result.Wall) *resolver {
 		points: in.Points, formats: in.Script.Formats, mode: in.Config.StackMode,
 		sources: in.Config.StackSources, pid: in.PID, wall: wall,
 		symbols: symbolize.New(symbolize.Options{Mangled: in.Config.Mangled, Images: in.Images}), stop: func() {},
-		files: map[string]*symbolize.File{}, images: in.Images, probed: map[string]*image.Image{},
+		files: map[string]*symbolize.File{}, images: in.Images, runtimes: in.Runtimes, probed: map[string]*image.Image{},
 		dynamic: map[dynamicKey]*types.Type{},
 	}
 	n.user, n.kernel = in.Script.Names()
@@ -251,8 +253,8 @@ func (n *resolver) binary(point int) (im *image.Image, addr uint64) {
 	return im, p.Addr
 }
 
-// DynamicType is the type that a value has at run time, which a Go program tells by the address of its description
-// and one in Rust by that of a virtual table.
+// DynamicType is the type that a value has at run time, which programs of a runtime tell by the address of its
+// description and those in Rust by that of a virtual table.
 func (n *resolver) DynamicType(point int, delta uint64) (*types.Type, bool) {
 	im, addr := n.binary(point)
 	if im == nil {
@@ -264,10 +266,8 @@ func (n *resolver) DynamicType(point int, delta uint64) (*types.Type, bool) {
 		if len(n.dynamic) > 4096 { // of a hostile program
 			clear(n.dynamic)
 		}
-		if in, _ := im.File().GoCode(addr); in {
-			if program, err := image.Tell(im, golang.Open); err == nil {
-				t, _ = program.Dynamic(key.addr)
-			}
+		if code := n.codeAt(im, addr); code != nil {
+			t, _ = code.Dynamic(key.addr)
 		} else if name, ok := traitObject(im, key.addr); ok {
 			t = &types.Type{Name: name}
 		}
@@ -276,12 +276,29 @@ func (n *resolver) DynamicType(point int, delta uint64) (*types.Type, bool) {
 	return t, t != nil
 }
 
+// codeAt is the code of the runtime whose an address in an image is; nil: it is native.
+func (n *resolver) codeAt(im *image.Image, addr uint64) runtimes.Code {
+	codes, err := image.Tell(im, func(f *objfile.File) (codes []runtimes.Code) {
+		for _, r := range n.runtimes {
+			if c := r.Open(runtimes.File{Name: f.Path(), Object: f, Debug: im.Info}); c != nil {
+				codes = append(codes, c)
+			}
+		}
+		return codes
+	})
+	i := slices.IndexFunc(codes, func(c runtimes.Code) bool { return c.Owns(addr) })
+	if err != nil || i < 0 {
+		return nil
+	}
+	return codes[i]
+}
+
 type dynamicKey struct {
 	im   *image.Image
 	addr uint64
 }
 
-// Function names the function of a Go program whose code is at a distance from a probe point.
+// Function names the function whose code is at a distance from a probe point.
 func (n *resolver) Function(point int, delta uint64) string {
 	im, addr := n.binary(point)
 	if im != nil {

@@ -19,6 +19,7 @@ import (
 	"trocar/internal/compile/record"
 	"trocar/internal/kernel"
 	"trocar/internal/process/probe"
+	"trocar/internal/process/runtimes"
 	"trocar/internal/process/target"
 	"trocar/result"
 )
@@ -40,6 +41,8 @@ type Input struct {
 	DryRun    bool // attach, then end
 	// Images opens the files that are probed and mapped. Nil: types that only a program's file tells of are not known.
 	Images *image.Set
+	// Runtimes are those that are known.
+	Runtimes []runtimes.Runtime
 
 	// Errors is where commands of system() write their errors; nil: nowhere.
 	Errors io.Writer

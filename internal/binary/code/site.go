@@ -71,7 +71,7 @@ func Before(arch *abi.Arch, fn []byte, off uint64) (start uint64, ok bool) {
 // entryWindow is how many instructions are looked at for an entry site.
 const entryWindow = 8
 
-// EntryWindow is how much of a function's code Entry and GoEntry look at, at most.
+// EntryWindow is how much of a function's code Entry and CheckedEntry look at, at most.
 const EntryWindow = (entryWindow + 4) * MaxInstruction
 
 // Entry gives the offset of the instruction near a C function's start where a probe means the same as at the start and
@@ -140,11 +140,11 @@ func FarTargets(text []byte, addr, low, high uint64, hit func(uint64)) {
 	}
 }
 
-// GoEntry gives the offset of the site that stands for a Go function's entry: behind the check whether the stack is
-// large enough. From a failed check the function starts anew after the stack has grown, so its first instruction runs
-// twice; behind the check registers and stack pointer are as at the entry. The instruction there is mostly "push %rbp",
-// which the kernel emulates. A function without a check gives 0.
-func GoEntry(arch *abi.Arch, fn []byte) int {
+// CheckedEntry gives the offset of the site that stands for a Go function's entry: behind the check whether the stack
+// is large enough. From a failed check the function starts anew after the stack has grown, so its first instruction
+// runs twice; behind the check registers and stack pointer are as at the entry. The instruction there is mostly "push
+// %rbp", which the kernel emulates. A function without a check gives 0.
+func CheckedEntry(arch *abi.Arch, fn []byte) int {
 	switch arch {
 	case abi.AMD64:
 		// cmp 0x10(%r14),%rsp; jbe — with large frames r12 (and r13) take rsp minus the frame's size first.
@@ -162,7 +162,7 @@ func GoEntry(arch *abi.Arch, fn []byte) int {
 					return at
 				}
 				continue
-			case !goPrologue(fn[at : at+in.Len]):
+			case !beforeCheck(fn[at : at+in.Len]):
 				return 0
 			}
 			at += in.Len
@@ -227,8 +227,8 @@ func LoadsG(arch *abi.Arch, fn []byte) bool {
 	return false
 }
 
-// goPrologue tells whether an instruction may stand before the stack check: it works on r12 and r13 only, or loads g.
-func goPrologue(in []byte) bool {
+// beforeCheck tells whether an instruction may stand before the stack check: it works on r12 and r13 only, or loads g.
+func beforeCheck(in []byte) bool {
 	switch {
 	case len(in) == 9 && in[0] == 0x64 && in[1] == 0x48 && in[2] == 0x8b && in[3] == 0x0c: // mov %fs:…,%rcx
 		return true

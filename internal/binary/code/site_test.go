@@ -70,7 +70,7 @@ func TestGoEntry(t *testing.T) {
 		{"leaf", "4889d8 c3", 0},
 		{"a comparison of its own", "4883f810 7605 55 c3", 0},
 	} {
-		if got := GoEntry(abi.AMD64, unhex(t, c.code)); got != c.want {
+		if got := CheckedEntry(abi.AMD64, unhex(t, c.code)); got != c.want {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)
 		}
 	}
@@ -111,7 +111,7 @@ func TestLoadsG(t *testing.T) {
 		{"55 4889e5 e800000000 450f57ff 644c8b3425f8ffffff 5d c3", false, 0}, // behind a call
 	} {
 		fn := unhex(t, c.code)
-		if got, site := LoadsG(abi.AMD64, fn), GoEntry(abi.AMD64, fn); got != c.loads || site != c.site {
+		if got, site := LoadsG(abi.AMD64, fn), CheckedEntry(abi.AMD64, fn); got != c.loads || site != c.site {
 			t.Errorf("%s: %v, site %d", c.code, got, site)
 		}
 	}
@@ -168,7 +168,7 @@ func FuzzDecode(f *testing.F) {
 			if e, _ := Entry(arch, b); e < 0 || e > len(b) {
 				t.Fatalf("entry %d of %d", e, len(b))
 			}
-			if e := GoEntry(arch, b); e < 0 || e > len(b) {
+			if e := CheckedEntry(arch, b); e < 0 || e > len(b) {
 				t.Fatalf("Go entry %d of %d", e, len(b))
 			}
 			Boundary(arch, b, uint64(len(b)))

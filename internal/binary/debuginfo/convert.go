@@ -202,7 +202,7 @@ func (c *converter) pointer(d *die, depth int) *types.Type {
 		t.Source.Ref = types.RValueRef
 	}
 	if kind, ok := d.num(atGoKind); ok && kind == goUnsafePointer {
-		t.Source.Form = types.GoUnsafePointer
+		t.Source.Form = types.UnsafeForm
 	}
 	t.Source.RuntimeType, _ = d.num(atGoRuntimeType)
 	return t
@@ -363,9 +363,9 @@ func (c *converter) header(d *die, size int) *types.Type {
 	if kind, ok := d.num(atGoKind); ok {
 		switch kind {
 		case goString:
-			t.Source.Form = types.GoStringForm
+			t.Source.Form = types.StringForm
 		case goSlice:
-			t.Source.Form = types.GoSliceForm
+			t.Source.Form = types.SliceForm
 			if v, ok := d.get(atGoElem); ok {
 				t.Source.Item = c.ref(d.u, v, false, 1)
 			}
@@ -440,7 +440,7 @@ func (c *converter) function(d *die, depth int) *types.Type {
 	if kind, ok := d.num(atGoKind); ok && kind == goFunc {
 		p := types.PointerTo(t, types.User)
 		p.Name = t.Name
-		p.Source = &types.Source{Lang: types.Go, Form: types.GoFuncForm}
+		p.Source = &types.Source{Lang: types.Go, Form: types.ClosureForm}
 		p.Source.RuntimeType, _ = d.num(atGoRuntimeType)
 		return p
 	}

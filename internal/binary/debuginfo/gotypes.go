@@ -16,6 +16,12 @@ const (
 // goDictionary is the name of the parameter by which a shared instance of a generic function is given its dictionary.
 const goDictionary = ".dict"
 
+// Added tells a parameter of a name that is not in the source; before tells whether another one has the name. Go's
+// compiler lists the dictionary, in code without optimization, and twice what a closure captures.
+func Added(lang types.Language, name string, before bool) bool {
+	return lang == types.Go && (name == goDictionary || name != "" && name != "_" && before)
+}
+
 // goTypedef makes the type of a Go typedef: maps, channels and interfaces are typedefs of what the runtime makes of
 // them, all other named types are typedefs of a type of the same name.
 func (c *converter) goTypedef(d *die, inner *types.Type, name string, depth int) *types.Type {
@@ -31,13 +37,13 @@ func (c *converter) goTypedef(d *die, inner *types.Type, name string, depth int)
 	form := types.NoForm
 	switch kind {
 	case goMap:
-		form = types.GoMapForm
+		form = types.MapForm
 	case goChan:
-		form = types.GoChanForm
+		form = types.ChannelForm
 	case goInterface:
-		form = types.GoIfaceForm
+		form = types.InterfaceForm
 		if inner.Name == "runtime.eface" {
-			form = types.GoEfaceForm
+			form = types.AnyForm
 		}
 	default:
 		return inner

@@ -194,12 +194,8 @@ func (in *Info) signature(fn *Function) (sig Signature) {
 		if t, o, ok := p.inherited(atType); ok {
 			v.Type = in.conv.name(o.u, t)
 		}
-		if fn.Lang == types.Go && v.Name == goDictionary {
-			return // without optimization; not an argument for people
-		}
-		if fn.Lang == types.Go && v.Name != "" && v.Name != "_" && (listed(sig.Params, v.Name) ||
-			listed(sig.Results, v.Name)) {
-			return // Go's compiler lists those twice that a closure captures
+		if Added(fn.Lang, v.Name, listed(sig.Params, v.Name) || listed(sig.Results, v.Name)) {
+			return
 		}
 		if v.Result {
 			sig.Results = append(sig.Results, v)

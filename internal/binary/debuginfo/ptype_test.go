@@ -224,7 +224,7 @@ func TestLayoutsAgainstGDB(t *testing.T) {
 func hasFunc(t *types.Type) bool {
 	return slices.ContainsFunc(t.Fields, func(f types.Field) bool {
 		return f.Type.Source != nil && f.Type.Source.Form ==
-			types.GoFuncForm
+			types.ClosureForm
 	})
 }
 

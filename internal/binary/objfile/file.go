@@ -82,7 +82,7 @@ type File struct {
 	mini    lazy[*File]
 	dynamic lazy[*dynamic]
 	vers    lazy[*versions]
-	golang  lazy[*goTable]
+	funcs   lazy[*funcTable]
 	module  lazy[uint64]
 	index   lazy[*addrIndex]
 	relocs  lazy[map[uint64]uint64]

@@ -62,7 +62,7 @@ const (
 )
 
 // record gives the i-th _func; nil for versions whose records are others.
-func (t *goTable) record(i int) []byte {
+func (t *funcTable) record(i int) []byte {
 	off := t.fieldAt(2*i + 1)
 	if t.flagFld != funcFlag || off >= uint64(len(t.funcs)) || uint64(len(t.funcs))-off < funcHeader {
 		return nil
@@ -71,7 +71,7 @@ func (t *goTable) record(i int) []byte {
 }
 
 // index finds the function that an address is in.
-func (t *goTable) index(addr uint64) (i int, entry, end uint64, ok bool) {
+func (t *funcTable) index(addr uint64) (i int, entry, end uint64, ok bool) {
 	i = sort.Search(t.n, func(i int) bool { return t.text+t.fieldAt(2*i) > addr }) - 1
 	if i < 0 {
 		return 0, 0, 0, false
@@ -103,7 +103,7 @@ func funcData(rec []byte, n int, base uint64) uint64 {
 
 // pcValues calls yield with the ranges of a table of values by address, as offsets from the function's entry
 // (runtime.step).
-func (t *goTable) pcValues(off uint64, quantum uint64, yield func(low, high uint64, value int) bool) {
+func (t *funcTable) pcValues(off uint64, quantum uint64, yield func(low, high uint64, value int) bool) {
 	if off == 0 || off >= uint64(len(t.pctab)) {
 		return
 	}
@@ -160,7 +160,7 @@ func (f *File) goFuncBase() uint64 {
 func (f *File) GoFunc(addr uint64) (fn GoFunc, ok bool) {
 	var err error
 	defer Guard(&err)()
-	t := f.goTable()
+	t := f.funcTable()
 	if t == nil {
 		return fn, false
 	}
@@ -185,7 +185,7 @@ func (f *File) GoFunc(addr uint64) (fn GoFunc, ok bool) {
 }
 
 // file is the name of a source file by its number in a compilation unit.
-func (t *goTable) file(cu uint64, n int) string {
+func (t *funcTable) file(cu uint64, n int) string {
 	at := 4 * (cu + uint64(n))
 	if n < 0 || at+4 > uint64(len(t.cutab)) {
 		return ""
@@ -208,7 +208,7 @@ func (f *File) GoInlines(yield func(*GoInline) bool) {
 func (f *File) GoInlined(name string) (list []GoInline) {
 	var err error
 	defer Guard(&err)()
-	t := f.goTable()
+	t := f.funcTable()
 	if t == nil {
 		return nil
 	}
@@ -232,7 +232,7 @@ func (f *File) GoInlined(name string) (list []GoInline) {
 }
 
 func (f *File) goInlines(want func(name uint64) bool, yield func(*GoInline) bool) {
-	t, base := f.goTable(), f.goFuncBase()
+	t, base := f.funcTable(), f.goFuncBase()
 	if t == nil || base == 0 {
 		return
 	}
@@ -250,7 +250,7 @@ func (f *File) goInlines(want func(name uint64) bool, yield func(*GoInline) bool
 }
 
 // inlinesOf tells what was inlined into one function.
-func (f *File) inlinesOf(t *goTable, rec []byte, base, entry, end uint64, steps *int,
+func (f *File) inlinesOf(t *funcTable, rec []byte, base, entry, end uint64, steps *int,
 	want func(uint64) bool, yield func(*GoInline) bool,
 ) bool {
 	table, tree := pcData(rec, pcInlTree), funcData(rec, dataInlTree, base)

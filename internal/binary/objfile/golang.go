@@ -31,7 +31,7 @@ func (f *File) GoVersion() (version string) {
 func (f *File) GoCode(addr uint64) (in, assembly bool) {
 	var err error
 	defer Guard(&err)()
-	t := f.goTable()
+	t := f.funcTable()
 	if t == nil {
 		return false, false
 	}
@@ -44,6 +44,9 @@ func (f *File) GoCode(addr uint64) (in, assembly bool) {
 	return true, t.flagFld == 0 || at >= uint64(len(t.funcs)) || t.funcs[at]&flagAssembly != 0
 }
 
+// tabled tells whether functions have names without a symbol table.
+func (f *File) tabled() bool { return f.IsGo() }
+
 // GoModule is the address of Go's description of the program (runtime.moduledata), 0 if it is not found.
 func (f *File) GoModule() (addr uint64) {
 	var err error
@@ -54,3 +57,26 @@ func (f *File) GoModule() (addr uint64) {
 // Pointer is the value that a pointer in the file has once the file is loaded at its linked address. Like Bytes it is
 // to be used under Guard.
 func (f *File) Pointer(addr uint64) uint64 { return f.PointerAt(addr) }
+
+// goShape begins the type arguments in the names of Go's generic functions that have the code: main.max[go.shape.int].
+// Those with the types themselves only call them.
+const goShape = "[go.shape."
+
+// isShared tells the name of such a function.
+func isShared(name string) bool { return strings.Contains(name, goShape) }
+
+// matchShared tells whether a pattern is the name of a generic function of Go, with "[...]" for its type arguments, as
+// Go's own stacks have it, or without.
+func (q *Query) matchShared(name string) bool {
+	if strings.HasPrefix(name, "type:") || q.raw.wild() {
+		return false
+	}
+	i, j := strings.Index(name, goShape), strings.LastIndexByte(name, ']')
+	if j < i {
+		return false
+	}
+	return q.Pattern == name[:i]+name[j+1:] || q.Pattern == name[:i]+"[...]"+name[j+1:]
+}
+
+// linkerNote is the owner of the notes that Go's linker writes.
+const linkerNote = "Go"

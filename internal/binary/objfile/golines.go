@@ -2,8 +2,8 @@ package objfile
 
 import "strings"
 
-// GoFrame is one of the functions that the code at an address came from.
-type GoFrame struct {
+// TableFrame is one of the functions that the code at an address came from.
+type TableFrame struct {
 	Name    string
 	File    string
 	Line    int // of the code, or of the call of what is inlined there
@@ -13,12 +13,12 @@ type GoFrame struct {
 // pcLine is the place in _func of the table of lines.
 const pcLine = 24
 
-// GoFrames tells what Go's table has of the code at an address: the functions that were inlined there, innermost first,
-// and last the one that it is part of, with their lines (runtime/symtabinl.go). Nil: the table does not tell.
-func (f *File) GoFrames(addr uint64) (frames []GoFrame) {
+// TableFrames tells what Go's table has of the code at an address: the functions that were inlined there, innermost
+// first, and last the one that it is part of, with their lines (runtime/symtabinl.go). Nil: the table does not tell.
+func (f *File) TableFrames(addr uint64) (frames []TableFrame) {
 	var err error
 	defer Guard(&err)()
-	t := f.goTable()
+	t := f.funcTable()
 	if t == nil {
 		return nil
 	}
@@ -33,7 +33,7 @@ func (f *File) GoFrames(addr uint64) (frames []GoFrame) {
 		return nil // padding behind the code
 	}
 	for pc := addr - entry; ; {
-		one := GoFrame{File: t.file(u32(rec, funcCU), f.goValue(t, files, pc)), Line: max(0, f.goValue(t, lines, pc))}
+		one := TableFrame{File: t.file(u32(rec, funcCU), f.goValue(t, files, pc)), Line: max(0, f.goValue(t, lines, pc))}
 		node := -1
 		if nodes != 0 && tree != 0 && len(frames) < maxInlineDeep {
 			node = f.goValue(t, nodes, pc)
@@ -55,7 +55,7 @@ func (f *File) GoFrames(addr uint64) (frames []GoFrame) {
 }
 
 // goValue is what a table of values by address has at an offset from the function's entry; -1: nothing.
-func (f *File) goValue(t *goTable, table, pc uint64) (value int) {
+func (f *File) goValue(t *funcTable, table, pc uint64) (value int) {
 	value = -1
 	t.pcValues(table, f.goQuantum(), func(low, high uint64, v int) bool {
 		if low <= pc && pc < high {

@@ -6,14 +6,14 @@ import (
 	"testing"
 )
 
-// TestGoFrames compares what the table tells of this test's own code with what the runtime makes of it.
-func TestGoFrames(t *testing.T) {
+// TestTableFrames compares what the table tells of this test's own code with what the runtime makes of it.
+func TestTableFrames(t *testing.T) {
 	f, err := Open("/proc/self/exe")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	table := f.goTable()
+	table := f.funcTable()
 	if table == nil {
 		t.Fatal("no table of functions")
 	}
@@ -24,7 +24,7 @@ func TestGoFrames(t *testing.T) {
 			continue
 		}
 		for addr := entry; addr < min(end, entry+600); addr += 5 {
-			got := f.GoFrames(addr)
+			got := f.TableFrames(addr)
 			if got == nil {
 				padding++
 				continue
@@ -63,7 +63,7 @@ func TestGoFrames(t *testing.T) {
 		t.Errorf("only %d frames were compared, %d of them inlined; %d places are said to be padding", places, inlined,
 			padding)
 	}
-	if got := f.GoFrames(1); got != nil {
+	if got := f.TableFrames(1); got != nil {
 		t.Errorf("no code: %+v", got)
 	}
 }

@@ -111,7 +111,7 @@ func (f *File) addrIndex() *addrIndex {
 				t := m.table(".symtab")
 				x.add(f, &t)
 			}
-			x.addGo(f)
+			x.addTable(f)
 		}
 		sort.Slice(x.entries, func(i, j int) bool {
 			a, b := &x.entries[i], &x.entries[j]

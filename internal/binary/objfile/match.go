@@ -73,7 +73,7 @@ func (f *File) match(q *Query) (funcs []Func, err error) {
 	// Unpacking takes milliseconds, and what is packed is not in the tables before: the last resort for one name.
 	if own.len() <= 1 && q.Wildcard() || len(funcs) == 0 {
 		f.walkMini(want, add)
-		f.goFunctions(add)
+		f.tableFunctions(add)
 	}
 	funcs = mergeAliases(funcs)
 	if len(funcs) > 0 {

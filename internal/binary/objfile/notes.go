@@ -71,8 +71,8 @@ func noteName(b []byte) string {
 		return "GNU"
 	case "stapsdt":
 		return "stapsdt"
-	case "Go":
-		return "Go"
+	case linkerNote:
+		return linkerNote
 	}
 	return string(b)
 }

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// goTable is Go's table of functions (.gopclntab), which stays in stripped programs.
+// funcTable is Go's table of functions (.gopclntab), which stays in stripped programs.
 //
 // Layouts by magic, all little-endian here: 1.2 (0xfffffffb), 1.16 (0xfffffffa), 1.18 (0xfffffff0), 1.20
 // (0xfffffff1); see runtime/symtab.go (pcHeader) and debug/gosym/pclntab.go of the Go source.
-type goTable struct {
+type funcTable struct {
 	names   []byte // function names
 	pctab   []byte // values by address
 	cutab   []byte // 32 bits for each file of a compilation unit: where its name is in files
@@ -40,8 +40,8 @@ func (f *File) goSection() *Section {
 	return nil
 }
 
-func (f *File) goTable() *goTable {
-	return f.golang.get(func(p **goTable) {
+func (f *File) funcTable() *funcTable {
+	return f.funcs.get(func(p **funcTable) {
 		s := f.goSection()
 		if s == nil {
 			return
@@ -52,7 +52,7 @@ func (f *File) goTable() *goTable {
 	})
 }
 
-func (f *File) parseGoTable(d []byte) *goTable {
+func (f *File) parseGoTable(d []byte) *funcTable {
 	if len(d) < 8 || d[4] != 0 || d[5] != 0 || d[7] != 4 && d[7] != 8 {
 		return nil
 	}
@@ -73,7 +73,7 @@ func (f *File) parseGoTable(d []byte) *goTable {
 		}
 		return d[off:]
 	}
-	t := &goTable{field: ptr, nameFld: ptr}
+	t := &funcTable{field: ptr, nameFld: ptr}
 	var n uint64
 	switch binary.LittleEndian.Uint32(d) {
 	case 0xfffffffb:
@@ -162,7 +162,7 @@ func (f *File) findGoModule() uint64 {
 	return 0
 }
 
-func (t *goTable) fieldAt(i int) uint64 {
+func (t *funcTable) fieldAt(i int) uint64 {
 	if t.field == 8 {
 		return u64(t.tab, 8*i)
 	}
@@ -170,7 +170,7 @@ func (t *goTable) fieldAt(i int) uint64 {
 }
 
 // at gives the i-th function's entry, end and offset of its name.
-func (t *goTable) at(i int) (entry, end uint64, name uint32, ok bool) {
+func (t *funcTable) at(i int) (entry, end uint64, name uint32, ok bool) {
 	entry, end = t.text+t.fieldAt(2*i), t.text+t.fieldAt(2*i+2)
 	off, size := t.fieldAt(2*i+1), uint64(len(t.funcs))
 	if off > size || size-off < uint64(t.nameFld)+4 || end < entry {
@@ -180,9 +180,9 @@ func (t *goTable) at(i int) (entry, end uint64, name uint32, ok bool) {
 	return entry, end, uint32(u32(t.funcs, int(off))), true
 }
 
-// goFunctions yields the functions of Go's table.
-func (f *File) goFunctions(yield func(*Symbol) bool) bool {
-	t := f.goTable()
+// tableFunctions yields the functions of Go's table.
+func (f *File) tableFunctions(yield func(*Symbol) bool) bool {
+	t := f.funcTable()
 	if t == nil {
 		return true
 	}
@@ -203,8 +203,8 @@ func (f *File) goFunctions(yield func(*Symbol) bool) bool {
 	return true
 }
 
-func (x *addrIndex) addGo(f *File) {
-	t := f.goTable()
+func (x *addrIndex) addTable(f *File) {
+	t := f.funcTable()
 	if t == nil || len(x.strs) == math.MaxUint8 {
 		return
 	}

@@ -76,27 +76,10 @@ func (q *Query) Match(s *Symbol) bool {
 	if q.versions && s.Version != "" && q.raw.match(s.FullName()) {
 		return true
 	}
-	if q.demangle && strings.Contains(name, goShape) {
-		return q.matchGeneric(name)
+	if q.demangle && isShared(name) {
+		return q.matchShared(name)
 	}
 	return q.demangle && IsMangled(name) && q.matchReadable(name)
-}
-
-// goShape begins the type arguments in the names of Go's generic functions that have the code: main.max[go.shape.int].
-// Those with the types themselves only call them.
-const goShape = "[go.shape."
-
-// matchGeneric tells whether a pattern is the name of a generic function of Go, with "[...]" for its type arguments, as
-// Go's own stacks have it, or without.
-func (q *Query) matchGeneric(name string) bool {
-	if strings.HasPrefix(name, "type:") || q.raw.wild() {
-		return false
-	}
-	i, j := strings.Index(name, goShape), strings.LastIndexByte(name, ']')
-	if j < i {
-		return false
-	}
-	return q.Pattern == name[:i]+name[j+1:] || q.Pattern == name[:i]+"[...]"+name[j+1:]
 }
 
 // Variant tells of which function a compiler made a variant, by what it put behind the name: the name in front of that,

@@ -59,7 +59,7 @@ type symTable struct {
 
 // Stripped tells whether only what the file exports has names: it has no symbol table, and neither has a debug file.
 func (f *File) Stripped() bool {
-	return f.section(".symtab") == nil && f.Debug() == nil && f.miniDebug() == nil && !f.IsGo()
+	return f.section(".symtab") == nil && f.Debug() == nil && f.miniDebug() == nil && !f.tabled()
 }
 
 // table finds a symbol table section with its strings.
@@ -165,7 +165,7 @@ func (f *File) Functions(yield func(*Symbol) bool) (err error) {
 	defer Guard(&err)()
 	own := f.table(".symtab")
 	if f.walkOwn("", yield) && own.len() <= 1 {
-		_ = f.walkDebug("", yield) && f.walkMini("", yield) && f.goFunctions(yield)
+		_ = f.walkDebug("", yield) && f.walkMini("", yield) && f.tableFunctions(yield)
 	}
 	return nil
 }

@@ -14,13 +14,13 @@ func Declare(t *Type, name string) string {
 	if t == nil {
 		t = TVoid
 	}
-	switch t.Lang() {
-	case Go:
+	switch t.Lang().traits().style {
+	case nameFirst:
 		if name == "" {
-			return goName(t, 0)
+			return plainName(t, 0)
 		}
-		return name + " " + goName(t, 0)
-	case Rust:
+		return name + " " + plainName(t, 0)
+	case nameColon:
 		if name == "" {
 			return rustName(t, 0)
 		}
@@ -159,7 +159,7 @@ func (s *Source) params() []*Type {
 	return s.Params
 }
 
-func goName(t *Type, depth int) string {
+func plainName(t *Type, depth int) string {
 	if depth > maxNesting {
 		return "…"
 	}
@@ -168,9 +168,9 @@ func goName(t *Type, depth int) string {
 	}
 	switch t.Kind {
 	case Pointer:
-		return "*" + goName(t.Elem, depth+1)
+		return "*" + plainName(t.Elem, depth+1)
 	case Array:
-		return "[" + strconv.Itoa(t.Len) + "]" + goName(t.Elem, depth+1)
+		return "[" + strconv.Itoa(t.Len) + "]" + plainName(t.Elem, depth+1)
 	}
 	return nameOr(t)
 }

@@ -22,7 +22,7 @@ type LayoutLine struct {
 // are used; so are base classes with a name, as members.
 func Layout(t *Type) []LayoutLine {
 	t = t.Complete()
-	l := layout{left: maxDefined, lang: t.Lang()}
+	l := layout{left: maxDefined, style: t.Lang().traits().style}
 	switch {
 	case t.Kind == Struct && t.Source != nil && t.Source.Variants != nil:
 		l.variants(t)
@@ -41,7 +41,7 @@ func Layout(t *Type) []LayoutLine {
 type layout struct {
 	lines []LayoutLine
 	left  int
-	lang  Language
+	style style
 }
 
 func (l *layout) add(n LayoutLine) bool {
@@ -76,9 +76,9 @@ func (l *layout) open(t *Type, name string, depth, at int) bool {
 	indent := strings.Repeat("    ", depth)
 	text := ""
 	switch {
-	case l.lang == Go && depth == 0:
+	case l.style == nameFirst && depth == 0:
 		text = strings.TrimSpace("type "+bare) + " " + head + " {"
-	case l.lang == Go:
+	case l.style == nameFirst:
 		text = strings.TrimSpace(name+" "+head) + " {"
 	case bare == "" || depth > 0:
 		text = head + " {"
@@ -94,7 +94,7 @@ func (l *layout) open(t *Type, name string, depth, at int) bool {
 
 func (l *layout) close(t *Type, depth int) {
 	end := "};"
-	if l.lang == Go || l.lang == Rust {
+	if l.style == nameFirst || l.style == nameColon {
 		end = "}"
 	}
 	l.line(depth, "%s", end)
@@ -104,7 +104,7 @@ func (l *layout) close(t *Type, depth int) {
 func (l *layout) members(t *Type, at, depth int) {
 	used := 0 // bits of t up to the end of the members so far
 	fields := t.Fields
-	if l.lang == Rust { // rustc orders members as it likes, and lists them as the source does
+	if l.style == nameColon { // rustc orders members as it likes, and lists them as the source does
 		fields = slices.Clone(fields)
 		slices.SortStableFunc(fields, func(a, b Field) int { return a.Offset - b.Offset })
 	}
@@ -123,7 +123,7 @@ func (l *layout) members(t *Type, at, depth int) {
 		base, hole := unnamed(f.Type)
 		text := l.declare(f)
 		before, after, ok := strings.Cut(text, hole)
-		if base == nil || !ok || l.lang == Go || l.lang == Rust || depth > maxNesting || base.Kind == Enum {
+		if base == nil || !ok || l.style == nameFirst || l.style == nameColon || depth > maxNesting || base.Kind == Enum {
 			n.Text = indent + text
 			if !l.add(n) {
 				return
@@ -167,14 +167,14 @@ func (t *Type) hasVBases() bool { return t.Source != nil && len(t.Source.VBases)
 
 // declare writes one member.
 func (l *layout) declare(f Field) string {
-	switch l.lang {
-	case Go:
+	switch l.style {
+	case nameFirst:
 		// The type says the name, unless it is a named array or the like, of which only the elements are known.
 		if text := Declare(f.Type, ""); f.Embedded && text[strings.LastIndexAny(text, ".*")+1:] == f.Name {
 			return text
 		}
 		return Declare(f.Type, f.Name)
-	case Rust:
+	case nameColon:
 		return Declare(f.Type, f.Name) + ","
 	}
 	text := Declare(f.Type, f.Name)

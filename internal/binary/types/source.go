@@ -1,37 +1,5 @@
 package types
 
-// Language is a source language, as far as names and types are written differently.
-type Language uint8
-
-// Languages.
-const (
-	UnknownLanguage Language = iota
-	C
-	CPlusPlus
-	Rust
-	Go
-	OtherLanguage // known to the debug info, not to us: shown as C
-	Assembler     // of which debug information knows lines, and neither parameters nor results
-)
-
-func (l Language) String() string {
-	switch l {
-	case C:
-		return "C"
-	case CPlusPlus:
-		return "C++"
-	case Rust:
-		return "Rust"
-	case Go:
-		return "Go"
-	case OtherLanguage:
-		return "other"
-	case Assembler:
-		return "assembler"
-	}
-	return "unknown"
-}
-
 // Qualifiers are the words that go before a type in C and C++.
 type Qualifiers uint8
 
@@ -65,14 +33,14 @@ const (
 	VectorForm             // Array that is one SIMD value
 	MethodPointerForm      // Struct of two words: C++'s pointer to a member function
 	RustEnumForm           // Struct with Variants
-	GoStringForm           // Struct str, len
-	GoSliceForm            // Struct array, len, cap; of Source.Item
-	GoMapForm              // Pointer to the map's header; of Source.Key and Source.Item
-	GoIfaceForm            // Struct tab, data: an interface with methods
-	GoEfaceForm            // Struct _type, data: an interface without
-	GoChanForm             // Pointer to the channel's header; of Source.Item
-	GoFuncForm             // Pointer to the closure
-	GoUnsafePointer        // Pointer
+	StringForm             // Struct str, len
+	SliceForm              // Struct array, len, cap; of Source.Item
+	MapForm                // Pointer to the map's header; of Source.Key and Source.Item
+	InterfaceForm          // Struct tab, data: an interface with methods
+	AnyForm                // Struct _type, data: an interface without
+	ChannelForm            // Pointer to the channel's header; of Source.Item
+	ClosureForm            // Pointer to the closure
+	UnsafeForm             // Pointer
 )
 
 // Variants are the alternatives of a Rust enum: the discriminant tells which one a value is.
@@ -108,11 +76,11 @@ type Source struct {
 	VBases   []*Type   // Struct: virtual base classes; where they lie only the object itself knows
 	Variants *Variants // Struct: a Rust enum
 	Params   []*Type   // Func: parameters; Elem is the result
-	Results  []*Type   // Func of Go: results
+	Results  []*Type   // Func: results, of languages where there are several
 	Vararg   bool      // Func: more arguments may follow
 
-	Key  *Type // GoMapForm; of containers of C++ the first type argument, see OfNodes
-	Item *Type // GoMapForm, GoChanForm, GoSliceForm; of containers of C++ the second type argument
+	Key  *Type // MapForm; of containers of C++ the first type argument, see OfNodes
+	Item *Type // MapForm, ChannelForm, SliceForm; of containers of C++ the second type argument
 	// RuntimeType is the address of the type's description in a Go program, 0 if unknown.
 	RuntimeType uint64
 	// DictIndex is 1 + the index in the dictionary for a type parameter in the body of a generic Go function.
@@ -195,9 +163,6 @@ func (t *Type) Complete() *Type {
 	}
 	return t
 }
-
-// HasScopes tells whether names of the language are qualified by namespaces and types ("::").
-func (l Language) HasScopes() bool { return l != C && l != Go && l != Assembler }
 
 // ByAddress tells whether values of a class of C++ are passed and returned by address, as it is not trivial to copy or
 // destroy them (Itanium C++ ABI, 3.1.1).

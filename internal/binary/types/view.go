@@ -36,11 +36,10 @@ func (t *Type) Text() (View, bool) {
 	if t == nil || t.Kind != Struct {
 		return View{}, false
 	}
+	if t.Form() == StringForm {
+		return t.view("str", "len", 1)
+	}
 	switch t.Lang() {
-	case Go:
-		if t.Form() == GoStringForm {
-			return t.view("str", "len", 1)
-		}
 	case Rust:
 		return t.rustText()
 	case CPlusPlus:
@@ -54,13 +53,12 @@ func (t *Type) List() (View, bool) {
 	if t == nil || t.Kind != Struct {
 		return View{}, false
 	}
+	if t.Form() == SliceForm && t.Source.Item != nil {
+		v, ok := t.view("array", "len", 0)
+		v.Elem, v.Unit = t.Source.Item.Complete(), 0
+		return v, ok && !v.Elem.Incomplete // of no size: an empty struct
+	}
 	switch t.Lang() {
-	case Go:
-		if t.Form() == GoSliceForm && t.Source.Item != nil {
-			v, ok := t.view("array", "len", 0)
-			v.Elem, v.Unit = t.Source.Item.Complete(), 0
-			return v, ok && !v.Elem.Incomplete // of no size: an empty struct
-		}
 	case Rust:
 		return t.rustList()
 	case CPlusPlus:

@@ -9,8 +9,8 @@ const (
 
 	PID
 	TID
-	GoID
-	GoFrame
+	RoutineID
+	RoutineFrame
 	UID
 	GID
 	UserName

@@ -15,14 +15,14 @@ the number that the process has in the PID namespace trocar runs in; with init, 
 		Doc:      `The number of the current thread. The argument means the same as pid's.`,
 	},
 	{
-		ID: GoID, Names: []string{"goid"}, Variable: true, Group: GroupProcess, Result: types.TUint64,
+		ID: RoutineID, Names: []string{"goid"}, Variable: true, Group: GroupProcess, Result: types.TUint64,
 		Variants: []string{"uint64 goid"},
 		Doc: `The number of the current goroutine, in probes on Go code. Code of the runtime that runs on a thread's own stack has the
 number of the goroutine that it works for, 0 if there is none. Where the number is kept is taken from the program's debug
 information; for programs without it, it is known for Go 1.21 to 1.26.`,
 	},
 	{
-		ID: GoFrame, Names: []string{"goframe"}, Variable: true, Group: GroupProcess, Result: types.TUint64,
+		ID: RoutineFrame, Names: []string{"goframe"}, Variable: true, Group: GroupProcess, Result: types.TUint64,
 		Variants: []string{"uint64 goframe"},
 		Doc: `In probes on Go code: the distance of the stack pointer from the end of the goroutine's stack. At the entry of a call
 and at its return it is the same, also if the stack was moved in between, and no other open call of the goroutine has it:

@@ -9,8 +9,8 @@ import (
 func (m *meanings) process() {
 	id := meaning{form: formID, word: wordNamespace, fill: fillID}
 	m[builtin.PID], m[builtin.TID] = id, id
-	routine := meaning{place: placeGoroutine}
-	m[builtin.GoID], m[builtin.GoFrame] = routine, routine
+	routine := meaning{place: placeRoutine}
+	m[builtin.RoutineID], m[builtin.RoutineFrame] = routine, routine
 	for _, id := range []builtin.ID{builtin.UID, builtin.GID, builtin.UserName, builtin.Cgroup} {
 		m[id] = meaning{plain: true}
 	}
@@ -51,7 +51,7 @@ func fillID(_ *builder, c *Call, n *node) bool {
 	return true
 }
 
-func placeGoroutine(inf *inferrer, n *node) {
+func placeRoutine(inf *inferrer, n *node) {
 	switch p := inf.act.points[0]; {
 	case inf.act.kind != probe.Uprobe && inf.act.kind != probe.Uretprobe, p.Call == nil:
 		where := providerName(inf.act) + " probes"

@@ -47,7 +47,7 @@ func (c *checker) usesOf(act *action) uses {
 			if i, ok := argNumber(n.str); ok {
 				u.argN[i] = true
 			}
-		case is(n, builtin.GoID, builtin.GoFrame, builtin.Duration):
+		case is(n, builtin.RoutineID, builtin.RoutineFrame, builtin.Duration):
 			u.calls = true
 		case is(n, builtin.UAddr), n.op == opEnum && n.flag:
 			u.file = true

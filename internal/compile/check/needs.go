@@ -22,8 +22,8 @@ func NeedsOf(p *syntax.Probe) probe.Needs {
 			n.Args, n.Vars = true, true
 		case builtin.ArgN:
 			n.ArgN = true
-		case builtin.GoID, builtin.GoFrame:
-			n.Goroutine = true
+		case builtin.RoutineID, builtin.RoutineFrame:
+			n.Routine = true
 		case builtin.RetVal, builtin.FuncRetVal:
 			n.Retval = true
 		case builtin.Duration:

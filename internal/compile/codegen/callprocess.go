@@ -18,7 +18,7 @@ func (c *codes) process() {
 		_, tid := g.ids(e)
 		return tid
 	}
-	c[builtin.GoID].scalar, c[builtin.GoFrame].scalar = (*gen).goroutine, (*gen).goroutine
+	c[builtin.RoutineID].scalar, c[builtin.RoutineFrame].scalar = (*gen).routine, (*gen).routine
 	c[builtin.UID] = code{helper: asm.FnGetCurrentUidGid, part: low32}
 	c[builtin.GID] = code{helper: asm.FnGetCurrentUidGid, part: high32}
 	c[builtin.UserName] = code{helper: asm.FnGetCurrentUidGid, part: low32, memory: func(g *gen, dst memory, _ *check.Call,

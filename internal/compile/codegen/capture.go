@@ -28,7 +28,7 @@ func (g *gen) captures(e check.Expr) (*types.Type, bool) {
 	if lit, ok := e.(*check.TupleLit); ok {
 		return g.capturesIn(lit)
 	}
-	if t := e.Type(); t.Kind == types.Pointer && t.Lang() == types.Go && kept(e) {
+	if t := e.Type(); t.Kind == types.Pointer && t.Lang().Managed() && kept(e) {
 		return t, false
 	}
 	return g.capturing().Of(e.Type())
@@ -177,7 +177,7 @@ func (g *gen) capture(dst, src memory, from, to *types.Type, span diag.Span) {
 		g.captureWalk(dst, src, w, to, span)
 		return
 	}
-	if g.captureGo(dst, src, from, to, span) {
+	if g.captureManaged(dst, src, from, to, span) {
 		return
 	}
 	if to.Kind == types.Wide {
@@ -388,7 +388,7 @@ func (g *gen) null(dst memory) {
 func (g *gen) ofList(dst memory, from *types.Type, p, n ir.Reg) {
 	b := g.b
 	g.store(dst, 8, n)
-	if from.Lang() != types.Go {
+	if !from.Lang().Managed() {
 		return
 	}
 	some := b.Label()

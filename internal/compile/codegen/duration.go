@@ -28,11 +28,11 @@ type Session struct{ IsReturn, Cookie int32 }
 
 // Offsets in the key of an open call.
 const (
-	openProcess   = 0
-	openGoroutine = 8 // 0: none
-	openFrame     = 16
-	openFunction  = 24
-	openKeySize   = 32
+	openProcess  = 0
+	openID       = 8 // 0: none
+	openFrame    = 16
+	openFunction = 24
+	openKeySize  = 32
 
 	openBegin     = 0 // in the value: the time
 	openResult    = 8 // and the address of the result, if that is kept
@@ -120,10 +120,10 @@ func (g *gen) openCall() int {
 			refuse(g.act.Span, "duration is not known: %s", c.Unknown)
 		}
 		id, frame := g.call(c, g.act.Span)
-		b.Store(8, ir.FP, key+openGoroutine, id)
+		b.Store(8, ir.FP, key+openID, id)
 		b.Store(8, ir.FP, key+openFrame, frame)
 	} else {
-		b.StoreImm(8, ir.FP, key+openGoroutine, 0)
+		b.StoreImm(8, ir.FP, key+openID, 0)
 		sp := b.Copy(g.saved(g.c.opts.Arch.SP))
 		if g.ret && g.c.opts.Arch.ReturnOnStack() {
 			b.ApplyImm(ir.Sub, sp, 8) // the return address has been taken off

@@ -27,19 +27,19 @@ func goKinds() *types.Type {
 		Source: &types.Source{Lang: types.Go},
 	}
 	octet := &types.Type{Kind: types.Int, Name: "uint8", Size: 1, Align: 1, Source: &types.Source{Lang: types.Go}}
-	address := goPointer("unsafe.Pointer", types.TVoid, types.GoUnsafePointer)
-	text := goStruct("string", types.GoStringForm, field("str", goPointer("*uint8", octet, types.NoForm)),
+	address := goPointer("unsafe.Pointer", types.TVoid, types.UnsafeForm)
+	text := goStruct("string", types.StringForm, field("str", goPointer("*uint8", octet, types.NoForm)),
 		field("len", word))
-	face := goStruct("error", types.GoIfaceForm, field("tab", address), field("data", address))
-	empty := goStruct("interface {}", types.GoEfaceForm, field("_type", address), field("data", address))
+	face := goStruct("error", types.InterfaceForm, field("tab", address), field("data", address))
+	empty := goStruct("interface {}", types.AnyForm, field("_type", address), field("data", address))
 	slice := func(elem *types.Type) *types.Type {
-		t := goStruct("[]"+elem.Name, types.GoSliceForm, field("array", goPointer("*"+elem.Name, elem, types.NoForm)),
+		t := goStruct("[]"+elem.Name, types.SliceForm, field("array", goPointer("*"+elem.Name, elem, types.NoForm)),
 			field("len", word), field("cap", word))
 		t.Source.Item = elem
 		return t
 	}
 	of := func(header, key, value *types.Type) *types.Type {
-		t := goPointer("map["+key.Name+"]"+value.Name, header, types.GoMapForm)
+		t := goPointer("map["+key.Name+"]"+value.Name, header, types.MapForm)
 		t.Source.Key, t.Source.Item = key, value
 		return t
 	}
@@ -63,10 +63,11 @@ func goKinds() *types.Type {
 	}
 	header := goStruct("hchan", types.NoForm, field("qcount", word), field("dataqsiz", word),
 		field("closed", types.TUint32))
-	function := goPointer("func()", &types.Type{Kind: types.Func, Name: "func()"}, types.GoFuncForm)
+	function := goPointer("func()", &types.Type{Kind: types.Func, Name: "func()"}, types.ClosureForm)
 	leaf := goStruct("main.leaf", types.NoForm, field("Name", text), field("N", word), field("Err", face))
 	return goStruct("main.kinds", types.NoForm,
 		field("Err", face), field("Any", empty), field("New", swiss(text, leaf)), field("Old", old(word, text)),
-		field("Chan", goPointer("chan int", header, types.GoChanForm)), field("Func", function), field("Bytes", slice(octet)),
+		field("Chan", goPointer("chan int", header, types.ChannelForm)), field("Func", function),
+		field("Bytes", slice(octet)),
 		field("Texts", slice(text)), field("Leaf", goPointer("*main.leaf", leaf, types.NoForm)), field("Errs", slice(face)))
 }

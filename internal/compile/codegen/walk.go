@@ -214,7 +214,7 @@ func showsTables(a *check.Action) bool {
 		}
 		seen[t] = true
 		t = t.Complete()
-		if t.Lang() == types.Go && t.Form() != types.GoStringForm {
+		if t.Lang().Managed() && t.Form() != types.StringForm {
 			return true
 		}
 		if _, ok := t.Walk(); ok {

@@ -68,7 +68,7 @@ func (c Capture) of(t *types.Type, depth int) *types.Type {
 	if depth > c.levels() {
 		return c.deep(t, depth)
 	}
-	if to, ok := c.ofGo(t, depth); ok {
+	if to, ok := c.ofManaged(t, depth); ok {
 		return to
 	}
 	if t.IsCString() && c.Kept && c.Registers {
@@ -98,17 +98,17 @@ func (c Capture) of(t *types.Type, depth int) *types.Type {
 	if v, ok := t.List(); ok && v.Bits {
 		return &types.Type{Kind: types.List, Name: t.Name, Size: 16, Align: 8, Len: 64, Bits: 1, Elem: types.TBool}
 	} else if ok {
-		if t.Lang() == types.Go && v.Elem.Kind == types.Int && v.Elem.Name == "uint8" {
+		if t.Form() == types.SliceForm && v.Elem.Kind == types.Int && v.Elem.Name == "uint8" {
 			return BytesOf(t, c.text(t, depth))
 		}
 		n := innerElems
-		if t.Lang() == types.Go {
+		if t.Form() == types.SliceForm {
 			n >>= max(0, depth-2) + c.less
 		}
 		if c.many {
 			n = max(1, n/2)
 		}
-		c.many = t.Lang() == types.Go
+		c.many = t.Form() == types.SliceForm
 		elem := c.of(v.Elem, depth+1)
 		room := maxCapture / 4
 		if c.many {
@@ -121,8 +121,8 @@ func (c Capture) of(t *types.Type, depth int) *types.Type {
 		for n > 1 && n*elem.Size > room {
 			n /= 2
 		}
-		if t.Lang() == types.Go {
-			return SliceOf(elem, n)
+		if t.Form() == types.SliceForm {
+			return SliceOf(t, elem, n)
 		}
 		return ListOf(elem, n)
 	}
@@ -185,7 +185,7 @@ func (c Capture) text(t *types.Type, depth int) int {
 	switch {
 	case c.Inner > 0:
 		return c.inner()
-	case t.Lang() != types.Go:
+	case !t.Lang().Managed():
 		return c.inner() >> c.less
 	case c.many:
 		return innerStrlen >> min(3, max(1, depth-1)+c.less)

@@ -172,7 +172,7 @@ func (d *Decoder) value(v *result.Value, t *types.Type, b []byte) {
 	d.made++
 	d.depth++
 	defer func() { d.depth-- }()
-	if d.goValue(v, t, b) || d.rustValue(v, t, b) || d.duration(v, t, b) {
+	if d.managed(v, t, b) || d.rustValue(v, t, b) || d.duration(v, t, b) {
 		return
 	}
 	switch t.Kind {
@@ -229,8 +229,8 @@ func (d *Decoder) value(v *result.Value, t *types.Type, b []byte) {
 			kept = []byte(wide(kept, t.Len, false))
 		}
 		d.string(v, kept, n > room)
-		if t.Form() == types.GoSliceForm {
-			goBytes(v, t, kept, n)
+		if t.Form() == types.SliceForm {
+			byteSlice(v, t, kept, n)
 		}
 	case types.Wide:
 		s := wide(b, t.Len, true)
@@ -297,7 +297,7 @@ func (d *Decoder) missing(v *result.Value, t *types.Type, word uint64) bool {
 			addr |= Missing // which it had
 		}
 		unavailable(v, fmt.Sprintf("unreadable %#x", addr))
-	case t.Lang() == types.Go:
+	case t.Lang().Managed():
 		null(v)
 	default:
 		v.Kind, v.Text = result.None, "NULL"
@@ -513,7 +513,7 @@ func (d *Decoder) members(v *result.Value, t *types.Type, b []byte) {
 		if d.made >= maxValues {
 			return
 		}
-		if f.Name == "_" && t.Lang() == types.Go {
+		if t.Lang().Blank(f.Name) {
 			continue // padding
 		}
 		fits := f.Type != nil && f.Offset >= 0 && f.Offset <= len(b)

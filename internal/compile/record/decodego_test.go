@@ -38,9 +38,9 @@ func TestGoTime(t *testing.T) {
 // goTypes are the types that a program of the tests has, by the address of their description.
 var goTypes = func() map[uint64]*types.Type {
 	lang := func(form types.Form) *types.Source { return &types.Source{Lang: types.Go, Form: form} }
-	str := &types.Type{Kind: types.Struct, Name: "string", Size: 16, Source: lang(types.GoStringForm)}
+	str := &types.Type{Kind: types.Struct, Name: "string", Size: 16, Source: lang(types.StringForm)}
 	num := &types.Type{Kind: types.Int, Name: "int", Size: 8, Signed: true, Source: lang(types.NoForm)}
-	face := &types.Type{Kind: types.Struct, Name: "error", Size: 16, Source: lang(types.GoIfaceForm)}
+	face := &types.Type{Kind: types.Struct, Name: "error", Size: 16, Source: lang(types.InterfaceForm)}
 	failure := &types.Type{
 		Kind: types.Struct, Name: "pkg.Failure", Size: 40, Source: lang(types.NoForm),
 		Fields: []types.Field{
@@ -56,8 +56,8 @@ var goTypes = func() map[uint64]*types.Type {
 			Kind: types.Struct, Name: "errors.errorString", Size: 16, Source: lang(types.NoForm),
 			Fields: []types.Field{{Name: "s", Type: str}},
 		}),
-		5: {Kind: types.Pointer, Name: "map[string]int", Size: 8, Elem: types.TVoid, Source: lang(types.GoMapForm)},
-		6: {Kind: types.Pointer, Name: "func()", Size: 8, Elem: types.TVoid, Source: lang(types.GoFuncForm)},
+		5: {Kind: types.Pointer, Name: "map[string]int", Size: 8, Elem: types.TVoid, Source: lang(types.MapForm)},
+		6: {Kind: types.Pointer, Name: "func()", Size: 8, Elem: types.TVoid, Source: lang(types.ClosureForm)},
 	}
 }()
 

@@ -51,13 +51,13 @@ func (y *dynamic) node(v *result.Value, index int) {
 	raw := b[IfaceHeader : IfaceHeader+kept]
 	c := content{dynamic: y, index: index, node: b}
 	switch {
-	case t.Form() == types.GoMapForm && data != 0 && kept == 8:
+	case t.Form() == types.MapForm && data != 0 && kept == 8:
 		*in = result.Value{Kind: result.Mapping, Num: uint(raw, 8), Cut: uint(raw, 8) > 0}
-	case t.Form() == types.GoChanForm && data != 0 && kept == 16:
+	case t.Form() == types.ChannelForm && data != 0 && kept == 16:
 		*in = result.Value{Kind: result.Struct, Names: []string{"len", "cap"}, Elems: []result.Value{
 			{Kind: result.Uint, Size: 8, Num: uint(raw, 8)}, {Kind: result.Uint, Size: 8, Num: uint(raw[8:], 8)},
 		}}
-	case t.Form() == types.GoFuncForm && kept == 8:
+	case t.Form() == types.ClosureForm && kept == 8:
 		y.d.closure(in, y.point, uint(raw, 8))
 	case t.Kind == types.Pointer && data == 0:
 		null(in)
@@ -99,26 +99,26 @@ func (c *content) value(v *result.Value, t *types.Type, off int, raw []byte) {
 		c.value(v, t, off+at, raw[at:])
 	}
 	switch {
-	case t.Form() == types.GoStringForm:
+	case t.Form() == types.StringForm:
 		c.text(v, off, raw)
 	case t.Size > len(raw) && (t.Kind != types.Struct || t.Name == "time.Time" || t.Form() != types.NoForm) &&
 		t.Kind != types.Array,
 		t.Size > 0 && len(raw) == 0:
 		unavailable(v, notRead)
-	case t.Form() == types.GoIfaceForm, t.Form() == types.GoEfaceForm:
+	case t.Form() == types.InterfaceForm, t.Form() == types.AnyForm:
 		c.inner(v, off, raw)
-	case t.Form() == types.GoSliceForm && t.Source.Item != nil && len(raw) >= 24 && uint(raw, 8) != 0:
+	case t.Form() == types.SliceForm && t.Source.Item != nil && len(raw) >= 24 && uint(raw, 8) != 0:
 		c.text(v, off, raw)
 		if v.Kind == result.String {
 			kept := v.Text
 			if v.Cut {
 				kept = strings.TrimSuffix(kept, d.Trailer)
 			}
-			goBytes(v, t, []byte(kept), uint(raw[8:], 8))
+			byteSlice(v, t, []byte(kept), uint(raw[8:], 8))
 		}
-	case t.Form() == types.GoSliceForm && len(raw) >= 24 && uint(raw, 8) == 0:
+	case t.Form() == types.SliceForm && len(raw) >= 24 && uint(raw, 8) == 0:
 		null(v)
-	case t.Form() == types.GoSliceForm && len(raw) >= 24:
+	case t.Form() == types.SliceForm && len(raw) >= 24:
 		n := uint(raw[8:], 8)
 		v.Kind, v.Num, v.Cut = result.Array, n, n > 0
 	case t.Kind == types.Array:

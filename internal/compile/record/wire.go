@@ -77,10 +77,10 @@ func ListOf(elem *types.Type, n int) *types.Type {
 }
 
 // SliceOf makes the captured form of a slice of Go, of which at most n elements are kept: it may be nil.
-func SliceOf(elem *types.Type, n int) *types.Type {
-	t := ListOf(elem, n)
-	t.Source = &types.Source{Lang: types.Go}
-	return t
+func SliceOf(t, elem *types.Type, n int) *types.Type {
+	list := ListOf(elem, n)
+	list.Source = &types.Source{Lang: t.Lang()}
+	return list
 }
 
 // IfaceOf makes the captured form of a Go interface: u32 number of the probe point + 1 (0: the interface is nil), u32
@@ -135,7 +135,7 @@ func (n *Nodes) Size() int { return n.Len*n.Node() + n.Long }
 // BytesOf makes the captured form of a Go slice of bytes: a Text that is shown as bytes.
 func BytesOf(t *types.Type, n int) *types.Type {
 	b := TextOf(n, 1)
-	b.Name, b.Source = t.Name, &types.Source{Lang: types.Go, Form: types.GoSliceForm}
+	b.Name, b.Source = t.Name, &types.Source{Lang: t.Lang(), Form: types.SliceForm}
 	return b
 }
 

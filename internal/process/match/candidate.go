@@ -47,7 +47,7 @@ func (m *matcher) scopeAt(c *candidate, p *probe.Point, scope *probe.Scope) {
 			p.Scope = in
 		}
 	}
-	needed := m.needs.Typed() || p.Call != nil && c.b.obj.Arch().Go() != nil && m.needs.ArgN
+	needed := m.needs.Typed() || m.needs.ArgN && p.Call != nil && c.b.runtimeAt(c.fn.Addr).Numbered()
 	if needed && (p.Entry || p.Kind == probe.Uretprobe) {
 		m.typed(c.s, c.b, c.fn.Addr, p)
 	}

@@ -45,7 +45,7 @@ func (m *matcher) typed(s *spec, b *binary, entry uint64, p *probe.Point) {
 			p.Scope.Retval = &probe.Var{Name: "retval", Type: types.RustUnit(), Place: types.Place{Kind: types.InPieces}}
 			return
 		}
-		if err != nil || len(sig.Results) != 1 || fn.Lang == types.Go {
+		if err != nil || len(sig.Results) != 1 || fn.Lang.OwnABI() {
 			return
 		}
 		r := sig.Results[0]
@@ -84,7 +84,7 @@ func (m *matcher) typed(s *spec, b *binary, entry uint64, p *probe.Point) {
 	if p.Entry && (!late || fn.Optimized) {
 		late = b.byConvention(info, fn, vars)
 	}
-	if late && !ruled && p.Entry && fn.Optimized && fn.Lang != types.Go {
+	if late && !ruled && p.Entry && fn.Optimized && !fn.Lang.OwnABI() {
 		late = b.passed(info, fn, vars)
 	}
 	if late && !ruled {
@@ -142,8 +142,8 @@ func argsOf(vars []debuginfo.Var) (args []probe.Var) {
 		if v.Result {
 			continue
 		}
-		if v.Type.Lang() == types.Go && (v.Name == ".dict" || v.Name != "" && v.Name != "_" && hasVar(args, v.Name)) {
-			continue // Go's compiler lists parameters twice that a closure captures
+		if debuginfo.Added(v.Type.Lang(), v.Name, hasVar(args, v.Name)) {
+			continue
 		}
 		if v.Name == "" {
 			v.Name = fmt.Sprintf("arg%d", i) // a parameter without a name

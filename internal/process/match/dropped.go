@@ -62,7 +62,7 @@ func (m *matcher) keptResult(b *binary, info *debuginfo.Info, fn *debuginfo.Func
 // DW_CC_nocall only into entries that complete no declaration, so none of a method has it. What may change is what
 // only the file itself calls.
 func (b *binary) unmarked(fn *debuginfo.Function) bool {
-	if !fn.Optimized || !fn.Completes || gnu(fn) || fn.Lang == types.Go {
+	if !fn.Optimized || !fn.Completes || gnu(fn) || fn.Lang.OwnABI() {
 		return false
 	}
 	sym, ok := b.obj.Lookup(fn.Entry)

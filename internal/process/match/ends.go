@@ -53,7 +53,7 @@ func returnsOf(
 	}
 	f := returnFinder{arch: obj.Arch(), read: obj.Bytes, start: start, ranges: slices.Clone(ranges)}
 	f.entry = func(t code.Table) uint64 { return tableEntry(obj, t) }
-	f.golang, _ = obj.GoCode(start)
+	f.owned = owned(obj, start)
 	f.part = func(at, target uint64) (debuginfo.Range, bool) { return partOf(obj, frames, start, at, target) }
 	f.framed = func(at uint64) bool { return framed(obj.Arch(), frames, at) }
 	if why := f.find(); why != "" {
@@ -62,10 +62,10 @@ func returnsOf(
 	n := len(f.found.At) + len(f.found.Tails)
 	why := ""
 	switch {
-	case f.golang && len(f.found.At) == 0:
+	case f.owned && len(f.found.At) == 0:
 		why = whyNoReturn
-	case f.golang && len(f.found.Tails) > 0:
-		why = whyLeaves // what Go's compiler makes of wrappers: where these return is not seen
+	case f.owned && len(f.found.Tails) > 0:
+		why = whyLeaves // what such compilers make of wrappers: where these return is not seen
 	case n == 0:
 		why = whyNothingFound
 	case n > maxReturns:
@@ -123,7 +123,7 @@ type returnFinder struct {
 	entry  func(code.Table) uint64 // the address that the first entry of a table stands for
 	start  uint64
 	ranges []debuginfo.Range
-	golang bool // Go's compiler made it: it jumps to computed places only for switches
+	owned  bool // a runtime's compiler made it: it jumps to computed places only for switches
 	// part tells whether a jump leads to a part of the function that is not in ranges; nil: there are none.
 	part func(at, target uint64) (debuginfo.Range, bool)
 	// framed tells whether the function's frame is on the stack at an address; nil: it is not known.
@@ -167,7 +167,7 @@ func (f *returnFinder) instruction(in *code.Inst, body []byte, low uint64, start
 	at := starts[len(starts)-1]
 	addr := low + uint64(at)
 	target := addr + uint64(in.Target)
-	if (in.Op == code.Jump && in.Direct || in.Op == code.CondJump) && !f.inside(target) && !f.golang && f.part != nil {
+	if (in.Op == code.Jump && in.Direct || in.Op == code.CondJump) && !f.inside(target) && !f.owned && f.part != nil {
 		if r, ok := f.part(addr, target); ok && r.Contains(target) {
 			if len(f.ranges) == maxParts {
 				return whyLarge
@@ -178,7 +178,7 @@ func (f *returnFinder) instruction(in *code.Inst, body []byte, low uint64, start
 	switch {
 	case in.Op == code.Ret:
 		f.found.At = append(f.found.At, addr)
-	case in.Op == code.Jump && !in.Direct && f.golang:
+	case in.Op == code.Jump && !in.Direct && f.owned:
 	case in.Op == code.Jump && !in.Direct:
 		tables, ok := code.Switch(f.arch, body, low, starts, at)
 		switch {
@@ -191,11 +191,11 @@ func (f *returnFinder) instruction(in *code.Inst, body []byte, low uint64, start
 		default:
 			f.found.Tails = append(f.found.Tails, addr)
 		}
-	case in.Op == code.Jump && !f.inside(target) && !f.golang && f.framed != nil && f.framed(addr):
+	case in.Op == code.Jump && !f.inside(target) && !f.owned && f.framed != nil && f.framed(addr):
 		return whyElsewhere
 	case in.Op == code.Jump && !f.inside(target):
 		f.found.Tails = append(f.found.Tails, addr)
-	case in.Op == code.CondJump && !f.inside(target) && f.golang:
+	case in.Op == code.CondJump && !f.inside(target) && f.owned:
 		f.found.Tails = append(f.found.Tails, addr)
 	case in.Op == code.CondJump && !f.inside(target):
 		return whyConditional

@@ -60,7 +60,7 @@ func (m *matcher) pastVectors(b *binary, addr uint64) (n int, ok bool) {
 	var err error
 	defer objfile.Guard(&err)()
 	start, _, known := m.functionStart(b, addr)
-	if !known || b.obj.IsGo() || m.past >= maxPast || textSize(b.obj) > maxScannedText {
+	if !known || len(b.runtimes()) > 0 || m.past >= maxPast || textSize(b.obj) > maxScannedText {
 		return 0, false
 	}
 	n, ok = code.PastVectors(b.obj.Arch(), b.obj.Bytes(addr, code.EntryWindow), m.lifted)

@@ -20,7 +20,7 @@ const whyWhichOnStack = "whether the value or its address is on the stack is not
 
 // indirect corrects the places of such parameters at a function's entry.
 func (b *binary) indirect(fn *debuginfo.Function, vars []debuginfo.Var) {
-	if gnu(fn) || fn.Lang == types.Go {
+	if gnu(fn) || fn.Lang.OwnABI() {
 		return
 	}
 	for i := range vars {

@@ -19,7 +19,7 @@ const whyNotStored = "the function's first instructions do not store it where th
 // is there by then: those in the frame of optimized code, and, where callers put what is not known because of a calling
 // convention of the function's own, those above it.
 func (b *binary) distrust(fn *debuginfo.Function, vars []debuginfo.Var) {
-	if fn.Lang == types.Go {
+	if fn.Lang.OwnABI() {
 		return
 	}
 	foreign := b.foreign(fn) != ""
@@ -77,7 +77,7 @@ func (m *matcher) behindPrologue(
 func (b *binary) prologue(fn *debuginfo.Function) (p *code.Prologue) {
 	var err error
 	defer objfile.Guard(&err)()
-	if fn.Lang == types.Go {
+	if fn.Lang.OwnABI() {
 		return nil
 	}
 	for _, r := range fn.Ranges {

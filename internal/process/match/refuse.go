@@ -16,20 +16,13 @@ import (
 // entryInstead is the way out where returns cannot be probed.
 const entryInstead = "probe the entry with uprobe"
 
-// goStart tells the function in which Go's programs start (rt0_linux_*.s of package runtime).
-func goStart(obj *objfile.File, name string) bool {
-	a := obj.Arch()
-	return a != nil && name == "rt0_"+a.Name+"_linux"
-}
-
 // noReturnAddress tells what is in place of a return address, or who looks at it; "": it is as it should be.
 func noReturnAddress(obj *objfile.File, fn *objfile.Func) string {
 	name := strings.TrimLeft(fn.Name, "_")
 	switch {
 	case strings.Contains(fn.Name, ".cold"):
 		return "it is the rarely used part of a function, entered by a jump: no return address is on top of the stack"
-	case fn.Addr == obj.Entry() && obj.Entry() != 0, name == "start", fn.Name == "_dl_start_user",
-		goStart(obj, name):
+	case fn.Addr == obj.Entry() && obj.Entry() != 0, name == "start", fn.Name == "_dl_start_user":
 		return "it is where the program starts: no return address is on the stack"
 	case name == "restore_rt", name == "restore", name == "kernel_rt_sigreturn", name == "kernel_sigreturn":
 		return "it is returned to after a signal: no return address is on top of the stack"

@@ -14,7 +14,7 @@ import (
 // finderOf looks for the returns in code that lies at an address.
 func finderOf(arch *abi.Arch, body []byte, addr uint64, golang bool) *returnFinder {
 	return &returnFinder{
-		arch: arch, start: addr, golang: golang, ranges: []debuginfo.Range{{Low: addr, High: addr + uint64(len(body))}},
+		arch: arch, start: addr, owned: golang, ranges: []debuginfo.Range{{Low: addr, High: addr + uint64(len(body))}},
 		read:  func(at uint64, n int) []byte { return body[at-addr:][:n] },
 		entry: func(code.Table) uint64 { return 0 },
 	}

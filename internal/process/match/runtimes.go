@@ -1,6 +1,8 @@
 package match
 
 import (
+	"slices"
+
 	"trocar/internal/binary/debuginfo"
 	"trocar/internal/binary/objfile"
 	"trocar/internal/process/probe"
@@ -9,8 +11,9 @@ import (
 	"trocar/internal/script/diag"
 )
 
-// known are all runtimes. To leave one out would let return probes end its programs, so they are not an option.
-func known() []runtimes.Runtime {
+// Runtimes are all that are known. To leave one out would let return probes end its programs, so they are not an
+// option.
+func Runtimes() []runtimes.Runtime {
 	return []runtimes.Runtime{golang.Runtime()}
 }
 
@@ -18,13 +21,33 @@ func known() []runtimes.Runtime {
 func (b *binary) runtimes() []runtimes.Code {
 	if !b.asked {
 		b.asked = true
-		for _, r := range known() {
-			if c := r.Open(runtimes.File{Name: b.name, Object: b.obj, Debug: b.debug}); c != nil {
-				b.codes = append(b.codes, c)
-			}
-		}
+		b.codes = codesIn(runtimes.File{Name: b.name, Object: b.obj, Debug: b.debug})
 	}
 	return b.codes
+}
+
+func codesIn(f runtimes.File) (codes []runtimes.Code) {
+	for _, r := range Runtimes() {
+		if c := r.Open(f); c != nil {
+			codes = append(codes, c)
+		}
+	}
+	return codes
+}
+
+// RuntimeOf is the runtime that has code in a file, if there is one.
+func RuntimeOf(f *objfile.File) (r runtimes.Runtime, ok bool) {
+	for _, r := range Runtimes() {
+		if r.Open(runtimes.File{Object: f}) != nil {
+			return r, true
+		}
+	}
+	return r, false
+}
+
+// owned tells whether a runtime's compiler or assembler made the code at an address.
+func owned(f *objfile.File, addr uint64) bool {
+	return slices.ContainsFunc(codesIn(runtimes.File{Object: f}), func(c runtimes.Code) bool { return c.Owns(addr) })
 }
 
 // runtimeAt is the runtime whose code is at an address; nil: none.

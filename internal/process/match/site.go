@@ -6,6 +6,7 @@ import (
 	"trocar/internal/binary/cfi"
 	"trocar/internal/binary/code"
 	"trocar/internal/binary/objfile"
+	"trocar/internal/process/runtimes"
 )
 
 // Where a probe on a function's entry goes: to the cheapest instruction that means the same.
@@ -32,8 +33,8 @@ func (m *matcher) entrySites(obj *objfile.File, frames *cfi.Table,
 	if arch == nil {
 		return sites, why, nil
 	}
-	isGo := obj.IsGo()
-	thorough := !isGo && len(funcs) <= maxScannedFuncs && textSize(obj) <= maxScannedText
+	codes := codesIn(runtimes.File{Object: obj})
+	thorough := len(codes) == 0 && len(funcs) <= maxScannedFuncs && textSize(obj) <= maxScannedText
 	var moved []int // functions whose site is behind something
 	for i := range funcs {
 		fn := &funcs[i]
@@ -43,8 +44,8 @@ func (m *matcher) entrySites(obj *objfile.File, frames *cfi.Table,
 		}
 		body := obj.Bytes(fn.Addr, n)
 		site := 0
-		if isGo {
-			site = code.GoEntry(arch, body)
+		if len(codes) > 0 {
+			site = codes[0].Site(body)
 		} else {
 			var landing int
 			if site, landing = code.Entry(arch, body); site > landing && !thorough {
@@ -64,13 +65,15 @@ func (m *matcher) entrySites(obj *objfile.File, frames *cfi.Table,
 			sites[i] = 0
 		}
 	}
-	m.avoidHazards(obj, frames, funcs, sites, why)
+	m.avoidHazards(obj, frames, funcs, sites, why, len(codes) == 0)
 	return sites, why, nil
 }
 
 // avoidHazards moves sites from instructions that must not be probed to the first behind them that is as good. Where
 // there is none, or something jumps or begins in between, there is no site.
-func (m *matcher) avoidHazards(obj *objfile.File, frames *cfi.Table, funcs []objfile.Func, sites []int, why []*hazard) {
+func (m *matcher) avoidHazards(
+	obj *objfile.File, frames *cfi.Table, funcs []objfile.Func, sites []int, why []*hazard, movable bool,
+) {
 	var moved []int
 	for i := range funcs {
 		if sites[i] < 0 {
@@ -85,7 +88,7 @@ func (m *matcher) avoidHazards(obj *objfile.File, frames *cfi.Table, funcs []obj
 			n = int(min(fn.Size, code.EntryWindow))
 		}
 		site, ok := code.SafeEntry(obj.Arch(), obj.Bytes(fn.Addr, n), m.lifted)
-		if ok && !obj.IsGo() && !obj.BeginsIn(fn.Addr+1, fn.Addr+uint64(site)) {
+		if ok && movable && !obj.BeginsIn(fn.Addr+1, fn.Addr+uint64(site)) {
 			sites[i] = site
 			moved = append(moved, i)
 		} else {

@@ -10,12 +10,8 @@ import (
 // Throws tells whether exceptions or panics may pass the function.
 func (k *Known) Throws() bool {
 	if k.Func != nil {
-		switch k.Func.Lang {
-		case types.C, types.Go:
-			return false
-		case types.UnknownLanguage:
-		default:
-			return true
+		if lang := k.Func.Lang; lang != types.UnknownLanguage {
+			return lang.Throws()
 		}
 	}
 	if k.unwinds != nil {
@@ -35,8 +31,8 @@ func (b *binary) unwinds() bool {
 
 // unwinds tells whether a file has code that exceptions or panics pass.
 func unwinds(obj *objfile.File) bool {
-	if obj.IsGo() {
-		return false
+	if _, ok := RuntimeOf(obj); ok {
+		return false // which unwinds in its own way
 	}
 	for _, name := range []string{
 		"__cxa_throw", "__cxa_begin_catch", "__gxx_personality_v0", "_Unwind_Resume", "_Unwind_RaiseException",

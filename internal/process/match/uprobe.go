@@ -272,8 +272,8 @@ func (m *matcher) functions(s *spec, b *binary, q *objfile.Query) ([]*probe.Poin
 	}
 	points := make([]*probe.Point, 0, len(all))
 	scope := cdeclScope(b.obj)
-	goroutines := len(b.runtimes()) > 0 && m.needs.Calls()
-	var notGo []string
+	told := len(b.runtimes()) > 0 && m.needs.Calls()
+	var without []string
 	display := m.display
 	if q.Wildcard() && !m.needs.Name {
 		display = func(name string) string { return name } // nobody sees them: demangling is most of the work
@@ -285,8 +285,8 @@ func (m *matcher) functions(s *spec, b *binary, q *objfile.Query) ([]*probe.Poin
 			return nil, m.ctx.Err()
 		}
 		fn := &all[i]
-		if goroutines && q.Wildcard() && m.call(b, fn.Addr) == nil {
-			notGo = append(notGo, fn.Name)
+		if told && q.Wildcard() && m.call(b, fn.Addr) == nil {
+			without = append(without, fn.Name)
 			continue
 		}
 		shown := display(fn.Name)
@@ -302,10 +302,10 @@ func (m *matcher) functions(s *spec, b *binary, q *objfile.Query) ([]*probe.Poin
 		}
 		points = append(points, m.candidatePoints(c, scope)...)
 	}
-	if len(notGo) > 0 {
+	if len(without) > 0 {
 		m.diags.Warnf(s.ap.Span, "%d of the functions are left out, like %s: "+
 			"they are written in assembly or C, where goid and goframe are not known",
-			len(notGo), notGo[0])
+			len(without), without[0])
 	}
 	m.tellNoReturns(s)
 	return onePerSite(m.copies(s, b, q, all, points)), nil

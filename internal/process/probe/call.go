@@ -17,4 +17,14 @@ type Call struct {
 	// Thread and Current lead from a thread's record to that of the task it works for: where in the record the address
 	// of the thread's data is, and where in these the address of the task's record, 0 if there is none.
 	Thread, Current int
+	// Tasks is what people and scripts call what runs.
+	Tasks Tasks
+}
+
+// Tasks are what a runtime runs on threads.
+type Tasks struct {
+	Name  string // of one
+	Short string // what is put in front of its number
+	ID    string // the builtin that is its number
+	Frame string // the builtin that is the place of a call's frame on its stack, which stays when the stack is moved
 }

@@ -10,13 +10,13 @@ type Needs struct {
 	Name bool
 	// Duration: return probes need the entries of their functions too.
 	Duration bool
-	// Goroutine: goid or goframe, which only Go code has. Functions that a pattern found and where it is not known are
-	// left out.
-	Goroutine bool
+	// Routine: goid or goframe, which only code with a Call has. Functions that a pattern found and where it is not known
+	// are left out.
+	Routine bool
 }
 
 // Typed tells whether types of arguments or results are asked for.
 func (n Needs) Typed() bool { return n.Args || n.Retval }
 
 // Calls tells whether a call has to be told from other open calls.
-func (n Needs) Calls() bool { return n.Goroutine || n.Duration }
+func (n Needs) Calls() bool { return n.Routine || n.Duration }

@@ -24,7 +24,9 @@ type File struct {
 
 // Runtime is a language's runtime.
 type Runtime struct {
-	Name string
+	Name string // of the language
+	// NoDebug is how a program is built with the debug information that it lacks.
+	NoDebug string
 	// Open looks at a file; nil: the runtime has no code in it. It must be cheap for files of others.
 	Open func(File) Code
 }
@@ -33,6 +35,13 @@ type Runtime struct {
 type Code interface {
 	// At tells whether the code at an address was made by the runtime's compiler.
 	At(addr uint64) bool
+	// Owns tells whether it was made by that or by the runtime's assembler. Such code has jumps to computed places for
+	// switches only, and no parts that lie elsewhere.
+	Owns(addr uint64) bool
+	// Site is the distance of the instruction to probe from a function's entry, by its first instructions.
+	Site(text []byte) int
+	// Numbered tells whether arg0, arg1 … are parameters by their number, so that their types are needed.
+	Numbered() bool
 	// Assembly is the scope of a function in the runtime's assembly, which may have its arguments anywhere; nil: it is
 	// none.
 	Assembly(addr uint64) *probe.Scope
@@ -58,6 +67,8 @@ type Code interface {
 	TypeNamed(name string) (*types.Type, bool)
 	// Copies are the places where a function was inlined, without debug information. Those without ranges have no code.
 	Copies(name string) []Copy
+	// Dynamic is the type that has its description at an address, as the program's values refer to it.
+	Dynamic(addr uint64) (*types.Type, bool)
 }
 
 // Declaration is a function as people read it.

@@ -40,7 +40,7 @@ func (f *File) origins(addr uint64, demangle bool) []origin {
 	if f.places == nil || len(f.places) >= maxNames {
 		f.places = map[uint64][]origin{}
 	}
-	all := f.goOrigins(addr)
+	all := f.tableOrigins(addr)
 	if all == nil {
 		all = f.debugOrigins(addr, demangle)
 	}
@@ -48,10 +48,10 @@ func (f *File) origins(addr uint64, demangle bool) []origin {
 	return all
 }
 
-// goOrigins are those that Go's own table tells of, which stripped programs have as well.
-func (f *File) goOrigins(addr uint64) []origin {
+// tableOrigins are those that Go's own table tells of, which stripped programs have as well.
+func (f *File) tableOrigins(addr uint64) []origin {
 	var all []origin
-	for _, g := range f.elf.GoFrames(addr) {
+	for _, g := range f.elf.TableFrames(addr) {
 		all = append(all, origin{g.Name, g.File, g.Line})
 	}
 	return all

@@ -8,6 +8,9 @@ import (
 	"trocar/internal/process/probe"
 )
 
+// goroutines are what Go's runtime runs.
+var goroutines = probe.Tasks{Name: "goroutine", Short: "g", ID: "goid", Frame: "goframe"}
+
 // Call tells how calls in Go code at an address are told apart; nil in assembly, where the register may hold anything.
 func (c *Code) Call(addr uint64, exact bool) *probe.Call {
 	if !c.At(addr) {
@@ -15,12 +18,14 @@ func (c *Code) Call(addr uint64, exact bool) *probe.Call {
 	}
 	if c.exactCall == nil && exact {
 		c.exactCall = c.findCall(true)
+		c.exactCall.Tasks = goroutines
 	}
 	if c.exactCall != nil {
 		return c.exactCall
 	}
 	if c.call == nil {
 		c.call = c.findCall(false)
+		c.call.Tasks = goroutines
 	}
 	return c.call
 }

@@ -3,23 +3,27 @@ package golang
 import (
 	"sync"
 
+	"trocar/internal/binary/code"
 	"trocar/internal/binary/debuginfo"
 	"trocar/internal/binary/objfile"
+	"trocar/internal/binary/types"
 	"trocar/internal/process/probe"
 	"trocar/internal/process/runtimes"
 )
 
 // Runtime is Go's: the compiler gc's code and its runtime.
-func Runtime() runtimes.Runtime { return runtimes.Runtime{Name: "Go", Open: openCode} }
+func Runtime() runtimes.Runtime {
+	return runtimes.Runtime{Name: "Go", NoDebug: "build it without -ldflags=-s or -w", Open: openCode}
+}
 
 // Code is the Go code of a file.
 type Code struct {
 	name  string
 	file  *objfile.File
 	debug func() (*debuginfo.Info, error)
-	// program is what the file tells without debug information, which is looked for when it is first asked for: it costs
-	// as much as the debug information of a function. Nil for CPUs whose convention is not known.
-	program         func() *Program
+	// told is what the file tells without debug information, which is looked for when it is first asked for: it costs as
+	// much as the debug information of a function.
+	told            func() *Program
 	call, exactCall *probe.Call
 	copies          map[string]int // how often functions were inlined; nil: not counted
 }
@@ -28,12 +32,33 @@ func openCode(f runtimes.File) runtimes.Code {
 	if !f.Object.IsGo() {
 		return nil
 	}
-	c := &Code{name: f.Name, file: f.Object, debug: f.Debug, program: func() *Program { return nil }}
-	if f.Object.Arch().Go() != nil {
-		c.program = sync.OnceValue(func() *Program { return Open(f.Object) })
+	return &Code{
+		name: f.Name, file: f.Object, debug: f.Debug, told: sync.OnceValue(func() *Program { return Open(f.Object) }),
 	}
-	return c
 }
+
+// program is what the file tells without debug information, nil for CPUs whose convention is not known.
+func (c *Code) program() *Program {
+	if !c.Numbered() {
+		return nil
+	}
+	return c.told()
+}
+
+// Owns tells whether code at an address is in Go's table of functions.
+func (c *Code) Owns(addr uint64) bool {
+	in, _ := c.file.GoCode(addr)
+	return in
+}
+
+// Site is behind the check of the stack, from which a function may begin anew.
+func (c *Code) Site(text []byte) int { return code.CheckedEntry(c.file.Arch(), text) }
+
+// Numbered tells whether the convention is known, by which parameters have their places.
+func (c *Code) Numbered() bool { return c.file.Arch().Go() != nil }
+
+// Dynamic is the type that is described at an address.
+func (c *Code) Dynamic(addr uint64) (*types.Type, bool) { return c.told().Dynamic(addr) }
 
 // At tells whether the code at an address is the compiler's.
 func (c *Code) At(addr uint64) bool {

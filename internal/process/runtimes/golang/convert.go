@@ -105,28 +105,28 @@ func (p *Program) convert(d *desc, deep bool, depth int) *types.Type {
 	case kindPointer:
 		return pointer(types.NoForm, p.shallow(d.elem, depth))
 	case kindUnsafe:
-		return pointer(types.GoUnsafePointer, types.TVoid)
+		return pointer(types.UnsafeForm, types.TVoid)
 	case kindChan:
 		t.Source.Item = p.shallow(d.elem, depth)
-		return pointer(types.GoChanForm, channel())
+		return pointer(types.ChannelForm, channel())
 	case kindMap:
 		t.Source.Key, t.Source.Item = p.shallow(d.key, depth), p.shallow(d.elem, depth)
-		return pointer(types.GoMapForm, p.mapHeader(d, depth))
+		return pointer(types.MapForm, p.mapHeader(d, depth))
 	case kindFunc:
-		return pointer(types.GoFuncForm, p.function(d, depth))
+		return pointer(types.ClosureForm, p.function(d, depth))
 	case kindString:
-		t.Kind, t.Source.Form = types.Struct, types.GoStringForm
+		t.Kind, t.Source.Form = types.Struct, types.StringForm
 		t.Fields = members("str", types.PointerTo(goInt("uint8", 1, false), types.User), "len", goInt("int", 8, true))
 	case kindSlice:
 		t.Source.Item = p.shallow(d.elem, depth)
-		t.Kind, t.Source.Form = types.Struct, types.GoSliceForm
+		t.Kind, t.Source.Form = types.Struct, types.SliceForm
 		t.Fields = members("array", types.PointerTo(t.Source.Item, types.User), "len", goInt("int", 8, true), "cap",
 			goInt("int", 8, true))
 	case kindIface:
-		t.Kind, t.Source.Form = types.Struct, types.GoIfaceForm
+		t.Kind, t.Source.Form = types.Struct, types.InterfaceForm
 		first := "tab"
 		if d.nmethods == 0 {
-			t.Source.Form, first = types.GoEfaceForm, "_type"
+			t.Source.Form, first = types.AnyForm, "_type"
 		}
 		word := types.PointerTo(types.TVoid, types.User)
 		t.Fields = members(first, word, "data", word)

@@ -64,25 +64,25 @@ func (r *dynamic) of(addr uint64, depth int) *types.Type {
 			t.Fields = append(t.Fields, types.Field{Name: f.name, Type: typ, Offset: f.offset, Embedded: f.embedded})
 		}
 	case kindString:
-		t.Kind, t.Source.Form = types.Struct, types.GoStringForm
+		t.Kind, t.Source.Form = types.Struct, types.StringForm
 	case kindSlice:
-		t.Kind, t.Source.Form = types.Struct, types.GoSliceForm
+		t.Kind, t.Source.Form = types.Struct, types.SliceForm
 		if elem := r.p.desc(d.elem); elem != nil && elem.kind == kindUint8 {
 			t.Source.Item = types.TUint8 // its bytes are captured as a string's
 		}
 	case kindIface:
-		t.Kind, t.Source.Form = types.Struct, types.GoIfaceForm
+		t.Kind, t.Source.Form = types.Struct, types.InterfaceForm
 		if d.nmethods == 0 {
-			t.Source.Form = types.GoEfaceForm
+			t.Source.Form = types.AnyForm
 		}
 	case kindMap:
-		word(types.GoMapForm)
+		word(types.MapForm)
 	case kindChan:
-		word(types.GoChanForm)
+		word(types.ChannelForm)
 	case kindFunc:
-		word(types.GoFuncForm)
+		word(types.ClosureForm)
 	case kindUnsafe:
-		word(types.GoUnsafePointer)
+		word(types.UnsafeForm)
 	case kindPointer:
 		word(types.NoForm)
 		if depth == 0 {

@@ -326,7 +326,7 @@ func TestTypes(t *testing.T) {
 	}
 	if m, ok := p.TypeNamed("main.node"); ok {
 		f, _ := m.Field("table")
-		if f.Type.Form() != types.GoMapForm || f.Type.Elem == nil || f.Type.Elem.Size == 0 {
+		if f.Type.Form() != types.MapForm || f.Type.Elem == nil || f.Type.Elem.Size == 0 {
 			t.Errorf("%s has no header", f.Type.Name)
 		}
 	}
@@ -354,15 +354,15 @@ func sameType(t *testing.T, path string, want, got *types.Type, seen map[string]
 			want.Name)
 		return
 	}
-	if want.Elem != nil && want.Form() != types.GoMapForm && want.Form() != types.GoChanForm && want.Form() !=
-		types.GoFuncForm && got.Elem != nil {
+	if want.Elem != nil && want.Form() != types.MapForm && want.Form() != types.ChannelForm && want.Form() !=
+		types.ClosureForm && got.Elem != nil {
 		sameType(t, path+"*", want.Elem, got.Elem, seen)
 	}
-	if want.Form() == types.GoMapForm {
+	if want.Form() == types.MapForm {
 		sameType(t, path+"[key]", want.Source.Key, got.Source.Key, seen)
 		sameType(t, path+"[value]", want.Source.Item, got.Source.Item, seen)
 	}
-	if want.Form() == types.GoIfaceForm || want.Form() == types.GoEfaceForm {
+	if want.Form() == types.InterfaceForm || want.Form() == types.AnyForm {
 		return
 	}
 	for i, f := range want.Fields {

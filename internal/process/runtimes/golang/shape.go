@@ -167,7 +167,7 @@ func saves(f *objfile.File, entry, end uint64) map[int]saved {
 	}
 	body := f.Bytes(entry, int(end-entry))
 	arch := f.Arch()
-	site := code.GoEntry(arch, body)
+	site := code.CheckedEntry(arch, body)
 	if site == 0 {
 		return nil
 	}
@@ -340,7 +340,7 @@ func word(size int, float bool) *types.Type {
 	}
 	if size == 8 {
 		t := types.PointerTo(types.TVoid, types.User) // shown in hexadecimal: its sign is not known
-		t.Name, t.Source = "word", &types.Source{Lang: types.Go, Form: types.GoUnsafePointer}
+		t.Name, t.Source = "word", &types.Source{Lang: types.Go, Form: types.UnsafeForm}
 		return t
 	}
 	return goInt(fmt.Sprintf("word%d", 8*size), size, false)

@@ -9,8 +9,8 @@ import (
 // Go's own kinds as they are shown: funcs by name, channels by how full they are, pointers with what they point to. See
 // gomap.go for maps, goiface.go for interfaces.
 
-// captureGo captures Go's own kinds.
-func (g *gen) captureGo(dst, src memory, from, to *types.Type, span diag.Span) bool {
+// captureManaged captures Go's own kinds.
+func (g *gen) captureManaged(dst, src memory, from, to *types.Type, span diag.Span) bool {
 	switch to.Kind {
 	case types.Iface:
 		g.captureIface(dst, src, from, to, span)
@@ -39,7 +39,7 @@ func (g *gen) captureChannel(dst, src memory, from *types.Type, span diag.Span) 
 	g.zero(dst, 32)
 	g.store(dst, 8, p)
 	b.IfImm(ir.EQ, p, 0, end)
-	at, _ := from.GoChannel()
+	at, _ := from.ChannelLayout()
 	g.store(dst.at(8), 8, g.user(p, at[0], 8, span))
 	g.store(dst.at(16), 8, g.user(p, at[1], 8, span))
 	g.store(dst.at(24), 8, g.user(p, at[2], 4, span))

@@ -36,7 +36,7 @@ func (g *gen) captureMap(dst, src memory, from, to *types.Type, span diag.Span) 
 	g.zero(dst, to.Size)
 	g.store(dst, 8, p)
 	b.IfImm(ir.EQ, p, 0, end)
-	m, ok := from.GoMap()
+	m, ok := from.MapLayout()
 	if !ok {
 		// Both headers begin with the number of entries.
 		g.store(dst.at(8), 8, g.user(p, 0, 8, span))
@@ -80,7 +80,7 @@ func (g *gen) captureMap(dst, src memory, from, to *types.Type, span diag.Span) 
 }
 
 // findSwiss finds entries of the maps of Go 1.24 and later.
-func (g *gen) findSwiss(state memory, p ir.Reg, m *types.GoMap, most int, span diag.Span) {
+func (g *gen) findSwiss(state memory, p ir.Reg, m *types.MapLayout, most int, span diag.Span) {
 	b := g.b
 	get := func(off int) ir.Reg { return g.b.Copy(g.load(state.at(off), 8, false, span)) }
 	set := func(off int, r ir.Reg) { g.store(state.at(off), 8, r) }
@@ -119,7 +119,7 @@ func (g *gen) findSwiss(state memory, p ir.Reg, m *types.GoMap, most int, span d
 }
 
 // findBuckets finds entries of older maps. What was moved to a new bucket is marked as such in the old one.
-func (g *gen) findBuckets(state memory, p ir.Reg, m *types.GoMap, most int, span diag.Span) {
+func (g *gen) findBuckets(state memory, p ir.Reg, m *types.MapLayout, most int, span diag.Span) {
 	b := g.b
 	get := func(off int) ir.Reg { return g.b.Copy(g.load(state.at(off), 8, false, span)) }
 	set := func(off int, r ir.Reg) { g.store(state.at(off), 8, r) }
@@ -128,7 +128,7 @@ func (g *gen) findBuckets(state memory, p ir.Reg, m *types.GoMap, most int, span
 	set(mapBase, g.user(p, m.Buckets, 8, span))
 	set(mapOld, g.user(p, m.Old, 8, span))
 	half := b.Label()
-	b.IfImm(ir.NE, b.OpImm(ir.And, g.user(p, m.Flags, 1, span), types.GoMapSameSize), 0, half)
+	b.IfImm(ir.NE, b.OpImm(ir.And, g.user(p, m.Flags, 1, span), types.MapSameSize), 0, half)
 	b.ApplyImm(ir.Shr, n, 1)
 	b.Bind(half)
 	set(mapTables, n)
@@ -153,7 +153,7 @@ func (g *gen) findBuckets(state memory, p ir.Reg, m *types.GoMap, most int, span
 		tops := g.user(bucket, m.Control, 8, span)
 		for i := range 8 {
 			empty := b.Label()
-			b.IfImm(ir.LT, b.OpImm(ir.And, b.OpImm(ir.Shr, tops, int64(8*i)), 255), types.GoMapMinTop, empty)
+			b.IfImm(ir.LT, b.OpImm(ir.And, b.OpImm(ir.Shr, tops, int64(8*i)), 255), types.MapMinTop, empty)
 			g.found(state, bucket, m, i, most, stop, span)
 			b.Bind(empty)
 		}
@@ -161,7 +161,7 @@ func (g *gen) findBuckets(state memory, p ir.Reg, m *types.GoMap, most int, span
 }
 
 // found notes the i-th entry of a group or bucket.
-func (g *gen) found(state memory, group ir.Reg, m *types.GoMap, i, most int, done ir.Label, span diag.Span) {
+func (g *gen) found(state memory, group ir.Reg, m *types.MapLayout, i, most int, done ir.Label, span diag.Span) {
 	b := g.b
 	n := b.Copy(g.load(state.at(mapFound), 8, false, span))
 	b.IfImm(ir.GE, n, int64(most), done)

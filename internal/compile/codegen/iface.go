@@ -32,15 +32,15 @@ const (
 	// abiDirect tells that the data word is the value itself: in the kind up to 1.25, in the flags from 1.26 on.
 	abiDirect = 1 << 5
 
-	goKindByte      = 8
-	goKindChan      = 18
-	goKindFunc      = 19
-	goKindInterface = 20
-	goKindMap       = 21
-	goKindPointer   = 22
-	goKindSlice     = 23
-	goKindString    = 24
-	goKindStruct    = 25
+	kindByte      = 8
+	kindChan      = 18
+	kindFunc      = 19
+	kindInterface = 20
+	kindMap       = 21
+	kindPointer   = 22
+	kindSlice     = 23
+	kindString    = 24
+	kindStruct    = 25
 )
 
 // ifaceSteps bounds the nodes and fields that are looked at for one interface; ifaceInline where the verifier follows
@@ -87,7 +87,7 @@ func (g *gen) captureIface(dst, src memory, from, to *types.Type, span diag.Span
 	t := b.Copy(g.load(src, 8, false, span))
 	data := b.Copy(g.load(src.at(8), 8, false, span))
 	b.IfImm(ir.EQ, t, 0, end)
-	if from.Form() == types.GoIfaceForm {
+	if from.Form() == types.InterfaceForm {
 		b.Set(t, g.user(t, itabType, 8, span))
 	}
 	g.store(dst, 4, b.OpImm(ir.Add, g.point(), 1))
@@ -154,23 +154,23 @@ func (f *iface) begin(next, stop ir.Label) {
 		return b.Copy(b.OpImm(ir.And, g.load(f.state.at(abiKind), 1, false, f.span), 31))
 	}
 	kind := head()
-	b.IfImm(ir.NE, kind, goKindPointer, notPointer)
+	b.IfImm(ir.NE, kind, kindPointer, notPointer)
 	b.Set(t, g.user(t, abiElem, 8, f.span))
 	b.Set(kind, head())
 	// Pointers to these are shown by their address.
-	for _, k := range []int64{goKindPointer, goKindChan, goKindFunc, goKindMap} {
+	for _, k := range []int64{kindPointer, kindChan, kindFunc, kindMap} {
 		b.IfImm(ir.EQ, kind, k, next)
 	}
 	b.Jump(behind)
 	b.Bind(notPointer)
-	b.IfImm(ir.NE, kind, goKindFunc, notFunc)
+	b.IfImm(ir.NE, kind, kindFunc, notFunc)
 	g.store(m.at(24), 8, b.Imm(8))
 	g.store(m.at(record.IfaceHeader), 8, b.Op(ir.Sub, g.user(data, 0, 8, f.span), g.saved(g.c.opts.Arch.IP)))
 	b.Jump(next)
 	b.Bind(notFunc)
 	// A map's header begins with the number of entries, a channel's with length and capacity.
-	b.IfImm(ir.EQ, kind, goKindMap, behind)
-	b.IfImm(ir.NE, kind, goKindChan, notChan)
+	b.IfImm(ir.EQ, kind, kindMap, behind)
+	b.IfImm(ir.NE, kind, kindChan, notChan)
 	f.set(abiSize, b.Imm(16))
 	b.Jump(behind)
 	b.Bind(notChan)
@@ -192,7 +192,7 @@ func (f *iface) begin(next, stop ir.Label) {
 	b.Jump(next)
 
 	b.Bind(notString)
-	b.IfImm(ir.NE, kind, goKindStruct, next)
+	b.IfImm(ir.NE, kind, kindStruct, next)
 	f.enter(t, b.Imm(0))
 	f.set(ifaceOuter, b.Imm(0))
 	f.set(ifaceActive, b.Imm(1))
@@ -240,7 +240,7 @@ func (f *iface) field(next ir.Label) {
 	b.IfImm(ir.GT, off, int64(f.nodes.Raw-16), leave) // fields are in order
 	t := f.get(fieldType)
 	kind := b.OpImm(ir.And, g.user(t, abiKind, 1, f.span), 31)
-	b.IfImm(ir.NE, kind, goKindStruct, flat)
+	b.IfImm(ir.NE, kind, kindStruct, flat)
 	b.IfImm(ir.NE, f.get(ifaceOuter), 0, next) // deeper ones are not looked into
 	for _, o := range ifaceStruct {
 		f.set(o[1], f.get(o[0]))
@@ -252,7 +252,7 @@ func (f *iface) field(next ir.Label) {
 	addr := b.Op(ir.Add, f.get(ifaceAddr), off)
 	f.ifText(kind, t, text)
 	if f.nodes.Len > 1 {
-		b.IfImm(ir.NE, kind, goKindInterface, next)
+		b.IfImm(ir.NE, kind, kindInterface, next)
 		f.inner(t, addr, off, next)
 	}
 	b.Jump(next)
@@ -265,9 +265,9 @@ func (f *iface) ifText(kind, t ir.Reg, text ir.Label) {
 	g := f.g
 	b := g.b
 	other := b.Label()
-	b.IfImm(ir.EQ, kind, goKindString, text)
-	b.IfImm(ir.NE, kind, goKindSlice, other)
-	b.IfImm(ir.EQ, b.OpImm(ir.And, g.user(g.user(t, abiElem, 8, f.span), abiKind, 1, f.span), 31), goKindByte, text)
+	b.IfImm(ir.EQ, kind, kindString, text)
+	b.IfImm(ir.NE, kind, kindSlice, other)
+	b.IfImm(ir.EQ, b.OpImm(ir.And, g.user(g.user(t, abiElem, 8, f.span), abiKind, 1, f.span), 31), kindByte, text)
 	b.Bind(other)
 }
 

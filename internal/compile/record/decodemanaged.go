@@ -8,8 +8,8 @@ import (
 	"trocar/result"
 )
 
-// goValue decodes the values that Go's own types have; false for others.
-func (d *Decoder) goValue(v *result.Value, t *types.Type, b []byte) bool {
+// managed decodes the values that only types of languages with a runtime have; false for others.
+func (d *Decoder) managed(v *result.Value, t *types.Type, b []byte) bool {
 	switch t.Kind {
 	case types.Iface:
 		d.iface(v, t, b)
@@ -27,11 +27,11 @@ func (d *Decoder) goValue(v *result.Value, t *types.Type, b []byte) bool {
 		d.pointed(v, t, b)
 		return true
 	}
-	if t.Lang() != types.Go {
+	if !t.Lang().Managed() {
 		return false
 	}
 	switch {
-	case t.Kind == types.Pointer && t.Size == 8 && uint(b, 8) == 0 && t.Form() != types.GoUnsafePointer:
+	case t.Kind == types.Pointer && t.Size == 8 && uint(b, 8) == 0 && t.Form() != types.UnsafeForm:
 		null(v)
 	case t.Kind == types.Int && t.Name == "time.Duration" && t.Size == 8:
 		n := uint(b, 8)
@@ -40,7 +40,7 @@ func (d *Decoder) goValue(v *result.Value, t *types.Type, b []byte) bool {
 		n := uint(b, 8)
 		v.Kind, v.Num, v.Type, v.Text = result.Enum, n, t.Name, result.Strerror(int64(n))
 	case t.Kind == types.Struct && t.Name == "time.Time" && len(b) >= 16:
-		v.Kind, v.Type, v.Text = result.String, t.Name, goTime(uint(b, 8), int64(uint(b[8:], 8)))
+		v.Kind, v.Type, v.Text = result.String, t.Name, instant(uint(b, 8), int64(uint(b[8:], 8)))
 	case t.Form() == types.ComplexForm && len(t.Fields) == 2:
 		var re, im result.Value
 		d.value(&re, t.Fields[0].Type, b)
@@ -62,8 +62,8 @@ func (d *Decoder) goValue(v *result.Value, t *types.Type, b []byte) bool {
 // null is Go's nil.
 func null(v *result.Value) { v.Kind, v.Text = result.None, "nil" }
 
-// goBytes is a slice of n bytes, of which some were kept.
-func goBytes(v *result.Value, t *types.Type, kept []byte, n uint64) {
+// byteSlice is a slice of n bytes, of which some were kept.
+func byteSlice(v *result.Value, t *types.Type, kept []byte, n uint64) {
 	v.Kind, v.Type, v.Num, v.Cut, v.Text = result.Buffer, t.Name, n, n > uint64(len(kept)), text(kept)
 	if t.Name != "net.IP" || v.Cut {
 		return
@@ -73,9 +73,9 @@ func goBytes(v *result.Value, t *types.Type, kept []byte, n uint64) {
 	}
 }
 
-// goTime is a time.Time, in UTC (package time: wall has the nanoseconds in 30 bits; with the highest bit set also the
+// instant is a time.Time, in UTC (package time: wall has the nanoseconds in 30 bits; with the highest bit set also the
 // seconds since 1885 in the 33 above, else ext has those since year 1).
-func goTime(wall uint64, ext int64) string {
+func instant(wall uint64, ext int64) string {
 	const nsecs, monotonic = 1<<30 - 1, 1 << 63
 	year1 := time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
 	sec := ext + year1

@@ -8,8 +8,8 @@ import (
 	"trocar/internal/script/diag"
 )
 
-// goroutine makes goid and goframe.
-func (g *gen) goroutine(e *check.Call) ir.Reg {
+// routine makes goid and goframe.
+func (g *gen) routine(e *check.Call) ir.Reg {
 	c := g.points[0].Call
 	switch {
 	case c == nil || g.typ != probe.UprobeProgram:
@@ -18,7 +18,7 @@ func (g *gen) goroutine(e *check.Call) ir.Reg {
 		refuse(e.Span, "%s is not known: %s", e.Fn.ID, c.Unknown)
 	}
 	id, frame := g.call(c, e.Span)
-	if e.Fn.ID == builtin.GoFrame {
+	if e.Fn.ID == builtin.RoutineFrame {
 		return frame
 	}
 	return id

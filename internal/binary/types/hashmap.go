@@ -1,9 +1,9 @@
 package types
 
-// GoMap is where a map of Go keeps its entries, by the debug information's description of its header. From Go 1.24 on
-// it is a table of groups of eight (internal/runtime/maps of the Go source), before that of buckets of eight
+// MapLayout is where a map of Go keeps its entries, by the debug information's description of its header. From Go 1.24
+// on it is a table of groups of eight (internal/runtime/maps of the Go source), before that of buckets of eight
 // (runtime/map.go).
-type GoMap struct {
+type MapLayout struct {
 	Key, Value *Type
 	// IndirectKey and IndirectValue tell that there is a pointer instead, as there is for what is larger than 128 bytes.
 	IndirectKey, IndirectValue bool
@@ -26,14 +26,14 @@ type GoMap struct {
 }
 
 // Of a byte of an older map's bucket: those below are of places without an entry.
-const GoMapMinTop = 5
+const MapMinTop = 5
 
-// GoMapSameSize is the bit of an older map's flags that is set while it is replaced by one that is no larger.
-const GoMapSameSize = 8
+// MapSameSize is the bit of an older map's flags that is set while it is replaced by one that is no larger.
+const MapSameSize = 8
 
-// GoMap tells how to reach the entries of a map of Go.
-func (t *Type) GoMap() (m GoMap, ok bool) {
-	if t.Form() != GoMapForm || t.Kind != Pointer || t.Elem == nil || t.Source.Key == nil || t.Source.Item == nil {
+// MapLayout tells how to reach the entries of a map of Go.
+func (t *Type) MapLayout() (m MapLayout, ok bool) {
+	if t.Form() != MapForm || t.Kind != Pointer || t.Elem == nil || t.Source.Key == nil || t.Source.Item == nil {
 		return m, false
 	}
 	m.Key, m.Value = t.Source.Key.Complete(), t.Source.Item.Complete()
@@ -111,8 +111,8 @@ func (f *finder) indirect(has, means *Type) bool {
 	return true
 }
 
-// GoChannel gives the offsets of length, capacity and whether it is closed in a channel's header.
-func (t *Type) GoChannel() (at [3]int, ok bool) {
+// ChannelLayout gives the offsets of length, capacity and whether it is closed in a channel's header.
+func (t *Type) ChannelLayout() (at [3]int, ok bool) {
 	if t.Elem == nil {
 		return at, false
 	}

@@ -12,27 +12,27 @@ const maxHops = 1
 // maxPointed bounds the values that pointers are followed to.
 const maxPointed = 1 << 10
 
-// ofGo is the type in which Go's own kinds are captured.
-func (c Capture) ofGo(t *types.Type, depth int) (*types.Type, bool) {
+// ofManaged is the type in which the kinds of values are captured that a runtime has besides C's.
+func (c Capture) ofManaged(t *types.Type, depth int) (*types.Type, bool) {
 	if !c.Registers {
 		return nil, false
 	}
 	switch t.Form() {
-	case types.GoIfaceForm, types.GoEfaceForm:
+	case types.InterfaceForm, types.AnyForm:
 		return IfaceOf(t, c.nodes(depth)), true
-	case types.GoMapForm:
+	case types.MapForm:
 		return c.ofMap(t, depth), true
-	case types.GoChanForm:
-		if _, ok := t.GoChannel(); ok {
+	case types.ChannelForm:
+		if _, ok := t.ChannelLayout(); ok {
 			return ChannelOf(t), true
 		}
 		return nil, false
-	case types.GoFuncForm:
+	case types.ClosureForm:
 		return TClosure, true
-	case types.GoUnsafePointer:
+	case types.UnsafeForm:
 		return nil, false
 	}
-	if t.Kind != types.Pointer || t.Lang() != types.Go || t.Elem == nil || isShape(t) ||
+	if t.Kind != types.Pointer || !t.Lang().Managed() || t.Elem == nil || t.Shared() ||
 		c.hops >= maxHops || depth > 2 || depth >= c.levels() {
 		return nil, false
 	}
@@ -80,12 +80,9 @@ const (
 	maxFollowed = 768
 )
 
-// isShape tells a pointer in code that several instances of a generic function share: to what is not known there.
-func isShape(t *types.Type) bool { return strings.HasPrefix(t.Name, "go.shape.") }
-
 // ofMap is the captured form of a map: only its length where its layout is not known, or it lies deep in a value.
 func (c Capture) ofMap(t *types.Type, depth int) *types.Type {
-	m, ok := t.GoMap()
+	m, ok := t.MapLayout()
 	if !ok || depth > 2 {
 		return EntriesOf(t, types.TVoid, types.TVoid, 0)
 	}
@@ -111,18 +108,18 @@ func (c Capture) nodes(depth int) Nodes {
 
 // deep is the captured form of what lies too deep for more: of text a little, of Go's slices the length.
 func (c Capture) deep(t *types.Type, depth int) *types.Type {
-	if t.Lang() != types.Go || depth > 2*maxCaptured {
+	if !t.Lang().Managed() || depth > 2*maxCaptured {
 		return t
 	}
 	c.hops = maxHops
-	if to, ok := c.ofGo(t, depth); ok {
+	if to, ok := c.ofManaged(t, depth); ok {
 		return to
 	}
 	if _, ok := t.Text(); ok {
 		return TextOf(c.text(t, maxCaptured), 1)
 	}
 	if v, ok := t.List(); ok {
-		return SliceOf(v.Elem, 0)
+		return SliceOf(t, v.Elem, 0)
 	}
 	if t.Kind == types.Struct && t.Form() == types.NoForm {
 		if to, ok := c.fields(t, depth); ok {

@@ -1,0 +1,81 @@
+package types
+
+import "strings"
+
+// Language is a source language, as far as names, types and code are made in its own way.
+type Language uint8
+
+// Languages.
+const (
+	UnknownLanguage Language = iota
+	C
+	CPlusPlus
+	Rust
+	Go
+	OtherLanguage // known to the debug info, not to us: shown as C
+	Assembler     // of which debug information knows lines, and neither parameters nor results
+	languages
+)
+
+// traits are what languages differ in. Who needs to know asks for a trait, so that another language is another row.
+type traits struct {
+	name   string
+	style  style
+	scopes bool // see HasScopes
+	whole  bool // see WholeNames
+	throws bool // see Throws
+	ownABI bool // see OwnABI
+	manage bool // see Managed
+	blank  string
+}
+
+// style is how declarations are written.
+type style uint8
+
+const (
+	typeFirst style = iota // int n
+	nameFirst              // n int
+	nameColon              // n: i32
+)
+
+var languageTraits = [languages]traits{
+	UnknownLanguage: {name: "unknown", scopes: true, throws: true},
+	C:               {name: "C"},
+	CPlusPlus:       {name: "C++", scopes: true, throws: true},
+	Rust:            {name: "Rust", style: nameColon, scopes: true, throws: true},
+	Go:              {name: "Go", style: nameFirst, whole: true, ownABI: true, manage: true, blank: "_"},
+	OtherLanguage:   {name: "other", scopes: true, throws: true},
+	Assembler:       {name: "assembler", throws: true},
+}
+
+func (l Language) traits() *traits {
+	if l >= languages {
+		l = UnknownLanguage
+	}
+	return &languageTraits[l]
+}
+
+func (l Language) String() string { return l.traits().name }
+
+// HasScopes tells whether names of the language are qualified by namespaces and types ("::").
+func (l Language) HasScopes() bool { return l.traits().scopes }
+
+// WholeNames tells whether debug information has names with all that qualifies them.
+func (l Language) WholeNames() bool { return l.traits().whole }
+
+// Throws tells whether exceptions or panics may pass the functions of the language on a way that is not their return.
+func (l Language) Throws() bool { return l.traits().throws }
+
+// OwnABI tells whether arguments and results are where a convention of the language's own says, in code of a compiler
+// of its own: neither C's convention holds for it, nor what is known of the debug information of GCC and LLVM.
+func (l Language) OwnABI() bool { return l.traits().ownABI }
+
+// Managed tells whether a runtime manages the language's memory: a pointer is nil or leads to a whole value of its
+// type.
+func (l Language) Managed() bool { return l.traits().manage }
+
+// Shared tells a type that stands for those of several instances of generic code, which it does not tell apart.
+func (t *Type) Shared() bool { return strings.HasPrefix(t.Name, "go.shape.") }
+
+// Blank tells the name of members that nothing can be in.
+func (l Language) Blank(name string) bool { return name != "" && name == l.traits().blank }
