@@ -2,10 +2,8 @@ package codegen_test
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 	"math/bits"
-	"sort"
 
 	"trocar/internal/binary/types"
 	"trocar/internal/compile/builtin"
@@ -81,48 +79,7 @@ func (in *interp) run(a *check.Action) {
 	in.block(a.Body)
 }
 
-// put makes the bytes of a number.
-func put(v uint64, size int) []byte {
-	var word [8]byte
-	binary.LittleEndian.PutUint64(word[:], v)
-	return append([]byte(nil), word[:size]...)
-}
-
-// get reads a number of a type, extended to 64 bits by its sign.
-func get(b []byte, t *types.Type) uint64 {
-	var word [8]byte
-	copy(word[:], b[:t.Size])
-	v := binary.LittleEndian.Uint64(word[:])
-	if t.Signed {
-		shift := 64 - 8*t.Size
-		v = uint64(int64(v<<shift) >> shift)
-	}
-	return v
-}
-
 func (in *interp) num(e check.Expr) uint64 { return get(in.eval(e), e.Type()) }
-
-func boolean(b bool) uint64 {
-	if b {
-		return 1
-	}
-	return 0
-}
-
-// cstring is the text of a string: up to a NUL, or all of it.
-func cstring(b []byte) []byte {
-	if i := bytes.IndexByte(b, 0); i >= 0 {
-		return b[:i]
-	}
-	return b
-}
-
-// padded gives b size bytes, cut or with zeros behind.
-func padded(b []byte, size int) []byte {
-	out := make([]byte, size)
-	copy(out, b)
-	return out
-}
 
 func (in *interp) eval(e check.Expr) []byte {
 	t := e.Type()
@@ -226,19 +183,6 @@ func (in *interp) read(addr uint64, n int) []byte {
 	return bytes.Clone(b)
 }
 
-// bitField takes a field out of the bytes that begin with its first.
-func bitField(x []byte, f types.Field) []byte {
-	v := uint64(0)
-	for i := range f.BitSize { // bit by bit
-		at := f.BitOffset + i
-		v |= uint64(x[at/8]>>(at%8)&1) << i
-	}
-	if f.Type.Signed && v>>(f.BitSize-1)&1 != 0 {
-		v |= ^uint64(0) << f.BitSize
-	}
-	return put(v, f.Type.Size)
-}
-
 func (in *interp) binary(e *check.Binary) uint64 {
 	t := e.X.Type()
 	if !t.IsScalar() {
@@ -311,32 +255,6 @@ func (in *interp) binary(e *check.Binary) uint64 {
 	panic("no meaning for operator " + e.Op)
 }
 
-func cast(v []byte, from, to *types.Type) []byte {
-	switch {
-	case from.IsScalar() && to.Kind == types.Bool:
-		return put(boolean(get(v, from) != 0), 1)
-	case from.IsScalar() && to.IsScalar():
-		return put(get(v, from), to.Size)
-	case from.IsScalar() && to.Kind == types.Array:
-		return padded(v, to.Size)
-	case from.Kind == types.Array && to.IsScalar():
-		return padded(v, to.Size)
-	case from.IsText() && to.Kind == types.String:
-		return padded(cstring(v), to.Size)
-	case from.Kind == types.Tuple, from.Kind == types.Record:
-		out := make([]byte, to.Size)
-		for i, f := range to.Fields {
-			g := from.Fields[i]
-			if from.Kind == types.Record {
-				g, _ = from.Field(f.Name)
-			}
-			copy(out[f.Offset:], cast(v[g.Offset:][:g.Type.Size], g.Type, f.Type))
-		}
-		return out
-	}
-	return padded(v, to.Size) // strings, buffers, string to array
-}
-
 func (in *interp) key(m *check.Map, key check.Expr) string {
 	if key == nil {
 		return ""
@@ -358,54 +276,6 @@ func (in *interp) mapGet(e *check.MapGet) []byte {
 		v = make([]byte, t.Size)
 	}
 	return number(v, t)
-}
-
-// number is the value of a map as scripts read it: of an aggregation, a number.
-func number(v []byte, t *types.Type) []byte {
-	switch t.Kind {
-	case types.Min, types.Max:
-		return aggregateNumber(v, t)
-	case types.Avg:
-		total, n := word(v, 0), word(v, 1)
-		switch {
-		case n == 0:
-			return put(0, 8)
-		case t.Signed:
-			return put(uint64(int64(total)/int64(n)), 8)
-		}
-		return put(total/n, 8)
-	}
-	return bytes.Clone(v)
-}
-
-func word(b []byte, i int) uint64 { return binary.LittleEndian.Uint64(b[8*i:]) }
-
-func setWord(b []byte, i int, v uint64) { binary.LittleEndian.PutUint64(b[8*i:], v) }
-
-// rank is the number that min and max keep for a value, and back: it only grows (types.AggOf).
-func rank(n uint64, t *types.Type) uint64 {
-	if t.Signed {
-		n += 1 << 63
-	}
-	if t.Kind == types.Min {
-		n = ^n
-	}
-	return n
-}
-
-// aggregateNumber is the number that min and max keep (0 if there is none yet).
-func aggregateNumber(v []byte, t *types.Type) []byte {
-	if word(v, 1) == 0 {
-		return put(0, 8)
-	}
-	n := word(v, 0)
-	if t.Kind == types.Min {
-		n = ^n
-	}
-	if t.Signed {
-		n -= 1 << 63
-	}
-	return put(n, 8)
 }
 
 // incDec changes a variable or map entry.
@@ -535,148 +405,4 @@ func (in *interp) send(e *check.Call) {
 		}
 	}
 	in.sent = append(in.sent, r)
-}
-
-func (in *interp) block(b *check.Block) leaving {
-	if b == nil {
-		return ""
-	}
-	for _, s := range b.Stmts {
-		if l := in.stmt(s); l != "" {
-			return l
-		}
-	}
-	return ""
-}
-
-func (in *interp) stmt(s check.Stmt) leaving {
-	if in.steps++; in.steps > 1e6 {
-		panic("no end")
-	}
-	switch s := s.(type) {
-	case *check.Block:
-		return in.block(s)
-	case *check.ExprStmt:
-		in.eval(s.X)
-	case *check.SetVar:
-		if s.Value == nil {
-			in.vars[s.Var] = make([]byte, s.Var.Type.Size)
-			break
-		}
-		in.vars[s.Var] = padded(in.eval(s.Value), s.Var.Type.Size)
-	case *check.SetMap:
-		v := padded(in.eval(s.Value), s.Map.Value.Size)
-		in.entries(s.Map)[in.key(s.Map, s.Key)] = v
-	case *check.Aggregate:
-		in.aggregate(s)
-	case *check.If:
-		if in.num(s.Cond) != 0 {
-			return in.block(s.Then)
-		}
-		return in.block(s.Else)
-	case *check.While:
-		for in.num(s.Cond) != 0 {
-			if l := in.block(s.Body); l == "break" {
-				break
-			} else if l == "return" {
-				return l
-			}
-		}
-	case *check.ForRange:
-		i, end := in.num(s.Start), in.num(s.End)
-		for ; int64(i) < int64(end); i++ {
-			in.vars[s.Var] = put(i, s.Var.Type.Size)
-			if l := in.block(s.Body); l == "break" {
-				break
-			} else if l == "return" {
-				return l
-			}
-		}
-	case *check.ForMap:
-		return in.forMap(s)
-	case *check.Unrolled:
-		for _, b := range s.Bodies {
-			if l := in.block(b); l != "" {
-				return l
-			}
-		}
-	case *check.Jump:
-		return leaving(s.Kind)
-	default:
-		panic(fmt.Sprintf("no meaning for %T", s))
-	}
-	return ""
-}
-
-func (in *interp) forMap(s *check.ForMap) leaving {
-	t := s.Var.Type
-	var keys []string
-	for k := range in.entries(s.Map) {
-		keys = append(keys, k)
-	}
-	sort.Strings(keys)
-	for _, k := range keys {
-		v := make([]byte, t.Size)
-		copy(v[t.Fields[0].Offset:], cast([]byte(k), s.Map.Key, t.Fields[0].Type))
-		copy(v[t.Fields[1].Offset:], number(in.entries(s.Map)[k], s.Map.Value))
-		in.vars[s.Var] = v
-		if l := in.block(s.Body); l == "break" {
-			break
-		} else if l == "return" {
-			return l
-		}
-	}
-	return ""
-}
-
-// aggregate updates the sum of all CPUs' values.
-func (in *interp) aggregate(s *check.Aggregate) {
-	t := s.Map.Value
-	var n uint64
-	if len(s.Args) > 0 {
-		n = in.num(s.Args[0])
-	}
-	entries, key := in.entries(s.Map), in.key(s.Map, s.Key)
-	v := entries[key]
-	if v == nil {
-		v = make([]byte, t.Size)
-		entries[key] = v
-	}
-	add := func(i int, n uint64) { setWord(v, i, word(v, i)+n) }
-	switch t.Kind {
-	case types.Count:
-		add(0, 1)
-	case types.Sum:
-		add(0, n)
-	case types.Avg, types.Stats:
-		add(0, n)
-		add(1, 1)
-	case types.Min, types.Max:
-		setWord(v, 0, max(word(v, 0), rank(n, t)))
-		setWord(v, 1, 1)
-	case types.Hist:
-		add(histBucket(n, t.Bits, s.Args[0].Type().Signed), 1)
-	case types.LHist:
-		switch x := int64(n); {
-		case x < t.Min:
-			add(0, 1)
-		case x >= t.Max:
-			add(t.Size/8-1, 1)
-		default:
-			add(1+int((x-t.Min)/t.Step), 1)
-		}
-	}
-}
-
-// histBucket is the counter of a value: 0 for negative ones, then one for each below 2^k, then 2^k for each power of
-// two.
-func histBucket(n uint64, k int, signed bool) int {
-	switch {
-	case signed && int64(n) < 0:
-		return 0
-	case n < 1<<k:
-		return 1 + int(n)
-	}
-	power := bits.Len64(n) - 1
-	return 1 + 1<<k + (power-k)<<k + int(n>>(power-k)&(1<<k-1))
 }
