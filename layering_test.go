@@ -38,11 +38,12 @@ var layers = map[string][]string{
 
 	"internal/binary/types": {},
 	"internal/binary/abi":   {"internal/binary/types"},
+	"internal/binary/clr":   {},
 	"internal/binary/code":  {"internal/binary/abi"},
 	"internal/binary/btf":   {"internal/binary/types", "internal/binary/opener", "golang.org/x/sys"},
 	"internal/binary/objfile": {
 		"internal/binary/types",
-		"internal/binary/abi", "internal/binary/code", "internal/binary/opener", "internal/near",
+		"internal/binary/abi", "internal/binary/clr", "internal/binary/code", "internal/binary/opener", "internal/near",
 		"github.com/ianlancetaylor/demangle",
 		"github.com/ulikunitz/xz", "golang.org/x/sys",
 	},

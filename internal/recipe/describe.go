@@ -36,6 +36,7 @@ func describe(k match.Known, p *probe.Point, path string, many bool) *candidate 
 	if p.Copied {
 		fn.Point += "+0" // its own code alone: only that returns
 	}
+	fn.Managed = k.File != nil && k.File.Managed() != nil
 	fn.Panics = k.Func != nil && k.Func.Lang == types.Rust
 	if k.Func == nil || p.Inlined {
 		fn.params(p.Scope, debuginfo.Signature{})
@@ -77,6 +78,9 @@ func (fn *candidate) symbol() (word, mark string) {
 		return p.Func, ""
 	}
 	sym, ok := k.File.Lookup(p.FunctionStart())
+	if ok && objfile.IsMethod(sym.Name) {
+		return sym.Name, ""
+	}
 	if !ok || !objfile.IsMangled(sym.Name) {
 		return p.Func, ""
 	}
@@ -243,10 +247,17 @@ func (fn *candidate) word() string {
 	return word
 }
 
+// leaves tells where a function goes on in another one.
+func (fn *candidate) leaves(addrs []uint64) {
+	for _, addr := range addrs {
+		fn.Leaves = append(fn.Leaves, fmt.Sprintf("uprobe:%s:%#x", syntax.QuoteWord(fn.path), addr))
+	}
+}
+
 // returns tells where the return of a function is probed; ret is its return probe, if it can have one.
 func (fn *candidate) returns(ret *probe.Point, noReturn string) {
 	var returns []string // of a function that ends in tail calls, too
-	if ret != nil && ret.AtReturn && fn.Tasks == nil && fn.arch.ReturnOnStack() {
+	if ret != nil && ret.AtReturn && ret.Frame == nil && fn.Tasks == nil && fn.arch.ReturnOnStack() {
 		points, tails, parts, why := fn.exits()
 		if why == "" && (len(tails) > 0 || parts) {
 			returns, fn.Leaves = points, tails
@@ -278,13 +289,21 @@ func (fn *candidate) returns(ret *probe.Point, noReturn string) {
 			fn.Result.word, fn.Result.more = wordIn(*result, fn.arch.C.Result)
 		}
 	}
-	if ret.AtReturn {
+	switch f := ret.Frame; {
+	case f != nil:
+		if name, ok := fn.arch.ScriptName(f.Reg); ok {
+			fn.ReturnKey = frameKey(name, f.Offset+int64(fn.arch.C.StackArgs))
+		}
+	case ret.AtReturn:
 		if fn.arch.ReturnOnStack() && fn.Tasks == nil {
 			fn.ReturnKey = frameKey("sp", int64(fn.arch.C.StackArgs))
 		}
-	} else if callsItself(fn.known, fn.point) {
+	case callsItself(fn.known, fn.point):
 		fn.Notices = append(fn.Notices, fmt.Sprintf("the kernel sees the returns of only %d calls "+
 			"that are nested: deeper ones are shown as not returned", maxReturnDepth))
+	}
+	if ret.Tail {
+		return // no other place: see leaves
 	}
 	if len(returns) > 0 && !fn.Typed {
 		if name, ok := fn.arch.ScriptName(fn.arch.C.Result); ok {

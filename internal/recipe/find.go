@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"trocar/internal/binary/image"
+	"trocar/internal/binary/objfile"
 	"trocar/internal/process/match"
 	"trocar/internal/process/probe"
 	"trocar/internal/process/target"
@@ -77,7 +78,8 @@ func Find(ctx context.Context, o Target, diags *diag.List) []Function {
 			}
 		}
 	}
-	if o.Confined && slices.ContainsFunc(out, func(f Function) bool { return f.EntryKey != "" && f.Tasks == nil }) {
+	unwound := func(f Function) bool { return f.EntryKey != "" && f.Tasks == nil && !f.Managed }
+	if o.Confined && slices.ContainsFunc(out, unwound) {
 		leaving.unwinders(match.Unwinders(ctx, match.Options{
 			PID: o.PID, SearchPath: o.SearchPath, Images: o.Images, VectorsStepped: o.VectorsStepped,
 		}, []string{o.Path}))
@@ -158,8 +160,13 @@ func functionsOf(ctx context.Context, o Target, path, name string, exact bool, d
 	points := matched.PointsOf(entry)
 	noReturn := firstError(matched.About(ret))
 	first := map[start]*probe.Point{} // of several returns
+	tails := map[start][]uint64{}
 	for _, r := range matched.PointsOf(ret) {
-		if c := startOf(r); first[c] == nil {
+		c := startOf(r)
+		if r.Tail {
+			tails[c] = append(tails[c], r.Addr)
+		}
+		if first[c] == nil || first[c].Tail {
 			first[c] = r
 		}
 	}
@@ -182,7 +189,7 @@ func functionsOf(ctx context.Context, o Target, path, name string, exact bool, d
 			continue
 		}
 		known := matched.Known(p)
-		fn := describe(known, p, pathOf(path, o.PID, p.Path), len(points) > maxShapes)
+		fn := describe(known, p, fileOf(o, path, p), len(points) > maxShapes)
 		if twins[nameOf(p)] > 1 && !p.Inlined {
 			// The name means all of them: the address is this one.
 			fn.Point = fmt.Sprintf("%s:%#x", syntax.QuoteWord(fn.path), p.FunctionStart())
@@ -193,6 +200,7 @@ func functionsOf(ctx context.Context, o Target, path, name string, exact bool, d
 			continue
 		}
 		fn.returns(first[startOf(p)], noReturn)
+		fn.leaves(tails[startOf(p)])
 		for _, whole := range parts {
 			if whole == startOf(p) {
 				fn.Notices = append(fn.Notices, "a part of it, a function of its own, belongs to its calls; "+
@@ -274,6 +282,17 @@ func firstError(diags []*diag.Diagnostic) string {
 		}
 	}
 	return ""
+}
+
+// fileOf is the path of the file of a point as scripts have it: methods of .NET are in other files than the program.
+func fileOf(o Target, path string, p *probe.Point) string {
+	if path != "" || o.PID == 0 || !objfile.IsMethod(p.Func) {
+		return pathOf(path, o.PID, p.Path)
+	}
+	if root, err := target.PID(o.PID).Root(); err == nil {
+		return root.Path(p.Path)
+	}
+	return p.Path
 }
 
 // pathOf is the path of a file as scripts have it: as it was asked for, or that of the process's program.

@@ -77,6 +77,14 @@ func (fn *Function) thrown() string {
 	return byException
 }
 
+// superseded is how a call was left whose frame another call has, if nothing else is known.
+func (fn *Function) superseded() string {
+	if fn.Managed {
+		return byException
+	}
+	return byJump
+}
+
 // mostThreads bounds the threads of which it is known how they left calls; those that nobody asked for go first.
 const mostThreads = 4096
 
@@ -147,13 +155,13 @@ func (s *script) superseded(indent string, c *call) {
 	s.line("%s@left++;", in)
 	if s.shows(c) && !s.counts {
 		s.line("%s$call = %s[$key];", in, c.store)
-		s.line(`%s$how = "%s";`, in, byJump)
+		s.line(`%s$how = "%s";`, in, c.fn.superseded())
 		if s.leaving.seesThreads(c) {
 			s.line("%sif (has_key(@ended, $call.thread_) && @ended[$call.thread_] > $call.start) {", in)
 			s.line(`%s  $how = "%s";`, in, byThreadEnd)
 			s.line("%s}", in)
 		}
-		if s.leaving.unwinds() && c.fn.Tasks == nil {
+		if s.leaving.unwinds() && c.fn.Tasks == nil && !c.fn.Managed {
 			s.line("%s$last = @unwinding[$call.thread_];", in)
 			s.line("%sif ($last.time > $call.start && $last.low <= $key.1 && $key.1 <= $last.high) {", in)
 			s.line(`%s  $how = "%s";`, in, c.fn.thrown())

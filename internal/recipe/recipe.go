@@ -55,6 +55,7 @@ type Function struct {
 	Tasks *probe.Tasks
 	// NoDebug is how debug information is got for the file, if that has none and a runtime runs its code.
 	NoDebug string
+	Managed bool // a runtime runs it that throws its exceptions itself: nothing else leaves its calls
 	Panics  bool // what leaves its calls is called a panic, not an exception
 	// Leaving is what tells that calls are left; nil: nothing does.
 	Leaving *Leaving

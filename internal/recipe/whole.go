@@ -89,11 +89,24 @@ func whole(ctx context.Context, o Target, path, pattern string, diags *diag.List
 	if len(partsOf(matched, points)) > 0 {
 		return functions(ctx, o, path, pattern, diags)
 	}
-	point := syntax.QuoteWord(pathOf(path, o.PID, points[0].Path)) + ":" + syntax.QuoteWord(pattern)
-	return []Function{{
-		Point: point, Returns: []string{"uretprobe:" + point}, Name: pattern, Called: true, Whole: true, Count: len(points),
-		Mangled: slices.ContainsFunc(points, func(p *probe.Point) bool { return objfile.IsMangled(p.Func) }),
-	}}
+	// Methods may be in several of a process's files.
+	var out []Function
+	at := map[string]int{}
+	for _, p := range points {
+		file := fileOf(o, path, p)
+		i, known := at[file]
+		if !known {
+			i = len(out)
+			at[file] = i
+			point := syntax.QuoteWord(file) + ":" + syntax.QuoteWord(pattern)
+			out = append(out, Function{
+				Point: point, Returns: []string{"uretprobe:" + point}, Name: pattern, Called: true, Whole: true,
+			})
+		}
+		out[i].Count++
+		out[i].Mangled = out[i].Mangled || objfile.IsMangled(p.Func)
+	}
+	return out
 }
 
 // pointOf is a probe of functions of a file.

@@ -161,6 +161,19 @@ func ByELF(machine uint16, class byte) *Arch {
 	return nil
 }
 
+// ByPE is the CPU of code for Linux in a PE image, as .NET has it, by the machine's number there; nil: not known, or
+// code for another system. That number is the CPU's with bits of the system changed.
+func ByPE(machine uint16) *Arch {
+	const linux = 0x7b79
+	switch machine ^ linux {
+	case 0x8664:
+		return AMD64
+	case 0xaa64:
+		return ARM64
+	}
+	return nil
+}
+
 // MachineName is the name, for people, of the CPU with a number in ELF files: "x86-64", or "machine 8" if it is not
 // known.
 func MachineName(machine uint16) string {

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"trocar/internal/binary/abi"
+	"trocar/internal/binary/clr"
 	"trocar/internal/binary/opener"
 )
 
@@ -76,6 +77,9 @@ type File struct {
 	debugDirs  []string
 	fetchDebug func(buildID string) (string, error)
 	fetchErr   error
+
+	managed     *clr.Image // nil: an ELF file
+	methodTable lazy[symTable]
 
 	notes   lazy[[]note]
 	debug   lazy[*File]
@@ -253,6 +257,9 @@ func (f *File) Sections() []Section { return f.sections }
 func (f *File) parse() (err error) {
 	defer Guard(&err)()
 	d := f.data
+	if clr.IsPE(d) {
+		return f.parseManaged()
+	}
 	if len(d) < 20 || string(d[:4]) != "\x7fELF" {
 		return ErrNotELF
 	}

@@ -79,6 +79,9 @@ func (q *Query) Match(s *Symbol) bool {
 	if q.demangle && isShared(name) {
 		return q.matchShared(name)
 	}
+	if q.demangle && IsMethod(name) {
+		return !q.exact && q.matchMethod(name)
+	}
 	return q.demangle && IsMangled(name) && q.matchReadable(name)
 }
 

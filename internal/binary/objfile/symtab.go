@@ -59,11 +59,14 @@ type symTable struct {
 
 // Stripped tells whether only what the file exports has names: it has no symbol table, and neither has a debug file.
 func (f *File) Stripped() bool {
-	return f.section(".symtab") == nil && f.Debug() == nil && f.miniDebug() == nil && !f.tabled()
+	return f.managed == nil && f.section(".symtab") == nil && f.Debug() == nil && f.miniDebug() == nil && !f.tabled()
 }
 
 // table finds a symbol table section with its strings.
 func (f *File) table(name string) symTable {
+	if f.managed != nil && name == ".symtab" {
+		return f.methods()
+	}
 	s := f.section(name)
 	if s == nil || s.Type == shtNoBits || s.Link >= uint32(len(f.sections)) {
 		return symTable{}
@@ -113,7 +116,7 @@ func (t *symTable) begins(name uint32, want string) bool {
 		return false
 	}
 	c := t.strs[end]
-	return c == 0 || c == '@' || c == '.'
+	return c == 0 || c == '@' || c == '.' || c == '('
 }
 
 // rawSym is a symbol as in the file.

@@ -13,6 +13,7 @@ const (
 	Rust
 	Go
 	OtherLanguage // known to the debug info, not to us: shown as C
+	DotNet        // C# and others that .NET runs
 	Assembler     // of which debug information knows lines, and neither parameters nor results
 	languages
 )
@@ -45,6 +46,7 @@ var languageTraits = [languages]traits{
 	Rust:            {name: "Rust", style: nameColon, scopes: true, throws: true},
 	Go:              {name: "Go", style: nameFirst, whole: true, ownABI: true, manage: true, blank: "_"},
 	OtherLanguage:   {name: "other", scopes: true, throws: true},
+	DotNet:          {name: ".NET", scopes: true, throws: true, ownABI: true},
 	Assembler:       {name: "assembler", throws: true},
 }
 

@@ -41,6 +41,9 @@ const (
 	ChannelForm            // Pointer to the channel's header; of Source.Item
 	ClosureForm            // Pointer to the closure
 	UnsafeForm             // Pointer
+	DotNetStringForm       // Struct of a pointer to the object: its length and UTF-16 characters
+	DotNetArrayForm        // Struct of a pointer to the object: the number of elements, and these; of Source.Item
+	DotNetSpanForm         // Struct of a pointer and a number of elements; of Source.Item
 )
 
 // Variants are the alternatives of a Rust enum: the discriminant tells which one a value is.

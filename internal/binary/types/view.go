@@ -29,6 +29,8 @@ type View struct {
 	// words up to the pointer at Len as many as the 32-bit number at Tail says.
 	Bits bool
 	Tail int
+	// Null: the pointer may be null, and then there is no value.
+	Null bool
 }
 
 // Text tells how to reach the text of a string type of C++, Rust or Go.
@@ -44,6 +46,8 @@ func (t *Type) Text() (View, bool) {
 		return t.rustText()
 	case CPlusPlus:
 		return t.cppText()
+	case DotNet:
+		return t.dotNetText()
 	}
 	return View{}, false
 }
@@ -63,6 +67,8 @@ func (t *Type) List() (View, bool) {
 		return t.rustList()
 	case CPlusPlus:
 		return t.cppList()
+	case DotNet:
+		return t.dotNetList()
 	}
 	return View{}, false
 }
@@ -81,6 +87,14 @@ func (t *Type) Elements() (View, bool) {
 	v, ok := t.Text()
 	v.Elem = IntOf(max(v.Unit, 1), false)
 	return v, ok
+}
+
+// View is what a value means: a List or a Text.
+func (t *Type) View() (View, bool) {
+	if v, ok := t.List(); ok {
+		return v, true
+	}
+	return t.Text()
 }
 
 // view is one by the names of a pointer and a length; unit 0: what the pointer points to.

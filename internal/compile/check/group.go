@@ -107,6 +107,9 @@ func (c *checker) group(act *action, points []*probe.Point) [][]*probe.Point {
 			} else if u.calls {
 				key += "\x00C"
 			}
+			if u.calls && p.Frame != nil {
+				key += fmt.Sprint("\x00", *p.Frame)
+			}
 			if u.probeName {
 				key += "\x00" + p.Name
 			}

@@ -138,6 +138,15 @@ func (g *gen) capture(dst, src memory, from, to *types.Type, span diag.Span) {
 		g.fetch(dst, src, to.Size, span)
 		return
 	}
+	if v, ok := from.View(); ok && v.Null && (to.Kind == types.Text || to.Kind == types.List) {
+		some, end := b.Label(), b.Label()
+		b.IfImm(ir.NE, g.load(src.at(v.Data), 8, false, span), 0, some)
+		g.zero(dst, to.Size)
+		g.null(dst)
+		b.Jump(end)
+		b.Bind(some)
+		defer b.Bind(end)
+	}
 	if v, ok := from.List(); ok && to.Kind == types.Text {
 		g.zero(dst, to.Size)
 		g.told(dst, func() {

@@ -125,6 +125,10 @@ func (g *gen) openCall() int {
 	} else {
 		b.StoreImm(8, ir.FP, key+openID, 0)
 		sp := b.Copy(g.saved(g.c.opts.Arch.SP))
+		if f := p.Frame; f != nil {
+			b.Set(sp, g.saved(f.Reg))
+			b.ApplyImm(ir.Add, sp, f.Offset)
+		}
 		if g.ret && g.c.opts.Arch.ReturnOnStack() {
 			b.ApplyImm(ir.Sub, sp, 8) // the return address has been taken off
 		}

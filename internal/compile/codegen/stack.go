@@ -65,7 +65,7 @@ func (g *gen) atEntry() bool {
 		return false
 	}
 	for _, p := range g.points {
-		if (p.Kind != probe.Uprobe || !p.Entry) && !p.AtReturn {
+		if (p.Kind != probe.Uprobe || !p.Entry) && !p.AtReturn || p.Frame != nil {
 			return false
 		}
 	}

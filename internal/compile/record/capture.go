@@ -82,7 +82,11 @@ func (c Capture) of(t *types.Type, depth int) *types.Type {
 	}
 	if v, ok := t.Text(); ok {
 		if v.Unit > 1 {
-			return TextOf(2*c.inner(), v.Unit)
+			n := c.inner()
+			if depth == 0 && t.Lang() == types.DotNet {
+				n = c.Strlen // all texts there are of this kind
+			}
+			return TextOf(v.Unit*n, v.Unit)
 		}
 		switch {
 		case depth > 0:

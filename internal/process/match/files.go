@@ -226,6 +226,13 @@ func (fs *files) byName(name string) ([]*binary, error) {
 			return list(b, err)
 		}
 	}
+	if strings.HasSuffix(name, assembly) {
+		for _, mp := range fs.mappedFiles() {
+			if path.Base(mp.Path) == name {
+				return list(fs.openMapping(mp))
+			}
+		}
+	}
 	// A file of that name here comes before those in PATH.
 	if fs.root.Own() {
 		if b, err := fs.openName(name, name); err == nil {
@@ -238,6 +245,25 @@ func (fs *files) byName(name string) ([]*binary, error) {
 		}
 	}
 	return nil, errNoFile
+}
+
+// assembly is how names of .NET's files with code end.
+const assembly = ".dll"
+
+// assemblies are .NET's files with code that the process has loaded.
+func (fs *files) assemblies() (out []*binary) {
+	if fs.pid() == 0 {
+		return nil
+	}
+	for _, mp := range fs.mappedFiles() {
+		if !strings.HasSuffix(mp.Path, assembly) {
+			continue
+		}
+		if b, err := fs.openMapping(mp); err == nil && b.obj.Managed() != nil && !hasFile(out, b) {
+			out = append(out, b)
+		}
+	}
+	return out
 }
 
 // pathVar is the PATH in which programs are looked for: that of a process that lives in another root is its own.

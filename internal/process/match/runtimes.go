@@ -7,6 +7,7 @@ import (
 	"trocar/internal/binary/objfile"
 	"trocar/internal/process/probe"
 	"trocar/internal/process/runtimes"
+	"trocar/internal/process/runtimes/dotnet"
 	"trocar/internal/process/runtimes/golang"
 	"trocar/internal/script/diag"
 )
@@ -14,7 +15,7 @@ import (
 // Runtimes are all that are known. To leave one out would let return probes end its programs, so they are not an
 // option.
 func Runtimes() []runtimes.Runtime {
-	return []runtimes.Runtime{golang.Runtime()}
+	return []runtimes.Runtime{golang.Runtime(), dotnet.Runtime()}
 }
 
 // runtimes are those that have code in the file.
@@ -89,6 +90,12 @@ func (b *binary) bare(entry uint64, p *probe.Point) {
 // that return.
 func (m *matcher) runtimeReturns(c *candidate, code runtimes.Code) []*probe.Point {
 	fn := c.fn
+	if exits, refusal := code.Exits(fn); refusal != nil {
+		m.noReturn(c, refusal)
+		return nil
+	} else if len(exits) > 0 {
+		return m.runtimeExits(c, code, exits)
+	}
 	size := fn.Size
 	if size == 0 {
 		size = c.b.obj.CodeSize(fn.Addr)
@@ -111,6 +118,33 @@ func (m *matcher) runtimeReturns(c *candidate, code runtimes.Code) []*probe.Poin
 		if p = m.place(p, c.b, addr); p != nil {
 			points = append(points, p)
 		}
+	}
+	return points
+}
+
+// runtimeExits makes the points of the places where a runtime has its functions left.
+func (m *matcher) runtimeExits(c *candidate, code runtimes.Code, exits []runtimes.Exit) []*probe.Point {
+	p := probe.Point{
+		Kind: probe.Uretprobe, Path: c.b.path, PID: m.pid(), Name: c.name, Func: c.shown, AtReturn: true, Start: c.fn.Addr,
+		Call: m.call(c.b, c.fn.Addr),
+	}
+	if m.needs.Typed() {
+		p.Scope = code.Result(c.fn)
+	}
+	var found Returns
+	at := map[uint64]*runtimes.Exit{}
+	for i := range exits {
+		e := &exits[i]
+		at[e.Addr] = e
+		if e.Tail {
+			found.Tails = append(found.Tails, e.Addr)
+		} else {
+			found.At = append(found.At, e.Addr)
+		}
+	}
+	points := m.exitPoints(c, &p, found)
+	for _, p := range points {
+		p.Frame, p.Tail = &at[p.Addr].Frame, at[p.Addr].Tail
 	}
 	return points
 }

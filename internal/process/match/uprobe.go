@@ -177,6 +177,9 @@ func matchUprobe(m *matcher, s *spec) []*probe.Point {
 		files = files[:1]
 	}
 	q := objfile.NewQuery(s.fn, s.lang)
+	if s.target == "" && objfile.NamesMethod(s.fn) {
+		files = append(files, m.files.assemblies()...)
+	}
 	var points []*probe.Point
 	var firstErr error
 	before := m.diags.Errors()
@@ -285,7 +288,7 @@ func (m *matcher) functions(s *spec, b *binary, q *objfile.Query) ([]*probe.Poin
 			return nil, m.ctx.Err()
 		}
 		fn := &all[i]
-		if told && q.Wildcard() && m.call(b, fn.Addr) == nil {
+		if told && q.Wildcard() && b.runtimeAt(fn.Addr) == nil {
 			without = append(without, fn.Name)
 			continue
 		}

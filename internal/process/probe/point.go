@@ -32,6 +32,9 @@ type Point struct {
 	// AtReturn, Uretprobe: the place is an instruction with which the function returns, and is probed itself. The return
 	// address is on top of the stack.
 	AtReturn bool
+	Tail     bool // AtReturn: it goes on in another function, which returns in its place
+	// Frame, AtReturn: where the return address is there; nil: on top of the stack.
+	Frame *Frame
 	// of a place that is not its entry: address of the function's first instruction, 0 if it has none of its own
 	Start  uint64
 	Call   *Call  // in Go code; nil: calls are told apart by thread and stack pointer
@@ -50,6 +53,12 @@ type Point struct {
 	Category, Event string
 
 	Scope *Scope
+}
+
+// Frame is the place of a return address: Offset bytes behind what the register has, which is a DWARF number.
+type Frame struct {
+	Reg    int
+	Offset int64
 }
 
 // FileID is what a file is, and whether it was written to since. The zero FileID is not known.

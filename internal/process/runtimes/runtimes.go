@@ -51,6 +51,8 @@ type Code interface {
 	// NoReturn tells why the return of a function cannot be seen; nil: at the instructions that return. It is asked for
 	// every function of the file: return addresses may not be replaced where the runtime walks or moves stacks.
 	NoReturn(fn *objfile.Func) *probe.Refusal
+	// Exits are the places where the return of a function is probed, if that is not each instruction that returns (nil).
+	Exits(fn *objfile.Func) ([]Exit, *probe.Refusal)
 	// Result is what is known where a function returns; nil: nothing.
 	Result(fn *objfile.Func) *probe.Scope
 
@@ -69,6 +71,13 @@ type Code interface {
 	Copies(name string) []Copy
 	// Dynamic is the type that has its description at an address, as the program's values refer to it.
 	Dynamic(addr uint64) (*types.Type, bool)
+}
+
+// Exit is a place where a function is left.
+type Exit struct {
+	Addr  uint64
+	Frame probe.Frame
+	Tail  bool // it goes on in another function, which returns in its place
 }
 
 // Declaration is a function as people read it.

@@ -7,6 +7,7 @@ import (
 	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/types"
 	"trocar/internal/process/probe"
+	"trocar/internal/process/runtimes"
 )
 
 // Returns of Go functions. Go's runtime walks, copies and grows stacks, so no return address may be replaced there: the
@@ -30,6 +31,9 @@ func (c *Code) NoReturn(fn *objfile.Func) *probe.Refusal {
 	}
 	return nil
 }
+
+// Exits: the instructions that return.
+func (c *Code) Exits(*objfile.Func) ([]runtimes.Exit, *probe.Refusal) { return nil, nil }
 
 // Result is the scope at a Go function's returns: its result, or a struct of its results by name.
 func (c *Code) Result(fn *objfile.Func) *probe.Scope {

@@ -1,0 +1,447 @@
+package clr
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+	"strings"
+	"sync"
+)
+
+// table is the number of a table of the metadata (ECMA-335, II.22).
+type table uint8
+
+// Tables that are read.
+const (
+	tModule       table = 0x00
+	tTypeRef      table = 0x01
+	tTypeDef      table = 0x02
+	tFieldPtr     table = 0x03
+	tField        table = 0x04
+	tMethodPtr    table = 0x05
+	tMethodDef    table = 0x06
+	tParamPtr     table = 0x07
+	tParam        table = 0x08
+	tMemberRef    table = 0x0a
+	tConstant     table = 0x0b
+	tEventPtr     table = 0x13
+	tEvent        table = 0x14
+	tPropertyPtr  table = 0x16
+	tProperty     table = 0x17
+	tModuleRef    table = 0x1a
+	tTypeSpec     table = 0x1b
+	tAssembly     table = 0x20
+	tAssemblyRef  table = 0x23
+	tFile         table = 0x26
+	tExportedType table = 0x27
+	tNestedClass  table = 0x29
+	tGenericParam table = 0x2a
+	tMethodSpec   table = 0x2b
+	noTable       table = 0xff
+)
+
+// Coded indexes: the lowest bits tell the table.
+var (
+	typeDefOrRef    = []table{tTypeDef, tTypeRef, tTypeSpec}
+	hasConstant     = []table{tField, tParam, tProperty}
+	resolutionScope = []table{tModule, tModuleRef, tAssemblyRef, tTypeRef}
+	implementation  = []table{tFile, tAssemblyRef, tExportedType}
+	typeOrMethodDef = []table{tTypeDef, tMethodDef}
+	memberRefParent = []table{tTypeDef, tTypeRef, tModuleRef, tMethodDef, tTypeSpec}
+	methodDefOrRef  = []table{tMethodDef, tMemberRef}
+
+	hasCustomAttribute = []table{
+		tMethodDef, tField, tTypeRef, tTypeDef, tParam, 0x09, tMemberRef, tModule, 0x0e, tProperty, tEvent, 0x11,
+		tModuleRef, tTypeSpec, tAssembly, tAssemblyRef, tFile, tExportedType, 0x28, tGenericParam, 0x2c, tMethodSpec,
+	}
+	customAttributeType = []table{noTable, noTable, tMethodDef, tMemberRef, noTable}
+	hasFieldMarshal     = []table{tField, tParam}
+	hasDeclSecurity     = []table{tTypeDef, tMethodDef, tAssembly}
+	hasSemantics        = []table{tEvent, tProperty}
+	memberForwarded     = []table{tField, tMethodDef}
+)
+
+// column is what a column of a table holds.
+type column struct {
+	size int // bytes, 0: an index
+	heap byte
+	in   []table
+}
+
+func number(n int) column             { return column{size: n} }
+func index(in ...table) column        { return column{in: in} }
+func heap(which byte) column          { return column{heap: which} }
+func coded(in []table) column         { return column{in: in} }
+func columns(list ...column) []column { return list }
+
+// schema are the columns of all tables, by number (ECMA-335, II.22.2 to II.22.39).
+func schema() [0x2d][]column {
+	s, b, g := heap('s'), heap('b'), heap('g')
+	two, four := number(2), number(4)
+	return [...][]column{
+		0x00: columns(two, s, g, g, g),
+		0x01: columns(coded(resolutionScope), s, s),
+		0x02: columns(four, s, s, coded(typeDefOrRef), index(tField), index(tMethodDef)),
+		0x03: columns(index(tField)),
+		0x04: columns(two, s, b),
+		0x05: columns(index(tMethodDef)),
+		0x06: columns(four, two, two, s, b, index(tParam)),
+		0x07: columns(index(tParam)),
+		0x08: columns(two, two, s),
+		0x09: columns(index(tTypeDef), coded(typeDefOrRef)),
+		0x0a: columns(coded(memberRefParent), s, b),
+		0x0b: columns(two, coded(hasConstant), b),
+		0x0c: columns(coded(hasCustomAttribute), coded(customAttributeType), b),
+		0x0d: columns(coded(hasFieldMarshal), b),
+		0x0e: columns(two, coded(hasDeclSecurity), b),
+		0x0f: columns(two, four, index(tTypeDef)),
+		0x10: columns(four, index(tField)),
+		0x11: columns(b),
+		0x12: columns(index(tTypeDef), index(tEvent)),
+		0x13: columns(index(tEvent)),
+		0x14: columns(two, s, coded(typeDefOrRef)),
+		0x15: columns(index(tTypeDef), index(tProperty)),
+		0x16: columns(index(tProperty)),
+		0x17: columns(two, s, b),
+		0x18: columns(two, index(tMethodDef), coded(hasSemantics)),
+		0x19: columns(index(tTypeDef), coded(methodDefOrRef), coded(methodDefOrRef)),
+		0x1a: columns(s),
+		0x1b: columns(b),
+		0x1c: columns(two, coded(memberForwarded), s, index(tModuleRef)),
+		0x1d: columns(four, index(tField)),
+		0x1e: columns(four, four),
+		0x1f: columns(four),
+		0x20: columns(four, two, two, two, two, four, b, s, s),
+		0x21: columns(four),
+		0x22: columns(four, four, four),
+		0x23: columns(two, two, two, two, four, b, s, s, b),
+		0x24: columns(four, index(tAssemblyRef)),
+		0x25: columns(four, four, four, index(tAssemblyRef)),
+		0x26: columns(four, s, b),
+		0x27: columns(four, four, s, s, coded(implementation)),
+		0x28: columns(four, four, s, coded(implementation)),
+		0x29: columns(index(tTypeDef), index(tTypeDef)),
+		0x2a: columns(two, two, coded(typeOrMethodDef), s),
+		0x2b: columns(coded(methodDefOrRef), b),
+		0x2c: columns(index(tGenericParam), coded(typeDefOrRef)),
+	}
+}
+
+// rows are those of one table.
+type rows struct {
+	data  []byte
+	count uint32
+	width int
+	at    []int // offsets of the columns, and the width behind them
+}
+
+// metadata is the tables with the heaps.
+type metadata struct {
+	tables        [0x2d]rows
+	strings, blob []byte
+
+	nesting sync.Once
+	nested  map[uint32]uint32 // of types within others: those, by number
+}
+
+const (
+	metadataMagic = 0x424a5342
+	maxStreams    = 64
+)
+
+// parse reads the metadata root (ECMA-335, II.24.2).
+func (m *metadata) parse(d []byte) error {
+	if len(d) < 20 || u32(d, 0) != metadataMagic {
+		return fmt.Errorf("%w: it has no metadata", errDamaged)
+	}
+	at := 16 + int64(u32(d, 12))
+	if at+4 > int64(len(d)) {
+		return fmt.Errorf("%w: its metadata is cut short", errDamaged)
+	}
+	count := int(u16(d, int(at)+2))
+	at += 4
+	var tables []byte
+	for range min(count, maxStreams) {
+		if at+8 > int64(len(d)) {
+			return fmt.Errorf("%w: its metadata is cut short", errDamaged)
+		}
+		off, size := int64(u32(d, int(at))), int64(u32(d, int(at)+4))
+		name, _, ok := bytes.Cut(d[at+8:min(at+8+32, int64(len(d)))], []byte{0})
+		if !ok || off > int64(len(d)) || size > int64(len(d))-off {
+			return fmt.Errorf("%w: a part of its metadata lies outside of it", errDamaged)
+		}
+		at += 8 + int64(len(name)/4*4+4)
+		switch stream := d[off : off+size : off+size]; string(name) {
+		case "#~":
+			tables = stream
+		case "#-":
+			return fmt.Errorf("%w: its metadata is not in the form that compilers write (#-)", errDamaged)
+		case "#Strings":
+			m.strings = stream
+		case "#Blob":
+			m.blob = stream
+		}
+	}
+	return m.parseTables(tables)
+}
+
+// parseTables reads the header of the tables (ECMA-335, II.24.2.6).
+func (m *metadata) parseTables(d []byte) error {
+	if len(d) < 24 {
+		return fmt.Errorf("%w: it has no tables", errDamaged)
+	}
+	heaps, valid := d[6], binary.LittleEndian.Uint64(d[8:])
+	at := 24
+	for i := range 64 {
+		if valid&(1<<i) == 0 {
+			continue
+		}
+		if at+4 > len(d) {
+			return fmt.Errorf("%w: its tables are cut short", errDamaged)
+		}
+		if i >= len(m.tables) {
+			return fmt.Errorf("%w: it has a table of kind %#x, which is not known", errDamaged, i)
+		}
+		m.tables[i].count = u32(d, at)
+		at += 4
+	}
+	if heaps&0x40 != 0 {
+		at += 4 // extra data
+	}
+	rest := d[min(at, len(d)):]
+	for i, cols := range schema() {
+		t := &m.tables[i]
+		t.at = make([]int, 0, len(cols)+1)
+		for _, c := range cols {
+			t.at = append(t.at, t.width)
+			t.width += m.size(c, heaps)
+		}
+		t.at = append(t.at, t.width)
+		n := uint64(t.count) * uint64(t.width)
+		if n > uint64(len(rest)) {
+			return fmt.Errorf("%w: its tables are cut short", errDamaged)
+		}
+		t.data, rest = rest[:n:n], rest[n:]
+	}
+	return nil
+}
+
+// size is the number of bytes of a column.
+func (m *metadata) size(c column, heaps byte) int {
+	bit := map[byte]byte{'s': 1, 'g': 2, 'b': 4}[c.heap]
+	switch {
+	case c.size > 0:
+		return c.size
+	case c.heap != 0 && heaps&bit != 0:
+		return 4
+	case c.heap != 0:
+		return 2
+	}
+	var most uint32
+	for _, t := range c.in {
+		if t != noTable {
+			most = max(most, m.tables[t].count)
+		}
+	}
+	tag := 0
+	if len(c.in) > 1 {
+		tag = bits.Len(uint(len(c.in) - 1))
+	}
+	if uint64(most) < 1<<(16-tag) {
+		return 2
+	}
+	return 4
+}
+
+// cell is a value of a table: rows are counted from 1. One that is not there is 0.
+func (m *metadata) cell(t table, row uint32, col int) uint32 {
+	r := &m.tables[t]
+	if row == 0 || row > r.count {
+		return 0
+	}
+	from := int(row-1)*r.width + r.at[col]
+	if r.at[col+1]-r.at[col] == 2 {
+		return uint32(u16(r.data, from))
+	}
+	return u32(r.data, from)
+}
+
+// decode takes a coded index apart.
+func decode(v uint32, in []table) (t table, row uint32) {
+	tag := bits.Len(uint(len(in) - 1))
+	if i := int(v & (1<<tag - 1)); i < len(in) {
+		return in[i], v >> tag
+	}
+	return noTable, 0
+}
+
+// maxName bounds one name.
+const maxName = 1024
+
+// text is a string of the heap.
+func (m *metadata) text(at uint32) string {
+	if uint64(at) >= uint64(len(m.strings)) {
+		return ""
+	}
+	s := m.strings[at:]
+	if i := bytes.IndexByte(s[:min(len(s), maxName)], 0); i >= 0 {
+		return string(s[:i])
+	}
+	return ""
+}
+
+// bytes is a value of the blob heap (ECMA-335, II.24.2.4).
+func (m *metadata) bytes(at uint32) []byte {
+	if uint64(at) >= uint64(len(m.blob)) {
+		return nil
+	}
+	r := reader{data: m.blob[at:]}
+	n := r.number()
+	if r.bad || uint64(n) > uint64(len(r.data)) {
+		return nil
+	}
+	return r.data[:n:n]
+}
+
+// owner finds the type whose list holds a row: lists are ascending, and each goes up to the next one's begin.
+func (m *metadata) owner(row uint32, col int) uint32 {
+	low, high := uint32(1), m.tables[tTypeDef].count+1
+	for low < high {
+		mid := low + (high-low)/2
+		if m.cell(tTypeDef, mid, col) <= row {
+			low = mid + 1
+		} else {
+			high = mid
+		}
+	}
+	return low - 1
+}
+
+// Columns of tables.
+const (
+	typeName, typeSpace             = 1, 2 // of TypeDef and TypeRef
+	typeFlags, typeBase             = 0, 3
+	typeFields, typeMethods         = 4, 5
+	methodFlags, methodName         = 2, 3
+	methodSig, methodParams         = 4, 5
+	fieldFlags, fieldName, fieldSig = 0, 1, 2
+	paramNumber, paramName          = 1, 2
+	genericNumber, genericOwner     = 0, 2
+	genericName                     = 3
+)
+
+// enclosing is the type that a type is nested in, 0: none.
+func (m *metadata) enclosing(typ uint32) uint32 {
+	m.nesting.Do(func() {
+		t := &m.tables[tNestedClass]
+		m.nested = make(map[uint32]uint32, t.count)
+		for row := uint32(1); row <= t.count; row++ {
+			m.nested[m.cell(tNestedClass, row, 0)] = m.cell(tNestedClass, row, 1)
+		}
+	})
+	return m.nested[typ]
+}
+
+// generics are the names of the type parameters of a type or method, in order.
+func (m *metadata) generics(t table, row uint32) (names []string) {
+	want := row << 1
+	if t == tMethodDef {
+		want |= 1
+	}
+	all := &m.tables[tGenericParam]
+	// The table is sorted by owner (II.22.20).
+	low, high := uint32(1), all.count+1
+	for low < high {
+		mid := low + (high-low)/2
+		if m.cell(tGenericParam, mid, genericOwner) < want {
+			low = mid + 1
+		} else {
+			high = mid
+		}
+	}
+	for ; low <= all.count && m.cell(tGenericParam, low, genericOwner) == want && len(names) < maxGenerics; low++ {
+		names = append(names, m.text(m.cell(tGenericParam, low, genericName)))
+	}
+	return names
+}
+
+const (
+	maxGenerics = 256
+	maxNesting  = 16
+)
+
+// link is a type in a chain of nested ones.
+type link struct{ space, name string }
+
+// chain is a type with those that it is nested in, the outermost first.
+func (m *metadata) chain(t table, row uint32) (links []link) {
+	for range maxNesting {
+		if t != tTypeDef && t != tTypeRef {
+			break
+		}
+		links = append(links, link{m.text(m.cell(t, row, typeSpace)), m.text(m.cell(t, row, typeName))})
+		if t == tTypeDef {
+			if row = m.enclosing(row); row == 0 {
+				break
+			}
+			continue
+		}
+		if t, row = decode(m.cell(tTypeRef, row, 0), resolutionScope); t != tTypeRef {
+			break
+		}
+	}
+	for i, j := 0, len(links)-1; i < j; i, j = i+1, j-1 {
+		links[i], links[j] = links[j], links[i]
+	}
+	return links
+}
+
+// named writes a type's name: with its namespace if full, with the arguments of its type parameters, of which there
+// are n.
+func (m *metadata) named(b *strings.Builder, t table, row uint32, n int, arg func(i int), full bool) {
+	next := 0
+	for i, l := range m.chain(t, row) {
+		switch {
+		case b.Len() > maxText:
+			return
+		case i > 0:
+			b.WriteByte('+')
+		case full && l.space != "":
+			b.WriteString(l.space)
+			b.WriteByte('.')
+		}
+		// "List`1" takes one of the arguments.
+		name, count, _ := strings.Cut(l.name, "`")
+		b.WriteString(name)
+		take := 0
+		for _, c := range count {
+			if c < '0' || c > '9' || take > maxGenerics {
+				take = 0
+				break
+			}
+			take = 10*take + int(c-'0')
+		}
+		list(b, "<>", min(take, n-next), func(i int) { arg(next + i) })
+		next += min(take, n-next)
+	}
+}
+
+// list writes n things in brackets, nothing if there are none.
+func list(b *strings.Builder, brackets string, n int, write func(i int)) {
+	if n <= 0 {
+		return
+	}
+	b.WriteByte(brackets[0])
+	for i := range n {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		if b.Len() > maxText {
+			b.WriteByte('?')
+			break
+		}
+		write(i)
+	}
+	b.WriteByte(brackets[1])
+}

@@ -1,0 +1,89 @@
+package dotnet
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"trocar/internal/binary/abi"
+	"trocar/internal/binary/clr"
+	"trocar/internal/binary/types"
+)
+
+func image(t testing.TB) *clr.Image {
+	t.Helper()
+	data, err := os.ReadFile("../../../binary/clr/testdata/shapes.dll")
+	if err != nil {
+		t.Fatal(err)
+	}
+	im, err := clr.Open(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return im
+}
+
+// show is what is known of the arguments and result of a method: "name type place".
+func show(t testing.TB, im *clr.Image, name string, own, args []clr.Type) []string {
+	t.Helper()
+	number, ok := im.MethodNamed(name)
+	if !ok {
+		t.Fatalf("no method %s", name)
+	}
+	m := method{body: clr.Body{Method: number}}
+	m.sig, _ = im.Signature(number)
+	placeIn(abi.AMD64, im, &m, &loader{image: im, own: own, method: args})
+	var out []string
+	for _, v := range append(m.params, *m.result) {
+		place := v.Place.Why
+		switch v.Place.Kind {
+		case types.InRegister:
+			place, _ = abi.AMD64.ScriptName(v.Place.Reg)
+		case types.InMemory:
+			place = fmt.Sprintf("[%d%+d]", v.Place.Reg, v.Place.Offset)
+		case types.InPieces:
+			place = fmt.Sprintf("%d pieces", len(v.Place.Pieces))
+		}
+		out = append(out, v.Name+" "+types.Declare(v.Type, "")+" "+place)
+	}
+	return out
+}
+
+func TestPlaces(t *testing.T) {
+	im := image(t)
+	canon, integer := []clr.Type{{Element: clr.Canonical}}, []clr.Type{{Element: clr.Int32}}
+	for _, test := range []struct {
+		name      string
+		own, args []clr.Type
+		want      []string
+	}{
+		{name: "Depot.Store::Has(string,Unit,Size,char)", want: []string{
+			"name string di", "unit Unit si", "size Size dx", "mark char cx", "retval bool ax",
+		}},
+		{name: "Depot.Store::Move(int,int)", want: []string{
+			"this Depot.Store * di", "from int si", "to int dx", "retval long ax",
+		}},
+		{name: "Depot.Store::Move(int,int,Dictionary<string,int[,]>)", want: []string{
+			"this Depot.Store * di", "from int si", "to int dx", "seen Dictionary<string,int[,]> * cx", "retval long ax",
+		}},
+		{name: "Depot.Store::.ctor(int)", want: []string{
+			"this Depot.Store * di", "room int si", "retval results 0 pieces",
+		}},
+		// Code that reference types share: where the object doesn't tell the instance, an argument does.
+		{name: "Depot.Shelf<T>::Put(T,string)", own: canon, want: []string{
+			"this Depot.Shelf<T> * di", "item object * si", "label string dx", "retval object * ax",
+		}},
+		{name: "Depot.Shelf<T>::All<U>(U[],int&)", own: integer, args: canon, want: []string{
+			"from __Canon[] si", "count int * dx", "retval List<__Canon> * ax",
+		}},
+		{name: "Depot.Shelf<T>::All<U>(U[],int&)", own: integer, args: integer, want: []string{
+			"from int[] di", "count int * si", "retval List<int> * ax",
+		}},
+	} {
+		got := show(t, im, test.name, test.own, test.args)
+		if strings.Join(got, "\n") != strings.Join(test.want, "\n") {
+			t.Errorf("%s:\n%s\nwant\n%s", test.name, strings.Join(got, "\n"), strings.Join(test.want, "\n"))
+		}
+	}
+}

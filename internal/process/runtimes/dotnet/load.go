@@ -1,0 +1,267 @@
+package dotnet
+
+import (
+	"fmt"
+
+	"trocar/internal/binary/clr"
+	"trocar/internal/binary/types"
+)
+
+// loader makes types of those in signatures.
+type loader struct {
+	image       *clr.Image
+	own, method []clr.Type // what type parameters stand for
+	made        int
+}
+
+// Bounds of one type.
+const (
+	maxDepth = 6
+	maxMade  = 512
+	maxSize  = 1 << 16
+)
+
+// value is a type; nil if even its size is not known. why says why values of it are not shown.
+type value struct {
+	t   *types.Type
+	why string
+}
+
+func word() *types.Type { return number("nuint", 8, false) }
+
+func number(name string, size int, signed bool) *types.Type {
+	return &types.Type{
+		Kind: types.Int, Name: name, Size: size, Align: size, Signed: signed, Source: &types.Source{Lang: types.DotNet},
+	}
+}
+
+// opaque is a type of which only the name is known.
+func opaque(name string) *types.Type {
+	return &types.Type{Kind: types.Struct, Name: name, Incomplete: true, Source: &types.Source{Lang: types.DotNet}}
+}
+
+// reference is the address of an object, or of a value.
+func reference(to *types.Type) *types.Type {
+	return &types.Type{Kind: types.Pointer, Size: 8, Align: 8, Elem: to, Source: &types.Source{Lang: types.DotNet}}
+}
+
+// text is a type's name.
+func (l *loader) text(t *clr.Type) string { return l.image.Text(t, l.own, l.method) }
+
+// this is the type of the object of a method.
+func (l *loader) this(owner uint32) value {
+	return value{t: reference(opaque(l.image.TypeName(owner)))}
+}
+
+// typ is the type of a value of a signature.
+func (l *loader) typ(t *clr.Type, depth int) value {
+	if l.made++; depth > maxDepth || l.made > maxMade {
+		return value{why: "its type is too deeply nested"}
+	}
+	switch t.Element {
+	case clr.Void:
+		return value{t: types.TVoid}
+	case clr.Boolean:
+		return value{t: &types.Type{
+			Kind: types.Bool, Name: "bool", Size: 1, Align: 1,
+			Source: &types.Source{Lang: types.DotNet},
+		}}
+	case clr.Char:
+		c := number("char", 2, false)
+		c.Source.Form = types.UnicodeForm
+		return value{t: c}
+	case clr.Int8:
+		return value{t: number("sbyte", 1, true)}
+	case clr.UInt8:
+		return value{t: number("byte", 1, false)}
+	case clr.Int16:
+		return value{t: number("short", 2, true)}
+	case clr.UInt16:
+		return value{t: number("ushort", 2, false)}
+	case clr.Int32:
+		return value{t: number("int", 4, true)}
+	case clr.UInt32:
+		return value{t: number("uint", 4, false)}
+	case clr.Int64:
+		return value{t: number("long", 8, true)}
+	case clr.UInt64:
+		return value{t: number("ulong", 8, false)}
+	case clr.IntPtr:
+		return value{t: number("nint", 8, true)}
+	case clr.UIntPtr:
+		return value{t: number("nuint", 8, false)}
+	case clr.Float32:
+		return float("float", 4)
+	case clr.Float64:
+		return float("double", 8)
+	case clr.String:
+		return value{t: types.DotNetString()}
+	case clr.Object, clr.Canonical:
+		return value{t: reference(opaque("object"))}
+	case clr.Class, clr.Array, clr.Function:
+		return value{t: reference(opaque(l.text(t)))}
+	case clr.Vector:
+		if elem := l.typ(&t.Args[0], depth+1); elem.t != nil && elem.why == "" && elem.t.Size > 0 {
+			return value{t: types.DotNetArray(l.text(t), elem.t)}
+		}
+		return value{t: reference(opaque(l.text(t)))}
+	case clr.Pointer, clr.ByRef:
+		elem := l.typ(&t.Args[0], depth+1)
+		if elem.t == nil || elem.why != "" || elem.t.Kind == types.Void {
+			return value{t: reference(opaque(l.text(&t.Args[0])))}
+		}
+		return value{t: reference(elem.t)}
+	case clr.TypeParam:
+		return l.param(t.Number, l.own, depth)
+	case clr.MethodParam:
+		return l.param(t.Number, l.method, depth)
+	case clr.ValueType:
+		return l.structure(t, depth)
+	case clr.Instance:
+		if !t.Value {
+			return value{t: reference(opaque(l.text(t)))}
+		}
+		return l.structure(t, depth)
+	case clr.TypedRef:
+		return value{why: "a TypedReference is not looked at"}
+	}
+	return value{why: "its type is not known"}
+}
+
+func float(name string, size int) value {
+	return value{
+		&types.Type{Kind: types.Float, Name: name, Size: size, Align: size, Source: &types.Source{Lang: types.DotNet}}, "",
+	}
+}
+
+// param is what a type parameter stands for.
+func (l *loader) param(n int, args []clr.Type, depth int) value {
+	if n < len(args) {
+		in := loader{image: l.image, made: l.made} // of the instance, not of what it is used in
+		v := in.typ(&args[n], depth+1)
+		l.made = in.made
+		return v
+	}
+	return value{why: "what its type parameter stands for is not known"}
+}
+
+// structure is a value type that is declared in this file.
+func (l *loader) structure(t *clr.Type, depth int) value {
+	name := l.text(t)
+	if t.Foreign {
+		return value{why: "its type is declared in another assembly"}
+	}
+	s, ok := l.image.Struct(t)
+	if !ok {
+		return value{why: fmt.Sprintf("%s is declared in another assembly", name)}
+	}
+	if s.Enum {
+		under := l.typ(&s.Fields[0].Type, depth+1)
+		if under.t == nil || under.t.Kind != types.Int {
+			return value{why: name + " has values of a kind that is not known"}
+		}
+		e := &types.Type{
+			Kind: types.Enum, Name: name, Size: under.t.Size, Align: under.t.Size, Signed: under.t.Signed,
+			Source: &types.Source{Lang: types.DotNet},
+		}
+		for _, v := range s.Values {
+			e.Enums = append(e.Enums, types.Enumerator{Name: v.Name, Value: v.Value})
+		}
+		return value{t: e}
+	}
+	switch {
+	case s.Space == "System.Runtime.Intrinsics", s.Space == "System.Numerics", s.Name == "Int128", s.Name == "UInt128":
+		return value{why: name + " is passed in vector registers, or aligned, by rules of its own"}
+	}
+	in := &loader{image: l.image, made: l.made}
+	for i := range t.Args {
+		in.own = append(in.own, l.substituted(&t.Args[i]))
+	}
+	defer func() { l.made = in.made }()
+	if s.Space == "System" && (s.Name == "Span`1" || s.Name == "ReadOnlySpan`1") && len(t.Args) == 1 {
+		elem := in.typ(&in.own[0], depth+1)
+		if elem.t == nil {
+			elem.t = opaque("?")
+		}
+		return value{t: types.DotNetSpan(name, elem.t)}
+	}
+	return in.layOut(&s, name, depth)
+}
+
+// substituted is a type argument with what type parameters stand for in it.
+func (l *loader) substituted(t *clr.Type) clr.Type {
+	switch {
+	case t.Element == clr.TypeParam && t.Number < len(l.own):
+		return l.own[t.Number]
+	case t.Element == clr.MethodParam && t.Number < len(l.method):
+		return l.method[t.Number]
+	}
+	out := *t
+	out.Args = nil
+	for i := range t.Args {
+		out.Args = append(out.Args, l.substituted(&t.Args[i]))
+	}
+	return out
+}
+
+// layOut places the fields of a value type, one behind the other as they are aligned. The runtime puts those of types
+// with references in an order of its own: of these only the size is certain.
+func (l *loader) layOut(s *clr.Struct, name string, depth int) value {
+	if s.Explicit || len(s.Fields) == 0 {
+		return value{why: name + " has a layout of its own"}
+	}
+	t := &types.Type{Kind: types.Struct, Name: name, Align: 1, Source: &types.Source{Lang: types.DotNet}}
+	why, references, size := "", 0, 0
+	for i := range s.Fields {
+		f := l.typ(&s.Fields[i].Type, depth+1)
+		if f.t == nil || f.t.Size == 0 || f.t.Size > maxSize {
+			return value{why: fmt.Sprintf("%s has a field %s, and %s", name, s.Fields[i].Name, orSize(f.why))}
+		}
+		if f.why != "" {
+			why = f.why
+		}
+		if f.t.Kind == types.Pointer || f.t.Form() == types.DotNetStringForm || f.t.Form() == types.DotNetArrayForm {
+			references++
+		}
+		align := min(max(f.t.Align, 1), 8)
+		size = (size + align - 1) / align * align
+		t.Fields = append(t.Fields, types.Field{Name: s.Fields[i].Name, Type: f.t, Offset: size})
+		t.Align = max(t.Align, align)
+		size += f.t.Size
+	}
+	t.Size = max(1, (size+t.Align-1)/t.Align*t.Align)
+	if t.Size > maxSize {
+		return value{why: name + " is too large"}
+	}
+	if s.Auto || references > 0 && len(t.Fields) > 1 {
+		if t.Size > 16 || t.Size%8 != 0 {
+			// The order decides about the padding, and so the size.
+			return value{why: "in which order the runtime has the fields of " + name + " is not known"}
+		}
+		why = "in which order the runtime has the fields of " + name + " is not known"
+	}
+	return value{t, why}
+}
+
+func orSize(why string) string {
+	if why == "" {
+		return "its size is not known"
+	}
+	return why
+}
+
+// sharedContext tells whether a method has an argument that says which instance of shared code runs. Methods of objects
+// find it in the object.
+func (l *loader) sharedContext(instance, ofValueType bool) bool {
+	return shared(l.method) || shared(l.own) && (!instance || ofValueType)
+}
+
+// shared tells whether one of the arguments stands for any reference type.
+func shared(args []clr.Type) bool {
+	for i := range args {
+		if args[i].Element == clr.Canonical || shared(args[i].Args) {
+			return true
+		}
+	}
+	return false
+}
