@@ -18,12 +18,13 @@ import (
 type infoFlags struct {
 	types, vars, lines []string
 	debugDirs          []string
+	pid, path          string // the target by flag, as other commands take it
 }
 
 func newInfo(a *app) *cobra.Command {
 	f := &infoFlags{}
 	cmd := &cobra.Command{
-		Use:   "info TARGET",
+		Use:   "info TARGET|-p PID|-x FILE",
 		Short: "Show information about a program or library: debug information, types, variables, lines",
 		Long: `Show information about a program or library: debug information, types, variables, lines.
 
@@ -37,6 +38,9 @@ TARGET is a process ID, a path, or the name of a program or library.
 	cmd.Flags().StringArrayVar(&f.types, "type", nil, "print the layout of this type")
 	cmd.Flags().StringArrayVar(&f.vars, "vars", nil,
 		"print the parameters and variables of this function, and their locations")
+	cmd.Flags().StringVarP(&f.pid, "pid", "p", "", "the target is this process")
+	cmd.Flags().StringVarP(&f.path, "exe", "x", "", "the target is this program or library")
+	cmd.SetFlagErrorFunc(a.wrongFlag)
 	cmd.Flags().StringArrayVar(&f.lines, "lines", nil, "print the addresses of these source lines, FILE:N-M")
 	cmd.Flags().StringArrayVar(&f.debugDirs, "debuginfo", nil, "directories to search for debug files")
 	return cmd
@@ -44,8 +48,17 @@ TARGET is a process ID, a path, or the name of a program or library.
 
 // target is the command info.
 func (a *app) target(ctx context.Context, f *infoFlags, args []string) error {
+	if f.pid != "" {
+		if n, err := strconv.ParseUint(f.pid, 10, 31); err != nil || n == 0 {
+			return usageErrorf("-p %s: not a process ID", f.pid)
+		}
+		args = append(args, f.pid)
+	}
+	if f.path != "" {
+		args = append(args, f.path)
+	}
 	if len(args) != 1 || args[0] == "" {
-		return usageErrorf("a target is required: a process ID, a path or a name")
+		return usageErrorf("a target is required, and only one: a process ID, a path or a name")
 	}
 	b, err := promptly(ctx, func() (*trocar.Binary, error) {
 		return trocar.OpenBinary(ctx, args[0], (&settings{debugInfo: f.debugDirs}).files())
