@@ -216,6 +216,29 @@ fn main() { let mut a: Shelf<u8> = Shelf { items: vec![] }; let mut b: Shelf<u64
 	}
 }
 
+// TestWildcardNames: a wildcard is of the name, not of the return type in front of it, finds variants, and no thunks.
+func TestWildcardNames(t *testing.T) {
+	for _, c := range []struct {
+		pattern, symbol string
+		want            bool
+	}{
+		{"shop::*", "_ZN4shop4Cart3addERKNS_4ItemE", true},
+		{"shop::*", "_ZN4shop4Cart3addERKNS_4ItemE.isra.0", true},
+		{"shop::*", "_ZN4shop4Cart3addERKNS_4ItemE.constprop.1", true},
+		{"shop::*", "_ZN4shop4Cart3addERKNS_4ItemE.cold", false},
+		{"shop::*", "_ZSt3getIN4shop4ItemEERT_S2_", false}, // shop::Item& std::get<shop::Item>(shop::Item)
+		{"std::*", "_ZSt3getIN4shop4ItemEERT_S2_", true},
+		{"shop::Item& std::get<shop::Item>(shop::Item)", "_ZSt3getIN4shop4ItemEERT_S2_", true},
+		{"shop::*", "_ZThn8_N4shop4CartD1Ev", false},   // non-virtual thunk to shop::Cart::~Cart()
+		{"shop::Cart::*", "_ZNK4shop4CartcviEv", true}, // operator int
+		{"shop::Cart::operator*", "_ZNK4shop4CartcviEv", true},
+	} {
+		if got := NewQuery(c.pattern, "").Match(&Symbol{Name: c.symbol}); got != c.want {
+			t.Errorf("%s fits %s (%s): %t", c.pattern, c.symbol, Demangle(c.symbol), got)
+		}
+	}
+}
+
 func TestGo(t *testing.T) {
 	tool(t, "go")
 	dir := t.TempDir()

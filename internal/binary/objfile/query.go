@@ -67,7 +67,8 @@ func (q *Query) Match(s *Symbol) bool {
 		return true
 	}
 	name := s.Name
-	if base, reshaped := Variant(name); !reshaped || q.Variants && !q.raw.wild() {
+	// By a readable pattern variants are found as their functions are: their own names are no source's.
+	if base, reshaped := Variant(name); !reshaped || q.raw.wild() && q.demangle || q.Variants && !q.raw.wild() {
 		name = base
 		if q.raw.match(name) {
 			return true
@@ -154,20 +155,13 @@ func (q *Query) matchReadable(name string) bool {
 	if full == name {
 		return false
 	}
-	full = squeeze(full)
-	if q.readable.match(full) {
+	// A template's return type is no part of its name, but of what is shown of it: whoever pastes that means it.
+	own := squeeze(full[returnType(full):])
+	if full = squeeze(full); q.readable.match(own) || !q.readable.wild() && q.readable.match(full) {
 		return true
 	}
-	if q.params {
-		// "A::get()" is also the name of "A::get() const", and a template's return type is no part of a name.
-		full = trimQualifiers(full)
-		if q.readable.match(full) {
-			return true
-		}
-		if i := returnType(full); i > 0 {
-			return q.readable.match(full[i:])
-		}
-		return false
+	if q.params { // "A::get()" is also the name of "A::get() const"
+		return q.readable.match(trimQualifiers(own)) || !q.readable.wild() && q.readable.match(trimQualifiers(full))
 	}
 	bare := squeeze(demangled(name, true))
 	if !strings.Contains(q.Pattern, "[abi:") {
@@ -214,24 +208,32 @@ func trimQualifiers(s string) string {
 	return s
 }
 
-// returnType gives the length of the return type (with its blank) in front of a template function's name.
-func returnType(s string) int {
+// returnType gives the length of the return type (with its blank) in front of a template function's name, as demangled.
+func returnType(s string) (n int) {
+	const nameless = "(anonymous namespace)"
+	switch head, _, found := strings.Cut(s, " thunk to "); {
+	case found && (head == "virtual" || head == "non-virtual" || head == "covariant return"):
+		return 0 // one of the linker's names: "non-virtual thunk to A::f()" is not "A::f()"
+	}
 	depth := 0
 	for i := 0; i < len(s); i++ {
-		switch s[i] {
-		case '<', '[', '{':
+		switch c := s[i]; {
+		case c == '<' || c == '[' || c == '{':
 			depth++
-		case '>', ']', '}':
+		case c == '>' || c == ']' || c == '}':
 			depth--
-		case '(':
-			return 0 // the name's own parameters came first
-		case ' ':
-			if depth == 0 {
-				return i + 1
-			}
+		case depth > 0:
+		case strings.HasPrefix(s[i:], nameless):
+			i += len(nameless) - 1
+		case strings.HasPrefix(s[i:], "operator") && (i == 0 || !wordByte(s[i-1])):
+			return n // what follows belongs to the name: operator int, operator<
+		case c == '(':
+			return n
+		case c == ' ':
+			n = i + 1
 		}
 	}
-	return 0
+	return n
 }
 
 func dropABITags(s string) string {
