@@ -110,13 +110,13 @@ const maxShown = 40
 
 func (e *AmbiguousError) Error() string {
 	var b strings.Builder
-	b.WriteString(e.What + "; say which:")
+	b.WriteString(result.ShownLine(e.What) + "; say which:")
 	for i, n := range e.Names {
 		if i == maxShown {
 			b.WriteString("\n    …")
 			break
 		}
-		b.WriteString("\n    " + n)
+		b.WriteString("\n    " + result.ShownLine(n))
 	}
 	return b.String()
 }

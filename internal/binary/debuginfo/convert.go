@@ -377,9 +377,9 @@ func (c *converter) header(d *die, size int) *types.Type {
 	return t
 }
 
-// transparent makes the type that stands for a union whose members are not told, which is what GCC writes for transparent
-// unions (connect's __CONST_SOCKADDR_ARG, wait's __WAIT_STATUS): their values are passed as their first member is, an
-// address mostly. nil: d is another type, or the union of no members that C++ and GNU C allow.
+// transparent makes the type that stands for a union whose members are not told, which is what GCC writes for
+// transparent unions (connect's __CONST_SOCKADDR_ARG, wait's __WAIT_STATUS): their values are passed as their first
+// member is, an address mostly. nil: d is another type, or the union of no members that C++ and GNU C allow.
 func transparent(d *die, size int) *types.Type {
 	if d.tag != tagUnionType || d.children || size == 0 || d.flag(atDeclaration) || d.u.root.lang != types.C {
 		return nil

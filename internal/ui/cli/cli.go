@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"trocar"
 	"trocar/result"
 )
 
@@ -116,7 +117,7 @@ func (a *app) status(err error) int {
 		}
 	}
 	text := result.Shown(err.Error()) // of arguments only: line breaks are cobra's own, or of usageErrorf
-	if status != exitUsage {
+	if list := (*trocar.AmbiguousError)(nil); status != exitUsage && !errors.As(err, &list) {
 		text = result.ShownLine(text)
 	}
 	fmt.Fprintf(a.err, "ERROR: %s\n", text)
