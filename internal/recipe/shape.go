@@ -23,8 +23,11 @@ const (
 )
 
 // severalPrograms is from how many programs on functions with the rarer kinds of arguments share programs that show
-// less.
-const severalPrograms = 40
+// less, where there are more functions than fewFunctions: of those whoever asks wants to see all.
+const (
+	severalPrograms = 40
+	fewFunctions    = 200
+)
 
 // plainPrograms are kept for functions whose calls are shown without arguments: those that return, that end in tail
 // calls, or both, of C and of Go.
@@ -128,6 +131,9 @@ func (s *script) shapes(calls []*call, most int, plainly bool) (shapes []string,
 func (s *script) merge(calls []*call) {
 	for _, c := range calls {
 		s.alike(c, false)
+	}
+	if len(calls) <= fewFunctions {
+		return
 	}
 	shapes, rare := s.shapes(calls, severalPrograms, true)
 	for i, c := range calls {
