@@ -25,13 +25,14 @@ var goRooms = []string{
 	"internal/process/match/runtimes.go", // the list of runtimes
 	"internal/binary/types/language.go",  // the table of languages
 	"internal/binary/abi/golang.go",
-	"internal/binary/abi/arch.go",        // which CPUs have the convention,
-	"internal/binary/abi/x86.go",         // and its registers
-	"internal/binary/debuginfo/*.go",     // what is special in the DWARF of its compiler
-	"internal/binary/objfile/golang.go",  // the sections that its linker writes:
-	"internal/binary/objfile/pclntab.go", // the table of functions,
-	"internal/binary/objfile/gofunc.go",  // what that tells of each,
-	"internal/binary/objfile/golines.go", // and its lines
+	"internal/binary/abi/arch.go",         // which CPUs have the convention,
+	"internal/binary/abi/x86.go",          // and its registers
+	"internal/binary/debuginfo/*.go",      // what is special in the DWARF of its compiler
+	"internal/binary/objfile/golang.go",   // the sections that its linker writes:
+	"internal/binary/objfile/pclntab.go",  // the table of functions,
+	"internal/binary/objfile/gofunc.go",   // what that tells of each,
+	"internal/binary/objfile/golines.go",  // its lines,
+	"internal/binary/objfile/goframes.go", // and its stack
 }
 
 // TestGoNames: what differs between languages is asked of the runtime whose code it is (runtimes.Code), or of the

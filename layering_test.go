@@ -58,6 +58,9 @@ var layers = map[string][]string{
 	"internal/binary/debuginfod": {"internal/binary/objfile", "internal/binary/opener"},
 	"internal/binary/section":    {},
 	"internal/binary/cfi":        {"internal/binary/abi", "internal/binary/section", "internal/binary/objfile"},
+	"internal/binary/unwind": {
+		"internal/binary/abi", "internal/binary/section", "internal/binary/cfi", "internal/binary/objfile",
+	},
 	"internal/binary/image": {
 		"internal/binary/cfi", "internal/binary/debuginfo", "internal/binary/objfile", "internal/binary/opener",
 	},

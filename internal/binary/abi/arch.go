@@ -39,6 +39,8 @@ type Arch struct {
 	// DWARF numbers of the program counter, the stack pointer and, where calls put the return address in a register, of
 	// that one; -1 if it is on the stack.
 	IP, SP, LR int
+	// FP is the DWARF number of the register that functions with a frame pointer keep it in.
+	FP int
 
 	C      CConvention
 	golang *GoConvention // nil: not known

@@ -13,7 +13,7 @@ func arm64() *Arch {
 		Registers: make([]Register, 0, 33),
 		Others:    []Register{{"pstate", "pstate", 264}},
 		banks:     []bank{{64, 95, "v", 0}},
-		IP:        32, SP: 31, LR: 30,
+		IP:        32, SP: 31, LR: 30, FP: 29,
 		C: CConvention{
 			Name: "AAPCS64",
 			Args: []int{0, 1, 2, 3, 4, 5, 6, 7}, Result: 0,

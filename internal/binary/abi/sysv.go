@@ -154,6 +154,7 @@ const (
 	rdx = 1
 	rsi = 4
 	rdi = 5
+	rbp = 6
 	rsp = 7
 	rip = 16
 )

@@ -39,7 +39,7 @@ func amd64() *Arch {
 		},
 		// rax rcx rdx rbx rsp rbp rsi rdi r8 …
 		encoded: []int{0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15},
-		IP:      16, SP: rsp, LR: -1,
+		IP:      16, SP: rsp, LR: -1, FP: rbp,
 		C: CConvention{
 			Name: "System V",
 			Args: cIntegers[:], Result: 0, StackArgs: cFrame,
@@ -73,7 +73,7 @@ func amd64() *Arch {
 // I386 is x86 with 32 bits: programs that run on AMD64. Their arguments are all on the stack (psABI for i386, 2.2.3).
 var I386 = &Arch{
 	Name: "386", Title: "i386", Uname: "i686", Bits: 32, Kernel: AMD64,
-	IP: AMD64.IP, SP: AMD64.SP, LR: -1,
+	IP: AMD64.IP, SP: AMD64.SP, LR: -1, FP: -1,
 	C:   CConvention{Name: "System V", StackArgs: 4},
 	ELF: ELF{Machine: 3, Class: 1}, MinInst: 1,
 	operand: (*Operands).x86,

@@ -1,0 +1,232 @@
+package unwind
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"sort"
+
+	"trocar/internal/binary/abi"
+	"trocar/internal/binary/cfi"
+	"trocar/internal/binary/objfile"
+)
+
+// ErrNoTable says that a file tells nothing of its frames.
+var ErrNoTable = errors.New("no call frame information")
+
+const (
+	blockShift = 8
+	blockSize  = 1 << blockShift
+
+	// ChunkWords is how many words lie in one piece where tables are put; the rows of a block are never parted.
+	ChunkWords = 1 << 16
+	// MaxWords is how many words all tables together can have: a word of the index has 24 bits for an address.
+	MaxWords = 1 << 24
+
+	maxSpan = 1 << 30 // bytes of code in one table
+	maxRows = 1 << 22
+	// maxGap is how many bytes between functions still belong to the one in front: padding.
+	maxGap = 32
+)
+
+// Table is the rules of a file's code.
+type Table struct {
+	Low, High uint64 // addresses as linked; Low is a multiple of 256
+	index     []uint32
+	rows      []uint32 // low byte of the address, number of the rule from bit 8 on
+}
+
+// Caller is what tells of frames: *cfi.Table does.
+type Caller interface {
+	Callers(yield func(*cfi.Caller) bool) error
+}
+
+// Compile makes the table of a file: of its call frame information or, if that is Go's, of Go's table of functions.
+func Compile(f *objfile.File, frames Caller, rules *Rules) (*Table, error) {
+	cpu := f.Arch()
+	if cpu == nil || cpu.LR >= 0 || cpu.FP < 0 {
+		return nil, fmt.Errorf("%s: stacks of programs for this CPU are not walked by tables", f.Path())
+	}
+	b := builder{rules: rules}
+	for _, s := range f.Segments() {
+		if s.Exec && s.Addr+s.MemSiz > s.Addr {
+			b.code = append(b.code, cfi.Range{Low: s.Addr, High: s.Addr + s.MemSiz})
+		}
+	}
+	slices.SortFunc(b.code, func(x, y cfi.Range) int { return cmp.Compare(x.Low, y.Low) })
+	err := b.all(f, frames, cpu)
+	if b.err != nil {
+		return nil, fmt.Errorf("%s: %w", f.Path(), b.err)
+	}
+	if b.empty() {
+		if err == nil {
+			err = ErrNoTable
+		}
+		return nil, fmt.Errorf("%s: %w", f.Path(), err)
+	}
+	return b.finish(), nil
+}
+
+// all adds the rules of a file. C code that is linked to Go's has call frame information of its own.
+func (b *builder) all(f *objfile.File, frames Caller, cpu *abi.Arch) error {
+	type piece struct {
+		low, high uint64
+		rule      Rule
+	}
+	var pieces []piece
+	f.StackDeltas(func(c *objfile.StackDelta) bool {
+		pieces = append(pieces, piece{c.Low, c.High, deltaRule(c)})
+		return true
+	})
+	if pieces == nil {
+		return frames.Callers(func(c *cfi.Caller) bool { return b.add(c.Low, c.High, ruleOf(c, cpu)) })
+	}
+	err := frames.Callers(func(c *cfi.Caller) bool {
+		pieces = append(pieces, piece{c.Low, c.High, ruleOf(c, cpu)})
+		return len(pieces) < maxRows
+	})
+	slices.SortStableFunc(pieces, func(x, y piece) int { return cmp.Compare(x.low, y.low) })
+	for i := range pieces {
+		if p := &pieces[i]; !b.add(p.low, p.high, p.rule) {
+			break
+		}
+	}
+	return err
+}
+
+// deltaRule: functions of Go that have a frame keep their caller's frame pointer below the return address.
+func deltaRule(c *objfile.StackDelta) Rule {
+	switch {
+	case c.Stop:
+		return Rule{Kind: Stop}
+	case c.Frame:
+		return Rule{Kind: FP}
+	}
+	r := Rule{Kind: Stack, Offset: int32(c.Delta) + 8}
+	if c.Delta >= 8 {
+		r.Saved = -16
+	}
+	return r
+}
+
+// builder makes a table of rules that come in the order of addresses.
+type builder struct {
+	rules *Rules
+	code  []cfi.Range // executable addresses
+	t     Table
+	end   uint64 // of the last rule
+	last  uint16 // the rule in force at end
+	err   error
+}
+
+func (b *builder) empty() bool { return b.end == 0 }
+
+// add appends the rule of some addresses; false: there is no room for more.
+func (b *builder) add(low, high uint64, r Rule) bool {
+	low = max(low, b.end)
+	if low >= high || !b.executable(low, high) {
+		return true
+	}
+	if b.empty() {
+		b.t.Low = low &^ (blockSize - 1)
+		b.end = b.t.Low
+	}
+	if high-b.t.Low > maxSpan {
+		b.err = errors.New("its code is spread over more than 1 GiB")
+		return false
+	}
+	if low-b.end > maxGap {
+		b.row(b.end, 0)
+	}
+	b.row(low, b.rules.Number(r))
+	b.end = high
+	if len(b.t.rows) > maxRows {
+		b.err = fmt.Errorf("it has more than %d rows of call frame information", maxRows)
+		return false
+	}
+	return true
+}
+
+func (b *builder) executable(low, high uint64) bool {
+	i := sort.Search(len(b.code), func(i int) bool { return b.code[i].High > low })
+	return i < len(b.code) && b.code[i].Low <= low && high <= b.code[i].High
+}
+
+// row puts a rule in force from an address on.
+func (b *builder) row(addr uint64, id uint16) {
+	t := &b.t
+	block := int((addr - t.Low) >> blockShift)
+	for len(t.index) <= block { // those between have the rule that is in force
+		t.index = append(t.index, uint32(len(t.rows)))
+		t.rows = append(t.rows, uint32(b.last)<<8)
+	}
+	if id == b.last && addr != t.Low {
+		return
+	}
+	word := uint32(addr&(blockSize-1)) | uint32(id)<<8
+	if n := len(t.rows) - 1; t.rows[n]&0xff == word&0xff { // nothing is between them
+		t.rows[n] = word
+	} else {
+		t.rows = append(t.rows, word)
+	}
+	b.last = id
+}
+
+func (b *builder) finish() *Table {
+	b.row(b.end, 0)
+	b.t.High = b.end
+	b.t.index, b.t.rows = slices.Clip(b.t.index), slices.Clip(b.t.rows)
+	return &b.t
+}
+
+// Find gives the number of the rule for an address.
+func (t *Table) Find(addr uint64) (rule uint16) {
+	if addr < t.Low || addr >= t.High {
+		return 0
+	}
+	block := int((addr - t.Low) >> blockShift)
+	rows := t.block(block)
+	low := uint32(addr & (blockSize - 1))
+	i := sort.Search(len(rows), func(i int) bool { return rows[i]&0xff > low })
+	return uint16(rows[i-1] >> 8)
+}
+
+// block are the rows of a block.
+func (t *Table) block(i int) []uint32 {
+	end := len(t.rows)
+	if i+1 < len(t.index) {
+		end = int(t.index[i+1])
+	}
+	return t.rows[t.index[i]:end]
+}
+
+// Rows is how many rows the table has.
+func (t *Table) Rows() int { return len(t.rows) }
+
+// Words bounds the words that Place needs from an address on.
+func (t *Table) Words(at uint32) int {
+	n := len(t.index) + len(t.rows)
+	// At each border of a chunk up to a block's rows may be left empty.
+	return n + (blockSize-1)*((int(at)%ChunkWords+n)/ChunkWords+1)
+}
+
+// Place writes the table into words, from the address at on, and gives the address behind it. The index comes first: it
+// is written last, so that who reads meanwhile finds no rows that are not there.
+func (t *Table) Place(words []uint32, at uint32) (end uint32, err error) {
+	if uint64(at)+uint64(t.Words(at)) > uint64(min(len(words), MaxWords)) {
+		return at, fmt.Errorf("there is no room for a table of %d words", len(t.index)+len(t.rows))
+	}
+	next := at + uint32(len(t.index))
+	places := make([]uint32, len(t.index))
+	for i := range t.index {
+		rows := t.block(i)
+		if next%ChunkWords+uint32(len(rows)) > ChunkWords {
+			next = (next + ChunkWords - 1) &^ (ChunkWords - 1)
+		}
+		places[i] = next | uint32(len(rows)-1)<<24
+		next += uint32(copy(words[next:], rows))
+	}
+	copy(words[at:], places)
+	return next, nil
+}
