@@ -212,7 +212,7 @@ func (s *Session) trace(ctx context.Context, cancel func()) error {
 	if err := s.read(); err != nil {
 		return err
 	}
-	if s.command != nil && !s.in.DryRun {
+	if s.command != nil && !s.in.DryRun && !s.exiting {
 		if err := s.command.Release(); err != nil {
 			return err
 		}
