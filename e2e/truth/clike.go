@@ -48,14 +48,9 @@ func cLanguage(cpp bool) *language {
 		prm.ref = cpp && prm.typ.kind != void && p.r.IntN(6) == 0
 	}
 	l.decorate = func(p *program, f *function) { cDecorate(p, f, cpp) }
-	l.patterns = func(p *program) (list []string) {
-		for _, f := range p.funcs {
-			list = append(list, f.qualifier+f.name)
-		}
-		return list
-	}
+	l.patterns = func(p *program) []string { return p.patterns("") }
 	l.write = func(p *program, dir string) error {
-		w := cWriter{p: p, cpp: cpp}
+		w := cWriter{writer{p: p}, cpp}
 		return w.write(dir)
 	}
 	return l
@@ -161,12 +156,9 @@ func cDecorate(p *program, f *function, cpp bool) {
 
 // cWriter writes a program in C or C++.
 type cWriter struct {
-	p   *program
+	writer
 	cpp bool
-	b   strings.Builder
 }
-
-func (w *cWriter) f(format string, args ...any) { fmt.Fprintf(&w.b, format, args...) }
 
 func (w *cWriter) write(dir string) error {
 	suffix := ".c"
@@ -294,7 +286,7 @@ func (w *cWriter) tables(f *function) {
 	if f.wraps != nil {
 		return
 	}
-	table := func(name string, t *typ, at func(int) value) {
+	f.tables(func(name string, t *typ, at func(int) value) {
 		w.f("%s %s[] = {", t.name, name)
 		for i := range f.rows {
 			w.f(" %s,", w.literal(t, at(i)))
@@ -303,13 +295,7 @@ func (w *cWriter) tables(f *function) {
 			w.f(" {}")
 		}
 		w.f(" };\n")
-	}
-	for i, prm := range f.params {
-		table(fmt.Sprintf("t%d_%d", f.n, i), prm.typ, func(row int) value { return f.rows[row][i] })
-	}
-	if f.result != nil {
-		table(fmt.Sprintf("r%d", f.n), f.result, func(row int) value { return f.results[row] })
-	}
+	})
 }
 
 func (w *cWriter) function(f *function) {
@@ -329,11 +315,7 @@ func (w *cWriter) function(f *function) {
 		if f.result != nil {
 			w.f("return ")
 		}
-		var args []string
-		for _, prm := range f.params {
-			args = append(args, prm.name)
-		}
-		w.f("%s%s(%s);\n", f.wraps.qualifier, f.wraps.name, strings.Join(args, ", "))
+		w.f("%s%s(%s);\n", f.wraps.qualifier, f.wraps.name, f.names())
 	} else {
 		w.body(f)
 	}
@@ -348,40 +330,19 @@ func (w *cWriter) body(f *function) {
 	if f.result != nil {
 		ret = fmt.Sprintf("return r%d[i%d++]", f.n, f.n)
 	}
-	done := func(u use, do func(prm *param, leaves []leaf)) {
-		for i := range f.params {
-			if f.params[i].use == u {
-				do(&f.params[i], w.leaves(&f.params[i]))
+	w.writer.body(f, &statements{
+		leaves: w.leaves,
+		add:    func(prm *param, l leaf) { w.f("\tsink += (long)%s%s;\n", prm.name, l.path) },
+		branch: func(prm *param, l leaf) { w.f("\tif (%s%s == 1) { %s; }\n", prm.name, l.path, ret) },
+		escape: func(prm *param) { w.f("\tESCAPE(&%s);\n", prm.name) },
+		change: func(prm *param, leaves []leaf) {
+			if !prm.ref && prm.typ.kind != text && len(leaves) > 0 && leaves[0].typ.kind != enumeration {
+				w.f("\t%s%s = 0;\n", prm.name, leaves[0].path)
 			}
-		}
-	}
-	sum := func(prm *param, leaves []leaf) {
-		for _, l := range leaves {
-			w.f("\tsink += (long)%s%s;\n", prm.name, l.path)
-		}
-	}
-	done(reads, func(prm *param, leaves []leaf) {
-		if len(leaves) > 0 {
-			sum(prm, leaves[:1])
-		}
-	})
-	done(branch, func(prm *param, leaves []leaf) {
-		if len(leaves) > 0 {
-			w.f("\tif (%s%s == 1) { %s; }\n", prm.name, leaves[len(leaves)-1].path, ret)
-		}
-	})
-	done(readAll, sum)
-	done(escapes, func(prm *param, _ []leaf) { w.f("\tESCAPE(&%s);\n", prm.name) })
-	for _, g := range f.callees {
-		w.call(g, false)
-	}
-	w.f("\topaque();\n")
-	done(late, sum)
-	done(changes, func(prm *param, leaves []leaf) {
-		if !prm.ref && prm.typ.kind != text && len(leaves) > 0 && leaves[0].typ.kind != enumeration {
-			w.f("\t%s%s = 0;\n", prm.name, leaves[0].path)
-		}
-		w.f("\tESCAPE(&%s);\n", prm.name)
+			w.f("\tESCAPE(&%s);\n", prm.name)
+		},
+		call:   func(g *function) { w.call(g, false) },
+		opaque: "opaque();",
 	})
 	w.f("\t%s;\n", ret)
 }
@@ -399,10 +360,7 @@ func (w *cWriter) leaves(prm *param) []leaf {
 
 // call writes a call with the arguments of the next row.
 func (w *cWriter) call(g *function, literal bool) {
-	t := g
-	if g.wraps != nil {
-		t = g.wraps
-	}
+	t := g.valued()
 	var args []string
 	for i, prm := range g.params {
 		if g.literals[i] && !prm.ref {
@@ -441,17 +399,7 @@ func (w *cWriter) main() {
 		}
 		w.f("\n")
 	}
-	for _, f := range w.p.funcs {
-		if len(f.literals) > 0 || f.n%3 == 0 {
-			for range f.own {
-				w.call(f, true)
-			}
-		} else if f.own > 0 {
-			w.f("\tfor (int k = 0; k < %d; k++) {\n", f.own)
-			w.call(f, false)
-			w.f("\t}\n")
-		}
-	}
+	w.calls("for (int k = 0; k < %d; k++)", w.call)
 	w.f("\treturn 0;\n}\n")
 }
 
@@ -473,17 +421,9 @@ func (w *cWriter) literal(t *typ, v value) string {
 		c := v.(complex128)
 		return fmt.Sprintf("__builtin_complex(%s, %s)", cFloat(t.size/2, real(c)), cFloat(t.size/2, imag(c)))
 	case text:
-		return cText(v.(string))
+		return quoted([]byte(v.(string)), `\%03o`)
 	case structure, array, list:
-		var s []string
-		for i, m := range v.([]value) {
-			e := t.elem
-			if t.kind == structure {
-				e = t.fields[i].typ
-			}
-			s = append(s, w.literal(e, m))
-		}
-		body := "{" + strings.Join(s, ", ") + "}"
+		body := "{" + strings.Join(t.parts(v, w.literal), ", ") + "}"
 		if t.kind != list {
 			return body
 		}
@@ -513,18 +453,4 @@ func cInt(t *typ, n *big.Int) string {
 func cFloat(size int, f float64) string {
 	s := strconv.FormatFloat(f, 'x', -1, 64)
 	return s + map[int]string{4: "f", 8: "", 16: "L"}[size]
-}
-
-func cText(s string) string {
-	var b strings.Builder
-	b.WriteByte('"')
-	for _, c := range []byte(s) {
-		if c < ' ' || c > '~' || c == '"' || c == '\\' {
-			fmt.Fprintf(&b, "\\%03o", c)
-		} else {
-			b.WriteByte(c)
-		}
-	}
-	b.WriteByte('"')
-	return b.String()
 }

@@ -43,14 +43,9 @@ func goLanguage() *language {
 			}
 			return build{commands: [][]string{c}, env: []string{"GOFLAGS=-mod=mod"}}
 		},
-		patterns: func(p *program) (list []string) {
-			for _, f := range p.funcs {
-				list = append(list, "main."+f.qualifier+f.name)
-			}
-			return list
-		},
+		patterns: func(p *program) []string { return p.patterns("main.") },
 		write: func(p *program, dir string) error {
-			w := goWriter{p: p}
+			w := goWriter{writer{p: p}}
 			w.write()
 			if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module program\n\ngo 1.24\n"), 0o644); err != nil {
 				return err
@@ -123,12 +118,7 @@ func goDeclare(p *program) *typ {
 }
 
 // goWriter writes a program in Go.
-type goWriter struct {
-	p *program
-	b strings.Builder
-}
-
-func (w *goWriter) f(format string, args ...any) { fmt.Fprintf(&w.b, format, args...) }
+type goWriter struct{ writer }
 
 func (w *goWriter) write() {
 	w.f("package main\n\nvar sink uint64\nvar kept any\n\n")
@@ -151,17 +141,7 @@ func (w *goWriter) write() {
 		w.function(f)
 	}
 	w.f("func main() {\n")
-	for _, f := range w.p.funcs {
-		if len(f.literals) > 0 || f.n%3 == 0 {
-			for range f.own {
-				w.call(f)
-			}
-		} else if f.own > 0 {
-			w.f("\tfor range %d {\n", f.own)
-			w.call(f)
-			w.f("\t}\n")
-		}
-	}
+	w.calls("for range %d", func(f *function, _ bool) { w.call(f) })
 	w.f("}\n")
 }
 
@@ -173,25 +153,19 @@ func (w *goWriter) tables(f *function) {
 	if f.wraps != nil {
 		return
 	}
-	table := func(name string, t *typ, at func(int) value) {
+	f.tables(func(name string, t *typ, at func(int) value) {
 		w.f("var %s = []%s{", name, t.name)
 		for i := range f.rows {
 			w.f("%s, ", w.literal(t, at(i)))
 		}
 		w.f("}\n")
-	}
-	for i, prm := range f.params {
-		table(fmt.Sprintf("t%d_%d", f.n, i), prm.typ, func(row int) value { return f.rows[row][i] })
-	}
-	if f.result != nil {
-		table(fmt.Sprintf("r%d", f.n), f.result, func(row int) value { return f.results[row] })
-	}
+	})
 }
 
 func (w *goWriter) function(f *function) {
-	var list, args []string
+	var list []string
 	for _, prm := range f.params {
-		list, args = append(list, prm.name+" "+prm.typ.name), append(args, prm.name)
+		list = append(list, prm.name+" "+prm.typ.name)
 	}
 	receiver, ret := "", ""
 	if f.method {
@@ -206,7 +180,7 @@ func (w *goWriter) function(f *function) {
 		if f.result != nil {
 			w.f("return ")
 		}
-		w.f("%s(%s)\n", f.wraps.name, strings.Join(args, ", "))
+		w.f("%s(%s)\n", f.wraps.name, f.names())
 	} else {
 		w.body(f)
 	}
@@ -218,13 +192,6 @@ func (w *goWriter) body(f *function) {
 	if f.result != nil {
 		ret += fmt.Sprintf(" r%d[i%d-1]", f.n, f.n)
 	}
-	done := func(u use, do func(prm *param, leaves []leaf)) {
-		for i := range f.params {
-			if f.params[i].use == u {
-				do(&f.params[i], goLeaves(f.params[i].typ))
-			}
-		}
-	}
 	number := func(prm *param, l leaf) string {
 		name := prm.name + l.path
 		if of := l.typ; of.elem != nil {
@@ -232,26 +199,16 @@ func (w *goWriter) body(f *function) {
 		}
 		return "number(" + name + ")"
 	}
-	sum := func(prm *param, leaves []leaf) {
-		for _, l := range leaves {
-			w.f("\tsink += %s\n", number(prm, l))
-		}
-	}
-	done(reads, func(prm *param, leaves []leaf) { sum(prm, leaves[:min(1, len(leaves))]) })
-	done(branch, func(prm *param, leaves []leaf) {
-		if len(leaves) > 0 {
-			w.f("\tif %s == 1 { %s }\n", number(prm, leaves[len(leaves)-1]), ret)
-		}
-	})
-	done(readAll, sum)
-	done(escapes, func(prm *param, _ []leaf) { w.f("\tkept = &%s\n", prm.name) })
-	for _, g := range f.callees {
-		w.call(g)
-	}
-	w.f("\topaque()\n")
-	done(late, sum)
-	done(changes, func(prm *param, _ []leaf) {
-		w.f("\t{ var zero %s; %s = zero; kept = %s }\n", prm.typ.name, prm.name, prm.name)
+	w.writer.body(f, &statements{
+		leaves: func(prm *param) []leaf { return goLeaves(prm.typ) },
+		add:    func(prm *param, l leaf) { w.f("\tsink += %s\n", number(prm, l)) },
+		branch: func(prm *param, l leaf) { w.f("\tif %s == 1 { %s }\n", number(prm, l), ret) },
+		escape: func(prm *param) { w.f("\tkept = &%s\n", prm.name) },
+		change: func(prm *param, _ []leaf) {
+			w.f("\t{ var zero %s; %s = zero; kept = %s }\n", prm.typ.name, prm.name, prm.name)
+		},
+		call:   w.call,
+		opaque: "opaque()",
 	})
 	w.f("\t%s\n", ret)
 }
@@ -271,10 +228,7 @@ func goLeaves(t *typ) (found []leaf) {
 
 // call writes a call with the arguments of the next row.
 func (w *goWriter) call(g *function) {
-	t := g
-	if g.wraps != nil {
-		t = g.wraps
-	}
+	t := g.valued()
 	var args []string
 	for i, prm := range g.params {
 		if g.literals[i] {
@@ -310,15 +264,7 @@ func (w *goWriter) literal(t *typ, v value) string {
 	case text:
 		return strconv.Quote(v.(string))
 	case structure, array, list:
-		var s []string
-		for i, e := range v.([]value) {
-			of := t.elem
-			if t.kind == structure {
-				of = t.fields[i].typ
-			}
-			s = append(s, w.literal(of, e))
-		}
-		return t.name + "{" + strings.Join(s, ", ") + "}"
+		return t.name + "{" + strings.Join(t.parts(v, w.literal), ", ") + "}"
 	}
 	panic(fmt.Sprintf("Go has no kind %d", t.kind))
 }

@@ -17,14 +17,9 @@ func rustLanguage() *language {
 		pass:     func(p *program, prm *param) { prm.ref = p.r.IntN(5) == 0 },
 		decorate: rustDecorate,
 		build:    buildRust,
-		patterns: func(p *program) (list []string) {
-			for _, f := range p.funcs {
-				list = append(list, "program::"+f.qualifier+f.name)
-			}
-			return list
-		},
+		patterns: func(p *program) []string { return p.patterns("program::") },
 		write: func(p *program, dir string) error {
-			w := rustWriter{p: p}
+			w := rustWriter{writer{p: p}}
 			w.write()
 			return os.WriteFile(filepath.Join(dir, "program.rs"), []byte(w.b.String()), 0o644)
 		},
@@ -173,12 +168,7 @@ func rustDecorate(p *program, f *function) {
 }
 
 // rustWriter writes a program in Rust.
-type rustWriter struct {
-	p *program
-	b strings.Builder
-}
-
-func (w *rustWriter) f(format string, args ...any) { fmt.Fprintf(&w.b, format, args...) }
+type rustWriter struct{ writer }
 
 func (w *rustWriter) write() {
 	w.f("#![allow(static_mut_refs, improper_ctypes_definitions)]\nuse std::hint::black_box;\n")
@@ -191,17 +181,7 @@ func (w *rustWriter) write() {
 		w.function(f)
 	}
 	w.f("fn main() {\n")
-	for _, f := range w.p.funcs {
-		if len(f.literals) > 0 || f.n%3 == 0 {
-			for range f.own {
-				w.call(f)
-			}
-		} else if f.own > 0 {
-			w.f("\tfor _ in 0..black_box(%d) {\n", f.own)
-			w.call(f)
-			w.f("\t}\n")
-		}
-	}
+	w.calls("for _ in 0..black_box(%d)", func(f *function, _ bool) { w.call(f) })
 	w.f("\tblack_box(unsafe { SINK });\n}\n")
 }
 
@@ -268,7 +248,7 @@ func (w *rustWriter) tables(f *function) {
 	if f.wraps != nil {
 		return
 	}
-	table := func(name string, t *typ, at func(int) value) {
+	f.tables(func(name string, t *typ, at func(int) value) {
 		if len(f.rows) == 0 {
 			return
 		}
@@ -285,13 +265,7 @@ func (w *rustWriter) tables(f *function) {
 			w.f("%d => %s, ", i+1, w.literal(t, at(i+1)))
 		}
 		w.f("_ => %s } }\n", w.literal(t, at(0)))
-	}
-	for i, prm := range f.params {
-		table(fmt.Sprintf("t%d_%d", f.n, i), prm.typ, func(row int) value { return f.rows[row][i] })
-	}
-	if f.result != nil {
-		table(fmt.Sprintf("r%d", f.n), f.result, func(row int) value { return f.results[row] })
-	}
+	})
 }
 
 func (w *rustWriter) function(f *function) {
@@ -314,11 +288,7 @@ func (w *rustWriter) function(f *function) {
 	w.f("%sfn %s(%s)%s {\n", f.attrs, f.name, strings.Join(list, ", "), ret)
 	next := fmt.Sprintf("unsafe { I%d += 1; I%d - 1 }", f.n, f.n)
 	if f.wraps != nil {
-		var args []string
-		for _, prm := range f.params {
-			args = append(args, prm.name)
-		}
-		w.f("\t%s;\n\t%s%s(%s)\n", next, f.wraps.qualifier, f.wraps.name, strings.Join(args, ", "))
+		w.f("\t%s;\n\t%s%s(%s)\n", next, f.wraps.qualifier, f.wraps.name, f.names())
 	} else {
 		w.body(f, next)
 	}
@@ -340,37 +310,22 @@ func (w *rustWriter) body(f *function, next string) {
 	if f.result != nil {
 		early = "return " + last
 	}
-	done := func(u use, do func(prm *param, leaves []leaf)) {
-		for i := range f.params {
-			if f.params[i].use == u {
-				do(&f.params[i], rustLeaves(&f.params[i]))
-			}
-		}
-	}
-	sum := func(prm *param, leaves []leaf) {
-		for _, l := range leaves {
+	w.writer.body(f, &statements{
+		leaves: rustLeaves,
+		add: func(prm *param, l leaf) {
 			w.f("\tunsafe { SINK = SINK.wrapping_add(%s%s as u64) };\n", prm.name, l.path)
-		}
-	}
-	done(reads, func(prm *param, leaves []leaf) { sum(prm, leaves[:min(1, len(leaves))]) })
-	done(branch, func(prm *param, leaves []leaf) {
-		if len(leaves) > 0 {
-			w.f("\tif %s%s as u64 == 1 { %s }\n", prm.name, leaves[len(leaves)-1].path, early)
-		}
-	})
-	done(readAll, sum)
-	done(escapes, func(prm *param, _ []leaf) { w.f("\tblack_box(&%s);\n", prm.name) })
-	for _, g := range f.callees {
-		w.call(g)
-	}
-	w.f("\topaque();\n")
-	done(late, sum)
-	done(changes, func(prm *param, leaves []leaf) {
-		if !prm.ref {
-			w.f("\tlet mut %s = %s; black_box(&mut %s);\n", prm.name, prm.name, prm.name)
-		} else {
-			w.f("\tblack_box(%s);\n", prm.name)
-		}
+		},
+		branch: func(prm *param, l leaf) { w.f("\tif %s%s as u64 == 1 { %s }\n", prm.name, l.path, early) },
+		escape: func(prm *param) { w.f("\tblack_box(&%s);\n", prm.name) },
+		change: func(prm *param, _ []leaf) {
+			if !prm.ref {
+				w.f("\tlet mut %s = %s; black_box(&mut %s);\n", prm.name, prm.name, prm.name)
+			} else {
+				w.f("\tblack_box(%s);\n", prm.name)
+			}
+		},
+		call:   w.call,
+		opaque: "opaque();",
 	})
 	w.f("\t%s\n", last)
 }
@@ -397,10 +352,7 @@ func rustLeaves(prm *param) []leaf {
 
 // call writes a call with the arguments of the next row.
 func (w *rustWriter) call(g *function) {
-	t := g
-	if g.wraps != nil {
-		t = g.wraps
-	}
+	t := g.valued()
 	if len(t.rows) == 0 {
 		return
 	}
@@ -445,7 +397,7 @@ func (w *rustWriter) literal(t *typ, v value) string {
 			}
 		}
 	case text:
-		s := rustText(v.(string))
+		s := quoted([]rune(v.(string)), `\u{%x}`)
 		if !t.unowned {
 			s = "String::from(" + s + ")"
 		}
@@ -453,11 +405,11 @@ func (w *rustWriter) literal(t *typ, v value) string {
 	case structure:
 		return t.name + w.members(t, v)
 	case tuple:
-		return "(" + strings.Join(w.list(t, v), ", ") + ")"
+		return "(" + strings.Join(t.parts(v, w.literal), ", ") + ")"
 	case array:
-		return "[" + strings.Join(w.list(t, v), ", ") + "]"
+		return "[" + strings.Join(t.parts(v, w.literal), ", ") + "]"
 	case list:
-		s := "[" + strings.Join(w.list(t, v), ", ") + "]"
+		s := "[" + strings.Join(t.parts(v, w.literal), ", ") + "]"
 		if t.unowned {
 			return "&" + s
 		}
@@ -493,30 +445,4 @@ func (w *rustWriter) members(t *typ, v value) string {
 		s = append(s, f.name+": "+w.literal(f.typ, v.([]value)[i]))
 	}
 	return " { " + strings.Join(s, ", ") + " }"
-}
-
-// list are the elements of an array or tuple.
-func (w *rustWriter) list(t *typ, v value) (list []string) {
-	for i, e := range v.([]value) {
-		of := t.elem
-		if t.kind == tuple {
-			of = t.fields[i].typ
-		}
-		list = append(list, w.literal(of, e))
-	}
-	return list
-}
-
-func rustText(s string) string {
-	var b strings.Builder
-	b.WriteByte('"')
-	for _, c := range s {
-		if c < ' ' || c > '~' || c == '"' || c == '\\' {
-			fmt.Fprintf(&b, "\\u{%x}", c)
-		} else {
-			b.WriteRune(c)
-		}
-	}
-	b.WriteByte('"')
-	return b.String()
 }
