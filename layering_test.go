@@ -106,7 +106,8 @@ var layers = map[string][]string{
 
 	"internal/session": {
 		"result", "internal/binary/...", "internal/process/probe", "internal/process/symbolize", "internal/process/target",
-		"internal/process/runtimes", "internal/compile/record", "internal/kernel", "golang.org/x/sys",
+		"internal/process/runtimes", "internal/process/runtimes/native",
+		"internal/compile/record", "internal/kernel", "golang.org/x/sys",
 	},
 
 	"internal/recipe": {

@@ -110,9 +110,8 @@ func calls(f *builtin.Func) (texts []string) {
 	return texts
 }
 
-// TestTotality: each builtin, with whatever arguments, is compiled for every CPU, old kernels and new ones, or
-// refused with a
-// reason. What the compiler says of itself is no reason.
+// TestTotality: each builtin, with whatever arguments, is compiled for every CPU, old kernels and new ones, or refused
+// with a reason. What the compiler says of itself is no reason.
 func TestTotality(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -17,6 +16,7 @@ import (
 	"trocar/internal/compile/record"
 	"trocar/internal/process/probe"
 	"trocar/internal/process/runtimes"
+	"trocar/internal/process/runtimes/native"
 	"trocar/internal/process/symbolize"
 	"trocar/internal/process/target"
 	"trocar/result"
@@ -268,7 +268,7 @@ func (n *resolver) DynamicType(point int, delta uint64) (*types.Type, bool) {
 		}
 		if code := n.codeAt(im, addr); code != nil {
 			t, _ = code.Dynamic(key.addr)
-		} else if name, ok := traitObject(im, key.addr); ok {
+		} else if name, ok := native.TraitObject(im, key.addr); ok {
 			t = &types.Type{Name: name}
 		}
 		n.dynamic[key] = t
@@ -307,19 +307,6 @@ func (n *resolver) Function(point int, delta uint64) string {
 		}
 	}
 	return "code outside of the program's file"
-}
-
-// traitObject names the type of a Rust program that has a virtual table at an address.
-func traitObject(im *image.Image, addr uint64) (string, bool) {
-	info, err := im.Info()
-	if err != nil {
-		return "", false
-	}
-	all, err := info.VTable(addr)
-	if err != nil {
-		return "", false
-	}
-	return strings.Join(all, " or "), true
 }
 
 // CgroupPath is the path of a cgroup; filter numbers a glob on the hierarchy's name, -1: none.

@@ -3,6 +3,7 @@ package match
 import (
 	"trocar/internal/binary/objfile"
 	"trocar/internal/process/probe"
+	"trocar/internal/process/runtimes/native"
 	"trocar/internal/script/diag"
 )
 
@@ -59,7 +60,7 @@ func (m *matcher) function(c *candidate) *probe.Point {
 	p := &probe.Point{
 		Kind: s.kind.kind, Path: c.b.path, PID: m.pid(), Name: c.name, Func: c.shown, Call: m.call(c.b, fn.Addr),
 	}
-	if fn.Size == 0 && !m.opts.Unsafe && !s.hasOff && pieced(c.b.obj, fn.Addr) {
+	if fn.Size == 0 && !m.opts.Unsafe && !s.hasOff && native.Pieced(c.b.obj, fn.Addr) {
 		m.refuse(c, "Could not determine boundary for %s (symbol has size 0)."+unsafeHint, fn.Name)
 		return nil
 	}

@@ -10,6 +10,8 @@ import (
 	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/types"
 	"trocar/internal/process/probe"
+	"trocar/internal/process/runtimes"
+	"trocar/internal/process/runtimes/native"
 	"trocar/internal/script/diag"
 )
 
@@ -20,7 +22,8 @@ type Known struct {
 	Info   *debuginfo.Info     // nil: there is none
 	Func   *debuginfo.Function // nil: not in it
 
-	unwinds func() bool // tells whether the file has code that exceptions pass; nil: not asked yet
+	codes   func() []runtimes.Code // of runtimes in the file; nil: not asked yet
+	unwinds func() bool            // tells whether the file has code that exceptions pass; nil: not asked yet
 }
 
 // Known looks up the function of a point. It is good until the result is closed.
@@ -32,7 +35,7 @@ func (r *Result) Known(p *probe.Point) (k Known) {
 	if b == nil {
 		return k
 	}
-	k.File, k.Frames, k.unwinds = b.obj, b.im.Frames(), b.unwinds
+	k.File, k.Frames, k.codes, k.unwinds = b.obj, b.im.Frames(), b.runtimes, b.unwinds
 	info, err := b.debug()
 	if err != nil {
 		return k
@@ -59,8 +62,16 @@ func (k *Known) Code(start uint64) []debuginfo.Range {
 
 // Returns are the instructions with which the function that begins at an address ends. A refusal says why they are not
 // known.
-func (k *Known) Returns(start uint64) (Returns, *probe.Refusal) {
-	return returnsOf(k.File, k.Frames, start, k.Code(start))
+func (k *Known) Returns(start uint64) (native.Returns, *probe.Refusal) {
+	return native.ReturnsOf(k.File, k.Frames, start, k.Code(start), k.owned(start))
+}
+
+// owned tells whether a runtime's compiler or assembler made the code at an address.
+func (k *Known) owned(addr uint64) bool {
+	if k.codes != nil {
+		return owned(k.codes(), addr)
+	}
+	return owned(codesIn(runtimes.File{Object: k.File}), addr)
 }
 
 // PartMark is the mark behind the name of a function in that of a part of it which the compiler has made a function of
@@ -78,7 +89,7 @@ func WholeOf(symbol string) string {
 
 // ThroughParts follows the tail calls of the function at an address to its own parts: what ends there ends the
 // function. parts tells whether there are some.
-func (k *Known) ThroughParts(start uint64, ends Returns) (all Returns, parts bool) {
+func (k *Known) ThroughParts(start uint64, ends native.Returns) (all native.Returns, parts bool) {
 	own, ok := k.File.Lookup(start)
 	if !ok || own.Addr != start {
 		return ends, false
@@ -92,7 +103,7 @@ func (k *Known) ThroughParts(start uint64, ends Returns) (all Returns, parts boo
 			all.Tails = append(all.Tails, at)
 			continue
 		}
-		part := Known{File: k.File, Frames: k.Frames}
+		part := Known{File: k.File, Frames: k.Frames, codes: k.codes}
 		found, refusal := part.Returns(target)
 		if refusal != nil {
 			all.Tails = append(all.Tails, at)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"trocar/internal/process/probe"
+	"trocar/internal/process/runtimes/native"
 	"trocar/internal/script/diag"
 )
 
@@ -25,14 +26,14 @@ const (
 // ends is where a native function ends, and how its return is caught.
 type ends struct {
 	way     returnWay
-	found   Returns
+	found   native.Returns
 	refusal *probe.Refusal // no way is right
 }
 
 // endsOf decides how the return of a function of C, C++ or Rust is caught. It goes by the function and by what runs
 // it, and not by what is asked there.
 func (m *matcher) endsOf(c *candidate) ends {
-	if why := noReturnAddress(c.b.obj, c.fn); why != "" {
+	if why := native.NoReturnAddress(c.b.obj, c.fn); why != "" {
 		return ends{refusal: &probe.Refusal{Reason: why, Way: entryInstead}}
 	}
 	k := m.known(c)
@@ -40,8 +41,8 @@ func (m *matcher) endsOf(c *candidate) ends {
 	if refusal == nil && len(found.Tails) == 0 {
 		return ends{found: found}
 	}
-	if refusal != nil && refusal.Reason == whyNothingFound {
-		return ends{refusal: &probe.Refusal{Reason: whyNothingFound, Way: entryInstead}}
+	if refusal != nil && refusal.Reason == native.NothingFound {
+		return ends{refusal: &probe.Refusal{Reason: native.NothingFound, Way: entryInstead}}
 	}
 	if refusal == nil && m.opts.Instructions {
 		return ends{found: found}
@@ -110,7 +111,7 @@ func (m *matcher) noReturn(c *candidate, r *probe.Refusal) {
 
 // exitPoints makes the points of the instructions with which a function ends, of the point of its return probe. Where
 // it goes on in another function, which returns in its place, it is left; its result is not known there.
-func (m *matcher) exitPoints(c *candidate, p *probe.Point, found Returns) []*probe.Point {
+func (m *matcher) exitPoints(c *candidate, p *probe.Point, found native.Returns) []*probe.Point {
 	addrs := found.At
 	switch n := len(found.Tails); {
 	case n == 0:
@@ -145,7 +146,7 @@ func (m *matcher) exitPoints(c *candidate, p *probe.Point, found Returns) []*pro
 
 // known is what debug information tells of a candidate.
 func (m *matcher) known(c *candidate) Known {
-	k := Known{File: c.b.obj, Frames: c.b.im.Frames()}
+	k := Known{File: c.b.obj, Frames: c.b.im.Frames(), codes: c.b.runtimes}
 	if info, err := c.b.debug(); err == nil {
 		if f, err := info.FunctionAt(c.fn.Addr); err == nil && f.Entry == c.fn.Addr {
 			k.Info, k.Func = info, f

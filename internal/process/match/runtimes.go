@@ -9,6 +9,7 @@ import (
 	"trocar/internal/process/runtimes"
 	"trocar/internal/process/runtimes/dotnet"
 	"trocar/internal/process/runtimes/golang"
+	"trocar/internal/process/runtimes/native"
 	"trocar/internal/script/diag"
 )
 
@@ -46,9 +47,9 @@ func RuntimeOf(f *objfile.File) (r runtimes.Runtime, ok bool) {
 	return r, false
 }
 
-// owned tells whether a runtime's compiler or assembler made the code at an address.
-func owned(f *objfile.File, addr uint64) bool {
-	return slices.ContainsFunc(codesIn(runtimes.File{Object: f}), func(c runtimes.Code) bool { return c.Owns(addr) })
+// owned tells whether the compiler or assembler of one of the runtimes made the code at an address.
+func owned(codes []runtimes.Code, addr uint64) bool {
+	return slices.ContainsFunc(codes, func(c runtimes.Code) bool { return c.Owns(addr) })
 }
 
 // runtimeAt is the runtime whose code is at an address; nil: none.
@@ -100,7 +101,9 @@ func (m *matcher) runtimeReturns(c *candidate, code runtimes.Code) []*probe.Poin
 	if size == 0 {
 		size = c.b.obj.CodeSize(fn.Addr)
 	}
-	found, refusal := returnsOf(c.b.obj, nil, fn.Addr, []debuginfo.Range{{Low: fn.Addr, High: fn.Addr + size}})
+	found, refusal := native.ReturnsOf(
+		c.b.obj, nil, fn.Addr, []debuginfo.Range{{Low: fn.Addr, High: fn.Addr + size}}, owned(c.b.runtimes(), fn.Addr),
+	)
 	if refusal != nil {
 		m.noReturn(c, &probe.Refusal{Reason: refusal.Reason, Way: entryInstead})
 		return nil
@@ -131,7 +134,7 @@ func (m *matcher) runtimeExits(c *candidate, code runtimes.Code, exits []runtime
 	if m.needs.Typed() {
 		p.Scope = code.Result(c.fn)
 	}
-	var found Returns
+	var found native.Returns
 	at := map[uint64]*runtimes.Exit{}
 	for i := range exits {
 		e := &exits[i]

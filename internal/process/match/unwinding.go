@@ -3,6 +3,7 @@ package match
 import (
 	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/types"
+	"trocar/internal/process/runtimes/native"
 )
 
 // Functions that exceptions of C++ or panics of Rust may pass: such calls end without a return.
@@ -31,18 +32,6 @@ func (b *binary) unwinds() bool {
 
 // unwinds tells whether a file has code that exceptions or panics pass.
 func unwinds(obj *objfile.File) bool {
-	if _, ok := RuntimeOf(obj); ok {
-		return false // which unwinds in its own way
-	}
-	for _, name := range []string{
-		"__cxa_throw", "__cxa_begin_catch", "__gxx_personality_v0", "_Unwind_Resume", "_Unwind_RaiseException",
-	} {
-		if obj.Imports(name) {
-			return true
-		}
-		if _, ok := obj.SymbolAddr(name); ok {
-			return true
-		}
-	}
-	return false
+	_, ok := RuntimeOf(obj) // which unwinds in its own way
+	return !ok && native.Unwinds(obj)
 }

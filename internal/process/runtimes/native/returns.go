@@ -1,4 +1,4 @@
-package match
+package native
 
 import (
 	le "encoding/binary"
@@ -30,30 +30,30 @@ type Returns struct {
 
 // Reasons for which it is not known where a function returns.
 const (
-	whyUnreadable   = "its code cannot be read"
-	whyLarge        = "it is too large to find where it returns"
-	whyUndecoded    = "not all of its instructions can be decoded"
-	whyComputed     = "it has indirect jumps, which may be tail calls"
-	whyConditional  = "it ends in a conditional tail call"
-	whyNoReturn     = "it has no return instruction: it ends in a tail call, or never"
-	whyLeaves       = "it may also end in a tail call"
-	whyMany         = "it has too many return instructions"
-	whyElsewhere    = "it jumps to code that is not known to be its own, with its frame on the stack"
-	whyNothingFound = "it has no return instruction"
+	whyUnreadable  = "its code cannot be read"
+	whyLarge       = "it is too large to find where it returns"
+	whyUndecoded   = "not all of its instructions can be decoded"
+	whyComputed    = "it has indirect jumps, which may be tail calls"
+	whyConditional = "it ends in a conditional tail call"
+	whyNoReturn    = "it has no return instruction: it ends in a tail call, or never"
+	whyLeaves      = "it may also end in a tail call"
+	whyMany        = "it has too many return instructions"
+	whyElsewhere   = "it jumps to code that is not known to be its own, with its frame on the stack"
+	NothingFound   = "it has no return instruction"
 )
 
-// returnsOf finds the instructions with which a function ends, which begins at start and has its code in ranges
+// ReturnsOf finds the instructions with which a function ends, which begins at start and has its code in ranges
 // (nil: behind start, as far as the file tells). frames tells which jumps leave it (nil: not known). A refusal says
 // why they are not known.
-func returnsOf(
-	obj *objfile.File, frames *cfi.Table, start uint64, ranges []debuginfo.Range,
+func ReturnsOf(
+	obj *objfile.File, frames *cfi.Table, start uint64, ranges []debuginfo.Range, owned bool,
 ) (Returns, *probe.Refusal) {
 	if len(ranges) == 0 {
 		ranges = []debuginfo.Range{{Low: start, High: start + obj.CodeSize(start)}}
 	}
 	f := returnFinder{arch: obj.Arch(), read: obj.Bytes, start: start, ranges: slices.Clone(ranges)}
 	f.entry = func(t code.Table) uint64 { return tableEntry(obj, t) }
-	f.owned = owned(obj, start)
+	f.owned = owned
 	f.part = func(at, target uint64) (debuginfo.Range, bool) { return partOf(obj, frames, start, at, target) }
 	f.framed = func(at uint64) bool { return framed(obj.Arch(), frames, at) }
 	if why := f.find(); why != "" {
@@ -67,7 +67,7 @@ func returnsOf(
 	case f.owned && len(f.found.Tails) > 0:
 		why = whyLeaves // what such compilers make of wrappers: where these return is not seen
 	case n == 0:
-		why = whyNothingFound
+		why = NothingFound
 	case n > maxReturns:
 		why = whyMany
 	}

@@ -1,4 +1,4 @@
-package match
+package native
 
 import (
 	"encoding/hex"
@@ -12,9 +12,9 @@ import (
 )
 
 // finderOf looks for the returns in code that lies at an address.
-func finderOf(arch *abi.Arch, body []byte, addr uint64, golang bool) *returnFinder {
+func finderOf(arch *abi.Arch, body []byte, addr uint64, owned bool) *returnFinder {
 	return &returnFinder{
-		arch: arch, start: addr, owned: golang, ranges: []debuginfo.Range{{Low: addr, High: addr + uint64(len(body))}},
+		arch: arch, start: addr, owned: owned, ranges: []debuginfo.Range{{Low: addr, High: addr + uint64(len(body))}},
 		read:  func(at uint64, n int) []byte { return body[at-addr:][:n] },
 		entry: func(code.Table) uint64 { return 0 },
 	}
@@ -24,7 +24,7 @@ func TestReturnFinder(t *testing.T) {
 	for _, c := range []struct {
 		arch    *abi.Arch
 		code    string
-		golang  bool
+		owned   bool
 		returns []uint64 // from the function's start on
 		tails   int
 		why     string
@@ -49,13 +49,13 @@ func TestReturnFinder(t *testing.T) {
 			t.Fatal(err)
 		}
 		const addr = 0x401000
-		f := finderOf(c.arch, body, addr, c.golang)
+		f := finderOf(c.arch, body, addr, c.owned)
 		why := f.find()
 		for i := range f.found.At {
 			f.found.At[i] -= addr
 		}
 		if why != c.why || why == "" && (!slices.Equal(f.found.At, c.returns) || len(f.found.Tails) != c.tails) {
-			t.Errorf("%s (Go: %v): %q, %+v", c.code, c.golang, why, f.found)
+			t.Errorf("%s (Go: %v): %q, %+v", c.code, c.owned, why, f.found)
 		}
 	}
 }
