@@ -64,7 +64,8 @@ func tracer(path string) error {
 	if other := os.Getenv("TROCAR_E2E_TRACER"); other != "" {
 		return os.Symlink(other, path)
 	}
-	build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", path, "../cmd/trocar")
+	build := exec.Command("go", "build", "-tags=nethttpomithttp2", "-trimpath", "-buildvcs=false", "-ldflags=-s -w",
+		"-o", path, "../cmd/trocar")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("building trocar: %w\n%s", err, out)
