@@ -17,10 +17,28 @@ func (p *Program) lookup() check.Lookup {
 		KernelType: p.features.Types().Type, KernelEnumerator: p.features.Types().Enumerator,
 		KernelFunc: p.features.Types().HasKfunc,
 	}
+	if p.features.Types().Available() {
+		l.PerCPUSymbol = p.perCPUSymbol
+	}
 	if p.machine.running {
 		l.CgroupID, l.KernelSymbol = target.CgroupID, symbolize.KernelAddress
 	}
 	return l
+}
+
+// perCPUSymbol finds a per-CPU variable of the kernel, which needs its address as well when it loads a program.
+func (p *Program) perCPUSymbol(name string) (uint32, error) {
+	id, ok := p.features.Types().PerCPU(name)
+	if !ok {
+		return 0, fmt.Errorf("the kernel's type information has no per-CPU variable %s", name)
+	}
+	if p.machine.running {
+		if _, err := symbolize.KernelAddress(name); err != nil {
+			return 0, fmt.Errorf("the kernel does not give programs the address of %s: it was built without "+
+				"CONFIG_KALLSYMS_ALL", name)
+		}
+	}
+	return id, nil
 }
 
 func (p *Program) userSymbol(pt *probe.Point, name string) (check.Symbol, error) {

@@ -97,3 +97,64 @@ kretprobe:ksys_unshare /pid == PID/ { printf("kretprobe %s = %d\n", func, (int32
 		t.Errorf("traced:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
+
+// TestKernelPointers: helpers take pointers of which the verifier knows the type, and give such.
+func TestKernelPointers(t *testing.T) {
+	tracer := os.Getenv("TROCAR_E2E_TRACER")
+	if tracer == "" {
+		t.Skip("run by run.sh, which sets TROCAR_E2E_TRACER")
+	}
+	file := t.TempDir() + "/a file"
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	script := strings.ReplaceAll(`
+begin {
+	$other = (struct rq *)percpu_kaddr("runqueues", 1);
+	printf("cpu %d\n", $other.cpu);
+	printf("none %d\n", (uint64)percpu_kaddr("runqueues", 99));
+}
+fentry:security_file_open /pid == PID/ {
+	$own = (struct rq *)percpu_kaddr("runqueues");
+	printf("open %s %s %d\n", path(args.file.f_path), path(args.file->f_path, 6), $own.cpu == (int32)cpu);
+}
+fentry:security_inode_getattr /pid == PID/ { printf("stat %s\n", path(args.path)); }
+`, "PID", fmt.Sprint(os.Getpid()))
+	trace := exec.Command(tracer, "-q", "-e", script)
+	trace.Env = append(os.Environ(), "__BPFTRACE_NOTIFY_PROBES_ATTACHED=1")
+	said, err := trace.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var errs bytes.Buffer
+	trace.Stderr = &errs
+	if err := trace.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer trace.Process.Kill()
+	lines := bufio.NewScanner(said)
+	var got []string
+	for lines.Scan() && !strings.HasPrefix(lines.Text(), "__BPFTRACE_NOTIFY") {
+		got = append(got, lines.Text())
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.Stat(); err != nil {
+		t.Fatal(err)
+	}
+	trace.Process.Signal(os.Interrupt)
+	for lines.Scan() {
+		got = append(got, lines.Text())
+	}
+	if err := trace.Wait(); err != nil {
+		t.Error(err)
+	}
+	for _, want := range []string{"open " + file + "  file 1", "stat " + file, "cpu 1", "none 0"} {
+		if !slices.Contains(got, want) {
+			t.Errorf("no %q in\n%s\n%s", want, strings.Join(got, "\n"), errs.String())
+		}
+	}
+}

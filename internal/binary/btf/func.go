@@ -98,6 +98,26 @@ func (b *Types) FuncID(name string) (id uint32, ok bool) {
 	return id, id != 0
 }
 
+// PerCPU is the number of a variable of which each CPU has its own, by which programs take its address (Linux 5.10).
+func (b *Types) PerCPU(name string) (id uint32, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.index()
+	for i := range b.starts {
+		t := b.at(uint32(i))
+		if t.kind != kindDatasec || !b.called(u32(t.at, 0), ".data..percpu") {
+			continue
+		}
+		for j := range t.vlen {
+			id := t.word(3 * j)
+			if v := b.at(id); v.kind == kindVar && name != "" && b.called(u32(v.at, 0), name) {
+				return id, true
+			}
+		}
+	}
+	return 0, false
+}
+
 // HasKfunc tells whether programs may call a function of the kernel. Kernels before 6.8 don't say which they
 // may: then any function's name will do.
 func (b *Types) HasKfunc(name string) bool {

@@ -168,6 +168,9 @@ func TestKinds(t *testing.T) {
 			t.Errorf("%s: %+v %v", name, p, ok)
 		}
 	}
+	if _, ok := b.PerCPU("work"); ok {
+		t.Error("a function is a variable")
+	}
 	if !b.HasKfunc("work") || b.HasKfunc("__probestub_event") || b.HasKfunc("nonsense") {
 		t.Error("only work may be called")
 	}

@@ -19,8 +19,8 @@ usdt probes.`,
 	{
 		ID: PerCPUKAddr, Names: []string{"percpu_kaddr"}, Min: 1, Max: 2, Group: GroupMemory,
 		Variants: []string{"uint64 * percpu_kaddr(const string symbol [, int cpu])"},
-		Doc: `The address of a per-CPU variable of the kernel, on the current or the given CPU. It is not available in this
-version.`,
+		Doc: `The address of a variable of the kernel of which each CPU has its own, on the current or the given CPU; 0 if there
+is no such CPU. The kernel's type information has to know it. Linux 5.10.`,
 	},
 	{
 		ID: KPtr, Names: []string{"kptr"}, Min: 1, Max: 1, Group: GroupMemory,
@@ -58,7 +58,11 @@ version.`,
 	{
 		ID: Path, Names: []string{"path"}, Min: 1, Max: 2, Group: GroupMemory,
 		Variants: []string{"string path(struct path *p [, const int size])"},
-		Doc:      `The name of a file by its struct path. It is not available in this version.`,
+		Doc: `The name of a file by its struct path, which is reached from args or ctx without variables between. Only in
+iterators, and in fentry and fexit probes of the functions in which the kernel allows it: security_file_permission,
+security_inode_getattr, security_file_open, security_path_truncate, vfs_truncate, vfs_fallocate, dentry_open,
+vfs_getattr and filp_close. Of a name that is longer than size, or than max_strlen, the end is left, and it is
+counted as a failed read. Linux 5.10.`,
 	},
 	{
 		ID: SkbOutput, Names: []string{"skboutput"}, Min: 4, Max: 4, Group: GroupMemory, Result: types.TUint32,

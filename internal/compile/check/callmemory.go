@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"trocar/internal/binary/types"
@@ -48,7 +49,7 @@ func placeUser(inf *inferrer, n *node) {
 
 func placePerCPU(inf *inferrer, n *node) {
 	if inf.in.Lookup.PerCPUSymbol == nil {
-		inf.errorf(n.span, "percpu_kaddr is not available: this version does not look up the kernel's per-CPU variables")
+		inf.errorf(n.span, "percpu_kaddr is not available: the kernel provides no type information (CONFIG_DEBUG_INFO_BTF)")
 	}
 }
 
@@ -85,13 +86,26 @@ func formPath(inf *inferrer, n *node, args []*node) bool {
 }
 
 func placePath(inf *inferrer, n *node) {
-	switch kind := inf.act.kind; {
-	case kind != probe.Fentry && kind != probe.Fexit && kind != probe.Iter:
+	kind := inf.act.kind
+	if kind != probe.Fentry && kind != probe.Fexit && kind != probe.Iter {
 		inf.errorf(n.span, "The path function can only be used with 'fentry', 'fexit', 'iter' probes")
-	default:
-		inf.errorf(n.span, "path is not available: this version does not ask the kernel for names of files (bpf_d_path)").
-			Hint("the last part of the name can be read: str(file.f_path.dentry.d_name.name)")
+		return
 	}
+	for _, p := range inf.act.points {
+		if kind != probe.Iter && !slices.Contains(pathFunctions, p.Event) {
+			inf.errorf(n.span, "path() can't be used in %s: the kernel makes names of files only in iterators and in %s", p.Name,
+				strings.Join(pathFunctions, ", ")).
+				Hint("the last part of the name can be read: str(file.f_path.dentry.d_name.name)")
+			return
+		}
+	}
+}
+
+// pathFunctions are the functions in which names of files can be made without waiting for a lock that is held
+// (kernel/trace/bpf_trace.c, btf_allowlist_d_path).
+var pathFunctions = []string{
+	"security_file_permission", "security_inode_getattr", "security_file_open", "security_path_truncate", "vfs_truncate",
+	"vfs_fallocate", "dentry_open", "vfs_getattr", "filp_close",
 }
 
 func typedPath(inf *inferrer, n *node) {
@@ -223,17 +237,16 @@ func (b *builder) perCPU(c *Call, n *node) bool {
 		return false
 	}
 	look := b.in.Lookup.PerCPUSymbol
-	var v uint64
-	err := fmt.Errorf("not looked up")
-	if look != nil {
-		v, err = look(name)
+	if look == nil {
+		return false // refused already
 	}
+	v, err := look(name)
 	if err != nil {
-		b.errorf(n.span, "Could not resolve variable \"%s\" from BTF", name)
+		b.errorf(n.span, "%s", err)
 		return false
 	}
 	c.Symbol = name
-	c.Args = []Arg{{Expr: &Const{E{types.TUint64, n.span}, v}}}
+	c.Args = []Arg{{Expr: &Const{E{types.TUint64, n.span}, uint64(v)}}}
 	if len(n.kids) > 1 {
 		ok = b.isInteger(n, 1)
 		c.Args = append(c.Args, Arg{Expr: castTo(b.expr(n.kids[1]), types.TUint32)})

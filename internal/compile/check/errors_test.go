@@ -549,7 +549,7 @@ func TestNotOnThisCPU(t *testing.T) {
 func TestRefusedWithReason(t *testing.T) {
 	expectError(t, `begin { print(comm(1)) }`, "comm(PID) is not available: this version reads")
 	expectError(t, `begin { print(comm) }`, "")
-	expectError(t, `fentry:f { print(path((uint8 *)0)) }`, "path is not available: this version does not ask")
+	expectError(t, `fentry:f { print(path((uint8 *)0)) }`, "path() can't be used in fentry:f:f: the kernel makes names")
 	expectError(t, `begin { print(percpu_kaddr("runqueues")) }`,
-		"this version does not look up the kernel's per-CPU variables")
+		"percpu_kaddr is not available: the kernel provides no type information")
 }

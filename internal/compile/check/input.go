@@ -33,8 +33,8 @@ type Lookup struct {
 	UserSymbol func(p *probe.Point, name string) (Symbol, error)
 	// KernelSymbol is the address of a kernel symbol.
 	KernelSymbol func(name string) (uint64, error)
-	// PerCPUSymbol is the offset of a per-CPU variable of the kernel.
-	PerCPUSymbol func(name string) (uint64, error)
+	// PerCPUSymbol is the number of a per-CPU variable of the kernel in its type information.
+	PerCPUSymbol func(name string) (id uint32, err error)
 	// KernelFunc tells whether the kernel has a function that programs may call (a kfunc), KernelFuncIn whether programs
 	// of a kind of probe may call it.
 	KernelFunc   func(name string) bool

@@ -28,8 +28,8 @@ func (c *codes) memory() {
 	c[builtin.Unwatch].effect = func(g *gen, e *check.Call) {
 		g.send(g.layout(record.Unwatch, e.Span, e.Args[0].Expr.Type()), []check.Expr{e.Args[0].Expr})
 	}
-	c[builtin.Path].none = "it is not available yet"
-	c[builtin.PerCPUKAddr].none = "it is not available yet"
+	c[builtin.Path].memory = func(g *gen, dst memory, e *check.Call, t *types.Type) { g.path(dst, e, t.Size) }
+	c[builtin.PerCPUKAddr].scalar = (*gen).perCPU
 }
 
 func (g *gen) writeUser(e *check.Call) ir.Reg {
@@ -40,6 +40,19 @@ func (g *gen) writeUser(e *check.Call) ir.Reg {
 	g.b.SetImm(r, 1)
 	g.b.Bind(end)
 	return r
+}
+
+// perCPU is the address of a variable of the kernel on this CPU, or on another: then it is 0 if there is no such CPU.
+func (g *gen) perCPU(e *check.Call) ir.Reg {
+	id, ok := e.Args[0].Expr.(*check.Const)
+	if !ok {
+		refuse(e.Span, "internal: the variable is not known by its number")
+	}
+	v := g.b.KernelVar(uint32(id.Value))
+	if len(e.Args) == 1 {
+		return g.number(g.b.Call(asm.FnThisCpuPtr, ir.R(v)))
+	}
+	return g.number(g.b.Call(asm.FnPerCpuPtr, ir.R(v), ir.R(g.scalar(e.Args[1].Expr))))
 }
 
 // uaddr is the address of a symbol in the traced process.

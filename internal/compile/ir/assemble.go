@@ -156,6 +156,9 @@ func (b *Builder) plan() error {
 	return nil
 }
 
+// pseudoBTFID says that the constant of a wide load is the number of a variable of the kernel (BPF_PSEUDO_BTF_ID).
+const pseudoBTFID = asm.Register(3)
+
 func (b *Builder) assemble(number int, meta bool) (asm.Instructions, error) {
 	e := &emitter{name: b.name, homes: b.homes, places: map[Label]int{}}
 	var params []move
@@ -361,6 +364,11 @@ func (e *emitter) emit(i *inst) error {
 		e.done(i.dst)
 	case kMapValue:
 		e.add(asm.LoadMapValue(e.target(i.dst), 0, uint32(i.imm)).WithReference(i.name))
+		e.done(i.dst)
+	case kKernelVar:
+		x := asm.LoadImm(e.target(i.dst), i.imm, asm.DWord)
+		x.Src = pseudoBTFID
+		e.add(x)
 		e.done(i.dst)
 	case kCall:
 		var ms []move

@@ -70,6 +70,8 @@ func (i *inst) String() string {
 		return fmt.Sprintf("%v = fetch u%d[%v%+d] += %[1]v", i.dst, 8*i.size, i.a, i.off)
 	case kMapValue:
 		return fmt.Sprintf("%v = map %s[0]+%d", i.dst, i.name, i.imm)
+	case kKernelVar:
+		return fmt.Sprintf("%v = kernel variable %d", i.dst, i.imm)
 	case kCall:
 		args := make([]string, len(i.args))
 		for j, a := range i.args {

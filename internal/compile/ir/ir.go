@@ -85,6 +85,7 @@ const (
 	kXchg     // dst = xchg(*(base+off), dst)
 	kFetchAdd // dst = *(base+off), which dst is added to
 	kMapValue
+	kKernelVar // address of a variable of the kernel: imm is its number in the kernel's type information
 	kCall
 	kLabel
 	kJump
@@ -346,6 +347,13 @@ func (b *Builder) FetchAdd(base Reg, off int, src Reg) Reg {
 func (b *Builder) MapValue(name string, off int) Reg {
 	r := b.Reg()
 	b.add(inst{kind: kMapValue, dst: r, name: name, imm: int64(off)})
+	return r
+}
+
+// KernelVar makes a pointer to a variable of the kernel, by its number in the kernel's type information.
+func (b *Builder) KernelVar(id uint32) Reg {
+	r := b.Reg()
+	b.add(inst{kind: kKernelVar, dst: r, imm: int64(id)})
 	return r
 }
 

@@ -39,7 +39,7 @@ func (i *inst) uses(f func(Reg)) {
 // def is the register that the instruction writes, NoReg if none.
 func (i *inst) def() Reg {
 	switch i.kind {
-	case kMovImm, kMov, kALU, kALUImm, kEnd, kLoad, kXchg, kFetchAdd, kMapValue, kCall, kParam:
+	case kMovImm, kMov, kALU, kALUImm, kEnd, kLoad, kXchg, kFetchAdd, kMapValue, kKernelVar, kCall, kParam:
 		return i.dst
 	}
 	return NoReg
@@ -48,7 +48,7 @@ func (i *inst) def() Reg {
 // pure tells whether the instruction has no effect besides its register.
 func (i *inst) pure() bool {
 	switch i.kind {
-	case kMovImm, kMov, kALU, kALUImm, kEnd, kLoad, kMapValue, kParam:
+	case kMovImm, kMov, kALU, kALUImm, kEnd, kLoad, kMapValue, kKernelVar, kParam:
 		return true
 	}
 	return false
