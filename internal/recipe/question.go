@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"trocar/internal/script/diag"
+	"trocar/internal/script/syntax"
 )
 
 // Question asks about the calls of functions. It is plain data; the public package has the same type under the same
@@ -103,9 +104,16 @@ func Kinds() (names []string) {
 // Write writes the script of a question about functions that were found.
 func Write(q Question, fns []Function, diags *diag.List) Script {
 	for _, k := range kinds() {
-		if k.name == q.Kind {
-			return k.write(fns, q, diags)
+		if k.name != q.Kind {
+			continue
 		}
+		s := k.write(fns, q, diags)
+		if len(s.Text) > syntax.MaxScript {
+			diags.Errorf(diag.Span{}, "%d functions match: more than %s can tell apart", len(fns), q.Kind).
+				Hint("select fewer of them, as by the first part of their names; count, latency and stack take any number")
+			return Script{}
+		}
+		return s
 	}
 	diags.Errorf(diag.Span{}, "unknown kind of question %q", q.Kind).Hint("valid: %s", strings.Join(Kinds(), ", "))
 	return Script{}

@@ -70,6 +70,10 @@ func isPattern(name string) bool {
 	return strings.Contains(name, "*") && !strings.ContainsAny(name, "(<") && !strings.Contains(name, "operator")
 }
 
+// mostParted is how many functions are looked at one by one since some are parts of others, whose calls those belong to.
+// Of more the parts are functions of their own, as they are in scripts.
+const mostParted = 2000
+
 // whole makes one function of all that a pattern fits.
 func whole(ctx context.Context, o Target, path, pattern string, diags *diag.List) []Function {
 	probes := []*syntax.Probe{pointOf("uprobe", path, pattern, false)}
@@ -86,7 +90,7 @@ func whole(ctx context.Context, o Target, path, pattern string, diags *diag.List
 		}
 		return nil
 	}
-	if len(partsOf(matched, points)) > 0 {
+	if len(points) <= mostParted && len(partsOf(matched, points)) > 0 {
 		return functions(ctx, o, path, pattern, diags)
 	}
 	// Methods may be in several of a process's files.

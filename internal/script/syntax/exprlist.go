@@ -11,8 +11,8 @@ type Labelled struct {
 // ParseExprs reads expressions that are parted by commas, each of which may have a name in front: "size,
 // from=buf->start". It is nil if there were errors.
 func ParseExprs(src *diag.Source, diags *diag.List) []Labelled {
-	if len(src.Text) > maxScript {
-		diags.Errorf(diag.Span{}, "%s: the expressions are larger than %d bytes", src.Name, maxScript)
+	if len(src.Text) > MaxScript {
+		diags.Errorf(diag.Span{}, "%s: the expressions are larger than %d bytes", src.Name, MaxScript)
 		return nil
 	}
 	p := newParser(src, ParseOptions{}, diags)

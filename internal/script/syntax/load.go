@@ -63,8 +63,8 @@ func (l *loader) cUnit() *cUnit {
 // script parses a script, loads its imports, and then adds it to the files.
 func (l *loader) script(src *diag.Source) *File {
 	file := &File{Source: src}
-	if len(src.Text) > maxScript {
-		l.diags.Errorf(diag.Span{}, "%s: the script is larger than %d bytes", src.Name, maxScript)
+	if len(src.Text) > MaxScript {
+		l.diags.Errorf(diag.Span{}, "%s: the script is larger than %d bytes", src.Name, MaxScript)
 		return file
 	}
 	p := newParser(src, l.opts, l.diags)
@@ -209,7 +209,7 @@ func (l *loader) file(imp *Import, path string, anyKind bool) {
 		l.cUnit().read(&creader{src: src, dir: filepath.Dir(path)})
 		return
 	}
-	text, err := readText(path, maxScript)
+	text, err := readText(path, MaxScript)
 	if err == nil {
 		if l.bytes += len(text); l.bytes > maxImportBytes {
 			err = errors.New("the imports have too many bytes in all")

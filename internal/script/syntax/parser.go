@@ -8,7 +8,7 @@ import (
 
 // Limits that keep hostile scripts from exhausting us.
 const (
-	maxScript = 4 << 20 // bytes of one script
+	MaxScript = 4 << 20 // bytes of one script
 	maxDepth  = 200     // nesting of expressions, blocks and types
 	maxChain  = 1000    // operators, fields or else-ifs one after another (they nest in the tree)
 	maxErrors = 10      // syntax errors reported for one text
@@ -23,8 +23,8 @@ type ParseOptions struct {
 // Parse reads a script. Imports are noted, not loaded (see Load). The file is never nil; what had errors is left out.
 func Parse(src *diag.Source, opts ParseOptions, diags *diag.List) *File {
 	file := &File{Source: src}
-	if len(src.Text) > maxScript {
-		diags.Errorf(diag.Span{}, "%s: the script is larger than %d bytes", src.Name, maxScript)
+	if len(src.Text) > MaxScript {
+		diags.Errorf(diag.Span{}, "%s: the script is larger than %d bytes", src.Name, MaxScript)
 		return file
 	}
 	p := newParser(src, opts, diags)
@@ -40,8 +40,8 @@ func Parse(src *diag.Source, opts ParseOptions, diags *diag.List) *File {
 
 // ParseExpr reads one expression. It is nil if there were errors.
 func ParseExpr(src *diag.Source, diags *diag.List) Expr {
-	if len(src.Text) > maxScript {
-		diags.Errorf(diag.Span{}, "%s: the expression is larger than %d bytes", src.Name, maxScript)
+	if len(src.Text) > MaxScript {
+		diags.Errorf(diag.Span{}, "%s: the expression is larger than %d bytes", src.Name, MaxScript)
 		return nil
 	}
 	p := newParser(src, ParseOptions{}, diags)

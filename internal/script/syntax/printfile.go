@@ -41,8 +41,8 @@ func Print(f *File) string {
 // Format gives a script in canonical form without carrying anything out that is in it: no header is read, and
 // parameters stay as they are.
 func Format(src *diag.Source, diags *diag.List) string {
-	if len(src.Text) > maxScript {
-		diags.Errorf(diag.Span{}, "%s: the script is larger than %d bytes", src.Name, maxScript)
+	if len(src.Text) > MaxScript {
+		diags.Errorf(diag.Span{}, "%s: the script is larger than %d bytes", src.Name, MaxScript)
 		return ""
 	}
 	p := newParser(src, ParseOptions{}, diags)
