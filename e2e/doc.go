@@ -19,6 +19,6 @@
 // [file:PATH] (something that not all kernels or machines have) and [runs:386] (a kernel that runs 32-bit programs).
 //
 // TestSteps executes each form of the CPU's instructions with and without a probe (testdata/steps.c), a part of them
-// unless it is given -every-form; docs/hazards.md has what it finds. TestSoftware asks every question about all functions
-// of the programs that are installed, with -all-software of the largest, too.
+// unless it is given -every-form; docs/hazards.md has what it finds. TestSoftware asks every question about all
+// functions of the programs that are installed, with -all-software of the largest, too.
 package e2e

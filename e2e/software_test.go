@@ -37,8 +37,8 @@ var software = []struct {
 	{"*", []string{"caddy", "version"}, true},
 }
 
-// TestSoftware: whatever is asked about all functions of a program, it is answered, or nothing of what is asked is there
-// and the reason is told; and the program runs as it does untraced.
+// TestSoftware: whatever is asked about all functions of a program, it is answered, or nothing of what is asked is
+// there and the reason is told.
 func TestSoftware(t *testing.T) {
 	need.Root(t)
 	path := filepath.Join(t.TempDir(), "trocar")

@@ -70,8 +70,8 @@ func isPattern(name string) bool {
 	return strings.Contains(name, "*") && !strings.ContainsAny(name, "(<") && !strings.Contains(name, "operator")
 }
 
-// mostParted is how many functions are looked at one by one since some are parts of others, whose calls those belong to.
-// Of more the parts are functions of their own, as they are in scripts.
+// mostParted is how many functions are looked at one by one since some are parts of others, whose calls those belong
+// to. Of more the parts are functions of their own, as they are in scripts.
 const mostParted = 2000
 
 // whole makes one function of all that a pattern fits.
