@@ -120,6 +120,7 @@ var layers = map[string][]string{
 	"internal/near":      {},
 	"internal/need":      {},
 	"internal/ui/output": {"result"},
+	"internal/ui/flame":  {"result"},
 	"internal/ui/cli": {
 		".", "result", "internal/ui/...", "internal/demo", "internal/near", "github.com/spf13/cobra",
 		"github.com/spf13/pflag",

@@ -38,6 +38,7 @@ type Question struct {
 	Every     time.Duration `json:"every,omitempty"`
 	Top       int           `json:"top,omitempty"`       // not trace: only so many of what is counted, the largest; 0: all
 	Histogram bool          `json:"histogram,omitempty"` // latency: with a histogram of each
+	Frequency int           `json:"frequency,omitempty"` // profile: samples a second on each CPU; 0: 99
 	If        string        `json:"if,omitempty"`        // only calls for which this expression holds
 	Comm      string        `json:"comm,omitempty"`      // only threads of this name
 	Min       time.Duration `json:"min,omitempty"`       // trace, latency, dist: only calls that took at least this
@@ -60,6 +61,7 @@ const (
 	QuestionLatency  = "latency"  // how long they take: number, total, mean, percentiles
 	QuestionDist     = "dist"     // how the values of an expression are distributed
 	QuestionStack    = "stack"    // by which stacks they are called
+	QuestionProfile  = "profile"  // what runs on CPUs, by stack
 	QuestionSyscalls = "syscalls" // which system calls are made, how long they take and how they fail
 )
 

@@ -102,10 +102,10 @@ func TestRequestRefused(t *testing.T) {
 		ErrMachine) {
 		t.Errorf("a process of another machine: %v", err)
 	}
-	_, err = Compile(t.Context(), Request{Question: &Question{Kind: "profile", Functions: []string{"x.c:1"}, Path: "x"}},
+	_, err = Compile(t.Context(), Request{Question: &Question{Kind: "nothing", Functions: []string{"x.c:1"}, Path: "x"}},
 		m)
 	if e := (*CompileError)(nil); !errors.As(err, &e) ||
-		!strings.Contains(e.Error(), `unknown kind of question "profile"`) {
+		!strings.Contains(e.Error(), `unknown kind of question "nothing"`) {
 		t.Errorf("%v", err)
 	}
 	if _, err := Compile(t.Context(), Request{Script: "begin {}", Disable: []string{"nonesuch"}}, m); err == nil {

@@ -38,7 +38,10 @@ func eventKind(pattern string) (kind, rest string) {
 
 // OfEvents tells whether a question is about no function of a program, so that none need be named.
 func (o Question) OfEvents() bool {
-	return o.Kind == "syscalls" || len(o.Functions) > 0 && !slices.ContainsFunc(o.Functions, func(f string) bool {
+	if o.Kind == "syscalls" || o.Kind == "profile" {
+		return true
+	}
+	return len(o.Functions) > 0 && !slices.ContainsFunc(o.Functions, func(f string) bool {
 		kind, _ := eventKind(f)
 		return kind == ""
 	})

@@ -25,6 +25,7 @@ type Question struct {
 	Every     time.Duration // show what has been counted so often, and begin anew; 0: only at the end
 	Top       int           // only so many of what is counted, the largest; 0: all
 	Histogram bool          // latency: with a histogram of each
+	Frequency int           // profile: samples a second on each CPU; 0: DefaultFrequency
 	If        string        // only calls for which this holds
 	Comm      string        // only threads of this name
 	Min       time.Duration // only calls that took at least this
@@ -90,6 +91,7 @@ func kinds() []kind {
 		{"dist", Dist},
 		{"stack", Stack},
 		{"syscalls", Syscalls},
+		{"profile", Profile},
 	}
 }
 

@@ -135,6 +135,8 @@ func TestRecipes(t *testing.T) {
 			[]Function{all(), inC(), inGo()},
 			Question{By: []string{"comm"}, Comm: "x", Min: time.Second},
 		},
+		{"profile", Profile, nil, Question{Comm: "x", For: 10 * time.Second, Frequency: 199}},
+		{"profile-every", Profile, nil, Question{By: []string{"cpu"}, If: "pid > 1", Every: time.Second}},
 		{"syscalls", Syscalls, nil, Question{By: []string{"comm"}, Every: time.Second, Comm: "x", Top: 5}},
 		{"count-comm", Count, []Function{inC(), twin()}, Question{Comm: "server"}},
 		{"stack", Stack, []Function{inC(), twin()}, Question{For: time.Microsecond}},
@@ -334,7 +336,7 @@ func TestKinds(t *testing.T) {
 		}
 	}
 	var diags diag.List
-	if Write(Question{Kind: "profile"}, []Function{inC()}, &diags); diags.Errors() != 1 {
+	if Write(Question{Kind: "nothing"}, []Function{inC()}, &diags); diags.Errors() != 1 {
 		t.Errorf("%d errors", diags.Errors())
 	}
 }

@@ -17,6 +17,7 @@ type asked struct {
 	texts   []asText // expressions
 	filters []string // flags that leave calls out
 	waits   bool     // for what other processes do, not a command of its own
+	samples bool     // it is about what runs, not about calls
 }
 
 // asText is an expression as the user gave it, and by which flag.
@@ -104,6 +105,11 @@ func (k *sink) silent(p *trocar.Program) {
 	d := trocar.Diagnostic{Severity: result.Info}
 	n := p.Functions()
 	probed := either(n == 1, "1 function was probed", fmt.Sprintf("%d functions were probed", n))
+	if k.s.asked.samples {
+		d.Text = fmt.Sprintf("no samples in %v: no thread that is traced was running when a CPU was looked at", took)
+		k.diagnostic(d)
+		return
+	}
 	if fits := strings.Join(k.s.asked.filters, ", "); fits != "" {
 		d.Text = fmt.Sprintf("no calls in %v that fit %s: %s", took, fits, probed)
 	} else {

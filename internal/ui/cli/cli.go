@@ -69,6 +69,7 @@ func commands() []named {
 		{"dist", newDist},
 		{"stack", newStack},
 		{"syscalls", newSyscalls},
+		{"profile", newProfile},
 		{"info", newInfo},
 		{"list", newList},
 		{"demo", newDemo},

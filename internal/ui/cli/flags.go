@@ -50,6 +50,7 @@ func rules() map[string]rule {
 		"if":                  notBlank("an expression"),
 		"by":                  notBlank("an expression"),
 		"linear":              validLinear,
+		"frequency":           number(1, 10000),
 		"min":                 duration(0),
 		"for":                 duration(time.Microsecond),
 		"interval":            duration(time.Microsecond),

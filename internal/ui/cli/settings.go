@@ -64,6 +64,7 @@ type settings struct {
 	// compiled: nothing is wrong with the script.
 	compiled bool
 	asked    asked
+	drawn    *drawn // stacks are shown as a table or a picture; nil: as the script shows them
 	// controls: the script prints control characters of its own.
 	controls bool
 }

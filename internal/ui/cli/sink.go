@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"trocar"
+	"trocar/internal/ui/flame"
 	"trocar/internal/ui/output"
 	"trocar/result"
 )
@@ -23,10 +24,13 @@ const notify = "__BPFTRACE_NOTIFY_PROBES_ATTACHED"
 // sink is where results go, with the messages that come before a run.
 type sink struct {
 	result.Sink
-	app    *app
-	s      *settings
-	file   *os.File // of -o
-	notify bool
+	app  *app
+	s    *settings
+	file *os.File // of -o
+	// picture is the file of -o if a picture is drawn, of what was collected.
+	picture *os.File
+	stacks  *flame.Collector
+	notify  bool
 
 	attached time.Time // when the probes were; zero: not yet
 	answers  int       // events since that are a part of the answer to a command's question
@@ -39,7 +43,12 @@ func (a *app) sink(s *settings) (*sink, error) {
 	}
 	k := &sink{app: a, s: s, notify: os.Getenv(notify) != ""}
 	out := a.out
-	if s.output != "" {
+	if s.drawn.file() {
+		if k.picture, err = output.Create(s.output); err != nil {
+			//lint:ignore ST1005 bpftrace's words, which scripts' tests look for
+			return nil, &statusError{exitFailed, fmt.Errorf("Failed to open output file: %q: %s", s.output, reason(err))}
+		}
+	} else if s.output != "" {
 		if k.file, err = output.Create(s.output); err != nil {
 			//lint:ignore ST1005 bpftrace's words, which scripts' tests look for
 			return nil, &statusError{exitFailed, fmt.Errorf("Failed to open output file: %q: %s", s.output, reason(err))}
@@ -54,6 +63,9 @@ func (a *app) sink(s *settings) (*sink, error) {
 		Out: out, Err: a.err, Quiet: s.quiet, NoWarnings: s.noWarnings, Color: a.color(), Buffer: buffering, Bare: s.bare,
 		Shown: s.made || isTerminal(out), Controls: s.controls && !s.made, Calls: s.made,
 	})
+	if s.drawn != nil {
+		k.draw(out)
+	}
 	return k, nil
 }
 
@@ -204,11 +216,21 @@ func (k *sink) failed(err error) error {
 // close writes what is pending. That nobody reads any more is no failure.
 func (k *sink) close() error {
 	var err error
-	if c, ok := k.Sink.(io.Closer); ok {
+	sink := k.Sink
+	if k.stacks != nil {
+		sink = k.stacks.Sink
+	}
+	if c, ok := sink.(io.Closer); ok {
 		err = c.Close()
 	}
-	if k.file != nil {
-		if closed := k.file.Close(); err == nil {
+	if drawn := k.drawn(); err == nil {
+		err = drawn
+	}
+	for _, f := range []*os.File{k.file, k.picture} {
+		if f == nil {
+			continue
+		}
+		if closed := f.Close(); err == nil {
 			err = closed
 		}
 	}

@@ -34,11 +34,24 @@ type questionCommand struct {
 	flags       func(*recipeFlags, *cobra.Command) // adds its own
 }
 
+// use is how the command is called.
+func (q questionCommand) use() string {
+	if q.kind == trocar.QuestionProfile {
+		return q.kind + " [-p PID | -c COMMAND] [-- COMMAND ARG…]"
+	}
+	return q.kind + " {-p PID | -x PATH | -c COMMAND} " + q.words + "  [-- COMMAND ARG…]"
+}
+
+// noFunctions tells whether a question is about no functions.
+func (r *recipeFlags) noFunctions() bool {
+	return r.q.Kind == trocar.QuestionSyscalls || r.q.Kind == trocar.QuestionProfile
+}
+
 func (q questionCommand) make(a *app) *cobra.Command {
 	r := &recipeFlags{q: trocar.Question{Kind: q.kind}}
 	r.bare = true
 	cmd := &cobra.Command{
-		Use:   q.kind + " {-p PID | -x PATH | -c COMMAND} " + q.words + "  [-- COMMAND ARG…]",
+		Use:   q.use(),
 		Short: q.short,
 		Long:  q.short + ".\n\n" + q.long,
 		RunE: func(cmd *cobra.Command, words []string) error {
@@ -51,12 +64,18 @@ func (q questionCommand) make(a *app) *cobra.Command {
 	f.SortFlags = false
 	f.StringVarP(&r.pid, "pid", "p", "", "trace this process; several: -p 12,34")
 	f.IntVar(&r.thread, "tid", 0, "trace this thread")
-	f.StringVarP(&r.q.Path, "exe", "x", "", "trace this program or library, in all processes")
+	if q.kind != trocar.QuestionProfile {
+		f.StringVarP(&r.q.Path, "exe", "x", "", "trace this program or library, in all processes")
+	}
 	f.StringVarP(&r.command, "cmd", "c", "", "run this command when probes are attached (also: after --)")
 	f.StringVar(&r.container, "container", "", "trace the processes of this container, given by name or ID")
 	f.BoolVar(&r.follow, "follow", false, "also trace child processes")
 	f.StringVar(&r.q.Comm, "comm", "", "trace only threads of this name")
-	f.StringVar(&r.q.If, "if", "", "only calls for which this is true, such as 'size > 4096'")
+	if q.kind == trocar.QuestionProfile {
+		f.StringVar(&r.q.If, "if", "", "only samples for which this is true, such as 'cpu == 0'")
+	} else {
+		f.StringVar(&r.q.If, "if", "", "only calls for which this is true, such as 'size > 4096'")
+	}
 	q.flags(r, cmd)
 	span(f, &r.q.For, "for", "", "exit after this time, such as 10s")
 	r.registerOutput(f)
@@ -165,9 +184,10 @@ buckets, or with --linear as a linear one; strings, and all values with --values
 func newStack(a *app) *cobra.Command {
 	return questionCommand{
 		kind: trocar.QuestionStack, words: "FUNC…", short: "Count calls of functions by call stack",
-		long: functionsHelp + `
+		long: functionsHelp + "\n" + picturesHelp + `
 
     trocar stack -p 812 libc:malloc --for 5s
+    trocar stack -p 812 libc:malloc --for 5s -o malloc.html
     trocar stack handle_request --if 'req->size > 4096' -- ./server`,
 		flags: func(r *recipeFlags, cmd *cobra.Command) { r.every(cmd) },
 	}.make(a)
@@ -226,7 +246,7 @@ func (r *recipeFlags) question(a *app, cmd *cobra.Command, words []string) (argv
 	if r.process != 0 && len(argv) > 0 {
 		return nil, usageErrorf("either a process (-p) or a command, not both")
 	}
-	events := r.q.Kind == trocar.QuestionSyscalls || len(words) > 0 && !slices.ContainsFunc(words, func(w string) bool {
+	events := r.noFunctions() || len(words) > 0 && !slices.ContainsFunc(words, func(w string) bool {
 		return !strings.HasPrefix(w, "tracepoint:") && !strings.HasPrefix(w, "syscall:") && !strings.HasPrefix(w, "usdt:")
 	})
 	if !events && r.q.Path == "" && r.process == 0 && len(argv) == 0 && r.command == "" && r.q.Comm == "" {
@@ -245,7 +265,10 @@ func (r *recipeFlags) question(a *app, cmd *cobra.Command, words []string) (argv
 			return nil, err
 		}
 	}
-	if r.q.Kind == trocar.QuestionSyscalls {
+	if r.noFunctions() {
+		if len(words) > 0 && r.q.Kind == trocar.QuestionProfile {
+			return nil, usageErrorf("%s takes no functions; a command to run stands after --", r.q.Kind)
+		}
 		if len(words) > 0 {
 			return nil, usageErrorf("%s takes no functions; %[1]s syscall:NAME is for latency, count and trace", r.q.Kind)
 		}
@@ -273,6 +296,9 @@ func (a *app) ask(cmd *cobra.Command, r *recipeFlags, words []string) error {
 	}
 	argv, err := r.question(a, cmd, words)
 	if err != nil {
+		return err
+	}
+	if err := r.picture(); err != nil {
 		return err
 	}
 	// What the question finds is looked at again by the script.
@@ -306,7 +332,7 @@ func (a *app) ask(cmd *cobra.Command, r *recipeFlags, words []string) error {
 	}
 	request.Question, request.Script, request.Totals = nil, script.Text, script.Totals
 	r.made = true
-	r.asked = asked{r.texts(), r.filters(), len(argv) == 0}
+	r.asked = asked{r.texts(), r.filters(), len(argv) == 0, r.q.Kind == trocar.QuestionProfile}
 	err = a.traceWith(ctx, &r.settings, request, script.Notices...)
 	if s := (*statusError)(nil); !r.compiled && errors.As(err, &s) && s.status == exitUsage && s.err == nil &&
 		!r.machine() {

@@ -1,0 +1,112 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"trocar"
+	"trocar/internal/ui/flame"
+	"trocar/internal/ui/output"
+)
+
+// picturesHelp tells what -o makes of stacks.
+const picturesHelp = `-o FILE writes the stacks in the form that the file's name ends in: .html (flame graph to search and zoom), .svg,
+.folded (a line for each stack), .pb.gz (pprof) and .speedscope.json.`
+
+func newProfile(a *app) *cobra.Command {
+	return questionCommand{
+		kind: trocar.QuestionProfile, short: "Sample what runs on the CPUs, by function and by stack",
+		long: `Each CPU is looked at N times a second (-F), by a timer of the kernel: there need be no hardware counter.
+Shares are of all samples: "self" is in the function itself, "total" with what it calls. Without a target, all
+processes are sampled. Samples are of threads that run; for those that wait see syscalls and latency.
+` + picturesHelp + `
+
+    trocar profile -p 812 --for 10s
+    trocar profile --for 10s -o cpu.html
+    trocar profile -F 999 --top 20 -- ./server`,
+		flags: func(r *recipeFlags, cmd *cobra.Command) {
+			f := cmd.Flags()
+			f.IntVarP(&r.q.Frequency, "frequency", "F", 99, "samples per second on each CPU")
+			f.StringArrayVar(&r.q.By, "by", nil, "also separate by these expressions, separated by commas")
+			r.every(cmd)
+		},
+	}.make(a)
+}
+
+// drawn says how stacks are shown.
+type drawn struct {
+	form   string // of the picture; "": a table
+	top    int
+	skip   string // a part of the keys that is not shown
+	title  string
+	unit   string
+	period time.Duration // that a sample stands for; 0: none
+}
+
+// file tells whether the picture is the file of -o.
+func (d *drawn) file() bool { return d != nil && d.form != "" }
+
+// picture finds out whether stacks are shown as a picture or a table.
+func (r *recipeFlags) picture() error {
+	if r.q.Kind != trocar.QuestionProfile && r.q.Kind != trocar.QuestionStack {
+		return nil
+	}
+	form := flame.Form(r.output)
+	if form != "" && r.q.Every > 0 {
+		return usageErrorf("-o %s is a picture of the whole run: leave out -i, or use --for for its length", r.output)
+	}
+	if form != "" && r.machine() {
+		return usageErrorf("-o %s: the name tells the format, so that -f %s cannot be used with it", r.output, r.format)
+	}
+	d := &drawn{form: form, top: r.q.Top, title: r.q.Kind, unit: "samples"}
+	switch {
+	case r.q.Kind == trocar.QuestionStack && form == "":
+		return nil // the map of the script
+	case r.q.Kind == trocar.QuestionStack:
+		d.skip, d.unit, d.title = "func", "calls", "calls of "+strings.Join(r.q.Functions, ", ")
+	case r.machine():
+		return nil
+	case form != "" && r.q.Top > 0:
+		return usageErrorf("--top is for the table; a picture (-o %s) has all stacks", r.output)
+	default:
+		d.period = time.Second / time.Duration(r.q.Frequency)
+	}
+	r.drawn = d
+	return nil
+}
+
+// draw collects stacks in place of showing maps of them.
+func (k *sink) draw(out io.Writer) {
+	d := k.s.drawn
+	k.stacks = &flame.Collector{Sink: k.Sink, Skip: d.skip}
+	k.stacks.Profile = flame.Profile{Title: d.title, Unit: d.unit, Period: d.period.Nanoseconds()}
+	if !d.file() {
+		k.stacks.Shown = func(p *flame.Profile) error {
+			if err := k.stacks.Sink.Flush(); err != nil {
+				return err
+			}
+			_, err := out.Write(p.AppendTable(nil, d.top))
+			return err
+		}
+	}
+	k.Sink = k.stacks
+}
+
+// drawn writes the picture.
+func (k *sink) drawn() error {
+	if k.picture == nil {
+		return nil
+	}
+	data, err := k.stacks.Profile.Encode(k.s.drawn.form)
+	if err != nil {
+		return fmt.Errorf("%s: %w", k.s.output, err)
+	}
+	if _, err := k.picture.Write(data); err != nil && !output.Closed(err) {
+		return fmt.Errorf("%s: %s", k.s.output, reason(err))
+	}
+	return nil
+}

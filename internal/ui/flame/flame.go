@@ -1,0 +1,155 @@
+// Package flame makes pictures and files of stacks that were counted: a table of functions, folded lines, a flame graph
+// as SVG or HTML, pprof and speedscope. It has one file per form.
+//
+// What was counted comes as the maps of a run whose keys have stacks (Collector): a stack's value is its weight, and
+// what else is in a key, such as the name of a thread, stands at the root of the stack.
+package flame
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"trocar/result"
+)
+
+// Sample is a stack with how often it was seen.
+type Sample struct {
+	Roots  []string // what else is in the key, outermost first
+	Frames []result.Frame
+	Count  uint64
+}
+
+// Profile is what was counted.
+type Profile struct {
+	Title   string
+	Unit    string // of the counts, a plural: "samples"
+	Period  int64  // nanoseconds that a sample stands for; 0: the counts are none of time
+	Samples []Sample
+}
+
+// Total is the sum of all counts.
+func (p *Profile) Total() (n uint64) {
+	for i := range p.Samples {
+		n += p.Samples[i].Count
+	}
+	return n
+}
+
+// Name is what a frame is called in pictures: its function, or the file with the place in it.
+func Name(f *result.Frame) string {
+	switch {
+	case f.Symbol != "":
+		return f.Symbol
+	case f.Module != "" && f.Offset != 0:
+		return fmt.Sprintf("%s+0x%x", filepath.Base(f.Module), f.Offset)
+	}
+	return fmt.Sprintf("0x%x", f.Addr)
+}
+
+// Kernel tells whether a frame is the kernel's: its addresses are the upper half on all CPUs that have one.
+func Kernel(f *result.Frame) bool { return f.Addr>>63 != 0 }
+
+// noStack stands for a stack of which nothing is known.
+const noStack = "[no stack]"
+
+// names are the names of a sample from the root inwards. Kernel frames are marked as other tools do it.
+func (s *Sample) names() []string {
+	names := slices.Clone(s.Roots)
+	for i := len(s.Frames) - 1; i >= 0; i-- {
+		n := Name(&s.Frames[i])
+		if Kernel(&s.Frames[i]) {
+			n += kernelMark
+		}
+		names = append(names, n)
+	}
+	if len(s.Frames) == 0 {
+		names = append(names, noStack)
+	}
+	return names
+}
+
+const kernelMark = "_[k]"
+
+// Collector is a sink that keeps the stacks of maps and passes on all other events.
+type Collector struct {
+	result.Sink
+	Skip    string // a part of keys that is left out, by its name
+	Profile Profile
+	// Shown, if not nil, is called when a map is whole; the stacks are then dropped.
+	Shown func(*Profile) error
+}
+
+// Event keeps the entries of maps that have stacks.
+func (c *Collector) Event(e result.Event) error {
+	m, ok := e.(*result.PrintMap)
+	if !ok || !stacks(m.Map) {
+		return c.Sink.Event(e)
+	}
+	for i := range m.Map.Entries {
+		c.add(&m.Map.Entries[i])
+	}
+	if m.More || c.Shown == nil {
+		return nil
+	}
+	err := c.Shown(&c.Profile)
+	c.Profile.Samples = nil
+	return err
+}
+
+// stacks tells whether the keys of a map have stacks, and its values are numbers.
+func stacks(m *result.Map) bool {
+	if len(m.Entries) == 0 || m.Entries[0].Key == nil {
+		return false
+	}
+	if _, ok := weight(&m.Entries[0].Value); !ok {
+		return false
+	}
+	return slices.ContainsFunc(parts(m.Entries[0].Key), func(v result.Value) bool { return v.Kind == result.Stack })
+}
+
+// weight is the number that a value is.
+func weight(v *result.Value) (uint64, bool) {
+	if v.Kind == result.Uint || v.Kind == result.Int && int64(v.Num) >= 0 {
+		return v.Num, true
+	}
+	return 0, false
+}
+
+// parts are the parts of a key.
+func parts(key *result.Value) []result.Value {
+	if key.Kind == result.Tuple || key.Kind == result.Record {
+		return key.Elems
+	}
+	return []result.Value{*key}
+}
+
+// add keeps an entry: frames of the kernel are further in than those of the program.
+func (c *Collector) add(e *result.Entry) {
+	n, ok := weight(&e.Value)
+	if !ok || n == 0 {
+		return
+	}
+	s := Sample{Count: n}
+	var user []result.Frame
+	for i, p := range parts(e.Key) {
+		switch {
+		case p.Kind == result.Stack && len(p.Frames) > 0 && Kernel(&p.Frames[0]):
+			s.Frames = append(s.Frames, cloned(p.Frames)...)
+		case p.Kind == result.Stack:
+			user = append(user, cloned(p.Frames)...)
+		case i < len(e.Key.Names) && e.Key.Names[i] == c.Skip:
+		default:
+			s.Roots = append(s.Roots, strings.Clone(string(p.AppendKey(nil))))
+		}
+	}
+	s.Frames = append(s.Frames, user...)
+	c.Profile.Samples = append(c.Profile.Samples, s)
+}
+
+// cloned copies frames, which are the sender's.
+func cloned(frames []result.Frame) []result.Frame {
+	v := result.Value{Kind: result.Stack, Frames: frames}
+	return v.Clone().Frames
+}

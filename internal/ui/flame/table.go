@@ -1,0 +1,142 @@
+package flame
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"trocar/result"
+)
+
+// function is a row of the table.
+type function struct {
+	name, module string
+	self, total  uint64
+}
+
+// functions are all functions with the samples in themselves and with those in what they call: a recursive one counts
+// once in a stack. What has no names is put together by file.
+func (p *Profile) functions() []*function {
+	type key struct{ name, module string }
+	all := map[key]*function{}
+	for i := range p.Samples {
+		s := &p.Samples[i]
+		seen := map[*function]bool{}
+		for j := range s.Frames {
+			f := &s.Frames[j]
+			k := key{f.Symbol, filepath.Base(f.Module)}
+			if Kernel(f) {
+				k.module = "[kernel]"
+			} else if f.Module == "" {
+				k.module = "[unknown]"
+			}
+			if k.name == "" {
+				k.name = "[no symbol]"
+			}
+			fn := all[k]
+			if fn == nil {
+				fn = &function{name: k.name, module: k.module}
+				all[k] = fn
+			}
+			if j == 0 {
+				fn.self += s.Count
+			}
+			if !seen[fn] {
+				seen[fn] = true
+				fn.total += s.Count
+			}
+		}
+		if len(s.Frames) == 0 {
+			fn := all[key{noStack, ""}]
+			if fn == nil {
+				fn = &function{name: noStack}
+				all[key{noStack, ""}] = fn
+			}
+			fn.self += s.Count
+			fn.total += s.Count
+		}
+	}
+	var list []*function
+	for _, fn := range all {
+		list = append(list, fn)
+	}
+	slices.SortFunc(list, func(a, b *function) int {
+		return cmp.Or(cmp.Compare(b.self, a.self), cmp.Compare(b.total, a.total), cmp.Compare(a.name, b.name),
+			cmp.Compare(a.module, b.module))
+	})
+	return list
+}
+
+// DefaultTop is how many functions and stacks a table has, if it is not said.
+const DefaultTop = 10
+
+// AppendTable appends the top functions by what was counted in themselves, and the top stacks.
+func (p *Profile) AppendTable(dst []byte, top int) []byte {
+	if top == 0 {
+		top = DefaultTop
+	}
+	total := p.Total()
+	dst = fmt.Appendf(dst, "%d %s, %d stacks\n", total, p.Unit, len(p.Samples))
+	if total == 0 {
+		return dst
+	}
+	list := p.functions()
+	dst = append(dst, "\n  self   total  function\n"...)
+	for _, f := range list[:min(top, len(list))] {
+		dst = append(append(appendShare(dst, f.self, total), ' '), ' ')
+		dst = append(append(appendShare(dst, f.total, total), ' '), ' ')
+		dst = result.AppendShownLine(dst, f.name)
+		if f.module != "" {
+			dst = result.AppendShownLine(append(dst, "  "...), f.module)
+		}
+		dst = append(dst, '\n')
+	}
+	if n := len(list) - top; n > 0 {
+		dst = fmt.Appendf(dst, "and %d more functions\n", n)
+	}
+	stacks := slices.Clone(p.Samples)
+	slices.SortStableFunc(stacks, func(a, b Sample) int { return cmp.Compare(b.Count, a.Count) })
+	stacks = p.merged(stacks)
+	for _, s := range stacks[:min(top, len(stacks))] {
+		dst = append(dst, '\n')
+		dst = appendShare(dst, s.Count, total)
+		for _, r := range s.Roots {
+			dst = result.AppendShownLine(append(dst, "  "...), r)
+		}
+		dst = append(dst, '\n')
+		for i := range s.Frames {
+			f := s.Frames[i]
+			dst = append(dst, "        "...)
+			dst = append(result.AppendShownLine(dst, Name(&f)), '\n')
+		}
+		if len(s.Frames) == 0 {
+			dst = append(dst, "        "+noStack+"\n"...)
+		}
+	}
+	if n := len(stacks) - top; n > 0 {
+		dst = fmt.Appendf(dst, "\nand %d more stacks\n", n)
+	}
+	return dst
+}
+
+// merged puts stacks of the same functions together, whatever lines of them they were in.
+func (p *Profile) merged(samples []Sample) []Sample {
+	at := map[string]int{}
+	var out []Sample
+	for _, s := range samples {
+		key := fmt.Sprintf("%q", s.names())
+		if i, ok := at[key]; ok {
+			out[i].Count += s.Count
+			continue
+		}
+		at[key] = len(out)
+		out = append(out, s)
+	}
+	slices.SortStableFunc(out, func(a, b Sample) int { return cmp.Compare(b.Count, a.Count) })
+	return out
+}
+
+func appendShare(dst []byte, n, total uint64) []byte {
+	return fmt.Appendf(dst, "%5.1f%%", 100*float64(n)/float64(total))
+}
