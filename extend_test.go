@@ -174,6 +174,7 @@ func (code) Arguments(*debuginfo.Function, *probe.Point)          {}
 func (code) Declaration(uint64) (runtimes.Declaration, bool)      { return runtimes.Declaration{}, false }
 func (code) TypeNamed(string) (*types.Type, bool)                 { return nil, false }
 func (code) Copies(string) []runtimes.Copy                        { return nil }
+func (code) Inside(uint64, uint64) *probe.Refusal { return nil }
 func (code) Exits(*objfile.Func) ([]runtimes.Exit, *probe.Refusal) { return nil, nil }
 func (code) NoReturn(*objfile.Func) *probe.Refusal {
 	return &probe.Refusal{Reason: "the toy walks its stack", Way: "probe the entry with uprobe"}

@@ -11,7 +11,7 @@ import (
 // and return, or jump to another function in whose place it returns. The runtime reads them to find the caller of a
 // thread that it has stopped there, so that only the first one may be changed by a probe.
 type Epilogue struct {
-	At int // of its first instruction, from the function's start
+	At, End int // of its first instruction, and behind the last, from the function's start
 	// The address of the return address is there what Reg has (a DWARF number), plus Offset.
 	Reg    int
 	Offset int64
@@ -48,7 +48,7 @@ func Epilogues(arch *abi.Arch, body []byte) (list []Epilogue, err error) {
 			if !ok {
 				return nil, errFrame
 			}
-			e.Tail = tail
+			e.Tail, e.End = tail, at+in.Len
 			list = append(list, e)
 		}
 		at += in.Len

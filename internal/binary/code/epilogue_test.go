@@ -42,6 +42,12 @@ func TestEpilogues(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := Epilogues(abi.AMD64, body)
+		for i := range got {
+			if e := &got[i]; e.End <= e.At || e.End > len(body) {
+				t.Errorf("%s: it ends at %d", test.name, e.End)
+			}
+			got[i].End = 0
+		}
 		same := len(got)+len(test.want) == 0 || reflect.DeepEqual(got, test.want)
 		if err != nil != (test.want == nil) || err == nil && !same {
 			t.Errorf("%s: %+v, %v, not %+v", test.name, got, err, test.want)

@@ -266,6 +266,13 @@ func (fs *files) assemblies() (out []*binary) {
 	return out
 }
 
+// runsDotNet tells whether the process has .NET's runtime loaded.
+func (fs *files) runsDotNet() bool {
+	return fs.pid() != 0 && slices.ContainsFunc(fs.mappedFiles(), func(m *target.Mapping) bool {
+		return path.Base(m.Path) == "libcoreclr.so"
+	})
+}
+
 // pathVar is the PATH in which programs are looked for: that of a process that lives in another root is its own.
 func (fs *files) pathVar() string {
 	if !fs.root.Own() {

@@ -16,7 +16,7 @@ func (m *matcher) noFunction(s *spec, files []*binary, err error) {
 		return
 	}
 	name := s.target
-	if len(files) == 1 {
+	if len(files) == 1 || len(files) > 0 && name == "" {
 		name = files[0].name
 	}
 	text := fmt.Sprintf("No matches for %s %s:%s", s.kind.name, name, s.fn)
@@ -29,6 +29,13 @@ func (m *matcher) noFunction(s *spec, files []*binary, err error) {
 	}
 	if err != nil {
 		d.Note(diag.Span{}, "%s", err)
+	}
+	if s.target == "" && objfile.NamesMethod(s.fn) && m.files.runsDotNet() {
+		d.Note(diag.Span{}, "the process runs .NET, and none of the %d assemblies that it has mapped as code has such "+
+			"a method compiled ahead of time (ReadyToRun)", len(m.files.assemblies()))
+		d.Hint("a method that is compiled at run time is in no file: only hardware breakpoints would reach it, " +
+			"and they are not placed on methods yet; publish its assembly with PublishReadyToRun")
+		return
 	}
 	if len(files) == 1 {
 		m.explain(d, s, files[0])

@@ -418,6 +418,12 @@ func (m *matcher) boundary(
 ) bool {
 	ok, before, err := m.decodeTo(b, start, addr)
 	where := fmt.Sprintf("%s:%s+%d", b.name, name, addr-start)
+	if c := b.runtimeAt(addr); c != nil && addr != start {
+		if r := c.Inside(start, addr); r != nil {
+			refuse("%s cannot be probed: %s", where, r.Reason).Hint("%s", r.Way)
+			return false
+		}
+	}
 	switch {
 	case err != nil && m.opts.Unsafe:
 		m.diags.Warnf(s.ap.Span, "Unchecked %s: %s", s.kind.name, where)

@@ -53,6 +53,8 @@ type Code interface {
 	NoReturn(fn *objfile.Func) *probe.Refusal
 	// Exits are the places where the return of a function is probed, if that is not each instruction that returns (nil).
 	Exits(fn *objfile.Func) ([]Exit, *probe.Refusal)
+	// Inside tells why a place inside of the function at start must not be probed; nil: it may be.
+	Inside(start, addr uint64) *probe.Refusal
 	// Result is what is known where a function returns; nil: nothing.
 	Result(fn *objfile.Func) *probe.Scope
 

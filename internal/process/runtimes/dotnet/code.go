@@ -90,6 +90,33 @@ func (c *Code) Exits(fn *objfile.Func) (exits []runtimes.Exit, refusal *probe.Re
 	return exits, refusal
 }
 
+// Inside refuses places in an epilogue behind its first instruction: the runtime decodes these of threads that it
+// stops.
+func (c *Code) Inside(start, addr uint64) (refusal *probe.Refusal) {
+	var err error
+	defer objfile.Guard(&err)()
+	const way = "probe the method's entry or its return"
+	refusal = &probe.Refusal{Reason: "its code cannot be read", Way: way} // unless the end is reached
+	body, ok := c.image.BodyAt(uint32(start))
+	if !ok {
+		refusal.Reason = "no method is known to begin there"
+		return refusal
+	}
+	found, err := code.Epilogues(c.file.Arch(), c.image.Code(body.Addr, int(body.Size)))
+	if err != nil {
+		refusal.Reason = "which instructions take its frame down is not known (" + err.Error() + "): the runtime decodes " +
+			"those of threads that it stops"
+		return refusal
+	}
+	for _, e := range found {
+		if at := int64(addr - start); at > int64(e.At) && at < int64(e.End) {
+			refusal.Reason = "the frame is being taken down there, and the runtime decodes the code of threads that it stops"
+			return refusal
+		}
+	}
+	return nil
+}
+
 // Ruled: there is no debug information.
 func (c *Code) Ruled(*debuginfo.Function) bool { return false }
 

@@ -35,6 +35,9 @@ func (c *Code) NoReturn(fn *objfile.Func) *probe.Refusal {
 // Exits: the instructions that return.
 func (c *Code) Exits(*objfile.Func) ([]runtimes.Exit, *probe.Refusal) { return nil, nil }
 
+// Inside: the runtime does not read the code of its functions.
+func (c *Code) Inside(uint64, uint64) *probe.Refusal { return nil }
+
 // Result is the scope at a Go function's returns: its result, or a struct of its results by name.
 func (c *Code) Result(fn *objfile.Func) *probe.Scope {
 	info, err := c.debug()
