@@ -113,17 +113,26 @@ func (m *matcher) stored(
 			break
 		}
 		b.indirectLater(fn, prologue, end, got)
-		n := 0
+		n, gone := 0, false
 		for i := range got {
 			switch {
 			case got[i].Place.Kind == types.Unavailable && (got[i].Place.Why == whyWhichOnStack ||
 				got[i].Place.Why == whyUnused):
-			case !here[i].Late:
+			case !here[i].Late && !(fn.Optimized && got[i].Framed):
 			case storedAt(prologue, end, &got[i]):
-				n++
-			default:
+				if here[i].Late {
+					n++
+				}
+			case here[i].Late:
 				got[i].Place = types.Unknown(whyNotStored)
+			case keptAt(prologue, end, &here[i].Place): // not stored yet, and still where it was passed
+				got[i].Place = here[i].Place
+			default:
+				gone = true
 			}
+		}
+		if gone {
+			continue
 		}
 		if n > most && m.hazardAt(b.obj, at) == nil {
 			most, best, vars = n, at, got
@@ -133,6 +142,25 @@ func (m *matcher) stored(
 		}
 	}
 	return best, vars
+}
+
+// keptAt tells whether the registers of a place have at another one, behind the code of the prologue up to there, what
+// they had at the function's entry.
+func keptAt(prologue *code.Prologue, end int, p *types.Place) bool {
+	switch p.Kind {
+	case types.InRegister:
+		return prologue.Kept(end, p.Reg)
+	case types.Constant:
+		return true
+	case types.InPieces:
+		for i := range p.Pieces {
+			if !keptAt(prologue, end, &p.Pieces[i].Place) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
 }
 
 // storedAt tells whether the code before a place has stored a variable where it is said to be.
