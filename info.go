@@ -114,6 +114,15 @@ type Summary struct {
 	Damage    string // what of it could not be read
 
 	Functions int // that have a name and code of their own
+
+	Runtimes []Runtime // that are at work in the process, if the target is one
+}
+
+// Runtime is what is to be said of a language's runtime in a process.
+type Runtime struct {
+	Name, Version string // the version is "" if it is not known
+	// Has is what can be had of it as it was started, Lacks what cannot, with the way out.
+	Has, Lacks []string
 }
 
 // Compiler is what wrote a part of a program.
@@ -125,6 +134,7 @@ type Compiler struct {
 // Summary looks at all of a binary's functions and units, but at nothing in them.
 func (b *Binary) Summary() (*Summary, error) {
 	s := &Summary{Path: b.Path, BuildID: b.obj.BuildID(), Libraries: b.obj.Needed(), Kind: b.kind()}
+	s.Runtimes = runtimesIn(b.PID)
 	s.ABI = b.obj.CPU()
 	if !b.obj.Is64() {
 		s.ABI += ", 32 bits"
@@ -170,6 +180,22 @@ func (b *Binary) Summary() (*Summary, error) {
 		s.Damage = err.Error()
 	}
 	return s, nil
+}
+
+func runtimesIn(pid int) (list []Runtime) {
+	if pid == 0 {
+		return nil
+	}
+	for _, r := range match.Runtimes() {
+		if r.Inside == nil {
+			continue
+		}
+		if p := r.Inside(pid); p != nil {
+			about := p.About()
+			list = append(list, Runtime{Name: r.Name, Version: about.Version, Has: about.Has, Lacks: about.Lacks})
+		}
+	}
+	return list
 }
 
 func (b *Binary) kind() string {

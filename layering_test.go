@@ -73,7 +73,8 @@ var layers = map[string][]string{
 		"internal/binary/types", "internal/binary/objfile", "internal/binary/debuginfo", "internal/process/probe",
 	},
 	"internal/process/runtimes/...": {
-		"internal/binary/...", "internal/process/probe", "internal/process/runtimes",
+		"internal/binary/...", "internal/process/probe", "internal/process/runtimes", "internal/process/target",
+		"golang.org/x/sys",
 	},
 	"internal/process/probe": {"internal/script/syntax", "internal/binary/types"},
 	"internal/process/match": {

@@ -4,7 +4,8 @@ set -euo pipefail
 
 # program:Debian package
 needed=(gcc:gcc g++:g++ readelf:binutils ld.lld:lld musl-gcc:musl-tools rustc:rustc gdb:gdb strace:strace xz:xz-utils zip:zip
-	clang:clang llvm-dwarfdump:llvm dwz:dwz debuginfod:debuginfod groff:groff-base)
+	clang:clang llvm-dwarfdump:llvm dwz:dwz debuginfod:debuginfod groff:groff-base
+	javac:openjdk-17-jdk-headless node:nodejs)
 
 packages=()
 for pair in "${needed[@]}"; do

@@ -44,6 +44,7 @@ type resolver struct {
 	runtimes []runtimes.Runtime
 	probed   map[string]*image.Image    // files of points whose types were asked for; nil: cannot be read
 	dynamic  map[dynamicKey]*types.Type // nil: it is not known
+	made     []generated                // runtimes at work in the processes that are traced
 
 	// background are goroutines that look at what will be asked for; stop ends them.
 	background sync.WaitGroup
@@ -78,6 +79,7 @@ func clock(id int32) int64 {
 func (n *resolver) close() {
 	n.stop()
 	n.background.Wait()
+	n.takeBack()
 	n.symbols.Close()
 	for _, im := range n.probed {
 		if im != nil {
@@ -178,7 +180,11 @@ func (n *resolver) UserStack(
 	}
 	shown := n.StackMode(mode)
 	h.Sources = n.sources && (shown == result.ModeBpftrace || shown == result.ModePerf)
-	return n.symbols.Stack(nil, h, plausible(addrs))
+	frames := n.symbols.Stack(nil, h, plausible(addrs))
+	if len(n.made) > 0 && n.nameless(int(tgid), frames) {
+		frames = n.symbols.Stack(frames[:0], h, plausible(addrs))
+	}
+	return frames
 }
 
 // plausible leaves out what can't be code: in programs without frame pointers the kernel's walk goes on into data.

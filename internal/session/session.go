@@ -191,6 +191,9 @@ func (s *Session) sleep() error {
 
 // trace is the life of a loaded script.
 func (s *Session) trace(ctx context.Context, cancel func()) error {
+	if err := s.runtimesAtWork(); err != nil {
+		return err
+	}
 	if err := s.names.prepare(ctx); err != nil {
 		if err := s.notice(result.Warning, "call stacks of short-lived processes may lack symbols: %v", err); err != nil {
 			return err
@@ -255,6 +258,7 @@ func (s *Session) attach(ctx context.Context) error {
 func (s *Session) finish() error {
 	s.kernel.Programs.Detach()
 	s.ended = time.Now()
+	s.names.rename()
 	for _, step := range []func() error{s.drain, s.tellIdle, s.unfollowed, s.tellDeath} {
 		if err := step(); err != nil {
 			return err

@@ -7,16 +7,21 @@ import (
 	"trocar/internal/binary/objfile"
 	"trocar/internal/process/probe"
 	"trocar/internal/process/runtimes"
+	"trocar/internal/process/runtimes/cpython"
 	"trocar/internal/process/runtimes/dotnet"
 	"trocar/internal/process/runtimes/golang"
+	"trocar/internal/process/runtimes/jvm"
 	"trocar/internal/process/runtimes/native"
+	"trocar/internal/process/runtimes/node"
 	"trocar/internal/script/diag"
 )
 
 // Runtimes are all that are known. To leave one out would let return probes end its programs, so they are not an
 // option.
 func Runtimes() []runtimes.Runtime {
-	return []runtimes.Runtime{golang.Runtime(), dotnet.Runtime()}
+	return []runtimes.Runtime{
+		golang.Runtime(), dotnet.Runtime(), jvm.Runtime(), node.Runtime(), cpython.Runtime(),
+	}
 }
 
 // runtimes are those that have code in the file.

@@ -29,6 +29,8 @@ type Runtime struct {
 	NoDebug string
 	// Open looks at a file; nil: the runtime has no code in it. It must be cheap for files of others.
 	Open func(File) Code
+	// Inside looks for the runtime in a process; nil: it is not there. The field may be nil.
+	Inside func(pid int) Process
 }
 
 // Code is what of a file a runtime runs. Addresses are the file's own. Methods are not called concurrently.

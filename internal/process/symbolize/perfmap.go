@@ -73,6 +73,23 @@ func openPerfMap(pid target.PID) *perfMap {
 	return p
 }
 
+// Renamed tells that a process's perf map may have been written anew: what was read of it before is forgotten.
+func (s *Symbolizer) Renamed(pid int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.procs[target.PID(pid)]
+	if p == nil {
+		return // it is read when it is asked for
+	}
+	for _, sp := range p.spaces {
+		if m := sp.jit; m != nil {
+			m.open()
+			m.reset()
+			m.update()
+		}
+	}
+}
+
 func (p *perfMap) close() {
 	if p.f != nil {
 		p.f.Close()

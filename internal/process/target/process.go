@@ -74,6 +74,15 @@ func (p PID) Comm() (string, error) {
 	return strings.TrimSuffix(string(b), "\n"), err
 }
 
+// Args is the command line, its first word included, as the process has it now.
+func (p PID) Args() ([]string, error) {
+	b, err := p.Living().read("cmdline", 1<<22)
+	if err != nil {
+		return nil, err
+	}
+	return strings.Split(strings.TrimSuffix(string(b), "\x00"), "\x00"), nil
+}
+
 // Env is the value of a variable in the environment that the process was started with.
 func (p PID) Env(name string) (string, bool, error) {
 	b, err := p.Living().read("environ", 1<<22)

@@ -156,6 +156,15 @@ func writeSummary(w io.Writer, b *trocar.Binary) error {
 	if len(s.Libraries) > 0 {
 		line("libraries", "%s", strings.Join(s.Libraries, " "))
 	}
+	for _, r := range s.Runtimes {
+		line("runtime", "%s", strings.TrimSuffix(r.Name+" "+r.Version, " "))
+		for _, text := range r.Has {
+			line("", "has %s", text)
+		}
+		for _, text := range r.Lacks {
+			line("", "lacks %s", text)
+		}
+	}
 	return nil
 }
 
