@@ -30,8 +30,8 @@ const mostChecked = 4
 const probeBytes = 4
 
 // unprobed tells of files that the process maps without their probes: the memory is as in the file, where it should
-// have a breakpoint.
-func unprobed(files []*probedFile, pid target.PID, found chan<- *result.Notice) {
+// have a breakpoint. It has none once probes are detached: detached is asked after looking.
+func unprobed(files []*probedFile, pid target.PID, detached func() bool, found chan<- *result.Notice) {
 	maps, err := pid.Maps()
 	if err != nil {
 		return
@@ -42,7 +42,7 @@ func unprobed(files []*probedFile, pid target.PID, found chan<- *result.Notice) 
 	}
 	defer mem.Close()
 	for _, f := range files {
-		if f.unprobedIn(maps, mem) {
+		if f.unprobedIn(maps, mem) && !detached() {
 			tell(found, &result.Notice{Diagnostic: result.Diagnostic{
 				Severity: result.Warning,
 				Text: result.Messagef("process %d runs another copy of %s, in which the probes are not: no events from there",

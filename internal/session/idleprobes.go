@@ -22,6 +22,7 @@ import (
 // first event, so it runs beside. before is what the process (0: all are traced) executed when it was attached to.
 func findIdle(
 	ctx context.Context, background *sync.WaitGroup, points []*probe.Point, pid target.PID, before program,
+	detached func() bool,
 ) <-chan *result.Notice {
 	files := probedFiles(points)
 	if len(files) == 0 {
@@ -32,7 +33,7 @@ func findIdle(
 		defer close(found)
 		if pid != 0 {
 			unmapped(files, pid, found)
-			unprobed(files, pid, found)
+			unprobed(files, pid, detached, found)
 		} else {
 			replaced(ctx, files, found)
 		}

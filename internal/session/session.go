@@ -111,6 +111,7 @@ type Session struct {
 	descendants Descendants     // nil: nothing is followed
 	before      target.Stat     // of the process, when it began to be traced
 	idleProbes  <-chan *result.Notice
+	detached    atomic.Bool                 // or about to be
 	targetExit  atomic.Pointer[target.Exit] // how the process ended, if it did and that is known
 
 	// Of the records.
@@ -209,8 +210,8 @@ func (s *Session) trace(ctx context.Context, cancel func()) error {
 	if err := s.attach(ctx); err != nil {
 		return err
 	}
-	if s.command == nil && s.waits() {
-		s.idleProbes = findIdle(ctx, &s.background, s.in.Points, target.PID(s.in.PID), before)
+	if s.command == nil && s.waits() && !s.in.DryRun {
+		s.idleProbes = findIdle(ctx, &s.background, s.in.Points, target.PID(s.in.PID), before, s.detached.Load)
 	}
 	if err := s.read(); err != nil {
 		return err
@@ -256,6 +257,7 @@ func (s *Session) attach(ctx context.Context) error {
 
 // finish takes the probes away, runs the end probes and shows the maps.
 func (s *Session) finish() error {
+	s.detached.Store(true)
 	s.kernel.Programs.Detach()
 	s.ended = time.Now()
 	s.names.rename()
