@@ -324,6 +324,8 @@ func (c *compiler) program(a *check.Action, of *group, firstCookie uint64) (prog
 		g.sleepable = of.typ == probe.UprobeProgram && c.opts.Features.Has(feature.SleepableUprobe)
 		g.p, g.main = ir.New(name)
 		g.b = g.main
+		// Private stacks came with uprobe sessions.
+		g.p.OwnStack = of.typ == probe.UprobeProgram && c.opts.Features.Has(feature.UprobeSession)
 		switch {
 		case of.enters:
 			g.enter()

@@ -71,7 +71,7 @@ func (p *Program) Assemble() (asm.Instructions, error) {
 	}
 	var out asm.Instructions
 	for n, f := range order {
-		ins, err := f.assemble(n, len(order) > 1)
+		ins, err := f.assemble(n, len(order) > 1, p.OwnStack && n == 0)
 		if err != nil {
 			return nil, err
 		}
@@ -159,8 +159,11 @@ func (b *Builder) plan() error {
 // pseudoBTFID says that the constant of a wide load is the number of a variable of the kernel (BPF_PSEUDO_BTF_ID).
 const pseudoBTFID = asm.Register(3)
 
-func (b *Builder) assemble(number int, meta bool) (asm.Instructions, error) {
+func (b *Builder) assemble(number int, meta, ownStack bool) (asm.Instructions, error) {
 	e := &emitter{name: b.name, homes: b.homes, places: map[Label]int{}}
+	if ownStack {
+		e.ownStack()
+	}
 	var params []move
 	i := 0
 	for ; i < len(b.ins) && (b.ins[i].kind == kParam || b.ins[i].kind == kComment); i++ {
@@ -186,6 +189,19 @@ func (b *Builder) assemble(number int, meta bool) (asm.Instructions, error) {
 		e.out[0] = btf.WithFuncMetadata(e.out[0], b.signature(number))
 	}
 	return e.out, nil
+}
+
+// ownStack begins a program with a tail call that is never reached, and so neither verified nor kept: programs that
+// have one are not given a private stack (check_max_stack_depth in kernel/bpf/verifier.c, Linux 6.13). That is one for
+// each CPU, of programs that use 64 bytes or more; the kernel takes it that they cannot be under way twice on a CPU,
+// which uprobe programs can: they are preempted and sleep. Another run then changes the variables of the first.
+func (e *emitter) ownStack() {
+	e.add(asm.Mov.Imm(asm.R0, 0))
+	over := asm.JEq.Imm(asm.R0, 0, "")
+	over.Offset = 2
+	e.add(over)
+	e.add(asm.FnTailCall.Call())
+	e.add(asm.Return())
 }
 
 // resolve names the targets of jumps.

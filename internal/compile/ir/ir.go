@@ -158,6 +158,9 @@ func F(f *Builder) Operand { return Operand{kind: opFunc, name: f.name} }
 // Program is a main function and its callbacks.
 type Program struct {
 	Funcs []*Builder
+
+	// OwnStack keeps the kernel from giving the program a stack that all of its runs on a CPU share.
+	OwnStack bool
 }
 
 // New starts a program with its main function.
