@@ -131,6 +131,7 @@ func newTries() *tries {
 		feature.MapLookupPercpu: helper(asm.FnMapLookupPercpuElem),
 		feature.KtimeTAI:        helper(asm.FnKtimeGetTaiNs),
 		feature.ProbeWriteUser:  helper(asm.FnProbeWriteUser),
+		feature.TailCall:        func(*Features) bool { return loads(progKprobe, 0, tailCall()) },
 		feature.KernelBTF:       func(f *Features) bool { return f.types.Available() },
 	}
 }
@@ -159,6 +160,19 @@ func fetchAdd() asm.Instructions {
 		exchange,
 		asm.Mov.Imm(asm.R0, 0),
 		asm.Return(),
+	}
+}
+
+// tailCall has a tail call that is never reached, and calls a function: JITs came to do both at different times (x86_64
+// in 5.10, arm64 in 6.0).
+func tailCall() asm.Instructions {
+	over := asm.JEq.Imm(asm.R0, 0, "")
+	over.Offset = 2
+	function := asm.Instruction{OpCode: asm.OpCode(asm.JumpClass).SetJumpOp(asm.Call), Src: asm.PseudoCall, Constant: 1}
+	return asm.Instructions{
+		asm.Mov.Imm(asm.R0, 0), over, asm.FnTailCall.Call(), asm.Return(),
+		function, asm.Return(),
+		asm.Mov.Imm(asm.R0, 0), asm.Return(),
 	}
 }
 

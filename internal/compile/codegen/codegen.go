@@ -324,8 +324,7 @@ func (c *compiler) program(a *check.Action, of *group, firstCookie uint64) (prog
 		g.sleepable = of.typ == probe.UprobeProgram && c.opts.Features.Has(feature.SleepableUprobe)
 		g.p, g.main = ir.New(name)
 		g.b = g.main
-		// Private stacks came with uprobe sessions.
-		g.p.OwnStack = of.typ == probe.UprobeProgram && c.opts.Features.Has(feature.UprobeSession)
+		g.p.OwnStack = of.typ == probe.UprobeProgram && c.opts.Features.Has(feature.TailCall)
 		switch {
 		case of.enters:
 			g.enter()

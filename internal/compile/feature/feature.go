@@ -29,6 +29,7 @@ const (
 	MapLookupPercpu
 	KtimeTAI
 	ProbeWriteUser
+	TailCall
 	KernelBTF
 
 	Count // how many there are
@@ -69,7 +70,11 @@ var infos = [Count]Info{
 	},
 	KtimeTAI:       {"bpf_ktime_get_tai_ns", "6.1", "nsecs(tai)", "refused; sw_tai works everywhere"},
 	ProbeWriteUser: {"writing to user memory (bpf_probe_write_user)", "4.8", "write_user", "it is refused"},
-	KernelBTF:      {"its own type information (BTF)", "4.18", "types of the kernel", "the script must define them"},
+	TailCall: {
+		"tail calls beside functions", "6.0", "stacks that belong to one run of a program",
+		"nothing: kernels without them share no stacks",
+	},
+	KernelBTF: {"its own type information (BTF)", "4.18", "types of the kernel", "the script must define them"},
 }
 
 // Info is the description of f.
