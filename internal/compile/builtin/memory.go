@@ -43,7 +43,8 @@ is no such CPU. The kernel's type information has to know it. Linux 5.10.`,
 	{
 		ID: MemCmp, Names: []string{"memcmp"}, Min: 3, Max: 3, Group: GroupMemory, Result: types.TInt32,
 		Variants: []string{"int32 memcmp(any a, any b, const uint64 n)"},
-		Doc:      `Compares the first n bytes of two values: 0 if they are equal, negative if the first byte that differs is smaller in a, else positive.`,
+		Doc: `Compares the first n bytes of two values: 0 if they are equal, negative if the first byte that differs
+is smaller in a, else positive.`,
 	},
 	{
 		ID: IsErr, Names: []string{"is_err"}, Min: 1, Max: 1, Group: GroupMemory, Result: types.TBool,

@@ -16,7 +16,8 @@ points, they share one program and the name is told by the point's number, so @[
 	{
 		ID: ProbeType, Names: []string{"probetype"}, Variable: true, Group: GroupProbeInfo, CompileTime: true,
 		Variants: []string{"string probetype"},
-		Doc:      `The kind of the probe: "uprobe", "uretprobe", "interval" …; begin and end are "special". It is constant when compiling, so it can decide an "if comptime".`,
+		Doc: `The kind of the probe: "uprobe", "uretprobe", "interval" …; begin and end are "special". It is constant
+when compiling, so it can decide an "if comptime".`,
 	},
 	{
 		ID: FuncName, Names: []string{"func"}, Variable: true, Group: GroupProbeInfo,

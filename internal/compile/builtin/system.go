@@ -60,6 +60,7 @@ var system = []Func{
 		ID: CgroupPath, Names: []string{"cgroup_path"}, Min: 1, Max: 2, Group: GroupSystem, Result: types.TCgroupPath,
 		Async:    true,
 		Variants: []string{"cgroup_path_t cgroup_path(uint64 id [, const string filter])"},
-		Doc:      `The directory of a cgroup by its id. It is looked up when the value is printed. The filter is a glob for the hierarchy's name ("unified" is version 2).`,
+		Doc: `The directory of a cgroup by its id. It is looked up when the value is printed. The filter is a glob for
+the hierarchy's name ("unified" is version 2).`,
 	},
 }
