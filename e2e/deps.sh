@@ -5,7 +5,23 @@ set -euo pipefail
 # program:Debian package
 needed=(gcc:gcc g++:g++ readelf:binutils ld.lld:lld musl-gcc:musl-tools rustc:rustc gdb:gdb strace:strace xz:xz-utils zip:zip
 	clang:clang llvm-dwarfdump:llvm dwz:dwz debuginfod:debuginfod groff:groff-base
-	javac:openjdk-17-jdk-headless node:nodejs)
+	javac:openjdk-17-jdk-headless node:nodejs mcs:mono-mcs)
+
+# A .NET runtime for x86-64, as part of a program that was published with it, comes in a package of npm, from where
+# npm is set up to get packages.
+dotnet=@azure/mcp-linux-x64@0.0.21 # .NET 9.0.1
+at=$(dirname "$0")/../out/dotnet
+if [ "$(cat "$at/package" 2>/dev/null)" != "$dotnet" ] && [ "$(uname -m)" = x86_64 ]; then
+	rm -rf "$at" && mkdir -p "$at"
+	if why=$(npm pack --silent --pack-destination "$at" "$dotnet" 2>&1); then
+		tar -xzf "$at"/*.tgz -C "$at" --strip-components=2 --wildcards 'package/dist/azmcp*' 'package/dist/lib*.so' \
+			'package/dist/System.*' 'package/dist/mscorlib.dll' 'package/dist/netstandard.dll' 'package/dist/Microsoft.Win32.*'
+		rm "$at"/*.tgz
+		echo "$dotnet" >"$at/package"
+	else
+		echo "SKIPPED: all tests with a .NET runtime (TestDotNet…), since $dotnet cannot be fetched: $why" >&2
+	fi
+fi
 
 packages=()
 for pair in "${needed[@]}"; do

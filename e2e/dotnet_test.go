@@ -1,0 +1,235 @@
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"trocar/internal/need"
+)
+
+// dotnetRuntime is where deps.sh puts a .NET runtime, as part of a program of this name that was published with it.
+const (
+	dotnetRuntime = "../out/dotnet"
+	dotnetProgram = "azmcp"
+)
+
+// dotnetApp builds a C# program for .NET, with a compiler of Debian's, and gives the path of what starts it.
+func dotnetApp(t *testing.T, source string) string {
+	t.Helper()
+	need.Root(t)
+	if os.Getenv("TROCAR_E2E_TRACER") == "" {
+		t.Skip("TROCAR_E2E_TRACER is not set")
+	}
+	if _, err := os.Stat(filepath.Join(dotnetRuntime, "package")); err != nil {
+		t.Skip("SKIPPED: no .NET runtime, which e2e/deps.sh has not fetched")
+	}
+	mcs, dir := need.Tool(t, "mcs"), t.TempDir()
+	name := strings.TrimSuffix(source, ".cs")
+	links, err := filepath.Abs(dotnetRuntime)
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(links)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		to := e.Name()
+		if rest, ok := strings.CutPrefix(to, dotnetProgram); ok { // its settings serve as well
+			to = name + rest
+		}
+		switch to {
+		case name, name + ".dll":
+			continue
+		}
+		if err := os.Symlink(filepath.Join(links, e.Name()), filepath.Join(dir, to)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	abs, err := filepath.Abs(filepath.Join("testdata", source))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(mcs, "-nowarn:219", "-out:"+filepath.Join(dir, name+".dll"), abs)
+	cmd.Dir = t.TempDir() // in the other one it would take .NET's library
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", cmd, err, out)
+	}
+	// The host starts the assembly whose name is in it, with the settings beside that.
+	host, err := os.ReadFile(filepath.Join(links, dotnetProgram))
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, to := []byte(dotnetProgram+".dll\x00"), []byte(name+".dll\x00")
+	if !bytes.Contains(host, from) || len(to) > len(from) {
+		t.Fatal("the host has no room for the assembly's name")
+	}
+	host = bytes.ReplaceAll(host, from, append(to, make([]byte, len(from)-len(to))...))
+	app := filepath.Join(dir, name)
+	if err := os.WriteFile(app, host, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return app
+}
+
+// managed is a program that .NET runs. It says "ready", and goes on for each line that it is given.
+type managed struct {
+	*exec.Cmd
+	t   *testing.T
+	in  io.WriteCloser
+	out *bufio.Reader
+}
+
+func startManaged(t *testing.T, app string, env ...string) *managed {
+	t.Helper()
+	m := &managed{Cmd: exec.Command(app), t: t}
+	m.Env = append(append(os.Environ(), "DOTNET_SYSTEM_GLOBALIZATION_INVARIANT=1"), env...)
+	m.Stderr = os.Stderr
+	var err error
+	if m.in, err = m.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := m.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.out = bufio.NewReader(out)
+	if err := m.Start(); err != nil {
+		t.Fatal(err)
+	}
+	late := time.AfterFunc(2*patience, func() { _ = m.Process.Kill() })
+	t.Cleanup(func() {
+		late.Stop()
+		if m.ProcessState == nil {
+			_ = m.Process.Kill()
+			_ = m.Wait()
+		}
+	})
+	m.says("ready")
+	return m
+}
+
+// says: the program's next line is this one.
+func (m *managed) says(want string) {
+	m.t.Helper()
+	if line, err := m.out.ReadString('\n'); line != want+"\n" {
+		m.t.Fatalf("the program says %q, not %q (%v)", line, want, err)
+	}
+}
+
+// goOn lets the program do its next work.
+func (m *managed) goOn() {
+	m.t.Helper()
+	if _, err := io.WriteString(m.in, "\n"); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+// ends: the program ends by itself, and is content.
+func (m *managed) ends() {
+	m.t.Helper()
+	if err := m.in.Close(); err != nil {
+		m.t.Error(err)
+	}
+	rest, err := io.ReadAll(m.out)
+	if err == nil {
+		err = m.Wait()
+	}
+	if err != nil || len(rest) > 0 {
+		m.t.Errorf("the program: %v %s", err, rest)
+	}
+}
+
+// traced asks about the program with a command of the tracer, and does something once that is attached. It gives what
+// the tracer says of results, and else, when it has ended.
+func (m *managed) traced(do func(), args ...string) (results, notes string) {
+	m.t.Helper()
+	args = append([]string{args[0], "-p", strconv.Itoa(m.Process.Pid)}, args[1:]...)
+	cmd := exec.Command(os.Getenv("TROCAR_E2E_TRACER"), args...)
+	cmd.Env = append(os.Environ(), attached+"=1")
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		m.t.Fatal(err)
+	}
+	late := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
+	defer late.Stop()
+	lines := bufio.NewReader(out)
+	line, err := lines.ReadString('\n')
+	if line == attached+"\n" {
+		do()
+	}
+	rest, readErr := io.ReadAll(lines)
+	if waitErr := cmd.Wait(); err != nil || readErr != nil || waitErr != nil || line != attached+"\n" {
+		m.t.Fatalf("%s: %v %v\n%s%s%s", cmd, readErr, waitErr, line, rest, errs.String())
+	}
+	return string(rest), errs.String()
+}
+
+// aheadOnly: code that was compiled ahead of time is not replaced when it is called often.
+const aheadOnly = "DOTNET_TC_CallCounting=0"
+
+// TestDotNetAhead traces methods of .NET that were compiled ahead of time by name: values, results, and all calls of
+// several threads, while the program collects garbage and throws exceptions through what is traced.
+func TestDotNetAhead(t *testing.T) {
+	app := dotnetApp(t, "calls.cs")
+	const right = "wrong 0 found 4000 thrown 400"
+	core := filepath.Join(filepath.Dir(app), "System.Private.CoreLib.dll")
+
+	program := startManaged(t, app, aheadOnly)
+	work := func() { program.goOn(); program.says(right); program.ends() }
+	trace, notes := program.traced(work, "trace", "System.IO.File::Exists", "System.Int32::Parse(string)")
+	calls := 0
+	var seen []string
+	for line := range strings.Lines(trace) {
+		if _, call, ok := strings.Cut(line, "System."); ok && strings.Contains(call, ") = ") {
+			call, _, _ = strings.Cut(call, " <")
+			seen = append(seen, call)
+			calls++
+		}
+	}
+	for _, want := range []string{
+		`IO.File::Exists(string)(path="/proc/self/status") = true`,
+		`IO.File::Exists(string)(path="/none/é€😀") = false`,
+		`IO.File::Exists(string)(path="") = false`,
+		`IO.File::Exists(string)(path=NULL) = false`,
+		`Int32::Parse(string)(s="-89") = -89`,
+		`IO.File::Exists(string)(path="/none/3/1999") = false`,
+	} {
+		if !slices.Contains(seen, want) {
+			t.Errorf("no call %s", want)
+		}
+	}
+	if calls < 8005 { // and those of the library itself
+		t.Errorf("%d calls\n%s", calls, notes)
+	}
+
+	program = startManaged(t, app, aheadOnly)
+	counts, notes := program.traced(work, "run", "-e", fmt.Sprintf(
+		`uprobe:%s:"System.IO.File::Exists(string)" { @entries = count(); }
+		uretprobe:%[1]s:"System.IO.File::Exists(string)" /retval/ { @true = count(); }
+		uretprobe:%[1]s:"System.IO.File::ReadAllText(string,Encoding)" { @text = count(); }
+		uprobe:%[1]s:"System.IO.File::ReadAllText(string,Encoding)" { @reads = count(); }`, core))
+	for _, want := range []string{"@entries: 8004\n", "@true: 4001\n", "@reads: 400\n"} {
+		if !strings.Contains(counts, want) {
+			t.Errorf("no %q\n%s%s", want, counts, notes)
+		}
+	}
+	if strings.Contains(counts, "@text") {
+		t.Errorf("calls that threw have returned:\n%s", counts)
+	}
+}
