@@ -35,6 +35,7 @@ func TestAnywhere(t *testing.T) {
 			"timers",
 			`begin { @begin = nsecs; } interval:s:1 { printf("%d of %d\n", cpu, ncpus); for ($i : 0..3) { @[$i]++; } }`,
 		},
+		{"names", `uprobe:./shop:main.serve { @[comm(arg0)] = count(); }`},
 	} {
 		for _, cpu := range []string{"amd64", "arm64"} {
 			for _, release := range []string{"5.10", "7.0"} {
@@ -105,13 +106,14 @@ func build(t *testing.T, path, cpu string) {
 	}
 }
 
-// dump is the script's code for a machine.
+// dump is the script's code for a machine whose kernel shows how it keeps tasks by number.
 func dump(t *testing.T, script, cpu, release string) string {
 	t.Helper()
 	m, err := NewMachine(cpu, release)
 	if err != nil {
 		t.Fatal(err)
 	}
+	m.KernelTypes = tasksKernel(t)
 	p, err := Compile(t.Context(), Request{Script: script}, m)
 	if err != nil {
 		t.Fatal(err)

@@ -49,7 +49,9 @@ name is printed as a number.`,
 		ID: Comm, Names: []string{"comm"}, Variable: true, Min: 0, Max: 1, Group: GroupProcess, Result: types.StringOf(16),
 		Variants: []string{"string comm", "string comm(uint32 pid)"},
 		Doc: `The name of the current thread: at most 15 bytes, set by exec to the name of the program and changed by prctl or
-pthread_setname_np. With an argument, that of the process with this number, which is not available in this version.`,
+pthread_setname_np. With an argument, that of the process or thread with this number, as pid and tid number them; it is
+empty if there is none. That needs the kernel's type information. Where processes are numbered in a PID namespace of a
+container, it is known while a task in there runs; in a probe on other tasks it is empty, and counted as a failed read.`,
 	},
 	{
 		ID: CPID, Names: []string{"cpid"}, Variable: true, Group: GroupProcess, Result: types.TUint64, CompileTime: true,

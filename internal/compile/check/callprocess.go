@@ -14,7 +14,7 @@ func (m *meanings) process() {
 	for _, id := range []builtin.ID{builtin.UID, builtin.GID, builtin.UserName, builtin.Cgroup} {
 		m[id] = meaning{plain: true}
 	}
-	m[builtin.Comm] = meaning{place: placeComm, fill: integers(types.TUint32)}
+	m[builtin.Comm] = meaning{place: placeComm, fill: fillComm}
 	m[builtin.CPID] = meaning{short: shortCPID}
 	m[builtin.HasCPID] = meaning{short: func(l *lowerer, n *node) *node {
 		if len(n.kids) == 0 {
@@ -65,11 +65,22 @@ func placeRoutine(inf *inferrer, n *node) {
 }
 
 func placeComm(inf *inferrer, n *node) {
-	if len(n.kids) == 1 {
-		inf.errorf(n.span, "comm(PID) is not available: this version reads the names of the current task and its "+
-			"relatives only").
-			Hint("comm is the current thread's, leader_comm that of its process, pcomm the parent's")
+	if len(n.kids) == 1 && inf.in.Lookup.kernelType("struct task_struct") == nil {
+		inf.errorf(n.span, "comm(PID) is not available: the kernel provides no type information (CONFIG_DEBUG_INFO_BTF)").
+			Hint("comm is the name of the current thread")
 	}
+}
+
+func fillComm(b *builder, c *Call, n *node) bool {
+	if len(n.kids) == 0 || b.in.Lookup.kernelType("struct task_struct") == nil {
+		return len(n.kids) == 0 // refused already
+	}
+	var err error
+	if c.Tasks, err = findTasks(b.in.Lookup.kernelType); err != nil {
+		b.errorf(n.span, "comm(PID) is not available: how this kernel keeps processes by number is not known: %v", err)
+		return false
+	}
+	return integers(types.TUint32)(b, c, n)
 }
 
 // shortCPID is the number of the process that was started, with a warning if there is none.

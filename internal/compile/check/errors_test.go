@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"trocar/internal/binary/abi"
+	"trocar/internal/binary/types"
 )
 
 func TestErrors(t *testing.T) {
@@ -547,7 +548,11 @@ func TestNotOnThisCPU(t *testing.T) {
 
 // TestRefusedWithReason: what the language has and this version has not is refused with the reason.
 func TestRefusedWithReason(t *testing.T) {
-	expectError(t, `begin { print(comm(1)) }`, "comm(PID) is not available: this version reads")
+	expectError(t, `begin { print(comm(1)) }`,
+		"comm(PID) is not available: how this kernel keeps processes by number is not known: it has no "+
+			"task_struct.thread_pid")
+	expectErrorIn(t, `begin { print(comm(1)) }`, Input{Lookup: Lookup{KernelType: func(string) *types.Type { return nil }}},
+		"comm(PID) is not available: the kernel provides no type information")
 	expectError(t, `begin { print(comm) }`, "")
 	expectError(t, `fentry:f { print(path((uint8 *)0)) }`, "path() can't be used in fentry:f:f: the kernel makes names")
 	expectError(t, `begin { print(percpu_kaddr("runqueues")) }`,

@@ -224,6 +224,7 @@ type (
 		// Counted: the length given to str is one of the traced program, which counts characters without a NUL.
 		Counted bool
 		Given   *Given // funcargs, funcretval
+		Tasks   *Tasks // comm: where the kernel keeps the name of another process
 	}
 )
 

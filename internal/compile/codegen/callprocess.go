@@ -44,11 +44,12 @@ func (g *gen) ids(e *check.Call) (tgid, tid ir.Reg) {
 const commSize = 16
 
 func (g *gen) comm(dst memory, e *check.Call, t *types.Type) {
-	if len(e.Args) > 0 {
-		refuse(e.Span, "comm of another process is not available")
-	}
 	if t.Size < commSize {
 		refuse(e.Span, "internal: comm takes %d bytes", commSize)
+	}
+	if len(e.Args) > 0 {
+		g.commOf(dst, e, t.Size)
+		return
 	}
 	g.b.Do(asm.FnGetCurrentComm, g.addr(dst), ir.I(commSize))
 	if t.Size > commSize {
