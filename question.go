@@ -39,6 +39,7 @@ type Question struct {
 	Top       int           `json:"top,omitempty"`       // not trace: only so many of what is counted, the largest; 0: all
 	Histogram bool          `json:"histogram,omitempty"` // latency: with a histogram of each
 	Frequency int           `json:"frequency,omitempty"` // profile: samples a second on each CPU; 0: 99
+	Older     time.Duration `json:"older,omitempty"`     // leaks: only blocks that were allocated at least so long ago
 	If        string        `json:"if,omitempty"`        // only calls for which this expression holds
 	Comm      string        `json:"comm,omitempty"`      // only threads of this name
 	Min       time.Duration `json:"min,omitempty"`       // trace, latency, dist: only calls that took at least this
@@ -62,6 +63,7 @@ const (
 	QuestionDist     = "dist"     // how the values of an expression are distributed
 	QuestionStack    = "stack"    // by which stacks they are called
 	QuestionProfile  = "profile"  // what runs on CPUs, by stack
+	QuestionLeaks    = "leaks"    // which memory is allocated and not given back, by stack
 	QuestionSyscalls = "syscalls" // which system calls are made, how long they take and how they fail
 )
 
@@ -188,7 +190,11 @@ func ask(ctx context.Context, r Request, images *image.Set, on offers) (*Script,
 	}
 	var diags diag.List
 	question = recipe.Question(q)
-	fns := recipe.Find(ctx, recipe.Target{
+	find := recipe.Find
+	if question.OfMemory() {
+		find = recipe.FindAllocators
+	}
+	fns := find(ctx, recipe.Target{
 		Whole: question.Whole(), ThreadEnds: on.threadEnds,
 		Confined: r.Target.PID != 0 || len(r.Target.Command) > 0,
 		Path:     q.Path, PID: r.Target.PID, Patterns: q.Functions, SearchPath: r.Files.SearchPath,

@@ -47,6 +47,9 @@ func (o Question) OfEvents() bool {
 	})
 }
 
+// OfMemory tells whether a question is about the functions that allocate memory, whatever they are called.
+func (o Question) OfMemory() bool { return o.Kind == "leaks" }
+
 // mostEvents is how many tracepoints a question has, as each takes a program of its own, and system calls, which take
 // two.
 const mostEvents = 60

@@ -65,6 +65,53 @@ func (fn *candidate) exits() (returns, tails []string, parts bool, why string) {
 	return points(found.At), points(found.Tails), parts, ""
 }
 
+// onward is a tail call: where another function takes a function's place.
+type onward struct {
+	point   string   // attach point of the jump
+	names   []string // of the other function; none: not known
+	returns []string // attach points of where that returns
+	open    bool     // not all of those are known
+}
+
+// onward finds out where a function ends, and where its tail calls lead.
+func (fn *candidate) onward() {
+	k := fn.known
+	if k.File == nil || fn.Tasks != nil {
+		return
+	}
+	start := fn.point.FunctionStart()
+	if k.Func != nil && len(k.Func.Ranges) > 0 {
+		start = k.Func.Entry
+	}
+	found, refusal := k.Returns(start)
+	if refusal != nil {
+		fn.NoReturn = refusal.Reason
+		return
+	}
+	fn.Word = fn.resultWord()
+	at := func(addr uint64) string { return fmt.Sprintf("uprobe:%s:%#x", syntax.QuoteWord(fn.path), addr) }
+	for _, ret := range found.At {
+		fn.Ends = append(fn.Ends, at(ret))
+	}
+	for _, tail := range found.Tails {
+		to := k.Onward(tail)
+		on := onward{point: at(tail), names: to.Names, open: to.Open}
+		for _, r := range to.Returns {
+			on.returns = append(on.returns, at(r))
+		}
+		fn.Onward = append(fn.Onward, on)
+	}
+	fn.ReturnKey = frameKey("sp", int64(fn.arch.C.StackArgs))
+}
+
+// resultWord is the expression of a word that is the result, at an instruction that returns.
+func (fn *candidate) resultWord() string {
+	if name, ok := fn.arch.ScriptName(fn.arch.C.Result); ok {
+		return fmt.Sprintf("reg(%q)", name)
+	}
+	return ""
+}
+
 // resultExpr is the expression of a result at the instruction that returns it, "" if a script cannot compute it.
 func resultExpr(arch *abi.Arch, v *probe.Var) string {
 	if v == nil || arch == nil || v.Place.Kind != types.InRegister || v.Place.Reg != arch.C.Result {

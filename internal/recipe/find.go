@@ -35,6 +35,8 @@ type Target struct {
 	Whole bool
 	// ThreadEnds: the kernel tells when threads end, and whether their process does.
 	ThreadEnds bool
+	// Onward: where tail calls lead is looked for.
+	Onward bool
 	// Confined: no other programs run what is traced, so that probes for all that they may do cost nobody else.
 	Confined bool
 }
@@ -201,6 +203,9 @@ func functionsOf(ctx context.Context, o Target, path, name string, exact bool, d
 		}
 		fn.returns(first[startOf(p)], noReturn)
 		fn.leaves(tails[startOf(p)])
+		if o.Onward {
+			fn.onward()
+		}
 		for _, whole := range parts {
 			if whole == startOf(p) {
 				fn.Notices = append(fn.Notices, "a part of it, a function of its own, belongs to its calls; "+

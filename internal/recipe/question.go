@@ -26,6 +26,7 @@ type Question struct {
 	Top       int           // only so many of what is counted, the largest; 0: all
 	Histogram bool          // latency: with a histogram of each
 	Frequency int           // profile: samples a second on each CPU; 0: DefaultFrequency
+	Older     time.Duration // leaks: only blocks that were allocated at least so long ago
 	If        string        // only calls for which this holds
 	Comm      string        // only threads of this name
 	Min       time.Duration // only calls that took at least this
@@ -92,6 +93,7 @@ func kinds() []kind {
 		{"stack", Stack},
 		{"syscalls", Syscalls},
 		{"profile", Profile},
+		{"leaks", Leaks},
 	}
 }
 

@@ -25,6 +25,9 @@ type Function struct {
 	Point    string   // attach point of its entry, without its kind
 	Returns  []string // attach points of its return, with their kind
 	Leaves   []string // where it goes on in another function, which returns in its place
+	Onward   []onward // the same, with where that is, if it was looked for
+	Ends     []string // attach points of the instructions that return, if that was looked for
+	Word     string   // the result as a word there
 	NoReturn string   // why there is none
 	Name     string   // as in the source
 	Called   bool     // the builtin func shows Name

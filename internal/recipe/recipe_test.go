@@ -75,6 +75,24 @@ func unknown() Function {
 	}
 }
 
+// allocating are functions that allocate memory: some end by themselves, some go on in others, and one gives memory
+// back.
+func allocating() (fns []Function) {
+	for _, name := range []string{"malloc", "realloc", "posix_memalign", "free", "calloc"} {
+		fn := unknown()
+		fn.Point, fn.Name, fn.Word = "libc:"+name, name, `reg("ax")`
+		fn.BareKey, fn.ReturnKey = fn.EntryKey, fn.EntryKey
+		fn.Ends = []string{"uprobe:libc:0x10"}
+		fns = append(fns, fn)
+	}
+	fns[1].Onward = []onward{
+		{point: "uprobe:libc:0x20", names: []string{"malloc"}},
+		{point: "uprobe:libc:0x30", returns: []string{"uprobe:libc:0x40", "uprobe:libc:0x44"}, open: true},
+	}
+	fns[4].Onward = []onward{{point: "uprobe:libc:0x50", names: []string{"wmemset", "memset"}, open: true}}
+	return fns
+}
+
 // all is all functions that a pattern fits.
 func all() Function {
 	return Function{
@@ -137,6 +155,7 @@ func TestRecipes(t *testing.T) {
 		},
 		{"profile", Profile, nil, Question{Comm: "x", For: 10 * time.Second, Frequency: 199}},
 		{"profile-every", Profile, nil, Question{By: []string{"cpu"}, If: "pid > 1", Every: time.Second}},
+		{"leaks", Leaks, allocating(), Question{Older: 5 * time.Second, Every: time.Second, If: "tid > 1"}},
 		{"syscalls", Syscalls, nil, Question{By: []string{"comm"}, Every: time.Second, Comm: "x", Top: 5}},
 		{"count-comm", Count, []Function{inC(), twin()}, Question{Comm: "server"}},
 		{"stack", Stack, []Function{inC(), twin()}, Question{For: time.Microsecond}},

@@ -113,6 +113,7 @@ type ELF struct {
 	Machine  uint16 // e_machine
 	Class    byte   // EI_CLASS: 1 or 2
 	Relative uint32 // the type of relocations that add the address at which a file is loaded; 0: not known
+	Resolved uint32 // of those that hold what a resolver of the file gives (IRELATIVE); 0: not known
 	Cache    uint32 // what bits 8 to 15 of the flags in ld.so.cache are for libraries of the main ABI
 }
 

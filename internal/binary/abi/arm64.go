@@ -20,8 +20,8 @@ func arm64() *Arch {
 			hidden: []int{8, 18}, // the address of a result in memory; the platform's register
 			result: aapcsResult,
 		},
-		// R_AARCH64_RELATIVE; FLAG_AARCH64_LIB64
-		ELF:           ELF{Machine: 183, Class: 2, Relative: 1027, Cache: 0x0a},
+		// R_AARCH64_RELATIVE, R_AARCH64_IRELATIVE; FLAG_AARCH64_LIB64
+		ELF:           ELF{Machine: 183, Class: 2, Relative: 1027, Resolved: 1032, Cache: 0x0a},
 		Watch:         Watch{ReadAlone: true, Exec: 4},
 		MinInst:       4,
 		SignedReturns: true,

@@ -52,7 +52,8 @@ func amd64() *Arch {
 			Frame:    8, SP: rsp, G: 14,
 		},
 		Rust: RustConvention{result: rustResult, hidden: rustHidden},
-		ELF:  ELF{Machine: 62, Class: 2, Relative: 8, Cache: 0x03}, // R_X86_64_RELATIVE; FLAG_X8664_LIB64
+		// R_X86_64_RELATIVE, R_X86_64_IRELATIVE; FLAG_X8664_LIB64
+		ELF: ELF{Machine: 62, Class: 2, Relative: 8, Resolved: 37, Cache: 0x03},
 		TLS: &TLS{ // R_X86_64_TPOFF64, R_X86_64_DTPMOD64, R_X86_64_DTPOFF64; tcbhead_t in glibc's sysdeps/x86_64/nptl/tls.h
 			ThreadPointer: []string{"thread", "fsbase"}, TPOff: 18, Module: 16, DTPOff: 17, Vector: 8,
 		},

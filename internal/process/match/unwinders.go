@@ -43,32 +43,8 @@ func Unwinders(ctx context.Context, opts Options, paths []string) (out []Unwinde
 	fs := newFiles(ctx, opts)
 	defer fs.close()
 	m := &matcher{ctx: ctx, opts: opts, files: fs}
-	var files []*binary
-	add := func(b *binary, err error) {
-		if err == nil && !hasFile(files, b) {
-			files = append(files, b)
-		}
-	}
-	if fs.pid() != 0 {
-		add(fs.exe())
-		for _, mp := range fs.mappedFiles() {
-			if strings.HasPrefix(path.Base(mp.Path), unwinderLibrary) {
-				add(fs.openMapping(mp))
-			}
-		}
-	} else {
-		for _, name := range paths {
-			found, err := fs.find(name)
-			for _, b := range found {
-				add(b, err)
-			}
-		}
-		for i := 0; i < len(files) && len(files) < maxRunning; i++ {
-			for _, p := range fs.neededBy(files[i]) {
-				add(fs.openName(p, p))
-			}
-		}
-	}
+	isUnwinder := func(name string) bool { return strings.HasPrefix(path.Base(name), unwinderLibrary) }
+	files := fs.run(paths, isUnwinder)
 	for i, b := range files {
 		if base := path.Base(b.name); strings.Contains(base, ".so") && !strings.HasPrefix(base, unwinderLibrary) && i > 0 {
 			continue

@@ -18,6 +18,7 @@ type asked struct {
 	filters []string // flags that leave calls out
 	waits   bool     // for what other processes do, not a command of its own
 	samples bool     // it is about what runs, not about calls
+	memory  bool     // it is about what is allocated
 }
 
 // asText is an expression as the user gave it, and by which flag.
@@ -107,6 +108,12 @@ func (k *sink) silent(p *trocar.Program) {
 	probed := either(n == 1, "1 function was probed", fmt.Sprintf("%d functions were probed", n))
 	if k.s.asked.samples {
 		d.Text = fmt.Sprintf("no samples in %v: no thread that is traced was running when a CPU was looked at", took)
+		k.diagnostic(d)
+		return
+	}
+	if k.s.asked.memory {
+		d.Text = fmt.Sprintf("nothing that was allocated in %v is still allocated, or it does not fit the flags: %s",
+			took, probed)
 		k.diagnostic(d)
 		return
 	}

@@ -70,6 +70,7 @@ func commands() []named {
 		{"stack", newStack},
 		{"syscalls", newSyscalls},
 		{"profile", newProfile},
+		{"leaks", newLeaks},
 		{"info", newInfo},
 		{"list", newList},
 		{"demo", newDemo},

@@ -52,6 +52,7 @@ func rules() map[string]rule {
 		"linear":              validLinear,
 		"frequency":           number(1, 10000),
 		"min":                 duration(0),
+		"older":               duration(0),
 		"for":                 duration(time.Microsecond),
 		"interval":            duration(time.Microsecond),
 		"strlen":              number(1, 1<<16),

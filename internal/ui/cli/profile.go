@@ -52,7 +52,9 @@ func (d *drawn) file() bool { return d != nil && d.form != "" }
 
 // picture finds out whether stacks are shown as a picture or a table.
 func (r *recipeFlags) picture() error {
-	if r.q.Kind != trocar.QuestionProfile && r.q.Kind != trocar.QuestionStack {
+	switch r.q.Kind {
+	case trocar.QuestionProfile, trocar.QuestionStack, trocar.QuestionLeaks:
+	default:
 		return nil
 	}
 	form := flame.Form(r.output)
@@ -72,6 +74,8 @@ func (r *recipeFlags) picture() error {
 		return nil
 	case form != "" && r.q.Top > 0:
 		return usageErrorf("--top is for the table; a picture (-o %s) has all stacks", r.output)
+	case r.q.Kind == trocar.QuestionLeaks:
+		d.unit, d.title = "bytes", "memory that is not given back"
 	default:
 		d.period = time.Second / time.Duration(r.q.Frequency)
 	}
@@ -89,7 +93,11 @@ func (k *sink) draw(out io.Writer) {
 			if err := k.stacks.Sink.Flush(); err != nil {
 				return err
 			}
-			_, err := out.Write(p.AppendTable(nil, d.top))
+			table := p.AppendTable
+			if d.unit == "bytes" {
+				table = p.AppendBlocks
+			}
+			_, err := out.Write(table(nil, d.top))
 			return err
 		}
 	}

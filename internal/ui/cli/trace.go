@@ -36,15 +36,22 @@ type questionCommand struct {
 
 // use is how the command is called.
 func (q questionCommand) use() string {
-	if q.kind == trocar.QuestionProfile {
+	switch q.kind {
+	case trocar.QuestionProfile:
 		return q.kind + " [-p PID | -c COMMAND] [-- COMMAND ARG…]"
+	case trocar.QuestionLeaks:
+		return q.kind + " {-p PID | -c COMMAND} [-- COMMAND ARG…]"
 	}
 	return q.kind + " {-p PID | -x PATH | -c COMMAND} " + q.words + "  [-- COMMAND ARG…]"
 }
 
 // noFunctions tells whether a question is about no functions.
 func (r *recipeFlags) noFunctions() bool {
-	return r.q.Kind == trocar.QuestionSyscalls || r.q.Kind == trocar.QuestionProfile
+	switch r.q.Kind {
+	case trocar.QuestionSyscalls, trocar.QuestionProfile, trocar.QuestionLeaks:
+		return true
+	}
+	return false
 }
 
 func (q questionCommand) make(a *app) *cobra.Command {
@@ -64,16 +71,19 @@ func (q questionCommand) make(a *app) *cobra.Command {
 	f.SortFlags = false
 	f.StringVarP(&r.pid, "pid", "p", "", "trace this process; several: -p 12,34")
 	f.IntVar(&r.thread, "tid", 0, "trace this thread")
-	if q.kind != trocar.QuestionProfile {
+	if q.kind != trocar.QuestionProfile && q.kind != trocar.QuestionLeaks {
 		f.StringVarP(&r.q.Path, "exe", "x", "", "trace this program or library, in all processes")
 	}
 	f.StringVarP(&r.command, "cmd", "c", "", "run this command when probes are attached (also: after --)")
 	f.StringVar(&r.container, "container", "", "trace the processes of this container, given by name or ID")
 	f.BoolVar(&r.follow, "follow", false, "also trace child processes")
 	f.StringVar(&r.q.Comm, "comm", "", "trace only threads of this name")
-	if q.kind == trocar.QuestionProfile {
+	switch q.kind {
+	case trocar.QuestionProfile:
 		f.StringVar(&r.q.If, "if", "", "only samples for which this is true, such as 'cpu == 0'")
-	} else {
+	case trocar.QuestionLeaks:
+		f.StringVar(&r.q.If, "if", "", "only allocations of threads for which this is true, such as 'tid != 812'")
+	default:
 		f.StringVar(&r.q.If, "if", "", "only calls for which this is true, such as 'size > 4096'")
 	}
 	q.flags(r, cmd)
@@ -246,9 +256,11 @@ func (r *recipeFlags) question(a *app, cmd *cobra.Command, words []string) (argv
 	if r.process != 0 && len(argv) > 0 {
 		return nil, usageErrorf("either a process (-p) or a command, not both")
 	}
-	events := r.noFunctions() || len(words) > 0 && !slices.ContainsFunc(words, func(w string) bool {
+	inProgram := func(w string) bool {
 		return !strings.HasPrefix(w, "tracepoint:") && !strings.HasPrefix(w, "syscall:") && !strings.HasPrefix(w, "usdt:")
-	})
+	}
+	events := r.noFunctions() && r.q.Kind != trocar.QuestionLeaks ||
+		len(words) > 0 && !slices.ContainsFunc(words, inProgram)
 	if !events && r.q.Path == "" && r.process == 0 && len(argv) == 0 && r.command == "" && r.q.Comm == "" {
 		return nil, usageErrorf("nothing to trace; give " +
 			"-p PID, --container NAME, --comm NAME, -x PATH, -c COMMAND, or a command after --")
@@ -266,7 +278,7 @@ func (r *recipeFlags) question(a *app, cmd *cobra.Command, words []string) (argv
 		}
 	}
 	if r.noFunctions() {
-		if len(words) > 0 && r.q.Kind == trocar.QuestionProfile {
+		if len(words) > 0 && r.q.Kind != trocar.QuestionSyscalls {
 			return nil, usageErrorf("%s takes no functions; a command to run stands after --", r.q.Kind)
 		}
 		if len(words) > 0 {
@@ -332,7 +344,10 @@ func (a *app) ask(cmd *cobra.Command, r *recipeFlags, words []string) error {
 	}
 	request.Question, request.Script, request.Totals = nil, script.Text, script.Totals
 	r.made = true
-	r.asked = asked{r.texts(), r.filters(), len(argv) == 0, r.q.Kind == trocar.QuestionProfile}
+	r.asked = asked{
+		texts: r.texts(), filters: r.filters(), waits: len(argv) == 0,
+		samples: r.q.Kind == trocar.QuestionProfile, memory: r.q.Kind == trocar.QuestionLeaks,
+	}
 	err = a.traceWith(ctx, &r.settings, request, script.Notices...)
 	if s := (*statusError)(nil); !r.compiled && errors.As(err, &s) && s.status == exitUsage && s.err == nil &&
 		!r.machine() {

@@ -19,6 +19,7 @@ type Sample struct {
 	Roots  []string // what else is in the key, outermost first
 	Frames []result.Frame
 	Count  uint64
+	Blocks uint64 // that the count is the sum of, if it is one
 }
 
 // Profile is what was counted.
@@ -109,10 +110,13 @@ func stacks(m *result.Map) bool {
 	return slices.ContainsFunc(parts(m.Entries[0].Key), func(v result.Value) bool { return v.Kind == result.Stack })
 }
 
-// weight is the number that a value is.
+// weight is the number that a value is, or the sum of those that stats() was given.
 func weight(v *result.Value) (uint64, bool) {
-	if v.Kind == result.Uint || v.Kind == result.Int && int64(v.Num) >= 0 {
+	switch {
+	case v.Kind == result.Uint || v.Kind == result.Int && int64(v.Num) >= 0:
 		return v.Num, true
+	case v.Kind == result.Stats && len(v.Elems) == 3:
+		return v.Elems[2].Num, true
 	}
 	return 0, false
 }
@@ -132,6 +136,9 @@ func (c *Collector) add(e *result.Entry) {
 		return
 	}
 	s := Sample{Count: n}
+	if e.Value.Kind == result.Stats {
+		s.Blocks = e.Value.Elems[0].Num
+	}
 	var user []result.Frame
 	for i, p := range parts(e.Key) {
 		switch {
