@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -232,4 +233,91 @@ func TestDotNetAhead(t *testing.T) {
 	if strings.Contains(counts, "@text") {
 		t.Errorf("calls that threw have returned:\n%s", counts)
 	}
+}
+
+// TestDotNetStacks: methods that are compiled at run time have names in call stacks, also those that come while the run
+// lasts; nothing is left, neither of a run nor of one that was killed.
+func TestDotNetStacks(t *testing.T) {
+	app := dotnetApp(t, "late.cs")
+	program := startManaged(t, app)
+	pid := strconv.Itoa(program.Process.Pid)
+	native := filepath.Join(filepath.Dir(app), "libSystem.Native.so")
+	script := "uprobe:" + native + ":SystemNative_Stat { @[ustack(12)] = count() } interval:ms:50 /@n++ > 20/ { exit() }"
+	maps := func() (open []string) {
+		fds, err := filepath.Glob("/proc/" + pid + "/fd/*")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, fd := range fds {
+			if to, err := os.Readlink(fd); err == nil && strings.Contains(to, "perf-"+pid+".map") {
+				open = append(open, to)
+			}
+		}
+		return open
+	}
+	work := func() { program.goOn(); program.says("done") }
+	trace, notes := program.traced(work, "run", "-e", script)
+	for _, want := range []string{
+		"Late::After(List<!!0>,string[])+", "Late::Early(int,string)+", "Late::Main()+",
+		"System.IO.Directory::Exists(string)+",
+	} {
+		if !strings.Contains(trace, want) {
+			t.Errorf("no %s\n%s%s", want, trace, notes)
+		}
+	}
+	if strings.Contains(notes, "WARNING") {
+		t.Error(notes)
+	}
+	if left := maps(); len(left) > 0 {
+		t.Errorf("the perf map is still written: %q", left)
+	}
+
+	// One that is killed leaves no file, and what it had switched on is taken over.
+	cmd := exec.Command(os.Getenv("TROCAR_E2E_TRACER"), "-p", pid, "-e", script)
+	cmd.Env = append(os.Environ(), attached+"=1")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	if line != attached+"\n" {
+		t.Fatalf("%q, %v", line, err)
+	}
+	if left := maps(); len(left) != 1 || !strings.HasSuffix(left[0], " (deleted)") {
+		t.Errorf("after it was killed: %q", left)
+	}
+	if trace, _ := program.traced(work, "run", "-e", script); !strings.Contains(trace, "Late::Early(int,string)+") {
+		t.Error(trace)
+	}
+	if left := maps(); len(left) > 0 {
+		t.Errorf("the perf map is still written: %q", left)
+	}
+	if _, err := os.Lstat("/tmp/perf-" + pid + ".map"); err == nil {
+		t.Error("a perf map is left")
+	}
+
+	about, err := exec.Command(os.Getenv("TROCAR_E2E_TRACER"), "info", pid).CombinedOutput()
+	for _, want := range []string{".NET 9.0.1, program late", "has names in call stacks"} {
+		if err != nil || !strings.Contains(string(about), want) {
+			t.Errorf("%v, no %q\n%s", err, want, about)
+		}
+	}
+
+	// A stopped program is not waited for.
+	if err := program.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	short := "uprobe:" + native + ":SystemNative_Stat { @[ustack(12)] = count() } interval:ms:50 { exit() }"
+	if _, notes := program.traced(func() {}, "run", "-e", short); !strings.Contains(notes, "the process is stopped") {
+		t.Error(notes)
+	}
+	if err := program.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	program.ends()
 }

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"errors"
 	"time"
 
 	"trocar/internal/process/runtimes"
@@ -90,10 +91,37 @@ func (n *resolver) nameless(pid int, frames []result.Frame) bool {
 	return false
 }
 
-// takeBack removes what runtimes have written for us.
-func (n *resolver) takeBack() {
-	for _, g := range n.made {
-		_ = g.at.Close() // the file stays; nobody reads it but us
-	}
+// takeBack removes what runtimes have written for us, and has them stop.
+func (n *resolver) takeBack(tell func(pid int, err error) error) error {
+	made := n.made
 	n.made = nil
+	var errs []error
+	for _, g := range made {
+		if err := g.at.Close(); err != nil && tell != nil {
+			errs = append(errs, tell(g.pid, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// leaveRuntimes takes back what the runtimes do for us, and tells what they still do.
+func (s *Session) leaveRuntimes() error {
+	return s.names.takeBack(func(pid int, err error) error {
+		return s.notice(result.Warning, "process %d: %v", pid, err)
+	})
+}
+
+// readable is what people read of a name in a perf map, whichever runtime has written it.
+func readable(all []runtimes.Runtime) func(string) string {
+	return func(name string) string {
+		for i := range all {
+			if all[i].Readable == nil {
+				continue
+			}
+			if text, ok := all[i].Readable(name); ok {
+				return text
+			}
+		}
+		return name
+	}
 }

@@ -55,7 +55,10 @@ func newResolver(in *Input, wall result.Wall) *resolver {
 	n := &resolver{
 		points: in.Points, formats: in.Script.Formats, mode: in.Config.StackMode,
 		sources: in.Config.StackSources, pid: in.PID, wall: wall,
-		symbols: symbolize.New(symbolize.Options{Mangled: in.Config.Mangled, Images: in.Images}), stop: func() {},
+		symbols: symbolize.New(symbolize.Options{
+			Mangled: in.Config.Mangled, Images: in.Images, Readable: readable(in.Runtimes),
+		}),
+		stop:  func() {},
 		files: map[string]*symbolize.File{}, images: in.Images, runtimes: in.Runtimes, probed: map[string]*image.Image{},
 		dynamic: map[dynamicKey]*types.Type{},
 	}
@@ -79,7 +82,7 @@ func clock(id int32) int64 {
 func (n *resolver) close() {
 	n.stop()
 	n.background.Wait()
-	n.takeBack()
+	_ = n.takeBack(nil) // a run that has come to its end has told
 	n.symbols.Close()
 	for _, im := range n.probed {
 		if im != nil {

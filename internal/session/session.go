@@ -297,6 +297,9 @@ func (s *Session) finish() error {
 			return err
 		}
 	}
+	if err := s.leaveRuntimes(); err != nil {
+		return err
+	}
 	if err := s.losses(); err != nil {
 		return err
 	}

@@ -31,6 +31,9 @@ type Runtime struct {
 	Open func(File) Code
 	// Inside looks for the runtime in a process; nil: it is not there. The field may be nil.
 	Inside func(pid int) Process
+	// Readable makes of a name that the runtime has written to a perf map what people read; ok is false for names of
+	// others. The field may be nil.
+	Readable func(name string) (text string, ok bool)
 }
 
 // Code is what of a file a runtime runs. Addresses are the file's own. Methods are not called concurrently.

@@ -6,8 +6,10 @@ import (
 	"cmp"
 	"io"
 	"os"
+	"path"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -30,6 +32,8 @@ type perfMap struct {
 	f     *os.File // nil: there was none yet
 	id    target.FileID
 	tried time.Time
+	// readable makes a name what people read; nil: it is that.
+	readable func(string) string
 
 	entries []jitEntry // by start
 	names   []byte
@@ -56,8 +60,8 @@ const (
 
 // openPerfMap prepares the reading of a living process's map: it is opened now, since its path is gone with the
 // process, and read when an address is asked for.
-func openPerfMap(pid target.PID) *perfMap {
-	p := &perfMap{pid: pid}
+func openPerfMap(pid target.PID, readable func(string) string) *perfMap {
+	p := &perfMap{pid: pid, readable: readable}
 	ids, err := pid.NSPIDs()
 	if err != nil {
 		return p
@@ -102,6 +106,9 @@ func (p *perfMap) open() {
 		return
 	}
 	f, err := p.root.Open(p.name)
+	if err != nil && p.f == nil {
+		f, err = p.nameless()
+	}
 	if err != nil {
 		return
 	}
@@ -120,6 +127,26 @@ func (p *perfMap) open() {
 		p.reset()
 	}
 	p.f, p.id = f, id
+}
+
+// nameless opens the map if the process has it open although its name is gone: what a runtime writes for us alone.
+func (p *perfMap) nameless() (*os.File, error) {
+	folder := "/proc/" + strconv.Itoa(int(p.pid)) + "/fd"
+	list, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range list {
+		at := folder + "/" + e.Name()
+		name, err := os.Readlink(at)
+		if err != nil || !strings.HasSuffix(name, path.Base(p.name)+" (deleted)") {
+			continue
+		}
+		if st, err := os.Stat(at); err == nil && st.Mode().IsRegular() {
+			return os.Open(at)
+		}
+	}
+	return nil, os.ErrNotExist
 }
 
 func (p *perfMap) reset() {
@@ -147,6 +174,9 @@ func (p *perfMap) find(f *result.Frame, at uint64) bool {
 		}
 	}
 	f.Symbol = string(p.names[e.name : e.name+uint32(e.length)])
+	if p.readable != nil {
+		f.Symbol = p.readable(f.Symbol)
+	}
 	f.Offset = f.Addr - e.start
 	if f.Module == "" {
 		f.Module = p.name

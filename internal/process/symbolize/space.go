@@ -57,9 +57,9 @@ type space struct {
 }
 
 // generated is the names of code that the program made itself.
-func (sp *space) generated(p *process) *perfMap {
+func (s *Symbolizer) generated(sp *space, p *process) *perfMap {
 	if sp.jit == nil && p.err == nil {
-		sp.jit = openPerfMap(p.pid)
+		sp.jit = openPerfMap(p.pid, s.opts.Readable)
 	}
 	return sp.jit
 }
@@ -170,7 +170,7 @@ func (s *Symbolizer) newSpace(pid target.PID, stat target.Stat, all []target.Map
 	s.mapped += len(sp.maps)
 	slices.SortFunc(sp.maps, func(a, b mapping) int { return cmp.Compare(a.start, b.start) })
 	if jit {
-		sp.jit = openPerfMap(pid)
+		sp.jit = openPerfMap(pid, s.opts.Readable)
 	}
 	return sp
 }

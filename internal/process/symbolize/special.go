@@ -13,7 +13,7 @@ import (
 func (s *Symbolizer) special(f *result.Frame, p *process, sp *space, m *mapping, at uint64) (nextExact bool) {
 	switch m.kind {
 	case anonymous:
-		sp.generated(p).find(f, at)
+		s.generated(sp, p).find(f, at)
 		return false
 	case vsyscall:
 		f.Module = specialNames[m.kind]

@@ -15,6 +15,8 @@ type Options struct {
 	Mangled bool // names as in the symbol table (bpftrace's cpp_demangle=0)
 	// Images opens the files; nil: a set for them alone.
 	Images *image.Set
+	// Readable makes of a name in a perf map what people read; nil: it is that.
+	Readable func(string) string
 }
 
 // Symbolizer names addresses. Its methods may be called from several goroutines.
@@ -229,7 +231,7 @@ func (s *Symbolizer) frame(p *process, sp *space, h *Hit, addr uint64, exact boo
 		if m.file.elf != nil {
 			file = m.file
 			in, ok = file.elf.Addr(at - m.start + m.offset)
-		} else if sp.generated(p).find(&f.Frame, at) {
+		} else if s.generated(sp, p).find(&f.Frame, at) {
 			return f, false
 		}
 	}

@@ -15,7 +15,7 @@ const noDebug = "their metadata tells what is shown"
 
 // Runtime is .NET's.
 func Runtime() runtimes.Runtime {
-	return runtimes.Runtime{Name: ".NET", NoDebug: noDebug, Open: openCode}
+	return runtimes.Runtime{Name: ".NET", NoDebug: noDebug, Open: openCode, Inside: inside, Readable: readable}
 }
 
 // Code is the code of an assembly.

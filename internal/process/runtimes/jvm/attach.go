@@ -77,7 +77,7 @@ func (p *process) write() error {
 	if own := os.Geteuid(); own != 0 && own != st.uid {
 		return errors.New("the virtual machine answers its own user and root only")
 	}
-	dir, err := p.tmp()
+	dir, err := p.pid.Folder("/tmp")
 	if err != nil {
 		return fmt.Errorf("/tmp of process %d: %w", p.pid, err)
 	}
@@ -93,22 +93,6 @@ func (p *process) write() error {
 	}()
 	a := attempt{process: p, st: st, handle: handle, dir: dir, end: end}
 	return as(st, a.run)
-}
-
-// tmp is the folder /tmp that the process sees, without a way out of its root.
-func (p *process) tmp() (*os.File, error) {
-	root, err := unix.Open(fmt.Sprintf("/proc/%d/root", p.pid), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer unix.Close(root)
-	fd, err := unix.Openat2(root, "tmp", &unix.OpenHow{
-		Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT,
-	})
-	if err != nil {
-		return nil, err
-	}
-	return os.NewFile(uintptr(fd), "/tmp"), nil
 }
 
 // as runs a function with the effective user and group of the virtual machine, on a thread of its own: the machine
@@ -171,9 +155,6 @@ func (a *attempt) run() error {
 		return err
 	}
 	defer conn.Close()
-	if err := conn.SetDeadline(a.end); err != nil {
-		return err
-	}
 	if _, err := conn.Write([]byte("1\x00jcmd\x00Compiler.perfmap\x00\x00\x00")); err != nil {
 		return stalled(err)
 	}
@@ -215,23 +196,7 @@ func (a *attempt) prepareMap() (live bool, err error) {
 	if st.Mode&unix.S_IFMT != unix.S_IFREG || int(st.Uid) != a.st.uid {
 		return false, fmt.Errorf("/tmp/%s is in the way, which is not a file of the process's user: remove it", name)
 	}
-	return a.opened(&st), nil
-}
-
-// opened tells whether the process has the file open.
-func (a *attempt) opened(want *unix.Stat_t) bool {
-	folder := fmt.Sprintf("/proc/%d/fd", a.pid)
-	list, err := os.ReadDir(folder)
-	if err != nil {
-		return false
-	}
-	for _, e := range list {
-		var st unix.Stat_t
-		if unix.Stat(folder+"/"+e.Name(), &st) == nil && st.Dev == want.Dev && st.Ino == want.Ino {
-			return true
-		}
-	}
-	return false
+	return a.pid.HasOpen(target.FileID{Dev: st.Dev, Inode: st.Ino}), nil
 }
 
 // connect has the virtual machine listen, if it does not yet.
@@ -279,39 +244,8 @@ func triggerName(inner int) string { return ".attach_pid" + strconv.Itoa(inner) 
 const pause = 2 * time.Millisecond
 
 func (a *attempt) dial() (net.Conn, error) {
-	at, err := unix.Openat(int(a.dir.Fd()), ".java_pid"+strconv.Itoa(a.inner),
-		unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer unix.Close(at)
-	var st unix.Stat_t
-	if err := unix.Fstat(at, &st); err != nil {
-		return nil, err
-	}
-	if st.Mode&unix.S_IFMT != unix.S_IFSOCK || int(st.Uid) != a.st.uid {
-		return nil, fmt.Errorf("/tmp/.java_pid%d is not the virtual machine's socket", a.inner)
-	}
-	s, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	f := os.NewFile(uintptr(s), "socket")
-	defer f.Close() // FileConn takes a copy
-	for {
-		err = unix.Connect(s, &unix.SockaddrUnix{Name: "/proc/self/fd/" + strconv.Itoa(at)})
-		if !errors.Is(err, unix.EAGAIN) { // too many wait there
-			break
-		}
-		if time.Now().After(a.end) {
-			return nil, stalled(os.ErrDeadlineExceeded)
-		}
-		time.Sleep(pause)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("the virtual machine's socket /tmp/.java_pid%d: %w", a.inner, err)
-	}
-	return net.FileConn(f)
+	conn, err := target.DialIn(a.dir, ".java_pid"+strconv.Itoa(a.inner), uint32(a.st.uid), a.end)
+	return conn, stalled(err)
 }
 
 const maxReply = 64 << 10

@@ -169,7 +169,7 @@ func TestInTheWay(t *testing.T) {
 	if err := a.run(); err == nil || !strings.Contains(err.Error(), "in the way") {
 		t.Errorf("a file of another user: %v", err)
 	}
-	if _, err := a.dial(); err == nil || !strings.Contains(err.Error(), "not the virtual machine's socket") {
+	if _, err := a.dial(); err == nil || !strings.Contains(err.Error(), "not a socket of the process's user") {
 		t.Errorf("a socket of another user: %v", err)
 	}
 	a.st.uid--
