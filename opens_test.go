@@ -25,6 +25,8 @@ var opens = map[string]string{
 	"internal/process/match/list.go":   "looks at a name that the user gave",
 	"internal/process/runtimes/jvm": "/proc; what HotSpot's protocol needs in the /tmp of a process, held open, " +
 		"and never through a link",
+	"internal/process/runtimes/dotnet": "/proc; the perf map in the /tmp of a process, held open, " +
+		"and never through a link",
 	"internal/process/symbolize/kaddr.go":   "/proc/kallsyms",
 	"internal/process/symbolize/kernel.go":  "/proc/kallsyms",
 	"internal/process/symbolize/special.go": "our own memory",

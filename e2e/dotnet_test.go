@@ -3,6 +3,7 @@ package e2e
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -320,4 +321,52 @@ func TestDotNetStacks(t *testing.T) {
 		t.Fatal(err)
 	}
 	program.ends()
+}
+
+// tracerSays runs a command of the tracer that ends by itself.
+func tracerSays(t *testing.T, args ...string) string {
+	t.Helper()
+	var errs bytes.Buffer
+	cmd := exec.Command(os.Getenv("TROCAR_E2E_TRACER"), args...)
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil || errs.Len() > 0 {
+		t.Fatalf("%s: %v\n%s%s", cmd, err, out, errs.String())
+	}
+	return string(out)
+}
+
+// TestDotNetOffsets: offsets and addresses of methods are those where they are called.
+func TestDotNetOffsets(t *testing.T) {
+	app := dotnetApp(t, "late.cs")
+	program := startManaged(t, app, aheadOnly)
+	pid := strconv.Itoa(program.Process.Pid)
+	const method = "System.IO.Directory::Exists(string)"
+	var offset, address, size uint64
+	lines := strings.Split(strings.TrimSpace(tracerSays(t, "offsets", "-p", pid, "*CoreLib.dll", method)), "\n")
+	line := lines[len(lines)-1]
+	if n, err := fmt.Sscanf(line, "0x%x 0x%x 0x%x "+method, &offset, &address, &size); n != 3 || len(lines) != 3 {
+		t.Fatalf("%q: %v", lines, err)
+	}
+	core := filepath.Join(filepath.Dir(app), "System.Private.CoreLib.dll")
+	var own struct {
+		Offset uint64
+		Addr   uint64 `json:"file_address"`
+	}
+	text := tracerSays(t, "offsets", "-f", "json", core, method)
+	if err := json.Unmarshal([]byte(text), &own); err != nil || own.Offset != offset {
+		t.Errorf("of the file: %v, %s", err, text)
+	}
+	compiled := tracerSays(t, "perf-map", "-p", pid)
+	for _, want := range []string{fmt.Sprintf("%x %x %s\n", address, size, method), " Late::Main()\n"} {
+		if !strings.Contains(compiled, want) {
+			t.Errorf("the perf map has no %q", want)
+		}
+	}
+	// The addresses are those of the calls.
+	script := fmt.Sprintf("uprobe:%s:%#x /reg(\"ip\") == %#x/ { @calls = count(); }", core, own.Addr, address)
+	hits, notes := program.traced(func() { program.goOn(); program.says("done"); program.ends() }, "run", "-e", script)
+	if !strings.Contains(hits, "@calls: 4000\n") {
+		t.Errorf("%s%s", hits, notes)
+	}
 }

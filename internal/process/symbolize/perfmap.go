@@ -6,10 +6,8 @@ import (
 	"cmp"
 	"io"
 	"os"
-	"path"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -107,7 +105,7 @@ func (p *perfMap) open() {
 	}
 	f, err := p.root.Open(p.name)
 	if err != nil && p.f == nil {
-		f, err = p.nameless()
+		f, err = p.pid.OpenUnnamed(p.name) // what a runtime writes for us alone
 	}
 	if err != nil {
 		return
@@ -127,26 +125,6 @@ func (p *perfMap) open() {
 		p.reset()
 	}
 	p.f, p.id = f, id
-}
-
-// nameless opens the map if the process has it open although its name is gone: what a runtime writes for us alone.
-func (p *perfMap) nameless() (*os.File, error) {
-	folder := "/proc/" + strconv.Itoa(int(p.pid)) + "/fd"
-	list, err := os.ReadDir(folder)
-	if err != nil {
-		return nil, err
-	}
-	for _, e := range list {
-		at := folder + "/" + e.Name()
-		name, err := os.Readlink(at)
-		if err != nil || !strings.HasSuffix(name, path.Base(p.name)+" (deleted)") {
-			continue
-		}
-		if st, err := os.Stat(at); err == nil && st.Mode().IsRegular() {
-			return os.Open(at)
-		}
-	}
-	return nil, os.ErrNotExist
 }
 
 func (p *perfMap) reset() {
@@ -315,4 +293,16 @@ func hexField(b []byte) (n uint64, rest []byte, ok bool) {
 		n = n<<4 | uint64(d)
 	}
 	return 0, nil, false
+}
+
+// Generated gives the names in a process's perf map, by address and, where several are of the same place, the latest
+// last.
+func Generated(pid int, yield func(start, size uint64, name string)) {
+	p := openPerfMap(target.PID(pid), nil)
+	defer p.close()
+	p.update()
+	for i := range p.entries {
+		e := &p.entries[i]
+		yield(e.start, e.size, string(p.names[e.name:e.name+uint32(e.length)]))
+	}
 }

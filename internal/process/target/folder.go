@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path"
 	"strconv"
 	"time"
 
@@ -42,6 +43,26 @@ func (p PID) HasOpen(id FileID) bool {
 		}
 	}
 	return false
+}
+
+// OpenUnnamed opens a file that the process has open and that had this path, whose name is gone.
+func (p PID) OpenUnnamed(name string) (*os.File, error) {
+	folder := p.Living().path("fd")
+	list, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range list {
+		at := folder + "/" + e.Name()
+		link, err := os.Readlink(at)
+		if err != nil || path.Base(link) != path.Base(name)+deletedMark {
+			continue
+		}
+		if st, err := os.Stat(at); err == nil && st.Mode().IsRegular() {
+			return os.OpenFile(at, os.O_RDONLY|unix.O_NONBLOCK, 0)
+		}
+	}
+	return nil, os.ErrNotExist
 }
 
 // dialPause is between tries to reach a socket that too many wait at.

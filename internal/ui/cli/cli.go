@@ -73,6 +73,8 @@ func commands() []named {
 		{"leaks", newLeaks},
 		{"info", newInfo},
 		{"list", newList},
+		{"offsets", newOffsets},
+		{"perf-map", newPerfMap},
 		{"demo", newDemo},
 		{"doctor", newDoctor},
 		{"man", newMan},

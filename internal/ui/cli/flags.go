@@ -62,6 +62,7 @@ func rules() map[string]rule {
 		"info lines":          sourceLines,
 		"type":                notBlank("the name of a type"),
 		"vars":                notBlank("the name of a function"),
+		"map":                 readable,
 		"dir":                 notEmpty("a directory"),
 	}
 }

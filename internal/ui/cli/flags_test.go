@@ -58,6 +58,7 @@ func senseless(t *testing.T) map[string][]string {
 		"type":                {"", " "},
 		"vars":                {"", " "},
 		"dir":                 {""},
+		"map":                 {"", "/nonexistent", "/"},
 	}
 }
 
@@ -70,7 +71,7 @@ func words(command string) []string {
 		return []string{command, "-x", "/nonexistent", "f"}
 	case "dist":
 		return []string{command, "-x", "/nonexistent", "f", "arg0"}
-	case "info", "list":
+	case "info", "list", "offsets":
 		return []string{command, "/nonexistent"}
 	}
 	return []string{command}
