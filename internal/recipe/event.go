@@ -145,12 +145,6 @@ func syscallOf(p *probe.Point) Function {
 	return fn
 }
 
-// fieldCasts are the types by which the tracepoints of system calls name what they keep in unsigned words.
-var fieldCasts = map[string]string{
-	"int": "int32", "pid_t": "int32", "long": "int64", "loff_t": "int64", "off_t": "int64", "key_serial_t": "int32",
-	"clockid_t": "int32", "timer_t": "int32", "mqd_t": "int32",
-}
-
 // textFields are the pointers to texts that tracepoints of system calls have: of others the type does not tell whether
 // they are texts, nor whether these are there when the call begins.
 var textFields = []string{
@@ -165,15 +159,13 @@ func (fn *Function) fields(scope *probe.Scope) {
 		return
 	}
 	for _, f := range scope.ArgsType.Fields {
-		if strings.HasPrefix(f.Name, "common_") || f.Name == "__syscall_nr" || f.Name == "" {
+		if f.Name == "__syscall_nr" || f.Name == "" {
 			continue
 		}
 		v := Value{Name: f.Name, Type: types.Declare(f.Type, ""), Size: max(8, f.Type.Size)}
-		switch words := strings.Fields(strings.ReplaceAll(v.Type, "*", " *")); {
-		case slices.Equal(words, []string{"char", "*"}) && slices.Contains(textFields, f.Name):
+		words := strings.Fields(strings.ReplaceAll(v.Type, "*", " *"))
+		if slices.Equal(words, []string{"char", "*"}) && slices.Contains(textFields, f.Name) {
 			v.Show = ByStr
-		case len(words) == 1 && f.Type.Size == 8 && fieldCasts[words[0]] != "":
-			v.Cast = fieldCasts[words[0]]
 		}
 		fn.Params = append(fn.Params, v)
 		known[f.Name] = f.Type

@@ -2,6 +2,7 @@ package check
 
 import (
 	"trocar/internal/binary/types"
+	"trocar/internal/compile/builtin"
 )
 
 // expr builds the value of a node with its own type.
@@ -407,7 +408,11 @@ func (b *builder) field(n *node, e E) Expr {
 func (b *builder) argField(n *node, e E) Expr {
 	scope := b.act.points[0].Scope
 	if scope.ArgsType != nil {
-		f, _ := scope.ArgsType.Field(n.str)
+		f, ok := scope.ArgsType.Field(n.str)
+		if !ok && n.str == recordThread {
+			tid := &Call{E: E{types.TUint32, n.span}, Fn: builtin.Get(builtin.TID), InitialNS: true}
+			return castTo(tid, types.TInt32)
+		}
 		m := &Member{E: E{f.Type, n.span}, X: &ArgsRef{E: E{scope.ArgsType, n.kids[0].span}}, Field: f}
 		if f.Type.Kind == types.Pointer {
 			m.T = e.T

@@ -100,7 +100,6 @@ func fakeMatches(file *syntax.File) [][]probe.Match {
 	record := &probe.Scope{ArgsType: &types.Type{
 		Kind: types.Struct, Name: "struct _tracepoint_syscalls_open", Size: 32, Align: 8,
 		Fields: []types.Field{
-			{Name: "common_type", Type: types.TUint16},
 			{Name: "fd", Type: types.TInt32, Offset: 8},
 			{Name: "filename", Type: types.PointerTo(types.TChar, types.User), Offset: 16},
 		},

@@ -265,6 +265,10 @@ func (inf *inferrer) argsSpace() types.Space {
 	return spaceOf(p.Kind)
 }
 
+// recordThread is the one of the fields that all tracepoints have that programs can see: it is the thread's number in
+// the initial PID namespace (tracing_generic_entry_update).
+const recordThread = "common_pid"
+
 // argType is the type of args.name.
 func (inf *inferrer) argType(n *node, args *types.Type) ty {
 	scope := inf.act.points[0].Scope
@@ -272,14 +276,19 @@ func (inf *inferrer) argType(n *node, args *types.Type) ty {
 		return inf.argOrVar(n, args)
 	}
 	if f, ok := args.Field(n.str); ok {
-		if inf.act.kind == probe.Tracepoint && f.Offset < 8 && scope.ArgsType != nil {
-			inf.errorf(n.span, "BPF does not support accessing common tracepoint fields")
-			return ty{}
-		}
 		if f.DataLoc {
 			return known(f.Type).at(types.Kernel) // in the record itself
 		}
 		return known(elemType(f.Type)).at(inf.argsSpace())
+	}
+	if inf.act.kind == probe.Tracepoint {
+		switch n.str {
+		case recordThread:
+			return known(types.TInt32)
+		case "common_type", "common_flags", "common_preempt_count":
+			inf.errorf(n.span, "BPF does not support accessing common tracepoint fields, but for %s", recordThread)
+			return ty{}
+		}
 	}
 	hintNear(inf.errorf(n.span, "Struct/union of type '%s' does not contain a field named '%s'", typestr(args), n.str),
 		n.str, fieldNames(args))

@@ -320,7 +320,9 @@ func (g *gen) argsInMemory() bool {
 func (g *gen) argsPlace(e *check.ArgsRef) memory {
 	if g.argsInMemory() {
 		dst := memory{space: inScratch, off: g.reserve(e.T.Size)}
-		g.b.Do(asm.FnProbeReadKernel, g.addr(dst), ir.I(int64(e.T.Size)), ir.R(g.context()))
+		if e.T.Size > 0 {
+			g.b.Do(asm.FnProbeReadKernel, g.addr(dst), ir.I(int64(e.T.Size)), ir.R(g.context()))
+		}
 		return dst
 	}
 	dst := g.temp(e.T.Size)

@@ -271,6 +271,11 @@ format:
 	field:__data_loc char[] name;	offset:44;	size:4;	signed:0;
 	field:bool ok;	offset:48;	size:1;	signed:0;
 	field:struct odd thing;	offset:56;	size:24;	signed:0;
+	field:int dfd;	offset:80;	size:8;	signed:0;
+	field:umode_t mode;	offset:88;	size:8;	signed:0;
+	field:const loff_t pos;	offset:96;	size:8;	signed:0;
+	field:unsigned int fd;	offset:104;	size:8;	signed:0;
+	field:qwerty_t who;	offset:112;	size:8;	signed:0;
 
 print fmt: "field:int no;"
 `, nil)
@@ -282,8 +287,9 @@ print fmt: "field:int no;"
 		got = append(got, fmt.Sprintf("%s@%d %s", f.Name, f.Offset, f.Type))
 	}
 	want := []string{
-		"common_type@0 unsigned short", "common_pid@4 int", "__syscall_nr@8 int", "filename@16 char *", "comm@24 char[16]",
+		"__syscall_nr@8 int", "filename@16 char *", "comm@24 char[16]",
 		"port@40 u16[2]", "name@44 char *", "ok@48 bool", "thing@56 uint8[24]",
+		"dfd@80 int", "mode@88 umode_t", "pos@96 loff_t", "fd@104 unsigned int", "who@112 qwerty_t",
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%q, want\n%q", got, want)
@@ -294,8 +300,16 @@ print fmt: "field:int no;"
 	if f, _ := record.Field("filename"); f.Type.Space != types.User {
 		t.Error("a system call's string is not the caller's")
 	}
-	if record.Size != 80 {
+	if record.Size != 120 {
 		t.Errorf("size %d", record.Size)
+	}
+	// What a system call was given is a word; the parameter is as much of it as its type takes.
+	for name, want := range map[string]types.Type{
+		"dfd": {Size: 4, Signed: true}, "mode": {Size: 2}, "pos": {Size: 8, Signed: true}, "fd": {Size: 4}, "who": {Size: 8},
+	} {
+		if f, _ := record.Field(name); f.Type.Size != want.Size || f.Type.Signed != want.Signed {
+			t.Errorf("%s has %d bytes, signed: %v", name, f.Type.Size, f.Type.Signed)
+		}
 	}
 }
 
@@ -332,7 +346,7 @@ func TestRecordTypes(t *testing.T) {
 		{"field:__data_loc unknown_t[] list;	offset:8;	size:4;	signed:0;", "void *"},
 		{"field:__data_loc char[] s;	offset:8;	size:4;	signed:0;", "char *"},
 	} {
-		r := recordTypes{types.User, func(name string) *types.Type { return known[name] }}
+		r := recordTypes{space: types.User, named: func(name string) *types.Type { return known[name] }}
 		f, _, err := r.field(tt.line)
 		if err != nil || f.Type.String() != tt.want {
 			t.Errorf("%s: %s %v, not %s", tt.line, f.Type, err, tt.want)
@@ -344,7 +358,7 @@ func TestRecordTypes(t *testing.T) {
 			t.Errorf("%s: %+v", tt.line, f.Type)
 		}
 	}
-	r := recordTypes{types.User, func(name string) *types.Type { return known[name] }}
+	r := recordTypes{space: types.User, named: func(name string) *types.Type { return known[name] }}
 	f, _, _ := r.field("field:struct pair * p;	offset:8;	size:8;	signed:0;")
 	if f.Type.Elem.Complete() != known["struct pair"] {
 		t.Error("what a pointer points to is not completed")

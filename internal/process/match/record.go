@@ -12,6 +12,7 @@ import (
 type recordTypes struct {
 	space types.Space                   // where its pointers point
 	named func(name string) *types.Type // finds a type of the kernel; nil: none is known
+	words bool                          // numbers are kept as the words that a system call was given, whatever their type
 }
 
 // maxRecord is the largest record the kernel makes (PERF_MAX_TRACE_SIZE is 8192).
@@ -60,8 +61,27 @@ func (r recordTypes) field(line string) (f types.Field, size int, err error) {
 		f.Type = r.pointee(typ, r.space)
 	default:
 		f.Type = r.value(typ, size, signed)
+		if t := r.inWord(typ); r.words && size == 8 && t != nil {
+			f.Type = namedInt(typ, t.Size, t.Signed)
+		}
 	}
 	return f, size, nil
+}
+
+// inWord is the integer that the kernel takes out of a word for a system call's parameter of a type: it converts to the
+// type and so ignores what is above (SYSCALL_DEFINE). Nil: the type is not known.
+func (r recordTypes) inWord(typ string) *types.Type {
+	t := knownInts[typ]
+	if t == nil && r.named != nil {
+		t = r.named(typ)
+	}
+	if t == nil {
+		return nil
+	}
+	if t = t.Complete(); t.Kind == types.Int && (t.Size == 1 || t.Size == 2 || t.Size == 4 || t.Size == 8) {
+		return t
+	}
+	return nil
 }
 
 // array is a field of several elements; their size is not told, but follows from the number.
@@ -123,7 +143,8 @@ func namedInt(name string, size int, signed bool) *types.Type {
 	return &types.Type{Kind: types.Int, Name: name, Size: size, Align: size, Signed: signed}
 }
 
-// knownInts are the integers that records have pointers to, so that the kernel's types need not be asked.
+// knownInts are the integers that parameters of system calls are, and that records have pointers to, so that the
+// kernel's types need not be asked.
 var knownInts = map[string]*types.Type{
 	"int": types.TInt32, "unsigned int": types.TUint32, "unsigned": types.TUint32, "long": types.TInt64,
 	"unsigned long": types.TUint64,
@@ -133,7 +154,10 @@ var knownInts = map[string]*types.Type{
 	"pid_t": types.TInt32,
 	"u8":    types.TUint8, "u16": types.TUint16, "u32": types.TUint32, "u64": types.TUint64,
 	"__u8": types.TUint8, "__u16": types.TUint16, "__u32": types.TUint32, "__u64": types.TUint64,
-	"s8": types.TInt8, "s16": types.TInt16, "s32": types.TInt32, "s64": types.TInt64,
+	"off_t": types.TInt64, "umode_t": types.TUint16, "key_serial_t": types.TInt32, "qid_t": types.TUint32,
+	"clockid_t": types.TInt32, "timer_t": types.TInt32, "mqd_t": types.TInt32, "key_t": types.TInt32,
+	"rwf_t": types.TInt32, "aio_context_t": types.TUint64,
+	"s8":    types.TInt8, "s16": types.TInt16, "s32": types.TInt32, "s64": types.TInt64,
 }
 
 // maxStars bounds pointers to pointers.

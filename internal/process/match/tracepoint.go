@@ -195,13 +195,16 @@ func (m *matcher) eventRecord(e event, named func(string) *types.Type) (*types.T
 //	field:unsigned short common_type;	offset:0;	size:2;	signed:0;
 //
 // of Documentation/trace/events.rst, section 2.2. Types of the kernel are looked up by named (nil: there are none).
+// The fields that all events have (struct trace_entry) are left out: where they are in the record, a program of BPF
+// finds something of the kernel's own.
 func parseFormat(e event, text string, named func(string) *types.Type) (*types.Type, error) {
 	t := &types.Type{Kind: types.Struct, Name: "struct " + e.category + ":" + e.name, Align: 1}
 	// Pointers in records of system calls are the caller's.
-	r := recordTypes{types.Kernel, named}
+	r := recordTypes{space: types.Kernel, named: named}
 	if e.category == "syscalls" {
-		r.space = types.User
+		r.space, r.words = types.User, strings.HasPrefix(e.name, "sys_enter_")
 	}
+	described := false
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		if !strings.HasPrefix(line, "field:") {
@@ -211,11 +214,16 @@ func parseFormat(e event, text string, named func(string) *types.Type) (*types.T
 		if err != nil {
 			return nil, err
 		}
-		t.Fields = append(t.Fields, f)
-		t.Size = max(t.Size, f.Offset+size)
+		if described = true; f.Offset+size > entryHead {
+			t.Fields = append(t.Fields, f)
+			t.Size = max(t.Size, f.Offset+size)
+		}
 	}
-	if len(t.Fields) == 0 {
+	if !described {
 		return nil, fmt.Errorf("no fields are described")
 	}
 	return t, nil
 }
+
+// entryHead is the size of what all events begin with (struct trace_entry).
+const entryHead = 8
