@@ -5,7 +5,7 @@
 // commands there are:
 //
 //	fixture SOURCE [NAME [FLAG…]]   build testdata/SOURCE as ./NAME (default: SOURCE without suffix); a flag like
-//	                                GOARCH=386 is put into the compiler's environment
+//	                                GOARCH=386 is put into the compiler's environment; CC=clang++ is another compiler
 //	status N CMD ARG…               run in the foreground; its exit status must be N
 //	start NAME CMD ARG…             run in the background, until it says "ready"; $NAME_pid is its process id
 //	attach NAME CMD ARG…            the same for a tracer, until its probes are attached

@@ -45,7 +45,9 @@ func (b *builder) fixture(ts *testscript.TestScript, neg bool, args []string) {
 	compile, _ := b.built.LoadOrStore(out, sync.OnceValue(func() error {
 		words, env := append([]string{}, command...), []string(nil)
 		for _, f := range flags {
-			if name, _, ok := strings.Cut(f, "="); ok && name != "" && strings.ToUpper(name) == name && name[0] != '-' {
+			if compiler, ok := strings.CutPrefix(f, "CC="); ok {
+				words[0] = compiler
+			} else if name, _, ok := strings.Cut(f, "="); ok && name != "" && strings.ToUpper(name) == name && name[0] != '-' {
 				env = append(env, f)
 			} else {
 				words = append(words, f)

@@ -45,7 +45,7 @@ func describe(k match.Known, p *probe.Point, path string, many bool) *candidate 
 	if k.Func.Inlined {
 		fn.Point += "+0" // its own code alone: only that returns
 	}
-	if name := sourceName(k.Func, display) + mark; name != display {
+	if name := fn.sourceName(display) + mark; name != display {
 		fn.Name, fn.Called = name, false
 	}
 	fn.Structor = k.Func.Lang == types.CPlusPlus && structor(k.Func)
@@ -165,14 +165,23 @@ func isResult(sig debuginfo.Signature, name string) bool {
 	return slices.ContainsFunc(sig.Results, func(r debuginfo.Var) bool { return r.Name == name && name != "" })
 }
 
-func sourceName(fn *debuginfo.Function, display string) string {
+// sourceName is the function's name as in the source.
+func (fn *candidate) sourceName(display string) string {
+	f := fn.known.Func
 	switch {
-	case fn.Lang == types.Assembler:
+	case f.Lang == types.Assembler:
 		return display
-	case fn.Lang.HasScopes() && fn.Qualified != "":
-		return fn.Qualified
-	case fn.Lang.WholeNames() || strings.HasPrefix(display, fn.Name+"."):
-		return fn.Name // without what the compiler has put behind it
+	case f.Lang == types.CPlusPlus && f.Qualified == f.Name && strings.Contains(display, "::"):
+		// It is within another function, which debug information does not name: a lambda's operator, or a method of a class
+		// of the function.
+		if sym, ok := fn.known.File.Lookup(fn.point.FunctionStart()); ok {
+			return objfile.DemangleBare(sym.Name)
+		}
+		return display
+	case f.Lang.HasScopes() && f.Qualified != "":
+		return f.Qualified
+	case f.Lang.WholeNames() || strings.HasPrefix(display, f.Name+"."):
+		return f.Name // without what the compiler has put behind it
 	}
 	return display
 }

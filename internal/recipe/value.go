@@ -30,7 +30,7 @@ func paramOf(v probe.Var) *Value {
 		}
 	}
 	p.Show, p.Size = showOf(v.Type)
-	if v.Name == "this" && p.Show == AsWhole {
+	if v.Name == "this" && p.Show == AsWhole && !v.Type.Closure() {
 		p.Show, p.Size = AsValue, 8 // the object is the same in most calls: its members are asked for by name
 	}
 	return p

@@ -103,6 +103,9 @@ func whole(ctx context.Context, o Target, path, pattern string, diags *diag.List
 			i = len(out)
 			at[file] = i
 			point := syntax.QuoteWord(file) + ":" + syntax.QuoteWord(pattern)
+			if beyond(points, pattern) {
+				point = syntax.QuoteWord(file) + ":" + readable + ":" + syntax.QuoteWord(pattern)
+			}
 			out = append(out, Function{
 				Point: point, Returns: []string{"uretprobe:" + point}, Name: pattern, Called: true, Whole: true,
 			})
@@ -113,12 +116,25 @@ func whole(ctx context.Context, o Target, path, pattern string, diags *diag.List
 	return out
 }
 
-// pointOf is a probe of functions of a file.
+// readable is the word of attach points by which patterns are compared with names as in the source.
+const readable = "cpp"
+
+// beyond tells whether a pattern fits names as in the source that it would not be compared with in a script.
+func beyond(points []*probe.Point, pattern string) bool {
+	return !strings.Contains(pattern, "::") && slices.ContainsFunc(points, func(p *probe.Point) bool {
+		return objfile.IsMangled(p.Func) && !objfile.MatchGlob(pattern, p.Func)
+	})
+}
+
+// pointOf is a probe of functions of a file. Patterns are of names as in the source.
 func pointOf(kind, path, name string, exact bool) *syntax.Probe {
 	p := &syntax.AttachPoint{
 		Text: kind + ":" + path + ":" + name, Kind: kind, Parts: []string{path, name}, Quoted: []bool{true, true},
 	}
-	if exact {
+	switch {
+	case isPattern(name):
+		p.Parts, p.Quoted = []string{path, readable, name}, []bool{true, false, true}
+	case exact:
 		p.Parts, p.Quoted = []string{path, objfile.Exact, name}, []bool{true, false, true}
 	}
 	return &syntax.Probe{Points: []*syntax.AttachPoint{p}}

@@ -52,14 +52,16 @@ func (u *unit) functions() ([]funcRange, error) {
 	ro.haveFuncs = true
 	var d die
 	var ranges []Range
-	// Only rustc (before 1.60) puts the code of a method into its type.
+	// Only rustc (before 1.60) puts the code of a method into its type, and GCC that of lambdas.
 	inTypes := ro.lang == types.Rust || ro.lang == types.OtherLanguage
+	around := codeTypes{}
 	w := walker{u: u, t: t, pos: u.first}
 	for {
 		ab := w.next()
 		if w.bad {
 			break
 		}
+		around.step(ab)
 		if ab == nil {
 			continue
 		}
@@ -69,8 +71,9 @@ func (u *unit) functions() ([]funcRange, error) {
 				ro.funcs = append(ro.funcs, funcRange{r, w.off})
 			}
 		}
-		if ab.children && w.sibling != 0 && !inTypes && isType(ab.tag) {
+		if ab.children && w.sibling != 0 && !inTypes && isType(ab.tag) && !around.hold(ab) {
 			w.pos = w.sibling
+			around.skip()
 		}
 	}
 	sort.SliceStable(ro.funcs, func(i, j int) bool { return ro.funcs[i].Low < ro.funcs[j].Low })
@@ -82,7 +85,9 @@ func (u *unit) functions() ([]funcRange, error) {
 func (u *unit) functionAt(addr uint64) (int, error) {
 	if ro := u.load(); !ro.haveFuncs && ro.funcQuestions < wholeFuncAfter {
 		ro.funcQuestions++
-		return u.searchFunction(addr)
+		if off, err := u.searchFunction(addr); off != 0 || err != nil || ro.lang != types.CPlusPlus {
+			return off, err
+		}
 	}
 	funcs, err := u.functions()
 	if err != nil {
@@ -95,6 +100,38 @@ func (u *unit) functionAt(addr uint64) (int, error) {
 		}
 	}
 	return 0, nil
+}
+
+// codeTypes follows a walk through a unit and tells which types may have the code of functions: GCC puts that of a
+// lambda into its type, which has no name, and that of a class of a function into that class.
+type codeTypes struct {
+	depth, inFunc int // inFunc is the depth inside of the outermost function around, 0: there is none
+}
+
+// step takes up the entry that the walk has come to.
+func (c *codeTypes) step(ab *abbrev) {
+	switch {
+	case ab == nil:
+		if c.depth--; c.depth < c.inFunc {
+			c.inFunc = 0
+		}
+	case ab.children:
+		if c.depth++; c.inFunc == 0 && ab.tag == tagSubprogram {
+			c.inFunc = c.depth
+		}
+	}
+}
+
+// skip tells that the walk does not go into the entry after all.
+func (c *codeTypes) skip() {
+	if c.depth--; c.depth < c.inFunc {
+		c.inFunc = 0
+	}
+}
+
+// hold tells whether the type that the walk has come to may have code.
+func (c *codeTypes) hold(ab *abbrev) bool {
+	return c.inFunc > 0 || ab.has&hasName == 0
 }
 
 // searchFunction is functionAt without a list.

@@ -22,8 +22,18 @@ func Demangle(name string) string { return demangled(name, false) }
 // DemangleBare is Demangle without the parameter list and return type of C++.
 func DemangleBare(name string) string { return demangled(name, true) }
 
+// style is a way to write a readable name.
+type style int
+
+const (
+	llvmStyle style = iota // main::'lambda'(int)::operator()(int) const
+	gnuStyle               // main::{lambda(int)#1}::operator()(int) const
+)
+
 // demangled gives the readable name, bare without the parameter list and return type of C++.
-func demangled(name string, bare bool) string {
+func demangled(name string, bare bool) string { return demangledAs(llvmStyle, name, bare) }
+
+func demangledAs(as style, name string, bare bool) string {
 	if !IsMangled(name) || len(name) > maxMangled {
 		return name
 	}
@@ -31,7 +41,10 @@ func demangled(name string, bare bool) string {
 		name = name[1:] // some systems put one more underscore in front
 	}
 	opts := make([]demangle.Option, 0, 4)
-	opts = append(opts, demangle.LLVMStyle, demangle.MaxLength(14))
+	opts = append(opts, demangle.MaxLength(14))
+	if as == llvmStyle {
+		opts = append(opts, demangle.LLVMStyle)
+	}
 	if bare {
 		opts = append(opts, demangle.NoParams)
 	}

@@ -24,11 +24,11 @@ type Func struct {
 // debug info and Go's table. There is one Func for an address, whatever number of names it has; functions of the same
 // name at several addresses (static functions, versions) are all found. An indirect function comes with IFunc set.
 //
-// A name without wildcard that fits nothing is tried as a readable name too, without its parameters, and then as that
-// of a function of which the compiler has left only variants.
+// What fits nothing is tried as a readable name too, without its parameters; a name without wildcard then as that of a
+// function of which the compiler has left only variants.
 func (f *File) Match(q *Query) (funcs []Func, err error) {
 	funcs, err = f.match(q)
-	if err == nil && len(funcs) == 0 && !q.demangle && !q.Wildcard() {
+	if err == nil && len(funcs) == 0 && !q.demangle {
 		r := *q
 		r.useReadable()
 		funcs, err = f.match(&r)

@@ -26,6 +26,8 @@ type Query struct {
 	demangle bool // readable names are wanted
 	params   bool // the pattern has a parameter list
 	noTArgs  bool // the pattern has no template arguments
+	gnu      bool // the pattern has a nameless type as GNU's tools write it
+	lambda   bool // the pattern has a lambda
 	needles  []string
 }
 
@@ -53,7 +55,10 @@ func (q *Query) useReadable() {
 	if q.exact {
 		q.readable = glob{text: squeeze(q.Pattern)}
 	}
-	q.params = strings.Contains(strings.NewReplacer("(anonymous namespace)", "", "operator()", "").Replace(q.Pattern), "(")
+	q.gnu = strings.Contains(q.Pattern, "{lambda(") || strings.Contains(q.Pattern, "{unnamed type#")
+	q.lambda = strings.Contains(q.Pattern, "{lambda(") || strings.Contains(q.Pattern, "'lambda")
+	q.params = strings.Contains(strings.NewReplacer("(anonymous namespace)", "", "operator()", "").
+		Replace(withoutLambdas(q.Pattern)), "(")
 	q.noTArgs = !strings.Contains(q.Pattern, "<")
 	q.needles = needles(q.Pattern)
 }
@@ -151,7 +156,11 @@ func (q *Query) matchReadable(name string) bool {
 	if cloneSuffix(name) != "" && !strings.Contains(q.Pattern, ".") {
 		return false
 	}
-	full := demangled(name, false)
+	style := llvmStyle
+	if q.gnu {
+		style = gnuStyle
+	}
+	full := demangledAs(style, name, false)
 	if full == name {
 		return false
 	}
@@ -161,9 +170,14 @@ func (q *Query) matchReadable(name string) bool {
 		return true
 	}
 	if q.params { // "A::get()" is also the name of "A::get() const"
-		return q.readable.match(trimQualifiers(own)) || !q.readable.wild() && q.readable.match(trimQualifiers(full))
+		if q.readable.match(trimQualifiers(own)) || !q.readable.wild() && q.readable.match(trimQualifiers(full)) {
+			return true
+		}
+		if !q.lambda { // of lambdas, those of the functions around them are part of the name
+			return false
+		}
 	}
-	bare := squeeze(demangled(name, true))
+	bare := squeeze(demangledAs(style, name, true))
 	if !strings.Contains(q.Pattern, "[abi:") {
 		bare = dropABITags(bare)
 	}
@@ -197,6 +211,40 @@ func squeeze(s string) string {
 
 func wordByte(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
+}
+
+// withoutLambdas leaves the parameters of lambdas out of a name: "{lambda(int)#1}", "'lambda'(int)".
+func withoutLambdas(s string) string {
+	for _, open := range []string{"{lambda(", "'lambda"} {
+		for {
+			i := strings.Index(s, open)
+			if i < 0 {
+				break
+			}
+			rest := s[i+len(open):]
+			if open[0] == '\'' {
+				// A number, and the second quote.
+				j := strings.IndexByte(rest, '\'')
+				if j < 0 || !strings.HasPrefix(rest[j+1:], "(") {
+					s = s[:i] + rest
+					continue
+				}
+				rest = rest[j+2:]
+			}
+			depth, end := 1, len(rest)
+			for k := 0; k < len(rest) && depth > 0; k++ {
+				switch rest[k] {
+				case '(':
+					depth++
+				case ')':
+					depth--
+				}
+				end = k + 1
+			}
+			s = s[:i] + "lambda" + rest[end:]
+		}
+	}
+	return s
 }
 
 func trimQualifiers(s string) string {
@@ -366,7 +414,7 @@ func languageWord(w string) bool {
 		"virtual covariant reference temporary decltype nullptr auto lambda closure usize isize u128 i128 false true " +
 		"unnamed type local constructors destructors initializer construction wrapper function template parameter object " +
 		"keyed transaction "
-	return strings.Contains(words, w)
+	return strings.Contains(words, strings.TrimRight(w, "0123456789")) // 'lambda0' is the second
 }
 
 // glob is a pattern with '*'.

@@ -38,6 +38,9 @@ func (t *Type) cppText() (View, bool) {
 			}
 			return View{Data: p.Offset, Len: 24, LenSize: 8, Before: true, Unit: unit}, true
 		}
+		if v, ok := t.hiddenText(); ok {
+			return v, true
+		}
 		// libc++: the lowest bit of the first byte tells a long string (the layout of little-endian machines).
 		long, ok := t.within("__l", 0)
 		short, ok2 := t.within("__s", 0)
@@ -56,6 +59,21 @@ func (t *Type) cppText() (View, bool) {
 		}, true
 	}
 	return View{}, false
+}
+
+// hiddenText is libstdc++'s string where clang has left the class that holds the pointer out of the debug information,
+// since its constructor is in the library: what lies around it shows that it is the pointer and nothing else.
+func (t *Type) hiddenText() (View, bool) {
+	p, ok := t.Field("_M_dataplus")
+	n, ok2 := t.Field("_M_string_length")
+	buf, ok3 := t.member("_M_local_buf")
+	if !ok || !ok2 || !ok3 || !p.Type.Complete().Incomplete || !strings.HasSuffix(p.Type.Name, "_Alloc_hider") ||
+		p.Offset != 0 || n.Offset != 8 || n.Type.Complete().Size != 8 || buf.Offset != 16 || t.Size != 32 ||
+		buf.Type.Complete().Kind != Array {
+		return View{}, false
+	}
+	unit := max(1, buf.Type.Complete().Elem.Complete().Size)
+	return View{Len: n.Offset, LenSize: 8, Unit: unit}, true
 }
 
 // cppView is a pointer with a length.
@@ -361,6 +379,15 @@ func (t *Type) Duration() (count Field, num, den int64, ok bool) {
 		}
 	}
 	return count, num, den, true
+}
+
+// Closure tells a pointer to what a lambda of C++ has captured: a class without a name.
+func (t *Type) Closure() bool {
+	if t = t.Complete(); t == nil || t.Kind != Pointer || t.Lang() != CPlusPlus {
+		return false
+	}
+	to := t.Elem.Complete()
+	return to != nil && to.Kind == Struct && (to.Name == "" || strings.HasPrefix(to.Name, "<lambda"))
 }
 
 // within finds a member by its name anywhere inside a value, also in named members.

@@ -32,6 +32,27 @@ func TestLibcxxString(t *testing.T) {
 	}
 }
 
+// clang leaves the class of the pointer out where its constructor is in the library.
+func TestHiddenPointer(t *testing.T) {
+	word := &Type{Kind: Int, Name: "unsigned long", Size: 8, Align: 8}
+	hider := &Type{
+		Kind: Struct, Name: "std::basic_string<char>::_Alloc_hider", Incomplete: true, Source: &Source{Lang: CPlusPlus},
+	}
+	str := cppStruct("std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >", 32,
+		Field{Name: "_M_dataplus", Type: hider}, Field{Name: "_M_string_length", Type: word, Offset: 8},
+		Field{Type: &Type{
+			Kind: Union, Size: 16, Fields: []Field{{Name: "_M_local_buf", Type: ArrayOf(TChar, 16)}},
+		}, Offset: 16})
+	if v, ok := str.Text(); !ok || v.Data != 0 || v.Len != 8 || v.LenSize != 8 || v.Unit != 1 {
+		t.Errorf("%+v, %v", v, ok)
+	}
+	// Where there is room for more than the pointer, nothing shows what is there.
+	str.Fields[1].Offset, str.Fields[2].Offset, str.Size = 16, 24, 40
+	if v, ok := str.Text(); ok {
+		t.Errorf("another layout: %+v", v)
+	}
+}
+
 func TestDuration(t *testing.T) {
 	long := &Type{Kind: Int, Name: "long", Size: 8, Align: 8, Signed: true}
 	for _, c := range []struct {

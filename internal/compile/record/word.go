@@ -23,7 +23,7 @@ func Word(name string, t *types.Type) (text, more, ok bool) {
 	switch t.Kind {
 	case types.Int, types.Bool, types.Enum, types.Pointer:
 		_, more = Capture{Registers: true, Kept: true}.Of(t)
-		return false, more && name != "this", number(t.Size)
+		return false, more && (name != "this" || t.Closure()), number(t.Size)
 	}
 	return false, false, false
 }

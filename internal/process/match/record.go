@@ -157,7 +157,7 @@ var knownInts = map[string]*types.Type{
 	"off_t": types.TInt64, "umode_t": types.TUint16, "key_serial_t": types.TInt32, "qid_t": types.TUint32,
 	"clockid_t": types.TInt32, "timer_t": types.TInt32, "mqd_t": types.TInt32, "key_t": types.TInt32,
 	"rwf_t": types.TInt32, "aio_context_t": types.TUint64,
-	"s8":    types.TInt8, "s16": types.TInt16, "s32": types.TInt32, "s64": types.TInt64,
+	"s8": types.TInt8, "s16": types.TInt16, "s32": types.TInt32, "s64": types.TInt64,
 }
 
 // maxStars bounds pointers to pointers.
