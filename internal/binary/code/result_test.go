@@ -77,3 +77,28 @@ func FuzzTakesResult(f *testing.F) {
 		TakesResult(abi.AMD64, b, SecondResult)
 	})
 }
+
+// TestChangesResult looks at whole functions.
+func TestChangesResult(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		code    []byte
+		yes     bool
+		targets int
+	}{
+		{"ret", []byte{0xc3}, false, 0},
+		{"mov eax, 5; ret", []byte{0xb8, 5, 0, 0, 0, 0xc3}, true, 0},
+		{"mov edx, 5; ret", []byte{0xba, 5, 0, 0, 0, 0xc3}, false, 0},
+		{"lea eax, [rdi+1]; ret", []byte{0x8d, 0x47, 0x01, 0xc3}, true, 0},
+		{"call 16; ret", []byte{0xe8, 11, 0, 0, 0, 0xc3}, false, 1},
+		{"jmp 16", []byte{0xe9, 11, 0, 0, 0}, false, 1},
+		{"jmp to itself", []byte{0xeb, 0xfe}, false, 0},
+		{"call rbx", []byte{0xff, 0xd3, 0xc3}, true, 0},
+		{"damaged", []byte{0x0f}, true, 0},
+	} {
+		yes, targets := ChangesResult(abi.AMD64, c.code, FirstResult)
+		if yes != c.yes || len(targets) != c.targets {
+			t.Errorf("%s: %v, %v", c.name, yes, targets)
+		}
+	}
+}

@@ -261,6 +261,12 @@ func (t *Type) Held() (Field, bool) {
 	case "complex":
 		f, ok = only([]string{"_M_value"})
 		return f, ok
+	case "atomic":
+		f, ok = only([]string{"_M_i"}, []string{"_M_base", "_M_i"}, []string{"_M_b", "_M_p"}, []string{"__a_", "__a_value"})
+		return f, ok
+	case "chrono::time_point":
+		f, ok = only([]string{"__d"}, []string{"__d_"})
+		return f, ok
 	case "map", "set", "multimap", "multiset":
 		return size([]string{"_M_t", "_M_impl", "_M_node_count"}, []string{"__tree_", "__pair3_", "__value_"},
 			[]string{"__tree_", "__size_"})
@@ -275,16 +281,23 @@ func (t *Type) Held() (Field, bool) {
 	return f, ok && f.Type.Kind == Pointer
 }
 
-// Deque tells where the parts of a std::deque of libstdc++ are: the number of its elements follows from them.
+// Deque tells where the parts of a std::deque are. In libstdc++ the number of its elements follows from them; libc++ has
+// that at Count, the number of the first one in the first block at Start, and a pointer to the blocks at Blocks.
 type Deque struct {
 	StartCur, StartFirst, StartLast, StartNode   int
 	FinishCur, FinishFirst, FinishNode, ElemSize int
+
+	PerBlock             int // elements of a block; 0: it is libstdc++'s
+	Blocks, Start, Count int
 }
 
 // Deque finds the parts.
 func (t *Type) Deque() (d Deque, ok bool) {
 	if name, _ := t.std(); name != "deque" {
 		return d, false
+	}
+	if _, ok := t.member("__map_"); ok {
+		return t.libcxxDeque()
 	}
 	ok = true
 	var elem *Type
@@ -305,6 +318,34 @@ func (t *Type) Deque() (d Deque, ok bool) {
 		d.ElemSize = elem.Size
 	}
 	return d, ok
+}
+
+// libcxxDeque finds the parts of libc++'s (deque: __deque_block_size).
+func (t *Type) libcxxDeque() (d Deque, ok bool) {
+	f := finder{ok: true}
+	blocks, start := f.field(t, "__map_", "__begin_"), f.field(t, "__start_")
+	count, ok := t.libcxxNumber("__size_")
+	if !f.ok || !ok || blocks.Type.Kind != Pointer || start.Type.Size != 8 || t.Source.Key == nil {
+		return d, false
+	}
+	size := t.Source.Key.Complete().Size
+	if size <= 0 {
+		return d, false
+	}
+	d = Deque{ElemSize: size, Blocks: blocks.Offset, Start: start.Offset, Count: count.Offset, PerBlock: 16}
+	if size < 256 {
+		d.PerBlock = 4096 / size
+	}
+	return d, true
+}
+
+// libcxxNumber is a number of libc++'s: it lies alone, or in a pair beside something without size.
+func (t *Type) libcxxNumber(names ...string) (Field, bool) {
+	n, ok := t.member(names...)
+	if inner, is := t.member(append(names[:len(names):len(names)], "__value_")...); is {
+		n, ok = inner, true
+	}
+	return n, ok && n.Type.Complete().Kind == Int && n.Type.Complete().Size == 8
 }
 
 // TupleOfCPP gives the elements of a std::tuple in the order of their positions, as fields of it.

@@ -3,7 +3,7 @@ package types
 import "strings"
 
 // Containers whose elements are in nodes or tables of their own, one behind the other only by links: those of
-// libstdc++, and of Rust's library.
+// libstdc++ and libc++, and of Rust's library.
 
 // WalkKind is how the elements of a container are found.
 type WalkKind uint8
@@ -79,8 +79,13 @@ func (t *Type) cppWalk() (w Walk, ok bool) {
 	}
 	links := 0 // bytes of a node in front of its element
 	f := finder{ok: true}
+	libcxx := func(member string) bool { _, ok := t.member(member); return ok }
 	switch name {
 	case "map", "multimap", "set", "multiset":
+		if libcxx("__tree_") {
+			w, links, f.ok = t.libcxxTree()
+			break
+		}
 		// stl_tree.h: a header node whose left is the first element's.
 		w.Kind, w.Count = WalkTree, f.field(t, "_M_t", "_M_impl", "_M_node_count")
 		header := f.field(t, "_M_t", "_M_impl", "_M_header")
@@ -88,6 +93,10 @@ func (t *Type) cppWalk() (w Walk, ok bool) {
 			f.at(header.Type, "_M_parent")
 		w.First, links = header.Offset+w.Left, header.Type.Size
 	case "unordered_map", "unordered_multimap", "unordered_set", "unordered_multiset":
+		if libcxx("__table_") {
+			w, links, f.ok = t.libcxxTable()
+			break
+		}
 		// hashtable.h: all elements are in one chain.
 		w.Count = f.field(t, "_M_h", "_M_element_count")
 		first := f.field(t, "_M_h", "_M_before_begin", "_M_nxt")
@@ -97,8 +106,22 @@ func (t *Type) cppWalk() (w Walk, ok bool) {
 		w = Walk{Kind: WalkDeque, Deque: d, Key: t.Source.Key.Complete(), Second: -1}
 		return w, ok && w.Key.Size > 0
 	case "forward_list":
+		if libcxx("__before_begin_") {
+			first, ok := t.libcxxLink("__before_begin_")
+			w.First, links, f.ok = first.Offset, 8, ok
+			break
+		}
 		w.First, links = f.at(t, "_M_impl", "_M_head", "_M_next"), 8
 	case "list":
+		if libcxx("__end_") { // its links are those of a node: __prev_, __next_
+			w.First, w.Next = f.at(t, "__end_", "__next_"), f.at(f.field(t, "__end_").Type, "__next_")
+			size, ok1 := t.libcxxNumber("__size_alloc_")
+			if !ok1 {
+				size, ok1 = t.libcxxNumber("__size_")
+			}
+			w.Count, links, f.ok = size, f.field(t, "__end_").Type.Complete().Size, f.ok && ok1
+			break
+		}
 		w.Count = f.field(t, "_M_impl", "_M_node", "_M_size")
 		w.First, links = f.at(t, "_M_impl", "_M_node", "_M_next"), 16
 	default:
@@ -121,6 +144,46 @@ func (t *Type) cppWalk() (w Walk, ok bool) {
 	}
 	known := w.Key.Size > 0 && !w.Key.Incomplete && (w.Item == nil || w.Item.Size > 0 && !w.Item.Incomplete)
 	return w, f.ok && known && (w.Count.Type == nil || w.Count.Type.Kind == Int && w.Count.Type.Size == 8)
+}
+
+// libcxxTree finds the nodes of libc++'s trees (__tree): a pointer to the first, and a node of which only the left link
+// is there, whose left is the root. The nodes have left, right, parent and a byte for the colour, behind which the element
+// begins: what that leaves of a word is used.
+func (t *Type) libcxxTree() (w Walk, links int, ok bool) {
+	first, ok1 := t.member("__tree_", "__begin_node_")
+	count, ok2 := t.libcxxNumber("__tree_", "__pair3_")
+	end, ok3 := t.member("__tree_", "__pair1_", "__value_", "__left_")
+	if !ok2 {
+		count, ok2 = t.libcxxNumber("__tree_", "__size_")
+	}
+	if !ok3 {
+		end, ok3 = t.member("__tree_", "__end_node_", "__left_")
+	}
+	w = Walk{Kind: WalkTree, Count: count, First: first.Offset, Left: 0, Right: 8, Parent: 16}
+	return w, 25, ok1 && ok2 && ok3 && first.Type.Kind == Pointer && end.Type.Kind == Pointer
+}
+
+// libcxxTable finds the nodes of libc++'s hash tables (__hash_table), which are in one chain; each has a link and a hash in
+// front of its element.
+func (t *Type) libcxxTable() (w Walk, links int, ok bool) {
+	first, ok1 := t.libcxxLink("__table_", "__p1_")
+	count, ok2 := t.libcxxNumber("__table_", "__p2_")
+	if !ok1 {
+		first, ok1 = t.libcxxLink("__table_", "__first_node_")
+	}
+	if !ok2 {
+		count, ok2 = t.libcxxNumber("__table_", "__size_")
+	}
+	return Walk{Count: count, First: first.Offset}, 16, ok1 && ok2
+}
+
+// libcxxLink is the link in the head of a chain.
+func (t *Type) libcxxLink(names ...string) (Field, bool) {
+	p, ok := t.member(append(names[:len(names):len(names)], "__value_", "__next_")...)
+	if !ok {
+		p, ok = t.member(append(names[:len(names):len(names)], "__next_")...)
+	}
+	return p, ok && p.Type.Kind == Pointer
 }
 
 // alignment is that of a type; of those where it is not known, by the size.

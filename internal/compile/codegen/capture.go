@@ -313,10 +313,13 @@ func (g *gen) shortText(v types.View, src memory, span diag.Span) (p, n ir.Reg) 
 	return p, n
 }
 
-// dequeLength counts the elements of libstdc++'s std::deque: in the whole blocks between, and in the first and last.
+// dequeLength counts the elements of a std::deque; libstdc++'s in the whole blocks between, and in the first and last.
 func (g *gen) dequeLength(d types.Deque, src memory, span diag.Span) ir.Reg {
 	b := g.b
 	at := func(off int) ir.Reg { return b.Copy(g.load(src.at(off), 8, false, span)) }
+	if d.PerBlock > 0 {
+		return at(d.Count)
+	}
 	less := func(x, y int, size int) ir.Reg {
 		r := at(x)
 		b.Apply(ir.Sub, r, at(y))

@@ -106,10 +106,16 @@ func (g *gen) captureDeque(dst, src memory, w types.Walk, to *types.Type, span d
 	g.store(dst, 8, n)
 	at := func(off int) ir.Reg { return b.Copy(g.load(src.at(off), 8, false, span)) }
 	size := int64(d.ElemSize)
-	node, from := at(d.StartNode), at(d.StartCur)
-	b.Apply(ir.Sub, from, at(d.StartFirst)) // bytes in front of the first in its block
-	block := at(d.StartLast)
-	b.Apply(ir.Sub, block, at(d.StartFirst))
+	// The blocks, the bytes in front of the first element in its block, and those of a block.
+	var node, from, block ir.Reg
+	if d.PerBlock > 0 {
+		node, from = at(d.Blocks), b.OpImm(ir.Mul, at(d.Start), size)
+		block = b.Imm(int64(d.PerBlock) * size)
+	} else {
+		node, from, block = at(d.StartNode), at(d.StartCur), at(d.StartLast)
+		b.Apply(ir.Sub, from, at(d.StartFirst))
+		b.Apply(ir.Sub, block, at(d.StartFirst))
+	}
 	end := b.Label()
 	b.IfImm(ir.EQ, block, 0, end)
 	for i := range to.Len {
