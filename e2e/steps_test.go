@@ -15,8 +15,9 @@ import (
 )
 
 var (
-	everyForm = flag.Bool("every-form", false, "TestSteps: all forms of the instructions, which takes some ten minutes")
-	formsOut  = flag.String("forms-out", "", "TestSteps: write what steps.c says to this file")
+	everyForm = flag.Bool("every-form", false,
+		"TestSteps: all forms of the instructions, which takes four minutes of CPU time")
+	formsOut = flag.String("forms-out", "", "TestSteps: write what steps.c says to this file")
 )
 
 // TestSteps executes each instruction that the decoder knows with and without a probe on it. What does not do the same,

@@ -6,7 +6,8 @@
 // FORMS are instructions, one a line: "HEX RIP" in hexadecimal, and where the distance of an operand relative to the instruction pointer is to be filled in
 // (0: there is none). The FIRST and each STEP-th behind it are executed, and there is a line for each that the CPU knows: "HEX RIP same",
 // "HEX RIP refused ERRNO", "HEX RIP hits N of M" or "HEX RIP differs WHAT". Addresses are fixed: memory is at SCRATCH, and jumps lead 16
-// bytes on. Each form is executed with three states of registers and memory.
+// bytes on. Each form is executed with three states of registers and memory, many in one process; one that does not come out the same with
+// a probe is executed again, in a process of its own, and only that counts.
 #define _GNU_SOURCE
 #include <cpuid.h>
 #include <errno.h>
@@ -36,7 +37,7 @@ struct state { // the layout that the assembly knows
 } __attribute__((aligned(64)));
 static struct state *in = (void *)STATE, *out = (void *)(STATE + 0x2000);
 static uint64_t *host = (void *)(STATE + 0x4000); // rsp, target, mask
-struct result { struct state s; uint8_t memory[MEMORY]; };
+struct result { struct state s; uint64_t hits; uint8_t memory[MEMORY]; };
 
 extern void run(void), recover(void), done1(void), done2(void);
 __asm__(".text\nrun:\n push %rbx\n push %rbp\n push %r12\n push %r13\n push %r14\n push %r15\n mov %rsp,0x30004000\n"
@@ -70,8 +71,8 @@ static void prepare(int n, int slot)
 	for (int i = 0; i < 16; i++)
 		in->gpr[i] = n == 2 ? pad : SCRATCH + 0x1000 + i * 64;
 	in->gpr[1] = n == 1 ? SCRATCH + 0x1040 : 5;
-	if (n == 2)
-		in->gpr[3] = SCRATCH + 0x10c0, in->gpr[6] = SCRATCH + 0x1800, in->gpr[7] = SCRATCH + 0x1900;
+	if (n == 2) // rbp: enter copies what is below it, which is not to be code, where the probe's breakpoint can be read
+		in->gpr[3] = SCRATCH + 0x10c0, in->gpr[5] = SCRATCH + 0x1200, in->gpr[6] = SCRATCH + 0x1800, in->gpr[7] = SCRATCH + 0x1900;
 	in->gpr[4] = SCRATCH + 0x2000;
 	m[0x2000 / 8] = pad; // for returns
 	in->flags = n == 1 ? 0x8d7 : 0x202;
@@ -105,6 +106,10 @@ static void caught(int sig, siginfo_t *info, void *context)
 }
 
 static uint64_t fs_base;
+static volatile uint64_t *counted; // how often the probe of each slot was hit
+
+// unknown tells whether the CPU does not know the instruction of a slot.
+static int unknown(struct state *s, int slot) { return s->sig == SIGILL && s->at == (uint64_t)CODE + slot * SLOT; }
 
 static void execute(int slot, struct result *r)
 {
@@ -119,12 +124,17 @@ static void execute(int slot, struct result *r)
 		memset(out->x + 28, 0, 4);
 		memcpy(&r[n].s, out, sizeof *out);
 		memcpy(r[n].memory, (void *)SCRATCH, MEMORY);
+		r[n].hits = counted ? counted[slot] : 0;
+		if (unknown(&r[n].s, slot))
+			return; // in any state
 	}
 }
 
-static void child(int first, int last, struct result *r, volatile int *at)
+static void child(int first, int last, int *skip, struct result *r, volatile int *at)
 {
 	for (int i = first; i < last; i++) {
+		if (skip[i])
+			continue;
 		struct itimerval t = { { 0 }, { 1, 0 } };
 		setitimer(ITIMER_PROF, &t, NULL);
 		*at = i;
@@ -134,55 +144,64 @@ static void child(int first, int last, struct result *r, volatile int *at)
 	syscall(SYS_exit_group, 0);
 }
 
-static int in_child(int first, int last, struct result *r, volatile int *at)
+// in_child executes what is not to be skipped. It gives the child's status, and at what slot it has ended.
+static int in_child(int first, int last, int *skip, struct result *r, volatile int *at)
 {
 	int status;
 	pid_t p = fork();
 	if (p == 0)
-		child(first, last, r, at);
+		child(first, last, skip, r, at);
 	waitpid(p, &status, 0);
 	return status;
 }
 
+// compare tells what differs, else whether the probe was hit other than once in each state.
 static const char *compare(struct result *a, struct result *b)
 {
 	static char what[200];
+	int differs = snprintf(what, sizeof what, "differs ");
+	char *rest = what + differs;
+	size_t room = sizeof what - differs;
 	static const char *names[16] = { "rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15" };
 	for (int n = 0; n < STATES; n++, a++, b++) {
 		if (a->s.sig != b->s.sig || a->s.code != b->s.code || a->s.at != b->s.at || a->s.fault != b->s.fault) {
-			snprintf(what, sizeof what, "signal %d for %d, at %lx for %lx", (int)b->s.sig, (int)a->s.sig, b->s.at, a->s.at);
+			snprintf(rest, room, "signal %d for %d, at %lx for %lx", (int)b->s.sig, (int)a->s.sig, b->s.at, a->s.at);
 			return what;
 		}
 		if (a->s.mark != b->s.mark)
-			return "path";
+			return strcpy(rest, "path"), what;
 		for (int i = 0; i < 16; i++)
 			if (a->s.gpr[i] != b->s.gpr[i])
-				return snprintf(what, sizeof what, "%s %lx for %lx", names[i], b->s.gpr[i], a->s.gpr[i]), what;
+				return snprintf(rest, room, "%s %lx for %lx", names[i], b->s.gpr[i], a->s.gpr[i]), what;
 		if (a->s.flags != b->s.flags)
-			return snprintf(what, sizeof what, "flags %lx for %lx", b->s.flags, a->s.flags), what;
+			return snprintf(rest, room, "flags %lx for %lx", b->s.flags, a->s.flags), what;
 		if (memcmp(a->s.x, b->s.x, XSAVE))
 			for (int i = 0; i < XSAVE; i++)
 				if (a->s.x[i] != b->s.x[i])
-					return snprintf(what, sizeof what, "vectors +%d", i), what;
+					return snprintf(rest, room, "vectors +%d", i), what;
 		for (int i = 0; i < MEMORY; i++)
 			if (a->memory[i] != b->memory[i])
-				return snprintf(what, sizeof what, "memory +%#x %02x for %02x", i, b->memory[i], a->memory[i]), what;
+				return snprintf(rest, room, "memory +%#x %02x for %02x", i, b->memory[i], a->memory[i]), what;
 	}
+	if (b[-1].hits != STATES)
+		return snprintf(what, sizeof what, "hits %lu of %d", b[-1].hits, STATES), what;
 	return NULL;
 }
 
 // bpf makes a system call; its attributes are words, as in union bpf_attr of linux/bpf.h.
 static int bpf(int command, void *words, int size) { return syscall(SYS_bpf, command, words, size); }
 
-static int counts; // an array of one value
-
-// counter loads a program that counts its runs.
+// counter loads a program that counts its runs, for each slot, and has the counts mapped.
 static int counter(void)
 {
-	uint32_t map[] = { 2, 4, 8, 1, 0, 0, 0, 0 }; // an array
-	counts = bpf(0, map, sizeof map);
+	uint32_t map[] = { 2, 4, 8, CHUNK, 1 << 10, 0, 0, 0 }; // an array, BPF_F_MMAPABLE
+	int counts = bpf(0, map, sizeof map);
+	counted = mmap(NULL, CHUNK * 8, PROT_READ | PROT_WRITE, MAP_SHARED, counts, 0);
+	if (counted == MAP_FAILED)
+		perror("counts"), exit(1);
 	struct { uint8_t op, regs; int16_t off; int32_t imm; } p[] = {
-		{ 0x62, 0x0a, -4, 0 },               // *(u32 *)(r10 - 4) = 0
+		{ 0x85, 0, 0, 174 },                 // r0 = bpf_get_attach_cookie(r1), which is the slot
+		{ 0x63, 0x0a, -4, 0 },               // *(u32 *)(r10 - 4) = r0
 		{ 0x18, 0x11, 0, counts }, { 0 },    // r1 = the array
 		{ 0xbf, 0xa2, 0, 0 }, { 0x07, 0x02, 0, -4 }, // r2 = r10 - 4
 		{ 0x85, 0, 0, 1 },                   // r0 = bpf_map_lookup_elem
@@ -200,21 +219,14 @@ static int counter(void)
 	return fd;
 }
 
-static uint64_t hits(void)
-{
-	uint32_t key = 0;
-	uint64_t value = 0;
-	struct { uint64_t fd, key, value, flags; } a = { counts, (uintptr_t)&key, (uintptr_t)&value, 0 };
-	if (bpf(1, &a, sizeof a) < 0)
-		perror("hits"), exit(1);
-	return value;
-}
-
 // probe puts probes on places of a file, all or none.
 static int probe(int program, const char *path, uint64_t *offsets, int n)
 {
+	uint64_t slots[CHUNK];
+	for (int i = 0; i < n; i++)
+		slots[i] = offsets[i] / SLOT;
 	struct { uint32_t prog, target, type, flags; uint64_t path, offsets, refs, cookies; uint32_t count, flags2, pid, pad; } a = {
-		program, 0, 48, 0, (uintptr_t)path, (uintptr_t)offsets, 0, 0, n, 0, 0, 0,
+		program, 0, 48, 0, (uintptr_t)path, (uintptr_t)offsets, 0, (uintptr_t)slots, n, 0, 0, 0,
 	};
 	return bpf(28, &a, sizeof a);
 }
@@ -230,6 +242,17 @@ static void sift(int program, const char *path, uint64_t *offsets, int n, int *r
 	}
 	sift(program, path, offsets, n / 2, refused);
 	sift(program, path, offsets + n / 2, n - n / 2, refused);
+}
+
+// each executes the slots, in one process if none ends it, which ended tells.
+static void each(int n, int *skip, struct result *r, volatile int *at, int *ended)
+{
+	memset(ended, 0, n * sizeof *ended);
+	for (int from = 0; from < n; from = *at + 1) {
+		in_child(from, n, skip, r, at);
+		if (*at < n)
+			ended[*at] = 1;
+	}
 }
 
 static void *map(uintptr_t at, size_t n, int prot, int flags, int fd)
@@ -273,7 +296,7 @@ int main(int argc, char **argv)
 	for (long number = 0, more = 1; more;) {
 		static uint8_t code[CHUNK * SLOT];
 		memset(code, 0xcc, sizeof code);
-		int n = 0, refused[CHUNK] = { 0 }, skip[CHUNK] = { 0 }, probes = 0;
+		int n = 0, refused[CHUNK] = { 0 }, skip[CHUNK] = { 0 }, ended[CHUNK], probes = 0;
 		uint64_t offsets[CHUNK];
 		while (n < CHUNK && (more = fgets(line, sizeof line, stdin) != NULL)) {
 			if (number++ % step != first)
@@ -304,39 +327,34 @@ int main(int argc, char **argv)
 		if (write(fd, code, sizeof code) != sizeof code)
 			return perror("write"), 1;
 		map(CODE, sizeof code, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, fd);
-		for (int from = 0; from < n;) { // one that ends its process is left out
-			in_child(from, n, plain, at);
-			if (*at < n)
-				skip[*at] = 1;
-			from = *at + 1;
-		}
-		for (int i = 0; i < n; i++) {
-			struct result *r = plain + i * STATES;
-			skip[i] = skip[i] || (r[0].s.sig == SIGILL && r[1].s.sig == SIGILL && r[2].s.sig == SIGILL);
+		each(n, skip, plain, at, ended);
+		for (int i = 0; i < n; i++) { // one that ends its process is left out
+			skip[i] = ended[i] || unknown(&plain[i * STATES].s, i);
 			if (!skip[i])
 				offsets[probes++] = i * SLOT;
 		}
 		sift(program, path, offsets, probes, refused);
+		for (int i = 0; i < n; i++)
+			if (!skip[i] && refused[i])
+				printf("%s refused %d\n", lines[i], refused[i]), skip[i] = 1;
+		memset(probed, 0, size);
+		memset((void *)counted, 0, CHUNK * 8);
+		each(n, skip, probed, at, ended);
 		for (int i = 0; i < n; i++) {
 			if (skip[i])
 				continue;
-			if (refused[i]) {
-				printf("%s refused %d\n", lines[i], refused[i]);
-				continue;
+			struct result *a = plain + i * STATES, *b = probed + i * STATES;
+			int status = 0;
+			if (ended[i] || compare(a, b)) {
+				memset(b, 0, sizeof *b * STATES);
+				counted[i] = 0;
+				status = in_child(i, i + 1, skip, probed, at);
 			}
-			uint64_t before = hits();
-			memset(probed + i * STATES, 0, sizeof *probed * STATES);
-			int status = in_child(i, i + 1, probed, at);
-			uint64_t after = hits();
-			const char *what = compare(plain + i * STATES, probed + i * STATES);
+			const char *what = compare(a, b);
 			if (status)
 				printf("%s differs ended by signal %d\n", lines[i], WTERMSIG(status));
-			else if (what)
-				printf("%s differs %s\n", lines[i], what);
-			else if (after - before != STATES)
-				printf("%s hits %lu of %d\n", lines[i], after - before, STATES);
 			else
-				printf("%s same\n", lines[i]);
+				printf("%s %s\n", lines[i], what ? what : "same");
 		}
 		fflush(stdout);
 		close_range(fd, ~0u, 0); // the file and what was put on it

@@ -22,7 +22,9 @@ const (
 	// Unsteppable is a vector instruction that the kernel refuses, for the byte is that of one which cannot be stepped
 	// over (in, out, int, segment prefixes). It harms nothing, but there is no probe.
 	Unsteppable
-	// Undecoded is an instruction of XOP, which the kernel's decoder does not know: its first byte is that of pop.
+	// Undecoded is an instruction of XOP, which the kernel's decoder does not know: its first byte is that of pop; or
+	// one of VEX, EVEX or REX2 that is not known here. The kernel takes these, and judges them by the opcode byte, too:
+	// a push of r16 with REX2 would be emulated as one of rax.
 	Undecoded
 	// Prefixed is one with lock or a prefix for es, cs, ss or ds, which the kernel refuses (is_prefix_bad).
 	Prefixed
@@ -58,7 +60,8 @@ func (h Hazard) Why() string {
 	case Unsteppable:
 		return "a vector instruction that the kernel refuses to step over"
 	case Undecoded:
-		return "an instruction of XOP, which the kernel does not know and would step over wrongly"
+		return "an instruction of XOP or APX, or a vector instruction that is not known, which the kernel would take " +
+			"for another one"
 	case Prefixed:
 		return "which has a prefix (lock or a segment's) that the kernel refuses to step over"
 	case Exchange:
@@ -78,6 +81,29 @@ func (h Hazard) Why() string {
 	return "which can be probed"
 }
 
+// HazardAt is the hazard of a probe on the instruction at the start of text. Of bytes that are not known as an
+// instruction only those are one that begin as vector instructions or those of APX do.
+func HazardAt(arch *abi.Arch, text []byte) Hazard {
+	if in, ok := Decode(arch, text); ok {
+		return in.Hazard
+	}
+	if arch != abi.AMD64 {
+		return Sound
+	}
+	for i, c := range text {
+		switch {
+		case c == 0xd5, c == 0x62, c == 0xc4, c == 0xc5:
+			return Undecoded
+		case c == 0x8f && i+1 < len(text) && text[i+1]&0x1f >= 8:
+			return Undecoded
+		case c == 0x66, c == 0x67, c|1 == 0xf3, c == 0xf0, c == 0x26, c == 0x2e, c == 0x36, c == 0x3e, c|1 == 0x65:
+		default:
+			return Sound
+		}
+	}
+	return Sound
+}
+
 // hazard tells what the kernel does wrong with the instruction. op is what it takes for the opcode.
 func (x *x86) hazard() Hazard {
 	switch op := x.op; {
@@ -95,7 +121,7 @@ func (x *x86) hazard() Hazard {
 		return Mistaken
 	case op == 0x9a, op == 0x9d, op == 0xff: // far call, popf, and a group with calls
 		return Mistaken
-	case !steppable(op):
+	case !steppable(op), op == 0x8e && x.modrm>>3&7 == 2: // taken for mov to ss
 		return Unsteppable
 	}
 	return Sound
@@ -232,6 +258,9 @@ func PastVectors(arch *abi.Arch, text []byte, lifted func(Hazard) bool) (n int, 
 // its bytes.
 func Describe(arch *abi.Arch, b []byte) string {
 	in, ok := Decode(arch, b)
+	if !ok && HazardAt(arch, b) == Undecoded {
+		return fmt.Sprintf("% x …", b[:min(4, len(b))])
+	}
 	if !ok {
 		return ErrUndecodable.Error()
 	}

@@ -28,8 +28,10 @@ func TestHazard(t *testing.T) {
 		{"8fe878a2c130", "", Undecoded}, // XOP
 		{"c5fa6f06", "vmovdqu", Unsteppable},
 		{"c5f96ec7", "vmovd", Unsteppable},
-		{"c5f858c1", "", Sound},     // vaddps
-		{"62f27d485800", "", Sound}, // vpbroadcastd
+		{"c4e2698e10", "", Unsteppable}, // vpmaskmovd of xmm2: mov to ss
+		{"c4e2618e18", "", Sound},       // vpmaskmovd of xmm3
+		{"c5f858c1", "", Sound},         // vaddps
+		{"62f27d485800", "", Sound},     // vpbroadcastd
 		{"4190", "xchg", Exchange},
 		{"4990", "xchg", Exchange},
 		{"4890", "", Sound}, // nop
@@ -80,6 +82,17 @@ func TestHazard(t *testing.T) {
 		if got := Describe(abi.AMD64, b); c.name != "" && !strings.HasPrefix(got, c.name+" (") {
 			t.Errorf("%s is called %q", c.code, got)
 		}
+	}
+	for text, want := range map[string]Hazard{
+		"d51050": Undecoded, "66d508c3": Undecoded, "62f47c180111": Undecoded, "8fe978c1": Undecoded, "c4e4692211": Undecoded,
+		"8f0000": Sound, "06": Sound, "": Sound, "0f05": Leaves,
+	} {
+		if got := HazardAt(abi.AMD64, unhex(t, text)); got != want {
+			t.Errorf("%s: %d, want %d", text, got, want)
+		}
+	}
+	if got := Describe(abi.AMD64, unhex(t, "d510509090")); got != "d5 10 50 90 …" {
+		t.Errorf("REX2 is called %q", got)
 	}
 	if in, ok := Decode(abi.I386, unhex(t, "c5f9ebd0")); !ok || in.Hazard != Mistaken {
 		t.Errorf("32 bits: %+v %v", in, ok)

@@ -37,11 +37,11 @@ func (m *matcher) lifted(h code.Hazard) bool {
 
 // hazardIn is what makes a probe on the first instruction of text harmful, nil: nothing.
 func (m *matcher) hazardIn(obj *objfile.File, text []byte) *hazard {
-	in, ok := code.Decode(obj.Arch(), text)
-	if !ok || in.Hazard == code.Sound || m.lifted(in.Hazard) {
+	why := code.HazardAt(obj.Arch(), text)
+	if why == code.Sound || m.lifted(why) {
 		return nil // what is no instruction is refused elsewhere, or asked for with --unsafe
 	}
-	return &hazard{in.Hazard, code.Describe(obj.Arch(), text)}
+	return &hazard{why, code.Describe(obj.Arch(), text)}
 }
 
 // hazardAt is hazardIn of an address of a file.
@@ -147,11 +147,11 @@ func (m *matcher) pointHazard(p *probe.Point) *hazard {
 	defer f.Close()
 	text := make([]byte, code.MaxInstruction)
 	n, _ := f.ReadAt(text, int64(p.Offset))
-	in, ok := code.Decode(arch, text[:n])
-	if !ok || in.Hazard == code.Sound || m.lifted(in.Hazard) {
+	why := code.HazardAt(arch, text[:n])
+	if why == code.Sound || m.lifted(why) {
 		return nil
 	}
-	return &hazard{in.Hazard, code.Describe(arch, text[:n])}
+	return &hazard{why, code.Describe(arch, text[:n])}
 }
 
 // harm notes a place that is left out.
