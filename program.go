@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"trocar/internal/kernel"
 	"trocar/result"
 )
 
@@ -18,9 +19,16 @@ type Hooks struct {
 	Progress func(done, total int)
 	// VerifierLog is given what the kernel's verifier says of each BPF program.
 	VerifierLog func(program, text string)
+	// Keeper is a command, with arguments, whose program calls Keep with a further argument, a number. It is started where
+	// a run has so many BPF programs that the kernel is not to free them all at once, and frees them in groups when the
+	// run has ended or this process was killed. Nil: nobody does that if it is killed.
+	Keeper []string
 	// Errors is where commands of a script's system() write their errors.
 	Errors io.Writer
 }
+
+// Keep is all that a process does that was started as Hooks.Keeper, with the number that it was given.
+func Keep(programs int) { kernel.Keep(programs) }
 
 // Exit is how a run ended.
 type Exit struct {

@@ -30,7 +30,7 @@ func (p *Program) run(ctx context.Context, c *Command, sink result.Sink, h Hooks
 	defer s.Close()
 	o := kernel.Options{
 		Features: p.features, Log: h.VerifierLog, RingMap: record.RingName,
-		MaxPrograms: p.typed.Config.MaxBPFProgs,
+		MaxPrograms: p.typed.Config.MaxBPFProgs, Keeper: h.Keeper,
 	}
 	if h.VerifierLog != nil {
 		o.LogLevel = 1

@@ -47,6 +47,8 @@ type Options struct {
 	Log      func(program, text string)
 	// RingMap names the map that is the ring buffer; "": the first of that type.
 	RingMap string
+	// Keeper is a command that calls Keep with its last argument: it frees many programs if this process is killed.
+	Keeper []string
 	// MaxPrograms is the most programs that are loaded; 0, and more than the kernel can free at once, is that.
 	MaxPrograms int
 }
@@ -57,6 +59,7 @@ type Loaded struct {
 	maps     map[string]*Map
 	programs []*loadedProgram
 	ring     *Ring
+	keeper   *keeper
 
 	mu     sync.Mutex
 	links  []*attachment
@@ -115,7 +118,11 @@ func (l *Loaded) load(obj *Object, opts Options) error {
 		}
 		l.programs[i] = &loadedProgram{Program: p, insns: insns}
 	}
-	return inParallel(len(l.programs), func(i int) error { return l.loadProgram(l.programs[i], opts) })
+	if err := inParallel(len(l.programs), func(i int) error { return l.loadProgram(l.programs[i], opts) }); err != nil {
+		return err
+	}
+	l.keeper = startKeeper(opts.Keeper, l.inKernel())
+	return nil
 }
 
 // newMap creates a map. Before 5.11 kernels count maps against RLIMIT_MEMLOCK and answer EPERM: then the limit is
@@ -321,8 +328,10 @@ func (l *Loaded) Features() *Features { return l.features }
 // Close detaches everything and frees what was loaded; of many programs it waits until the kernel has freed most.
 func (l *Loaded) Close() {
 	l.Detach()
-	free(l.inKernel())
-	l.programs = nil
+	if programs := l.inKernel(); !l.keeper.free(programs) {
+		free(programs)
+	}
+	l.programs, l.keeper = nil, nil
 	if l.ring != nil {
 		l.ring.close()
 		l.ring = nil

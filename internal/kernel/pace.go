@@ -17,7 +17,8 @@ import (
 // 1,024, 256 before Linux 6.13 (WQ_DFL_ACTIVE). All want the lock of the memory that programs are packed into, and from
 // 6.9 on (__purge_vmap_area_lazy) the one who has it may wait for work behind them in the same queue. If the queue is
 // full then, nothing on the machine that needs it goes on, for ever. So trocar does not have as many programs as fill
-// the queue when they are freed at once, as after kill -9, and frees those that it has in groups.
+// the queue when they are freed at once, frees those that it has in groups, and has another process do that if it is
+// killed (keeper).
 const (
 	maxPrograms    = 768 // of a run
 	maxProgramsOld = 192 // where the queue is the short one

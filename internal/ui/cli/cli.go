@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -82,8 +83,18 @@ func commands() []named {
 	}
 }
 
+// keepPrograms as the first of two arguments makes this process the keeper of another one's BPF programs, of which the
+// second is the number.
+const keepPrograms = "--keep-programs"
+
 // Main runs the command line and returns the exit status. args[0] is the name we were called by.
 func Main(ctx context.Context, args []string) int {
+	if len(args) == 3 && args[1] == keepPrograms {
+		if n, err := strconv.Atoi(args[2]); err == nil {
+			trocar.Keep(n)
+			return exitDone
+		}
+	}
 	a := &app{name: filepath.Base(args[0]), in: os.Stdin, out: os.Stdout, err: os.Stderr}
 	return a.main(ctx, args[1:])
 }

@@ -211,7 +211,7 @@ func byReason(all []trocar.Diagnostic) []trocar.Diagnostic {
 }
 
 func (a *app) hooks(s *settings) (h trocar.Hooks) {
-	h.Errors = a.err
+	h.Errors, h.Keeper = a.err, []string{"/proc/self/exe", keepPrograms}
 	if slices.Contains(s.stages, "verifier") {
 		h.VerifierLog = func(program, text string) { fmt.Fprintf(a.out, "%s:\n%s\n", program, text) }
 	}
