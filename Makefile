@@ -50,7 +50,7 @@ truth: build
 	$(GO) run ./e2e/truth -trocar bin/trocar -seed $(SEED) -n $(N) $(TRUTH)
 
 # A program that checks its results, with probes that come and go: make soak SOAK="-cycles 1000", SOAK="-minutes 10 -hold",
-# or -pid, -files and -check for another one. Needs root.
+# SOAK="-program rust", or -pid, -files and -check for another one. Needs root.
 SOAK ?= -cycles 200
 soak: build
 	$(GO) run ./e2e/soak -trocar bin/trocar $(SOAK)

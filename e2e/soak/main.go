@@ -1,9 +1,10 @@
 // Command soak attaches probes to a program that checks its own results and takes them away again, over and over, and
-// fails if a result was wrong or the program ended. Without -pid the program is e2e/testdata/soak.c, which calls the C
-// and the mathematical library.
+// fails if a result was wrong or the program ended. Without -pid it is one that is started (-program):
+// e2e/testdata/soak.c, which calls the C and the mathematical library, e2e/testdata/answers.rs, a server with clients
+// that check its answers, or etcd, if it is installed.
 //
 //	go run ./e2e/soak -trocar bin/trocar -cycles 200
-//	go run ./e2e/soak -minutes 10 -hold
+//	go run ./e2e/soak -minutes 10 -hold -program rust
 //	go run ./e2e/soak -pid $PID -files /usr/sbin/nginx,libc -check 'curl -s localhost | grep -q hello' -cycles 200
 package main
 
@@ -15,7 +16,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -26,7 +26,8 @@ func main() {
 	var s soak
 	flag.StringVar(&s.trocar, "trocar", "bin/trocar", "the tracer")
 	flag.IntVar(&s.pid, "pid", 0, "the process to trace; 0: one of ours")
-	files := flag.String("files", "libc,libm", "its files whose functions are probed")
+	name := flag.String("program", "c", "without -pid: what is started (c, rust, etcd)")
+	files := flag.String("files", "", "the files whose functions are probed; empty: those that -program is about")
 	flag.StringVar(&s.check, "check", "", "a shell command that fails if the process does wrong")
 	flag.StringVar(&s.counts, "counts", "", `a file to which the process writes lines "RIGHT WRONG"`)
 	flag.IntVar(&s.cycles, "cycles", 0, "how often probes are attached; 0: as often as -minutes allows")
@@ -34,12 +35,15 @@ func main() {
 	flag.BoolVar(&s.hold, "hold", false, "attach to all functions once, and stay for -minutes")
 	seed := flag.Uint64("seed", 1, "of the choice of patterns")
 	flag.Parse()
-	s.files, s.random = strings.Split(*files, ","), rand.New(rand.NewPCG(*seed, 0))
+	s.random = rand.New(rand.NewPCG(*seed, 0))
+	if *files != "" {
+		s.files = strings.Split(*files, ",")
+	}
 	s.time = time.Duration(*minutes * float64(time.Minute))
 	if s.cycles == 0 && s.time == 0 {
 		s.cycles = 20
 	}
-	if err := s.run(); err != nil {
+	if err := s.run(*name); err != nil {
 		fmt.Fprintln(os.Stderr, "soak:", err)
 		os.Exit(1)
 	}
@@ -60,13 +64,16 @@ type soak struct {
 	right                     uint64
 }
 
-func (s *soak) run() error {
+func (s *soak) run(program string) error {
 	if s.pid == 0 {
-		end, err := s.start()
+		end, err := s.start(program)
 		if err != nil {
 			return err
 		}
 		defer end()
+	}
+	if len(s.files) == 0 {
+		return errors.New("with -pid, -files says whose functions are probed")
 	}
 	if err := s.sound(); err != nil {
 		return fmt.Errorf("before anything was traced: %w", err)
@@ -95,40 +102,6 @@ func (s *soak) run() error {
 	fmt.Printf("%d cycles in %v, %d of them without functions of the pattern, %d killed; %d results right, 0 wrong\n",
 		s.probed, time.Since(begin).Round(time.Second), s.unmatched, s.killed, s.right-first)
 	return nil
-}
-
-// start starts the program of ours.
-func (s *soak) start() (end func(), err error) {
-	dir, err := os.MkdirTemp("", "soak")
-	if err != nil {
-		return nil, err
-	}
-	path := filepath.Join(dir, "soak")
-	source := "e2e/testdata/soak.c"
-	if _, err := os.Stat(source); err != nil {
-		source = "testdata/soak.c" // from the folder of the tests
-	}
-	build := exec.Command("gcc", "-O2", "-g", "-pthread", "-o", path, source, "-lm")
-	if out, err := build.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("gcc: %w\n%s", err, out)
-	}
-	s.counts = filepath.Join(dir, "counts")
-	out, err := os.Create(s.counts)
-	if err != nil {
-		return nil, err
-	}
-	cmd := exec.Command(path)
-	cmd.Stdout = out
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	out.Close()
-	s.pid = cmd.Process.Pid
-	return func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		os.RemoveAll(dir)
-	}, nil
 }
 
 // choose makes a pattern of functions: all, or those that begin with a letter.
@@ -171,7 +144,14 @@ func (s *soak) cycle(pattern string, entries, returns bool, stay time.Duration, 
 		time.Sleep(time.Duration(s.random.IntN(2000)) * time.Millisecond)
 		_ = cmd.Process.Signal(end)
 	}
-	err := cmd.Wait()
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	err := s.during(done)
+	if err != nil && cmd.ProcessState == nil { // it is still tracing
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		<-done
+		return err
+	}
 	var exit *exec.ExitError
 	switch {
 	case errors.As(err, &exit) && exit.ExitCode() == 3:
@@ -181,6 +161,21 @@ func (s *soak) cycle(pattern string, entries, returns bool, stay time.Duration, 
 	}
 	s.probed++
 	return s.sound()
+}
+
+// during waits for the tracer, whose error it gives, and in a long run looks meanwhile whether the program is sound.
+func (s *soak) during(done <-chan error) error {
+	for s.hold {
+		select {
+		case err := <-done:
+			return err
+		case <-time.After(time.Second):
+			if err := s.sound(); err != nil {
+				return err
+			}
+		}
+	}
+	return <-done
 }
 
 // sound tells whether the program runs, and has had right results only, some of them new.
