@@ -24,6 +24,7 @@ type addition struct {
 	source string
 	status int
 	want   string
+	traces bool // it loads programs, or maps
 }
 
 // line is one that is put behind another one.
@@ -86,7 +87,7 @@ func (c *counter) Flush() error {
 	return err
 }
 `},
-		args: []string{"-f", "count", "--dry-run", "-e", "begin { }"},
+		args: []string{"-f", "count", "--dry-run", "-e", "begin { }"}, traces: true,
 		want: "events\n",
 	},
 	{
@@ -128,7 +129,7 @@ func matchPulse(_ *matcher, s *spec) []*probe.Point {
 	return []*probe.Point{{Kind: probe.Pulse, Name: s.ap.Text, Period: s.addr * uint64(time.Millisecond)}}
 }
 `},
-		args: []string{"-q", "-e", "pulse:1 { print(\"beat\"); exit() }"},
+		args: []string{"-q", "-e", "pulse:1 { print(\"beat\"); exit() }"}, traces: true,
 		want: "beat\n",
 	},
 	{
@@ -289,22 +290,27 @@ func TestAdditions(t *testing.T) {
 	}
 	for _, a := range additions {
 		args := slices.Clone(a.args)
-		if a.source != "" {
-			traced := filepath.Join(dir, "traced")
-			compile := exec.Command("gcc", "-x", "c", "-", "-o", traced)
-			compile.Stdin = strings.NewReader(a.source)
-			if out, err := compile.CombinedOutput(); err != nil {
-				t.Fatalf("gcc: %v\n%s", err, out)
+		t.Run(a.what, func(t *testing.T) {
+			if a.traces {
+				need.Root(t)
 			}
-			for i := range args {
-				args[i] = strings.ReplaceAll(args[i], "PROGRAM", traced)
+			if a.source != "" {
+				traced := filepath.Join(dir, "traced")
+				compile := exec.Command("gcc", "-x", "c", "-", "-o", traced)
+				compile.Stdin = strings.NewReader(a.source)
+				if out, err := compile.CombinedOutput(); err != nil {
+					t.Fatalf("gcc: %v\n%s", err, out)
+				}
+				for i := range args {
+					args[i] = strings.ReplaceAll(args[i], "PROGRAM", traced)
+				}
 			}
-		}
-		cmd := exec.Command(program, args...)
-		out, _ := cmd.CombinedOutput()
-		if status := cmd.ProcessState.ExitCode(); status != a.status || !strings.Contains(string(out), a.want) {
-			t.Errorf("%s: %s: exit status %d\n%s", a.what, strings.Join(args, " "), status, out)
-		}
+			cmd := exec.Command(program, args...)
+			out, _ := cmd.CombinedOutput()
+			if status := cmd.ProcessState.ExitCode(); status != a.status || !strings.Contains(string(out), a.want) {
+				t.Errorf("%s: %s: exit status %d\n%s", a.what, strings.Join(args, " "), status, out)
+			}
+		})
 	}
 }
 

@@ -6,15 +6,14 @@ import (
 	"os"
 	"testing"
 
-	"trocar/internal/kernel"
+	"trocar/internal/need"
 )
 
 // TestMain leaves out the example that traces where that is not allowed, unless it is required.
 func TestMain(m *testing.M) {
 	flag.Parse()
-	if missing := kernel.Inspect(kernel.NewFeatures()).MissingCaps; len(missing) > 0 && os.Getenv("TROCAR_REQUIRE_ROOT") ==
-		"" {
-		fmt.Fprintf(os.Stderr, "SKIP: Example needs %v to trace (TROCAR_REQUIRE_ROOT=1 makes this a failure)\n", missing)
+	if ok, lacks := need.HasRoot(); !ok {
+		fmt.Fprintf(os.Stderr, "SKIP: Example needs %s to trace\n", lacks)
 		if f := flag.Lookup("test.skip"); f.Value.String() == "" {
 			_ = f.Value.Set("^Example$")
 		}

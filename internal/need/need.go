@@ -7,6 +7,8 @@ package need
 import (
 	"os"
 	"os/exec"
+	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -16,12 +18,73 @@ const (
 	requireTools = "TROCAR_REQUIRE_TOOLS"
 )
 
-// Root is for tests that change the kernel's state, mount or look into processes of others.
+// Root is for tests that load programs, change the kernel's state, mount or look into processes of others.
 func Root(t testing.TB) {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		missing(t, "root", requireRoot)
+	if lacks := privileges(); lacks != "" {
+		missing(t, lacks, requireRoot)
 	}
+}
+
+// capabilities are those of the kernel's that tests for root use, by number (include/uapi/linux/capability.h).
+var capabilities = []struct {
+	name string
+	bit  int
+}{
+	{"CAP_DAC_OVERRIDE", 1},
+	{"CAP_SETUID", 7},
+	{"CAP_SYS_CHROOT", 18},
+	{"CAP_SYS_PTRACE", 19},
+	{"CAP_SYS_ADMIN", 21},
+	{"CAP_SYS_RESOURCE", 24},
+	{"CAP_PERFMON", 38},
+	{"CAP_BPF", 39},
+}
+
+// HasRoot is for what is no test: false, and what is missing, where a test that needs Root would be skipped.
+func HasRoot() (ok bool, lacks string) {
+	lacks = privileges()
+	return lacks == "" || os.Getenv(requireRoot) != "", lacks
+}
+
+func privileges() string {
+	ids, err := os.ReadFile("/proc/self/uid_map")
+	if err != nil {
+		ids = []byte(allIDs) // a kernel without user namespaces
+	}
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return "/proc"
+	}
+	return lacking(os.Geteuid(), string(ids), string(status))
+}
+
+// allIDs is the uid_map of the initial user namespace.
+const allIDs = "0 0 4294967295"
+
+// lacking says what Root needs and a process lacks, by its user and the files uid_map and status that /proc has of it;
+// "": nothing. User 0 may lack capabilities, and those that it has in another user namespace have no power over the
+// kernel.
+func lacking(user int, ids, status string) string {
+	if user != 0 {
+		return "root"
+	}
+	if strings.Join(strings.Fields(ids), " ") != allIDs {
+		return "root of the initial user namespace"
+	}
+	_, set, _ := strings.Cut(status, "\nCapEff:\t")
+	set, _, _ = strings.Cut(set, "\n")
+	bits, err := strconv.ParseUint(set, 16, 64)
+	if err != nil {
+		return "CapEff in /proc/self/status"
+	}
+	var lacks []string
+	for _, c := range capabilities {
+		if bits>>c.bit&1 == 0 {
+			lacks = append(lacks, c.name)
+		}
+	}
+	return strings.Join(lacks, ", ")
 }
 
 // Tool gives the path of a program, looked for in PATH and in /sbin, which is often not in PATH of those who are not

@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -38,6 +39,7 @@ func TestPrintMaps(t *testing.T) {
 	f.send(rec(s.exitLayout(), 0))
 	o := start(t, t.Context(), s, f, func(in *session.Input, k *sink) {
 		in.Config.SeriesTime = true
+		in.PID = os.Getpid() // others are not watched, which takes privileges
 		in.Totals = func(value func(string) int64) []string {
 			return []string{fmt.Sprint("in all ", value("@scalar"), value("@unset"), value("@none"), value("@count"))}
 		}

@@ -194,12 +194,15 @@ func TestReplacedFile(t *testing.T) {
 	if len(now) != 1 || now[0].Offset == old[0].Offset {
 		t.Fatal("the new library has the function at the same place")
 	}
-	for _, script := range []string{"u:" + lib + ":tally {}", "u:libtally:tally {}", "u:*:tally {}"} {
-		points, r := find(t, script, Options{PID: pid})
-		if len(points) != 1 || points[0].Offset != old[0].Offset || !strings.Contains(points[0].Path, "map_files") {
-			t.Errorf("%s: %+v\n%s", script, points, messages(r))
+	t.Run("library", func(t *testing.T) {
+		need.Root(t) // a file that is mapped and has no name any more is opened by its mapping
+		for _, script := range []string{"u:" + lib + ":tally {}", "u:libtally:tally {}", "u:*:tally {}"} {
+			points, r := find(t, script, Options{PID: pid})
+			if len(points) != 1 || points[0].Offset != old[0].Offset || !strings.Contains(points[0].Path, "map_files") {
+				t.Errorf("%s: %+v\n%s", script, points, messages(r))
+			}
 		}
-	}
+	})
 	for _, script := range []string{
 		"u:stride {}", "u:" + prog + ":stride {}",
 		fmt.Sprintf("u:/proc/%d/exe:stride {}", pid), "u:*:stride {}",
