@@ -31,12 +31,12 @@ var capabilities = []struct {
 	name string
 	bit  int
 }{
+	{"CAP_CHOWN", 0},
 	{"CAP_DAC_OVERRIDE", 1},
 	{"CAP_SETUID", 7},
 	{"CAP_SYS_CHROOT", 18},
 	{"CAP_SYS_PTRACE", 19},
 	{"CAP_SYS_ADMIN", 21},
-	{"CAP_SYS_RESOURCE", 24},
 	{"CAP_PERFMON", 38},
 	{"CAP_BPF", 39},
 }

@@ -42,7 +42,7 @@ func TestLacking(t *testing.T) {
 		{0, "         0          0 4294967295\n", all, ""},
 		{1000, "         0          0 4294967295\n", all, "root"},
 		{0, "         0       1000          1\n", all, "root of the initial user namespace"},
-		{0, allIDs, docker, "CAP_SYS_PTRACE, CAP_SYS_ADMIN, CAP_SYS_RESOURCE, CAP_PERFMON, CAP_BPF"},
+		{0, allIDs, docker, "CAP_SYS_PTRACE, CAP_SYS_ADMIN, CAP_PERFMON, CAP_BPF"},
 		{0, allIDs, "", "CapEff in /proc/self/status"},
 	} {
 		if got := lacking(c.user, c.ids, c.status); got != c.want {

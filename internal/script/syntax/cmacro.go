@@ -14,6 +14,7 @@ type cmacro struct {
 	params   []string
 	variadic bool
 	body     []ctoken
+	unread   string // the text of a predefined one, until it is used
 	at       diag.Span
 	builtin  bool
 	undone   bool // by #undef or a new definition
@@ -52,6 +53,9 @@ func (m *cmacro) readParams(toks []ctoken) int {
 
 // expandMacro puts the body of a macro in front of the text. It is false if the name stands without its arguments.
 func (c *cpp) expandMacro(t ctoken, m *cmacro) bool {
+	if m.unread != "" {
+		m.read()
+	}
 	hide := &hidden{m.name, t.hide}
 	if !m.fn {
 		c.prepend(t, c.substitute(m, nil, hide))

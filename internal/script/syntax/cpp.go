@@ -62,14 +62,20 @@ func newCPP(opts IncludeOptions, diags *diag.List) *cpp {
 	left, made := maxCTokens, maxMade
 	c := &cpp{
 		diags: diags, headers: &headers{opts: opts, files: map[string]*diag.Source{}},
-		macros: map[string]*cmacro{}, once: map[*diag.Source]bool{}, left: &left, made: &made,
+		once: map[*diag.Source]bool{}, left: &left, made: &made,
 	}
-	for _, d := range append(slices.Clone(predefined), opts.CPU.Predefined...) {
-		name, value, _ := strings.Cut(d, " ")
-		c.predefine(name, value)
-	}
+	more := opts.CPU.Predefined
 	if opts.HaveBTF {
-		c.predefine("BPFTRACE_HAVE_BTF", "1")
+		more = append(slices.Clone(more), "BPFTRACE_HAVE_BTF 1")
+	}
+	c.macros = make(map[string]*cmacro, len(predefined)+len(more))
+	all := make([]cmacro, 0, len(predefined)+len(more)) // all at once: each script with C needs them
+	for _, list := range [][]string{predefined, more} {
+		for _, d := range list {
+			name, value, _ := strings.Cut(d, " ")
+			all = append(all, cmacro{name: name, builtin: true, unread: value})
+			c.macros[name] = &all[len(all)-1]
+		}
 	}
 	return c
 }
@@ -89,18 +95,18 @@ var predefined = []string{
 	"__INTPTR_TYPE__ long", "__UINTPTR_TYPE__ unsigned long",
 }
 
-func (c *cpp) predefine(name, value string) {
-	src := &diag.Source{Name: "<predefined>", Text: value}
-	m := &cmacro{name: name, builtin: true}
+// read scans the text of a predefined macro, which few scripts ask for.
+func (m *cmacro) read() {
+	src := &diag.Source{Name: "<predefined>", Text: m.unread}
 	for pos := 0; ; {
-		t, end := scanC(value, pos)
+		t, end := scanC(m.unread, pos)
 		if t.kind == cEOF {
 			break
 		}
 		t.src, t.bol, pos = src, false, end
 		m.body = append(m.body, t)
 	}
-	c.macros[name] = m
+	m.unread = ""
 }
 
 // push makes a text the next to be read.
