@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 )
@@ -84,6 +85,9 @@ func buildC(r *rand.Rand, cpp bool) build {
 	} else {
 		c = append(c, some(r, 6, "-flto -fuse-ld=lld", "-fuse-ld=lld -Wl,--icf=all -ffunction-sections", "-fno-vectorize",
 			"-static", "-fshort-enums")...)
+	}
+	if slices.Contains(c, "-fsanitize=address") {
+		c = slices.DeleteFunc(c, func(s string) bool { return s == "-static" })
 	}
 	if cpp {
 		if compiler == clang && r.IntN(4) > 0 {

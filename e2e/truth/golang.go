@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"math/big"
 	"os"
 	"path/filepath"
@@ -121,7 +122,7 @@ func goDeclare(p *program) *typ {
 type goWriter struct{ writer }
 
 func (w *goWriter) write() {
-	w.f("package main\n\nvar sink uint64\nvar kept any\n\n")
+	w.f("package main\n\nimport \"math\"\n\nvar negativeZero = math.Copysign(0, -1)\nvar sink uint64\nvar kept any\n\n")
 	w.f("func number[T int8|uint8|int16|uint16|int32|uint32|int|int64|uint64|float32|float64](n T) uint64 { return " +
 		"uint64(n) }\n")
 	w.f("//go:noinline\nfunc opaque() { sink++ }\n\n")
@@ -269,4 +270,10 @@ func (w *goWriter) literal(t *typ, v value) string {
 	panic(fmt.Sprintf("Go has no kind %d", t.kind))
 }
 
-func goFloat(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
+// goFloat writes a number. Go's constants have no negative zero.
+func goFloat(f float64) string {
+	if f == 0 && math.Signbit(f) {
+		return "negativeZero"
+	}
+	return strconv.FormatFloat(f, 'g', -1, 64)
+}

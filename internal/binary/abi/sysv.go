@@ -284,7 +284,7 @@ func (s *cSequence) place(t *types.Type) *types.Place {
 			s.ints++
 			return &types.Place{Kind: types.InMemory, Reg: cIntegers[s.ints-1]}
 		}
-		p := s.onStack(8, 8)
+		p := s.onStack(8)
 		p.Derefs = []int64{0}
 		return p
 	case t.Empty():
@@ -311,11 +311,11 @@ func (s *cSequence) place(t *types.Type) *types.Place {
 		case sseClass:
 			floats++
 		case x87Class:
-			return s.onStack(t.Size, t.Align)
+			return s.inStack(t)
 		}
 	}
 	if classes == nil || s.ints+ints > len(cIntegers) || s.floats+floats > cFloats {
-		return s.onStack(t.Size, t.Align)
+		return s.inStack(t)
 	}
 	p := types.Place{Kind: types.InPieces}
 	for i, c := range classes {
@@ -343,12 +343,53 @@ func (s *cSequence) place(t *types.Type) *types.Place {
 	return &p
 }
 
-// onStack assigns memory on the stack, in eightbytes.
-func (s *cSequence) onStack(size, align int) *types.Place {
-	if align > 8 {
-		s.stack = (s.stack + align - 1) / align * align
+// inStack assigns memory on the stack to a value. nil: where it begins depends on an alignment that is not known.
+func (s *cSequence) inStack(t *types.Type) *types.Place {
+	if t.Align > 8 && s.stack%t.Align != 0 {
+		if !sureAlign(t) {
+			return nil
+		}
+		s.stack = (s.stack + t.Align - 1) / t.Align * t.Align
 	}
+	return s.onStack(t.Size)
+}
+
+// onStack assigns memory on the stack, in eightbytes.
+func (s *cSequence) onStack(size int) *types.Place {
 	at := s.stack
 	s.stack += (size + 7) &^ 7
 	return &types.Place{Kind: types.InMemory, Reg: rsp, Offset: int64(cFrame + at)}
+}
+
+// sureAlign tells whether a type is certainly aligned as its members say. Debug information does not tell of those that
+// are packed, which are aligned to less: but these have none of the gaps that other ones have, or members where those
+// cannot be.
+func sureAlign(t *types.Type) bool {
+	t = t.Complete()
+	switch t.Kind {
+	case types.Array:
+		return t.Elem != nil && sureAlign(t.Elem)
+	case types.Struct, types.Union, types.Record, types.Tuple:
+	default:
+		return true
+	}
+	if t.Form() == types.ComplexForm || t.Form() == types.VectorForm {
+		return true
+	}
+	roundUp := func(n, to int) int { return (n + to - 1) / to * to }
+	most, end, gap := 1, 0, false
+	for i := range t.Fields {
+		f := &t.Fields[i]
+		if f.Type == nil || f.BitSize > 0 {
+			return false
+		}
+		a := max(f.Type.Align, 1)
+		if f.Offset%a != 0 {
+			return false
+		}
+		most = max(most, a)
+		gap = gap || t.Kind != types.Union && a == t.Align && f.Offset != roundUp(end, a/2)
+		end = max(end, f.Offset+f.Type.Size)
+	}
+	return most < t.Align || gap || t.Size != roundUp(end, max(t.Align/2, 1))
 }

@@ -61,6 +61,9 @@ func TestCPlaces(t *testing.T) {
 		record(12, 4, at(single, 0), at(single, 4), at(i32, 8)), record(3, 1, at(char, 0), at(char, 1), at(char, 2))
 	big, packed, x := record(24, 8, at(long, 0), at(long, 8), at(long, 16)), record(9, 1, at(char, 0), at(long, 1)),
 		record(16, 16, at(x87, 0))
+	// Without a gap it may be packed, and then it is aligned to less.
+	tight, wideGap := record(32, 16, at(i128, 0), at(long, 16), at(long, 24)), record(32, 16, at(long, 0), at(i128, 16))
+	tail := record(32, 16, at(i128, 0), at(long, 16))
 	empty := record(1, 1)
 	special := record(8, 8, at(long, 0))
 	special.Source.InMemory = true
@@ -94,6 +97,10 @@ func TestCPlaces(t *testing.T) {
 		{append(long7[:5:5], i128, long), nil, "rdi, rsi, rdx, rcx, r8, [rsp+8], r9"},
 		{append(long7[:5:5], il, long, long), nil, "rdi, rsi, rdx, rcx, r8, [rsp+8], r9, [rsp+24]"},
 		{append(long7[:7:7], i128), nil, "rdi, rsi, rdx, rcx, r8, r9, [rsp+8], [rsp+24]"},
+		{[]*types.Type{big, tight, i32}, nil, "[rsp+8], ?, ?"},
+		{[]*types.Type{big, big, tight, i32}, nil, "[rsp+8], [rsp+32], [rsp+56], rdi"},
+		{[]*types.Type{big, wideGap, i32}, nil, "[rsp+8], [rsp+40], rdi"},
+		{[]*types.Type{big, tail, i32}, nil, "[rsp+8], [rsp+40], rdi"},
 		{[]*types.Type{empty, i32}, nil, "pad:1, rdi"},
 		{[]*types.Type{special, i32}, nil, "[rdi+0], rsi"},
 		{append(long7[:6:6], special), nil, "rdi, rsi, rdx, rcx, r8, r9, [[rsp+8]+0]"},

@@ -37,6 +37,9 @@ type frameBase struct {
 	off   int64
 }
 
+// atEntry is what the stack pointer holds at a function's entry: the return address lies above.
+var atEntry = frameBase{known: true, off: -8}
+
 type frameStore struct {
 	at        int // the end of the instruction
 	from      int
@@ -75,7 +78,7 @@ func ReadPrologue(arch *abi.Arch, fn []byte, calls bool) (*Prologue, bool) {
 		p.encoded[arch.Encoded(n)] = n
 	}
 	changed := uint16(0)
-	sp, bp := frameBase{known: true, off: -8}, frameBase{}
+	sp, bp := atEntry, frameBase{}
 	bases, skip := 1, 0
 	fn = fn[:min(len(fn), maxPrologue)]
 	for at := 0; at < len(fn); {
@@ -223,6 +226,9 @@ func (p *Prologue) Constant(at int, s Slot) (value uint64, ok bool) {
 // Kept tells whether a register (by its DWARF number) has at a place, one of Ends, what it had at the function's
 // entry.
 func (p *Prologue) Kept(at, reg int) bool {
+	if reg == dwarfRSP {
+		return p.rsp[at] == atEntry
+	}
 	changed, ok := p.changed[at]
 	return ok && reg >= 0 && reg < len(p.encoded) && changed&(1<<p.encoded[reg]) == 0
 }

@@ -17,7 +17,7 @@ func StackArg(arch *abi.Arch, fn []byte, off, size int64) (address, value bool) 
 	if arch != abi.AMD64 {
 		return false, false
 	}
-	sp, bp := frameBase{known: true, off: -8}, frameBase{}
+	sp, bp := atEntry, frameBase{}
 	bases := 1
 	holds := uint16(0) // the registers that have the word, by their numbers in instructions
 	for range maxStackArg {

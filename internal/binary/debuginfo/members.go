@@ -163,10 +163,13 @@ func (c *converter) align(t *types.Type, d *die) {
 		t.Align = int(a)
 		return
 	}
-	align := 1
+	align, packed := 1, 1<<16
 	use := func(f types.Field) {
-		if f.Type != nil && f.BitSize == 0 && f.Type.Align > 1 && f.Offset%f.Type.Align == 0 {
+		if f.Type != nil && f.BitSize == 0 && f.Type.Align > 1 {
 			align = max(align, f.Type.Align)
+			if f.Offset%f.Type.Align != 0 {
+				packed = min(packed, f.Offset&-f.Offset)
+			}
 		} else if f.BitSize > 0 && f.Type != nil {
 			align = max(align, f.Type.Align)
 		}
@@ -180,6 +183,7 @@ func (c *converter) align(t *types.Type, d *die) {
 			use(types.Field{Type: one.Type, Offset: one.Offset})
 		}
 	}
+	align = min(align, packed)
 	for align > 1 && t.Size%align != 0 { // packed
 		align /= 2
 	}

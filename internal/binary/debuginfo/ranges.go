@@ -1,6 +1,9 @@
 package debuginfo
 
-import "trocar/internal/binary/section"
+import (
+	"trocar/internal/binary/objfile"
+	"trocar/internal/binary/section"
+)
 
 // Range is a range of addresses, Low included and High not.
 type Range struct{ Low, High uint64 }
@@ -231,4 +234,13 @@ func (l *rangeReader) readV5(r section.Reader) {
 		}
 		l.add(low, high)
 	}
+}
+
+// UnitRanges is the code of the compilation unit that a function is in.
+func (in *Info) UnitRanges(fn *Function) (ranges []Range, err error) {
+	defer objfile.Guard(&err)()
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	root := fn.u.load()
+	return root.die.pcRanges(maxUnitRanges), root.err
 }

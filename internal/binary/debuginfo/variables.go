@@ -314,6 +314,8 @@ func (e *exprEnv) passed(p types.Place) bool {
 			return true
 		}
 		return e.in.src.Arch.Passes(p.Reg)
+	case types.InMemory: // at an address in a register
+		return len(p.Ops) > 0 || p.Reg == e.in.src.Arch.SP || e.u.load().lang == types.Go || e.in.src.Arch.Passes(p.Reg)
 	case types.InPieces:
 		for _, piece := range p.Pieces {
 			if !e.passed(piece.Place) {

@@ -100,7 +100,7 @@ func (b *binary) conventional(info *debuginfo.Info, fn *debuginfo.Function, vars
 			break
 		}
 		// Where debug information does tell a place, it must be the same: else this is another convention.
-		if !vars[i].Plain && contradicts(vars[i].Place, *found[j]) {
+		if v := &vars[i]; (!v.Plain || b.onStack(v)) && contradicts(v.Place, *found[j]) {
 			return nil
 		}
 		places[i] = found[j]

@@ -87,12 +87,19 @@ func (m *matcher) typed(s *spec, b *binary, entry uint64, p *probe.Point) {
 	if late && !ruled && p.Entry && fn.Optimized && !fn.Lang.OwnABI() {
 		late = b.passed(info, fn, vars)
 	}
+	var given []code.Given
+	if p.Entry {
+		given = b.givenObjects(fn, vars)
+	}
 	if late && !ruled {
 		if moved := m.behindPrologue(s, b, info, fn, p, vars); moved != nil {
 			vars = moved
 		} else if p.Entry {
 			b.byConvention(info, fn, vars)
 		}
+	}
+	if given != nil {
+		b.unread(info, fn, vars, given)
 	}
 	p.Scope = p.Scope.Clone()
 	p.Scope.Args = append(argsOf(vars), m.locals(s, info, fn.Own(), p.Addr, 0)...)

@@ -232,6 +232,9 @@ func (m *matcher) copyPoint(
 		}):
 			// LLVM goes on to tell of a register as of several parts when it has narrowed it to the one that is used.
 			v.Place = types.Unknown("its parts are told to be in a register that need not have all of them")
+		case b.refersToFrame(v):
+			// What the copy does not look at, callers do not store there.
+			v.Place = types.Unknown("it refers to the frame, where what the inlined instance does not use need not be stored")
 		case !v.Place.InMemoryPartly():
 		case v.Always:
 			// Of what has one place in the frame for all of the instance nobody says when it is stored there.
@@ -244,6 +247,25 @@ func (m *matcher) copyPoint(
 	}
 	p.Scope.Args = append(argsOf(vars), m.locals(s, info, c.of, p.Addr, 0)...)
 	return p
+}
+
+// refersToFrame tells a reference of which the address is told as one in the frame: it is in no register, so the
+// compiler knew all uses of what is there.
+func (b *binary) refersToFrame(v *debuginfo.Var) bool {
+	if v.Type == nil {
+		return false
+	}
+	if _, ok := v.Type.Referenced(); !ok {
+		return false
+	}
+	arch := b.obj.Arch()
+	inFrame := func(p *types.Place) bool {
+		ops := p.Steps()
+		return ops[0].Code == types.PushReg && (ops[0].Reg == arch.SP || ops[0].Reg == arch.FP) &&
+			!slices.ContainsFunc(ops, func(o types.PlaceOp) bool { return o.Code == types.Load })
+	}
+	p := &v.Place
+	return p.Kind == types.Computed && inFrame(p) || p.Pointee != nil && p.Pointee.Kind == types.InMemory && inFrame(p.Pointee)
 }
 
 // storesAhead tells whether the instructions of a copy may store something before the first branch.

@@ -35,6 +35,8 @@ func TestKeptAt(t *testing.T) {
 		{4, pair, true},
 		{7, pair, false},
 		{7, types.Place{Kind: types.InMemory, Reg: 7}, false},
+		{4, types.Place{Kind: types.InMemory, Reg: 5}, true},
+		{7, types.Place{Kind: types.InMemory, Reg: 5}, false},
 	} {
 		if got := keptAt(prologue, c.end, &c.place); got != c.want {
 			t.Errorf("at %d: %+v is kept: %v", c.end, c.place, got)

@@ -15,6 +15,9 @@ import (
 // whyNotStored is the reason for a parameter whose store was not found.
 const whyNotStored = "the function's first instructions do not store it where the debug information says it is"
 
+// whyNotAddressed is the reason for one of which the address may be loaded later into the register that is told.
+const whyNotAddressed = "its address is in a register, but not known to be there when the function begins"
+
 // distrust takes places away that debug information tells of the beginning of a function without saying that the value
 // is there by then: those in the frame of optimized code, and, where callers put what is not known because of a calling
 // convention of the function's own, those above it.
@@ -26,8 +29,11 @@ func (b *binary) distrust(fn *debuginfo.Function, vars []debuginfo.Var) {
 	for i := range vars {
 		v := &vars[i]
 		stack := v.Place.Kind == types.InMemory && v.Place.Reg == b.obj.Arch().SP
-		if stack && (v.Framed && fn.Optimized || foreign) {
+		switch {
+		case stack && (v.Framed && fn.Optimized || foreign):
 			v.Place, v.Late = types.Unknown(whyNotStored), true
+		case foreign && fn.Optimized && v.Plain && v.Place.Kind == types.InMemory:
+			v.Place = types.Unknown(whyNotAddressed)
 		}
 	}
 }
@@ -118,6 +124,15 @@ func (m *matcher) stored(
 			switch {
 			case got[i].Place.Kind == types.Unavailable && (got[i].Place.Why == whyWhichOnStack ||
 				got[i].Place.Why == whyUnused):
+			case fn.Optimized && got[i].Plain && b.addressed(&got[i].Place):
+				switch {
+				case here[i].Place.Kind == types.Unavailable:
+					got[i].Place = types.Unknown(whyNotAddressed)
+				case keptAt(prologue, end, &here[i].Place):
+					got[i].Place = here[i].Place
+				default:
+					gone = true
+				}
 			case !here[i].Late && !(fn.Optimized && got[i].Framed):
 			case storedAt(prologue, end, &got[i]):
 				if here[i].Late {
@@ -144,12 +159,20 @@ func (m *matcher) stored(
 	return best, vars
 }
 
+// addressed tells a place at an address in a register which is none of the frame's.
+func (b *binary) addressed(p *types.Place) bool {
+	arch := b.obj.Arch()
+	return p.Kind == types.InMemory && len(p.Ops) == 0 && p.Reg != arch.SP && p.Reg != arch.FP
+}
+
 // keptAt tells whether the registers of a place have at another one, behind the code of the prologue up to there, what
 // they had at the function's entry.
 func keptAt(prologue *code.Prologue, end int, p *types.Place) bool {
 	switch p.Kind {
 	case types.InRegister:
 		return prologue.Kept(end, p.Reg)
+	case types.InMemory: // of which the address was passed
+		return len(p.Ops) == 0 && prologue.Kept(end, p.Reg)
 	case types.Constant:
 		return true
 	case types.InPieces:
