@@ -310,6 +310,9 @@ func (s *Spec) append(dst []byte, v *Value) []byte {
 	case opUint:
 		return s.appendUint(dst, zeroExtend(v.integer(), s.Bits))
 	case opFloat:
+		if v.Kind == Float && v.Text != "" {
+			return s.padSpaces(append(dst, v.Text...), len(dst))
+		}
 		return s.appendFloat(dst, v.float())
 	}
 	start := len(dst)

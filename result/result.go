@@ -19,7 +19,7 @@ const (
 	Uint                // Num; Elems as of an Int
 	Bool                // Num 0 or 1
 	Pointer             // Num; Elems: what it points to, if that was read
-	Float               // Num: float64 bits
+	Float               // Num: float64 bits; Text: the number, if they have no place for it
 	Enum                // Num; Text is the enumerator's name ("" unknown), Signed
 	// Text; Cut if it was longer in memory: then Text ends with the script's trailer (".."). Type: see CharType
 	String

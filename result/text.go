@@ -389,6 +389,9 @@ func appendReason(dst []byte, reason string) []byte {
 
 // appendFloat gives the shortest digits that mean the same number in the value's own precision.
 func (v *Value) appendFloat(dst []byte) []byte {
+	if v.Text != "" {
+		return append(dst, v.Text...)
+	}
 	f, bits := math.Float64frombits(v.Num), 64
 	if v.Size == 4 {
 		bits = 32

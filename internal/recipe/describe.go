@@ -48,6 +48,13 @@ func describe(k match.Known, p *probe.Point, path string, many bool) *candidate 
 	if name := fn.sourceName(display) + mark; name != display {
 		fn.Name, fn.Called = name, false
 	}
+	if others := k.Folded(); len(others) > 0 { // calls of all of them arrive here
+		names := []string{sourceName(k.Func, k.Func.Name)}
+		for _, other := range others {
+			names = append(names, sourceName(other, other.Name))
+		}
+		fn.Name, fn.Called = strings.Join(names, "|"), false
+	}
 	fn.Structor = k.Func.Lang == types.CPlusPlus && structor(k.Func)
 	sig, err := k.Info.Signature(k.Func)
 	if err != nil || p.Scope == nil {

@@ -73,6 +73,12 @@ func Find(ctx context.Context, o Target, diags *diag.List) []Function {
 			fns = functions(ctx, o, path, name, &missing)
 		}
 		for _, fn := range fns {
+			if i := slices.IndexFunc(out, fn.shares); i >= 0 {
+				if out[i].Name != fn.Name {
+					out[i].Notices = append(out[i].Notices, fn.Name+" has the same code: its calls are shown as those of this one")
+				}
+				continue
+			}
 			if !known[fn.Entry()] {
 				known[fn.Entry()] = true
 				fn.Leaving = leaving
@@ -94,6 +100,9 @@ func Find(ctx context.Context, o Target, diags *diag.List) []Function {
 	}
 	return out
 }
+
+// shares tells whether two functions have the same code.
+func (f *Function) shares(o Function) bool { return f.start != (start{}) && f.start == o.start }
 
 // splitFunction takes "lib:func" and "file.c:42" apart. A name of C++ or Rust has colons in pairs.
 func splitFunction(pattern string) (lib, name string, line bool) {
@@ -201,6 +210,7 @@ func functionsOf(ctx context.Context, o Target, path, name string, exact bool, d
 			out = append(out, fn.Function)
 			continue
 		}
+		fn.start = startOf(p)
 		fn.returns(first[startOf(p)], noReturn)
 		fn.leaves(tails[startOf(p)])
 		if o.Onward {

@@ -65,6 +65,8 @@ type Function struct {
 	// Notices are what else is to be said.
 	Notices []string
 
+	start start // of its code; zero: it is not known, or a part of others
+
 	// ShowOf tells how the value of an expression over the parameters is shown, and how many bytes it takes to keep that.
 	// Nil: as it is.
 	ShowOf func(expr string) (Show, int)

@@ -2,6 +2,7 @@ package abi
 
 import (
 	"fmt"
+	"slices"
 
 	"trocar/internal/binary/types"
 )
@@ -211,6 +212,22 @@ func wideVector(t *types.Type) bool {
 	return false
 }
 
+// unclear tells a structure that may be passed in registers, but of which a part is of a type that is not known.
+func unclear(t *types.Type, depth int) bool {
+	t = t.Complete()
+	switch {
+	case t.Size > 16 || depth > 16:
+		return false
+	case t.Incomplete:
+		return true
+	case t.Kind == types.Array:
+		return t.Elem != nil && unclear(t.Elem, depth+1)
+	case t.Kind == types.Struct, t.Kind == types.Union:
+		return slices.ContainsFunc(t.Fields, func(f types.Field) bool { return f.Type != nil && unclear(f.Type, depth+1) })
+	}
+	return false
+}
+
 // returned tells whether a value is returned in memory.
 func returned(t *types.Type) (known, memory bool) {
 	switch {
@@ -222,7 +239,7 @@ func returned(t *types.Type) (known, memory bool) {
 		return true, false
 	case t.Empty():
 		return true, false
-	case wideVector(t):
+	case wideVector(t), unclear(t, 0):
 		return false, false
 	case t.Form() == types.VectorForm:
 		return true, false
@@ -289,7 +306,7 @@ func (s *cSequence) place(t *types.Type) *types.Place {
 		return p
 	case t.Empty():
 		return &types.Place{Kind: types.InPieces, Pieces: []types.Piece{padding(t.Size)}}
-	case t.Size == 0, wideVector(t):
+	case t.Size == 0, wideVector(t), unclear(t, 0):
 		return nil
 	}
 	var classes []regClass

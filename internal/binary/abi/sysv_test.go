@@ -64,6 +64,8 @@ func TestCPlaces(t *testing.T) {
 	// Without a gap it may be packed, and then it is aligned to less.
 	tight, wideGap := record(32, 16, at(i128, 0), at(long, 16), at(long, 24)), record(32, 16, at(long, 0), at(i128, 16))
 	tail := record(32, 16, at(i128, 0), at(long, 16))
+	unknown := &types.Type{Kind: types.Struct, Size: 8, Align: 8, Incomplete: true}
+	unclear := record(16, 8, at(unknown, 0), at(i32, 8))
 	empty := record(1, 1)
 	special := record(8, 8, at(long, 0))
 	special.Source.InMemory = true
@@ -101,6 +103,8 @@ func TestCPlaces(t *testing.T) {
 		{[]*types.Type{big, big, tight, i32}, nil, "[rsp+8], [rsp+32], [rsp+56], rdi"},
 		{[]*types.Type{big, wideGap, i32}, nil, "[rsp+8], [rsp+40], rdi"},
 		{[]*types.Type{big, tail, i32}, nil, "[rsp+8], [rsp+40], rdi"},
+		{[]*types.Type{i32, unclear, i32}, nil, "rdi, ?, ?"},
+		{[]*types.Type{i32}, unclear, "?"},
 		{[]*types.Type{empty, i32}, nil, "pad:1, rdi"},
 		{[]*types.Type{special, i32}, nil, "[rdi+0], rsi"},
 		{append(long7[:6:6], special), nil, "rdi, rsi, rdx, rcx, r8, r9, [[rsp+8]+0]"},

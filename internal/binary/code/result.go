@@ -92,6 +92,38 @@ func ChangesResult(arch *abi.Arch, text []byte, r ResultRegister) (yes bool, tar
 	return false, targets
 }
 
+// KeepsRegister tells whether a function, of which fn is the code, is seen to leave a register as it is. called answers
+// for the functions that it calls, or goes on in, by where they begin, from the beginning of the code. On other CPUs
+// than x86-64 none is.
+func KeepsRegister(arch *abi.Arch, fn []byte, r ResultRegister, called func(at int64) bool) bool {
+	if arch != abi.AMD64 {
+		return false
+	}
+	for at := 0; at < len(fn); {
+		in, ok := Decode(arch, fn[at:])
+		if !ok {
+			return false
+		}
+		to := int64(at) + in.Target
+		switch {
+		case in.Op == Call && !in.Direct, in.Op == Jump && !in.Direct:
+			return false
+		case in.Op == Call, (in.Op == Jump || in.Op == CondJump) && (to < 0 || to >= int64(len(fn))):
+			if !called(to) {
+				return false
+			}
+		case in.Op == Jump, in.Op == CondJump, in.Op == Ret, in.Op == Trap, in.Op == Nop, in.Op == Landing:
+		default:
+			_, _, _, _, wrote := frameEffect(fn[at:at+in.Len], frameBase{}, frameBase{}, 1)
+			if wrote&(1<<r) != 0 {
+				return false
+			}
+		}
+		at += in.Len
+	}
+	return true
+}
+
 type use uint8
 
 const (

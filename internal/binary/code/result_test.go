@@ -102,3 +102,27 @@ func TestChangesResult(t *testing.T) {
 		}
 	}
 }
+
+// Whether a function leaves rdx as it is: what callers find there then is nothing that it returned.
+func TestKeepsRegister(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		text  []byte
+		calls bool // what it calls leaves it
+		want  bool
+	}{
+		{"mov 8(%rdi),%rax; ret", []byte{0x48, 0x8b, 0x47, 0x08, 0xc3}, false, true},
+		{"mov 8(%rdi),%rdx; ret", []byte{0x48, 0x8b, 0x57, 0x08, 0xc3}, false, false},
+		{"je 1f; xor %edx,%edx; 1: ret", []byte{0x74, 0x02, 0x31, 0xd2, 0xc3}, false, false},
+		{"call; ret", []byte{0xe8, 0, 0, 0, 0, 0xc3}, true, true},
+		{"call; ret", []byte{0xe8, 0, 0, 0, 0, 0xc3}, false, false},
+		{"jmp elsewhere", []byte{0xe9, 0, 0, 0, 0x10}, false, false},
+		{"call *%rax", []byte{0xff, 0xd0, 0xc3}, true, false},
+		{"cqto; idiv %rcx", []byte{0x48, 0x99, 0x48, 0xf7, 0xf9, 0xc3}, false, false},
+	} {
+		got := KeepsRegister(abi.AMD64, c.text, SecondResult, func(int64) bool { return c.calls })
+		if got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}

@@ -175,8 +175,15 @@ func (d *die) baseTypeOf(lang types.Language, size int) *types.Type {
 		t.Kind, t.Align, t.Source.Form = types.Struct, part.Align, types.ComplexForm
 		t.Fields = []types.Field{{Name: "real", Type: part}, {Name: "imag", Type: part, Offset: size / 2}}
 	case ateUnsigned, 0x01: // DW_ATE_address
+	case ateUser:
+		complexInteger(t)
 	default: // decimal and packed numbers: bytes of which nothing is understood
 		t.Kind, t.Incomplete = types.Struct, true
+	}
+	if order, _ := d.num(atEndianity); order == endBig && size > 1 {
+		t = &types.Type{
+			Kind: types.Struct, Name: bigEndian + t.Name, Size: size, Align: t.Align, Incomplete: true, Source: t.Source,
+		}
 	}
 	if lang == types.Rust && t.Name == "u8" || lang == types.Rust && t.Name == "i8" || lang == types.Go {
 		t.Source.Form = types.NoForm // numbers there, though rustc calls them characters
@@ -189,6 +196,24 @@ func (d *die) baseTypeOf(lang types.Language, size int) *types.Type {
 	}
 	t.Source.RuntimeType, _ = d.num(atGoRuntimeType)
 	return t
+}
+
+// bigEndian begins the names of types of which the bytes are in the other order: what they mean is not shown.
+const bigEndian = "big-endian "
+
+// complexInteger makes a type one of GCC's complex integers, if it is one.
+func complexInteger(t *types.Type) {
+	part, ok := strings.CutPrefix(t.Name, "complex ")
+	if !ok || t.Size < 2 {
+		t.Kind, t.Incomplete = types.Struct, true
+		return
+	}
+	elem := &types.Type{
+		Kind: types.Int, Name: part, Size: t.Size / 2, Align: min(t.Size/2, 16), Signed: !strings.Contains(part, "unsigned"),
+		Source: &types.Source{Lang: t.Source.Lang},
+	}
+	t.Kind, t.Align = types.Struct, elem.Align
+	t.Fields = []types.Field{{Name: "real", Type: elem}, {Name: "imag", Type: elem, Offset: elem.Size}}
 }
 
 func (c *converter) pointer(d *die, depth int) *types.Type {

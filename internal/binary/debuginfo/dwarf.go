@@ -103,6 +103,7 @@ const (
 	atDwoName           = 0x76
 	atNoreturn          = 0x87
 	atAlignment         = 0x88
+	atEndianity         = 0x65
 	atExportSymbols     = 0x89
 	atLoclistsBase      = 0x8c
 	atMIPSLinkageName   = 0x2007
@@ -192,6 +193,9 @@ const (
 	ateUTF          = 0x10
 	ateUCS          = 0x11
 	ateASCII        = 0x12
+	ateUser         = 0x80 // GCC: complex integers
+
+	endBig = 0x01 // DW_END_big
 )
 
 const (

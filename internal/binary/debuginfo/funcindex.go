@@ -13,6 +13,8 @@ type nameIndex struct {
 	nameHash
 	entries []named // by hash
 	far     []*unit // units with inlined copies of functions of other units
+	// gone: the entries are those of functions that the linker has taken out, of names of which these are the hashes.
+	gone map[uint64]bool
 }
 
 type named struct {
@@ -28,6 +30,15 @@ func (in *Info) functionNames() (*nameIndex, error) {
 		return in.names, nil
 	}
 	x := &nameIndex{nameHash: in.hash}
+	if err := x.fill(in); err != nil {
+		return nil, err
+	}
+	in.names = x
+	return x, nil
+}
+
+// fill goes through all units.
+func (x *nameIndex) fill(in *Info) error {
 	var mu sync.Mutex
 	err := in.everyUnit(func(s *scanner, u *unit) bool {
 		found, far := x.scan(s, u)
@@ -39,9 +50,6 @@ func (in *Info) functionNames() (*nameIndex, error) {
 		mu.Unlock()
 		return true
 	})
-	if err != nil {
-		return nil, err
-	}
 	sort.Slice(x.entries, func(i, j int) bool {
 		a, b := &x.entries[i], &x.entries[j]
 		if a.hash != b.hash {
@@ -52,8 +60,7 @@ func (in *Info) functionNames() (*nameIndex, error) {
 		}
 		return a.off < b.off
 	})
-	in.names = x
-	return x, nil
+	return err
 }
 
 func (x *nameIndex) scan(s *scanner, u *unit) (found []named, far bool) {
@@ -95,7 +102,8 @@ func (ro *root) nests() bool { return ro.lang == types.C || ro.lang == types.Oth
 // add takes up the function that s.die is at.
 func (x *nameIndex) add(s *scanner, u *unit, found []named) []named {
 	d, off := &s.die, s.die.off
-	if _, ok := d.get(atInline); !ok && !d.hasCode() {
+	_, inline := d.get(atInline)
+	if code := d.hasCode(); x.gone == nil && !inline && !code || x.gone != nil && (inline || code) {
 		return found
 	}
 	var name, linkage []byte
@@ -114,11 +122,10 @@ func (x *nameIndex) add(s *scanner, u *unit, found []named) []named {
 			break
 		}
 	}
-	if len(name) > 0 {
-		found = append(found, named{x.of(plain(name)), u, off})
-	}
-	if len(linkage) > 0 {
-		found = append(found, named{x.of(linkage), u, off})
+	for _, s := range [][]byte{plain(name), linkage} {
+		if len(s) > 0 && (x.gone == nil || x.gone[x.of(s)]) {
+			found = append(found, named{x.of(s), u, off})
+		}
 	}
 	return found
 }
@@ -201,4 +208,30 @@ func (fn *Function) Is(name string) bool {
 		}
 	}
 	return false
+}
+
+// GoneNamed returns a function of a name (of C, or a linkage name) of which the linker has taken the code out, as it
+// has put another one's in its place. wanted are all names that will be asked for; it is called once.
+func (in *Info) GoneNamed(name string, wanted func() []string) (fn *Function, err error) {
+	defer objfile.Guard(&err)()
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.gone == nil {
+		x := &nameIndex{nameHash: in.hash, gone: map[uint64]bool{}}
+		for _, s := range wanted() {
+			x.gone[x.of([]byte(s))] = true
+		}
+		if err := x.fill(in); err != nil {
+			return nil, err
+		}
+		in.gone = x
+	}
+	for _, e := range in.gone.find(name) {
+		if d, ok := e.u.at(uint64(e.off)); ok {
+			if fn := in.function(d); fn.Linkage == name || fn.Linkage == "" && fn.Name == name {
+				return fn, nil
+			}
+		}
+	}
+	return nil, ErrNotFound
 }

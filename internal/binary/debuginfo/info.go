@@ -62,6 +62,7 @@ type Info struct {
 	lookups int
 	addrs   *addrIndex
 	names   *nameIndex
+	gone    *nameIndex // of functions that the linker has taken out; nil: not asked for yet
 	inlines *inlineIndex
 	typeIdx *typeIndex
 	vtables map[uint64][]string // of Rust; nil: not looked for yet

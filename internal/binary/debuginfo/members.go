@@ -1,6 +1,7 @@
 package debuginfo
 
 import (
+	"slices"
 	"strings"
 
 	"trocar/internal/binary/section"
@@ -31,6 +32,7 @@ func (c *converter) members(t *types.Type, d *die, depth int) {
 		}
 		return len(t.Fields) < maxMembers
 	})
+	reversed(t)
 	c.align(t, d)
 	if special.cpp {
 		t.Source.InMemory = special.byAddress(t, d)
@@ -155,6 +157,27 @@ func (s *specials) byAddress(t *types.Type, d *die) bool {
 		}
 	}
 	return false
+}
+
+// reversed makes the enumerations of a structure in which numbers are in the other order of bytes such, too: of these
+// GCC does not tell it.
+func reversed(t *types.Type) {
+	if !slices.ContainsFunc(t.Fields, func(f types.Field) bool {
+		return f.Type != nil && strings.HasPrefix(f.Type.Name, bigEndian)
+	}) {
+		return
+	}
+	for i := range t.Fields {
+		f := &t.Fields[i]
+		if f.Type == nil || f.Type.Kind != types.Enum || f.Type.Size < 2 {
+			continue
+		}
+		old := f.Type
+		f.Type = &types.Type{
+			Kind: types.Struct, Name: bigEndian + old.Name, Size: old.Size, Align: old.Align, Incomplete: true,
+			Source: old.Source,
+		}
+	}
 }
 
 // align works out the alignment, which debug info gives only where the source does.

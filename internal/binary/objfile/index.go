@@ -2,6 +2,7 @@ package objfile
 
 import (
 	"math"
+	"slices"
 	"sort"
 	"strings"
 )
@@ -67,6 +68,40 @@ func (f *File) Lookup(addr uint64) (sym Symbol, ok bool) {
 	}
 	return Symbol{}, false
 }
+
+// NamesAt are the names of the symbols of code that begin at an address, each once.
+func (f *File) NamesAt(addr uint64) (names []string) {
+	var err error
+	defer Guard(&err)()
+	x := f.addrIndex()
+	if x == nil {
+		return nil
+	}
+	i := sort.Search(len(x.entries), func(i int) bool { return x.entries[i].addr >= addr })
+	for ; i < len(x.entries) && x.entries[i].addr == addr && len(names) < maxNamesAt; i++ {
+		if sym := f.entrySymbol(x, &x.entries[i]); !slices.Contains(names, sym.Name) {
+			names = append(names, sym.Name)
+		}
+	}
+	return names
+}
+
+// SharedNames are the names of symbols of code that begin where another one begins.
+func (f *File) SharedNames() (names []string) {
+	var err error
+	defer Guard(&err)()
+	x := f.addrIndex()
+	for i := 0; x != nil && i < len(x.entries); i++ {
+		e := x.entries
+		if i > 0 && e[i-1].addr == e[i].addr || i+1 < len(e) && e[i+1].addr == e[i].addr {
+			names = append(names, f.entrySymbol(x, &e[i]).Name)
+		}
+	}
+	return names
+}
+
+// maxNamesAt bounds the names of one address.
+const maxNamesAt = 256
 
 // BeginsIn tells whether a symbol of code, a label included, begins at one of the addresses from low up to high.
 func (f *File) BeginsIn(low, high uint64) (found bool) {

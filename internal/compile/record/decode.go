@@ -158,6 +158,9 @@ func (d *Decoder) value(v *result.Value, t *types.Type, b []byte) {
 	case t.Size < least(t) || t.Size > len(b):
 		unavailable(v, "its type and its size disagree")
 		return
+	case t.Incomplete && t.Kind == types.Struct && t.Size > 0:
+		unavailable(v, "values of type "+t.Name+" cannot be shown")
+		return
 	case (t.Kind == types.Int || t.Kind == types.Enum) && t.Size == 16:
 		d.wideInt(v, t, b)
 		return

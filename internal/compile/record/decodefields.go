@@ -122,9 +122,10 @@ func (d *Decoder) members(v *result.Value, t *types.Type, b []byte) {
 		}
 		fits := f.Type != nil && f.Offset >= 0 && f.Offset <= len(b)
 		if fits && f.BitSize == 0 {
-			fits = f.Type.Size >= 0 && f.Type.Size <= len(b)-f.Offset && !f.Type.Incomplete
+			fits = f.Type.Size >= 0 && f.Type.Size <= len(b)-f.Offset
 		}
-		if fits && f.BitSize == 0 && f.Name == "" && (f.Type.Kind == types.Struct || f.Type.Kind == types.Union) &&
+		known := fits && !f.Type.Incomplete
+		if known && f.BitSize == 0 && f.Name == "" && (f.Type.Kind == types.Struct || f.Type.Kind == types.Union) &&
 			t.Kind != types.Tuple {
 			d.members(v, f.Type, b[f.Offset:f.Offset+f.Type.Size])
 			continue
@@ -136,6 +137,12 @@ func (d *Decoder) members(v *result.Value, t *types.Type, b []byte) {
 		e := &v.Elems[len(v.Elems)-1]
 		switch {
 		case !fits:
+			unavailable(e, "its type is not complete")
+			d.made++
+		case !known && f.Type.Source != nil: // not a type of which the members were not kept
+			unavailable(e, "values of type "+f.Type.Name+" cannot be shown")
+			d.made++
+		case !known:
 			unavailable(e, "its type is not complete")
 			d.made++
 		case f.BitSize > 0:

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"math/big"
 	"net/netip"
 	"slices"
 	"strings"
@@ -34,9 +35,11 @@ func (d *Decoder) float(v *result.Value, t *types.Type, b []byte) {
 	case 10, 12, 16:
 		if t.Size == 16 && (d.Quad || strings.Contains(t.Name, "128")) {
 			v.Num = math.Float64bits(quadruple(b))
+			v.Text = beyondQuadruple(v.Num, b)
 			return
 		}
 		v.Num = math.Float64bits(extended(b))
+		v.Text = beyondExtended(v.Num, b)
 	default:
 		v.Kind, v.Text = result.Unavailable, "a floating-point number of this size can't be shown"
 	}
@@ -57,6 +60,43 @@ func extended(b []byte) float64 {
 		f = -f
 	}
 	return f
+}
+
+// beyondExtended is the text of such a number that is too large or too small for float64; "" for others.
+func beyondExtended(f64 uint64, b []byte) string {
+	if f := math.Float64frombits(f64); f != 0 && !math.IsInf(f, 0) {
+		return ""
+	}
+	se := binary.LittleEndian.Uint16(b[8:])
+	m := new(big.Int).SetUint64(binary.LittleEndian.Uint64(b))
+	return beyond(m, int(se&0x7fff), 63, se&0x8000 != 0)
+}
+
+// beyondQuadruple is the same for IEEE 754's 128-bit format.
+func beyondQuadruple(f64 uint64, b []byte) string {
+	if f := math.Float64frombits(f64); f != 0 && !math.IsInf(f, 0) {
+		return ""
+	}
+	lo, hi := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
+	exp, frac := int(hi>>48&0x7fff), hi&(1<<48-1)
+	if exp > 0 {
+		frac |= 1 << 48
+	}
+	m := new(big.Int).SetUint64(frac)
+	return beyond(m.Lsh(m, 64).Or(m, new(big.Int).SetUint64(lo)), exp, 112, hi>>63 != 0)
+}
+
+// beyond is the text of a number with a significand of bits behind its first one, and an exponent of 15 bits.
+func beyond(m *big.Int, exp, bits int, negative bool) string {
+	if m.Sign() == 0 || exp == 0x7fff {
+		return ""
+	}
+	x := new(big.Float).SetInt(m)
+	x.SetMantExp(x, max(exp, 1)-16383-bits)
+	if negative {
+		x.Neg(x)
+	}
+	return x.Text('g', -1)
 }
 
 // quadruple is IEEE 754's 128-bit format: 112 bits of significand behind a leading one, 15 of exponent, the sign.

@@ -54,6 +54,8 @@ func (m *matcher) typed(s *spec, b *binary, entry uint64, p *probe.Point) {
 		place := types.Place{}
 		foreign := b.foreign(fn)
 		switch {
+		case b.unfoldResult(info, fn, t) != "":
+			place = types.Unknown("%s", b.unfoldResult(info, fn, t))
 		case b.partial(fn):
 			place = types.Unknown("the compiler made a variant of the function, which may have no result")
 		case foreign != "" && !inRegister(b.obj.Arch(), t, fn.Lang):
@@ -73,6 +75,10 @@ func (m *matcher) typed(s *spec, b *binary, entry uint64, p *probe.Point) {
 		m.diags.Warnf(s.ap.Span, "the arguments of %s cannot be read: %s", p.Func, err)
 		return
 	}
+	for i := range vars {
+		opaque(&vars[i])
+	}
+	b.unfold(info, fn, vars)
 	b.distrust(fn, vars)
 	if p.Entry {
 		b.indirect(fn, vars)
@@ -98,6 +104,7 @@ func (m *matcher) typed(s *spec, b *binary, entry uint64, p *probe.Point) {
 			b.byConvention(info, fn, vars)
 		}
 	}
+	b.unfold(info, fn, vars) // also where the point has moved to
 	if given != nil {
 		b.unread(info, fn, vars, given)
 	}
@@ -137,6 +144,13 @@ func (b *binary) paramsAt(info *debuginfo.Info, fn *debuginfo.Function,
 	return vars, nil
 }
 
+// opaque takes the place of a variable away of which the bytes mean nothing here: nothing is done to have it.
+func opaque(v *debuginfo.Var) {
+	if t := v.Type.Complete(); t != nil && t.Incomplete && t.Size > 0 {
+		v.Place, v.Late = types.Unknown("values of type %s cannot be shown", t), false
+	}
+}
+
 // anyLate tells whether one of the variables is not there before the function's statements begin.
 func anyLate(vars []debuginfo.Var) bool {
 	return slices.ContainsFunc(vars, func(v debuginfo.Var) bool { return v.Late })
@@ -158,6 +172,7 @@ func argsOf(vars []debuginfo.Var) (args []probe.Var) {
 		for n := 2; hasVar(args, v.Name); n++ { // the parameters of a pack have all its name
 			v.Name = fmt.Sprintf("%s_%d", strings.TrimSuffix(v.Name, fmt.Sprintf("_%d", n-1)), n)
 		}
+		opaque(v)
 		args = append(args, probe.Var{Name: v.Name, Type: v.Type, Place: v.Place})
 	}
 	return args

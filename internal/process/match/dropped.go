@@ -52,10 +52,8 @@ func (m *matcher) keptResult(b *binary, info *debuginfo.Info, fn *debuginfo.Func
 		return place
 	case place.Kind == types.InRegister && takes(code.FirstResult):
 		return place
-	case place.Kind == types.InPieces && t.Size <= 8 && len(place.Pieces) == 1 && takes(code.FirstResult):
-		return place
 	// Where only one of two parts is left, it is in the first register, whichever it is.
-	case place.Kind == types.InPieces && t.Size > 0 && takes(code.SecondResult):
+	case place.Kind == types.InPieces && t.Size > 0 && takes(lastResult(&place)):
 		return place
 	}
 	return dropped
@@ -90,6 +88,19 @@ func (m *matcher) changes(
 	}
 	return false
 }
+
+// lastResult is the last of the general registers that a result is in.
+func lastResult(p *types.Place) code.ResultRegister {
+	for i := range p.Pieces {
+		if one := &p.Pieces[i].Place; one.Kind == types.InRegister && one.Reg == dwarfRDX {
+			return code.SecondResult
+		}
+	}
+	return code.FirstResult
+}
+
+// dwarfRDX is the number of the second register of results in debug information.
+const dwarfRDX = 1
 
 // unmarked tells the functions whose signature LLVM may have changed without the mark for that: it writes
 // DW_CC_nocall only into entries that complete no declaration, so none of a method has it. What may change is what

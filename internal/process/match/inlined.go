@@ -265,7 +265,10 @@ func (b *binary) refersToFrame(v *debuginfo.Var) bool {
 			!slices.ContainsFunc(ops, func(o types.PlaceOp) bool { return o.Code == types.Load })
 	}
 	p := &v.Place
-	return p.Kind == types.Computed && inFrame(p) || p.Pointee != nil && p.Pointee.Kind == types.InMemory && inFrame(p.Pointee)
+	if o := p.Pointee; o != nil && o.Kind == types.InMemory && inFrame(o) {
+		return true
+	}
+	return p.Kind == types.Computed && inFrame(p)
 }
 
 // storesAhead tells whether the instructions of a copy may store something before the first branch.

@@ -43,6 +43,9 @@ func (m *matcher) takes(b *binary, info *debuginfo.Info, entry uint64, where cod
 	var err error
 	arch := b.obj.Arch()
 	defer objfile.Guard(&err)()
+	if b.leaves(entry, where, 0) {
+		return false
+	}
 	var calls []uint64
 	for _, s := range b.obj.Segments() {
 		if s.Exec {
@@ -72,4 +75,18 @@ func (m *matcher) takes(b *binary, info *debuginfo.Info, entry uint64, where cod
 		}
 	}
 	return false
+}
+
+// leaves tells whether a function, and what it calls, is seen to leave a register as it is: then it returns nothing in
+// there, and what callers find in it behind the call is what they had before (GCC's -fipa-ra).
+func (b *binary) leaves(entry uint64, where code.ResultRegister, depth int) bool {
+	size := min(b.obj.CodeSize(entry), code.MaxFunction)
+	if size == 0 || depth > maxCallees {
+		return false
+	}
+	return code.KeepsRegister(b.obj.Arch(), b.obj.Bytes(entry, int(size)), where, func(at int64) bool {
+		to := entry + uint64(at)
+		sym, ok := b.obj.Lookup(to)
+		return ok && sym.Addr == to && b.leaves(to, where, depth+1)
+	})
 }

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"trocar/internal/binary/abi"
 	"trocar/internal/binary/code"
 	"trocar/internal/binary/debuginfo"
 	"trocar/internal/binary/objfile"
@@ -12,8 +11,9 @@ import (
 )
 
 // GCC knows what functions that it compiles do not read behind the addresses that they are given (ipa-modref). Callers
-// in the same file, or with -flto anywhere, leave out stores that only such a function could see: a class that is passed
-// by address has members that nobody has set. So the function has to read them, or nobody may know that it does not.
+// in the same file, or with -flto anywhere, leave out stores that only such a function could see: a class that is
+// passed by address has members that nobody has set. So the function has to read them, or nobody may know that it does
+// not.
 
 // whyUnread is the reason for a parameter of which a function does not use all.
 const whyUnread = "the function is not seen to use all of it, and its callers may leave out the rest"
@@ -46,7 +46,7 @@ func (b *binary) unread(info *debuginfo.Info, fn *debuginfo.Function, vars []deb
 func (b *binary) givenObjects(fn *debuginfo.Function, vars []debuginfo.Var) []code.Given {
 	list := make([]code.Given, len(vars))
 	arch := b.obj.Arch()
-	if !fn.Optimized || !gnu(fn) || arch != abi.AMD64 {
+	if !fn.Optimized || !gnu(fn) {
 		return list
 	}
 	for i := range vars {
