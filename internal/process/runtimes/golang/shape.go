@@ -338,12 +338,12 @@ func word(size int, float bool) *types.Type {
 			Source: &types.Source{Lang: types.Go},
 		}
 	}
-	if size == 8 {
-		t := types.PointerTo(types.TVoid, types.User) // shown in hexadecimal: its sign is not known
-		t.Name, t.Source = "word", &types.Source{Lang: types.Go, Form: types.UnsafeForm}
-		return t
+	t := types.PointerTo(types.TVoid, types.User) // shown in hexadecimal: its sign is not known
+	t.Name, t.Size, t.Align, t.Source = "word", size, size, &types.Source{Lang: types.Go, Form: types.UnsafeForm}
+	if size < 8 {
+		t.Name = fmt.Sprintf("word%d", 8*size)
 	}
-	return goInt(fmt.Sprintf("word%d", 8*size), size, false)
+	return t
 }
 
 // shaped tells the arguments by their shapes, with the receiver's type as the name has it.

@@ -6,6 +6,7 @@ import (
 	"trocar/internal/binary/abi"
 	"trocar/internal/binary/code"
 	"trocar/internal/binary/objfile"
+	"trocar/internal/binary/types"
 )
 
 // TestShapes reads descriptions of arguments (internal/abi/symtab.go).
@@ -109,6 +110,15 @@ func TestHasDictionary(t *testing.T) {
 	} {
 		if got := HasDictionary(name); got != want {
 			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// The sign of a number is not known where only its size is: it is shown in hexadecimal.
+func TestWordsHaveNoSign(t *testing.T) {
+	for _, size := range []int{1, 2, 4, 8} {
+		if w := word(size, false); w.Kind != types.Pointer || w.Size != size || w.Align != size {
+			t.Errorf("%d bytes are %+v", size, w)
 		}
 	}
 }
