@@ -141,6 +141,8 @@ func (o *options) one(ctx context.Context, l *language, seed uint64) (*report, e
 		rep.fail(fmt.Sprintf("not built: %v", err))
 	} else if t, err := o.trace(ctx, p, dir); err != nil {
 		rep.fail(fmt.Sprintf("not traced: %v", err))
+	} else if t.image, err = openImage(filepath.Join(dir, "program")); err != nil {
+		return nil, err
 	} else {
 		t.stripped = b.stripped()
 		rep.compare(p, t)

@@ -23,6 +23,7 @@ type traced struct {
 	messages map[int][]string  // by function
 	losses   []string
 	stripped bool
+	image    *image
 }
 
 type call struct {
