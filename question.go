@@ -208,7 +208,7 @@ func ask(ctx context.Context, r Request, images *image.Set, on offers) (*Script,
 	}
 	script, left := writeFor(question, &fns, on, &diags)
 	if diags.Errors() > 0 {
-		return nil, compileError(&diags, false)
+		return nil, compileError(&diags, script.Nothing)
 	}
 	out := &Script{Text: script.Text, Notices: append(left, script.Notices...)}
 	for _, d := range diags.All {
@@ -280,7 +280,7 @@ func first(wrong map[int]string, script string) map[int]string {
 	lines := strings.Split(script, "\n")
 	own := map[int]string{}
 	for line, text := range wrong {
-		if line <= len(lines) && !strings.Contains(lines[line-1], "$call") {
+		if line <= len(lines) && !strings.Contains(strings.ReplaceAll(lines[line-1], "$call.func_", ""), "$call") {
 			own[line] = text
 		}
 	}

@@ -34,6 +34,7 @@ type part struct {
 	field string // its name in the record of the kept values
 	expr  string // at the entry; "": at the return, see exit
 	exit  string // where the function returns, without having been kept
+	plain string // exit without what it refers to, if that is shown
 	show  Show
 	size  int  // of what is kept
 	text  bool // it is a string already
@@ -308,6 +309,7 @@ func (s *script) expressions(c *call, exprs []syntax.Expr) {
 		if c.fn.later(x) {
 			p.exit, p.show = s.atReturn(c, x), AsValue
 			if id, ok := x.(*syntax.Ident); ok && id.Name == "retval" && c.fn.Result != nil {
+				p.plain = p.exit
 				p.show, p.exit = c.fn.Result.Show, s.shown(c.fn.Result.Show, p.exit)
 			}
 			if !c.pairs() {

@@ -31,6 +31,7 @@ func counted(fns []Function, o Question, diags *diag.List, by []string) Script {
 	fns = s.named(s.understood(fns, s.wants))
 	s.tables = true
 	s.settings(nil)
+	s.stacks = len(by) > 0
 	s.sized("@calls", fns, 0)
 	columns := s.columns(s.by)
 	if len(by) > 0 {

@@ -175,15 +175,21 @@ func isResult(sig debuginfo.Signature, name string) bool {
 // sourceName is the function's name as in the source.
 func (fn *candidate) sourceName(display string) string {
 	f := fn.known.Func
-	switch {
-	case f.Lang == types.Assembler:
-		return display
-	case f.Lang == types.CPlusPlus && f.Qualified == f.Name && strings.Contains(display, "::"):
+	if f.Lang == types.CPlusPlus && f.Qualified == f.Name && strings.Contains(display, "::") {
 		// It is within another function, which debug information does not name: a lambda's operator, or a method of a class
 		// of the function.
 		if sym, ok := fn.known.File.Lookup(fn.point.FunctionStart()); ok {
 			return objfile.DemangleBare(sym.Name)
 		}
+		return display
+	}
+	return sourceName(f, display)
+}
+
+// sourceName is the name that debug information has for a function; display is its symbol, for people.
+func sourceName(f *debuginfo.Function, display string) string {
+	switch {
+	case f.Lang == types.Assembler:
 		return display
 	case f.Lang.HasScopes() && f.Qualified != "":
 		return f.Qualified

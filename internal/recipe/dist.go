@@ -2,6 +2,7 @@ package recipe
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -131,6 +132,9 @@ func (s *script) distribution(fns []Function, value syntax.Expr, name string, di
 		}
 		calls = append(calls, c)
 	}
+	if value != nil {
+		calls = s.ofOneKind(calls, value)
+	}
 	calls = s.join(calls, nil)
 	if s.byFunc {
 		for _, c := range calls {
@@ -141,21 +145,19 @@ func (s *script) distribution(fns []Function, value syntax.Expr, name string, di
 		s.none(diags, "no function is left for which this is available")
 		return
 	}
-	if s.table = value != nil && s.counted(calls); s.table && !s.o.Values {
-		name = "@count" // the name of its column
-	}
+	names := s.mapNames(calls, value, name)
 	paired := slices.ContainsFunc(calls, (*call).pairs)
 	s.tables = true
 	s.config(paired)
 	if value == nil {
-		s.sized(name, fns, timesEntries)
+		s.sized(names[0], fns, timesEntries)
 	}
 	s.stores(calls)
 	for _, c := range calls {
 		if c.pairs() {
 			s.entry(c)
 			s.returned(c, append(c.returns, c.leaves...), func(indent string) {
-				s.add(indent, c, value, name, func(p part) string {
+				s.add(indent, c, value, names, func(p part) string {
 					if p.exit != "" {
 						return p.exit
 					}
@@ -177,7 +179,7 @@ func (s *script) distribution(fns []Function, value syntax.Expr, name string, di
 			s.line("/%s/", syntax.PrintExpr(cond))
 		}
 		s.line("{")
-		s.add("  ", c, value, name, func(p part) string { return s.value(p.show, p.expr) })
+		s.add("  ", c, value, names, func(p part) string { return s.value(p.show, p.expr) })
 		s.line("}")
 	}
 	if rest != nil {
@@ -186,27 +188,95 @@ func (s *script) distribution(fns []Function, value syntax.Expr, name string, di
 	if paired {
 		s.leavings()
 	}
-	s.every(name)
+	s.every(names...)
 	s.timer()
-	s.unreturned(calls, s.last(name))
+	s.unreturned(calls, s.last(names...))
 	if !paired {
-		s.lastly(name)
+		s.lastly(names...)
 	}
 	if paired {
 		s.unreturnedSums()
 	}
 }
 
-// counted tells whether values are counted one by one: if that was asked for, or they are texts.
-func (s *script) counted(calls []*call) bool {
-	return s.o.Table || slices.ContainsFunc(calls, func(c *call) bool {
+// mapNames are the maps of the calls' values, the last of which has those that are counted one by one: texts, or all if
+// that was asked for.
+func (s *script) mapNames(calls []*call, value syntax.Expr, name string) []string {
+	if value == nil {
+		return []string{name}
+	}
+	ranges := !s.o.Table && slices.ContainsFunc(calls, func(c *call) bool { return !c.textual() })
+	counted := s.o.Table || slices.ContainsFunc(calls, (*call).textual)
+	table := name
+	switch {
+	case counted && !s.o.Values:
+		table = "@count" // the name of its column
+	case counted && ranges:
+		table += "_text"
+	}
+	switch {
+	case ranges && counted:
+		return []string{name, table}
+	case counted:
+		return []string{table}
+	}
+	return []string{name}
+}
+
+// textual tells whether the value that is asked for is a text.
+func (c *call) textual() bool {
+	p := &c.shown[0]
+	return p.show == AsText || p.show == AsString || p.show == ByStr || p.text
+}
+
+// ofOneKind makes values those of one map, or two: numbers, of pointers their addresses; and texts of the kind that
+// most functions have.
+func (s *script) ofOneKind(calls []*call, value syntax.Expr) []*call {
+	id, ok := value.(*syntax.Ident)
+	result := ok && id.Name == "retval"
+	kindOf := func(c *call) string {
+		if p := &c.shown[0]; p.show == AsString && result && c.fn.Result != nil {
+			return c.fn.Result.Type
+		}
+		return ""
+	}
+	texts := map[string]int{}
+	for _, c := range calls {
+		if c.textual() {
+			texts[kindOf(c)]++
+		}
+	}
+	most := ""
+	for _, kind := range slices.Sorted(maps.Keys(texts)) {
+		if texts[most] < texts[kind] {
+			most = kind
+		}
+	}
+	return slices.DeleteFunc(calls, func(c *call) bool {
 		p := &c.shown[0]
-		return p.show == AsText || p.show == AsString || p.show == ByStr || p.text
+		switch {
+		case !c.textual():
+			if !result || c.fn.Result == nil || s.o.Table || p.plain == "" {
+				break
+			}
+			switch c.fn.Result.sort {
+			case addressSort:
+				p.exit, p.show = "(uint64)"+p.plain, AsValue
+			case partedSort:
+				s.notice(c.fn, "left out: its results are no numbers: ask for a part of them, as in retval.size")
+				return true
+			case numberSort, otherSort:
+			}
+		case kindOf(c) != most:
+			s.notice(c.fn, "left out: its values are of another kind (%s): ask for them by themselves", kindOf(c))
+			return true
+		}
+		return false
 	})
 }
 
 // add counts a value in.
-func (s *script) add(indent string, c *call, value syntax.Expr, name string, get func(part) string) {
+func (s *script) add(indent string, c *call, value syntax.Expr, names []string, get func(part) string) {
 	function := quoted(c.name)
 	switch {
 	case c.name == "" && c.pairs():
@@ -216,7 +286,7 @@ func (s *script) add(indent string, c *call, value syntax.Expr, name string, get
 	}
 	keys := []string{function}
 	by := c.shown
-	number, columns := "$took", s.columns(s.by)
+	number, columns, name := "$took", s.columns(s.by), names[0]
 	if value != nil {
 		number, by = get(c.shown[0]), c.shown[1:]
 	}
@@ -224,19 +294,19 @@ func (s *script) add(indent string, c *call, value syntax.Expr, name string, get
 		keys = append(keys, get(p))
 	}
 	how := "hist(" + number + ")"
-	if value == nil {
-		how = "times(" + number + ")"
-	}
 	switch l := s.o.Linear; {
-	case s.table:
+	case value == nil:
+		how = "times(" + number + ")"
+	case s.o.Table || c.textual():
 		keys = append(keys, number)
 		columns = s.columns(append(slices.Clone(s.by), value))
 		how = "count()"
+		name = names[len(names)-1]
 	case l != [3]int64{}:
 		how = fmt.Sprintf("lhist(%s, %d, %d, %d)", number, l[0], l[1], l[2])
-	}
-	if value != nil && !s.table {
 		columns = nil // histograms are no table
+	default:
+		columns = nil
 	}
 	s.line("%s%s[%s] = %s;", indent, name, s.columned(keys, columns), how)
 }

@@ -45,6 +45,7 @@ type Script struct {
 	Notices []string
 	Totals  []Total
 	Clauses []Clause
+	Nothing bool // no function is left, and diagnostics say why
 }
 
 // Clause is a probe of the script: where it begins, and the functions that it is about (Function.Entry).

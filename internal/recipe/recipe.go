@@ -84,6 +84,7 @@ type Value struct {
 	// word: it is shown as it is, or as a text, and passed in a register, so that functions can share a program all the
 	// same
 	word, more bool // more: what it points to is shown, too
+	sort       sort
 }
 
 // Show is how a value is shown.
@@ -114,7 +115,8 @@ type script struct {
 	notices []notice
 	noticed map[string]int  // by text
 	what    string          // what the first column names; "": functions
-	table   bool            // values are counted one by one
+	stacks  bool            // calls are counted by stack
+	nothing bool            // see Script.Nothing
 	tables  bool            // maps are shown as tables
 	bare    bool            // functions are named by func, and some have names with parameters
 	many    bool            // there are many functions
@@ -321,7 +323,7 @@ func (s *script) timer() {
 }
 
 func (s *script) done() Script {
-	script := Script{Text: s.b.String(), Totals: s.totals, Clauses: s.clauses}
+	script := Script{Text: s.b.String(), Totals: s.totals, Clauses: s.clauses, Nothing: s.nothing}
 	for i := range s.notices {
 		script.Notices = append(script.Notices, s.notices[i].String())
 	}

@@ -58,6 +58,7 @@ const (
 	defaultEntries = 4096
 	timesEntries   = 1024
 	mostEntries    = 1 << 17
+	stacksEach     = 16 // stacks of a function
 )
 
 // sized declares a map for an entry of each function, if the default is not right. Least is for how many there is room
@@ -66,6 +67,9 @@ func (s *script) sized(name string, fns []Function, least int) {
 	n := 0
 	for i := range fns {
 		n += max(1, fns[i].Count)
+	}
+	if s.stacks {
+		n *= stacksEach
 	}
 	if len(s.by) > 0 {
 		n = max(n, defaultEntries)
@@ -84,26 +88,36 @@ func (s *script) results(name string) {
 	s.lastly(name)
 }
 
-// every shows a map now and then, each time with what came since.
-func (s *script) every(name string) {
-	if s.o.Every > 0 {
-		s.line("\ninterval:%s {\n  time(\"%%H:%%M:%%S\\n\");\n  %s;\n  clear(%s);\n}", span(s.o.Every), s.printed(name), name)
+// every shows maps now and then, each time with what came since.
+func (s *script) every(names ...string) {
+	if s.o.Every <= 0 {
+		return
 	}
+	s.line("\ninterval:%s {\n  time(\"%%H:%%M:%%S\\n\");", span(s.o.Every))
+	for _, name := range names {
+		s.line("  %s;\n  clear(%s);", s.printed(name), name)
+	}
+	s.line("}")
 }
 
 // lastly shows at the end what all maps are not shown as then anyway.
-func (s *script) lastly(name string) {
+func (s *script) lastly(names ...string) {
 	if s.o.Top > 0 {
-		s.line("\nend {\n  %s\n}", s.last(name))
+		s.line("\nend {\n  %s\n}", s.last(names...))
 	}
 }
 
-// last shows a map at the end, where maps are not shown by themselves or not so.
-func (s *script) last(name string) string {
-	if s.o.Top > 0 {
-		return s.printed(name) + "; clear(" + name + ");"
+// last shows maps at the end, where they are not shown by themselves or not so.
+func (s *script) last(names ...string) string {
+	var all []string
+	for _, name := range names {
+		text := s.printed(name) + ";"
+		if s.o.Top > 0 {
+			text += " clear(" + name + ");"
+		}
+		all = append(all, text)
 	}
-	return s.printed(name) + ";"
+	return strings.Join(all, "\n  ")
 }
 
 func (s *script) printed(name string) string {

@@ -101,6 +101,7 @@ func (s *script) calls(fns []Function, diags *diag.List) []*call {
 
 // none says that nothing is left to look at, and why.
 func (s *script) none(diags *diag.List, text string) {
+	s.nothing = true
 	d := diags.Errorf(diag.Span{}, "%s", text)
 	for i := range s.notices {
 		d.Note(diag.Span{}, "%s", s.notices[i].String())

@@ -30,10 +30,36 @@ func paramOf(v probe.Var) *Value {
 		}
 	}
 	p.Show, p.Size = showOf(v.Type)
+	p.sort = sortOf(v.Type)
 	if v.Name == "this" && p.Show == AsWhole && !v.Type.Closure() {
 		p.Show, p.Size = AsValue, 8 // the object is the same in most calls: its members are asked for by name
 	}
 	return p
+}
+
+// sort is what can be done with values.
+type sort uint8
+
+const (
+	otherSort   sort = iota // not known
+	numberSort              // they are numbers
+	addressSort             // pointers
+	partedSort              // they have parts
+)
+
+func sortOf(t *types.Type) sort {
+	if t == nil {
+		return otherSort
+	}
+	switch t := t.Complete(); t.Kind {
+	case types.Int, types.Enum:
+		return numberSort
+	case types.Pointer:
+		return addressSort
+	case types.Struct, types.Array:
+		return partedSort
+	}
+	return otherSort
 }
 
 // showOf tells how a value of a type is shown, and how many bytes it takes to keep that.

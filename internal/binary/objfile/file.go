@@ -86,6 +86,7 @@ type File struct {
 	mini    lazy[*File]
 	dynamic lazy[*dynamic]
 	vers    lazy[*versions]
+	pcln    lazy[tablePlace]
 	funcs   lazy[*funcTable]
 	module  lazy[uint64]
 	index   lazy[*addrIndex]

@@ -116,7 +116,7 @@ func FuzzGoTable(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		file := &File{is64: true, machine: abi.AMD64.ELF.Machine, arch: abi.AMD64, data: data, room: new(Room)}
 		file.segments = []Segment{{FileSize: uint64(len(data)), MemSiz: uint64(len(data)), Exec: true}}
-		g := file.parseGoTable(data)
+		g := file.parseGoTable(data, file.goText)
 		if g == nil {
 			return
 		}

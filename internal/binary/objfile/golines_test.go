@@ -67,3 +67,42 @@ func TestTableFrames(t *testing.T) {
 		t.Errorf("no code: %+v", got)
 	}
 }
+
+// TestTableInSection finds the table of this test where an external linker has put it among other data, with what looks
+// like a header in front of it.
+func TestTableInSection(t *testing.T) {
+	f := open(t, "/proc/self/exe")
+	want := f.funcTable()
+	if want == nil {
+		t.Fatal("no table of functions")
+	}
+	moved := open(t, "/proc/self/exe")
+	var at *Section
+	for i := range moved.sections {
+		switch s := &moved.sections[i]; s.Name {
+		case ".gopclntab", ".data.rel.ro.gopclntab":
+			at = s
+		case ".data.rel.ro", ".rodata":
+			s.Name = ".other"
+		}
+	}
+	data := moved.sectionBytes(at)
+	decoy := append([]byte{0xf1, 0xff, 0xff, 0xff, 0, 0, 1, 8}, make([]byte, 56)...)
+	decoy = append(decoy, 0, 0, 0xf1, 0xff, 0xff, 0xff, 0, 0) // not where one can be
+	section := append(decoy, data...)
+	if got := moved.goHeader(section); got != len(decoy) {
+		t.Errorf("found at %d, it is at %d", got, len(decoy))
+	}
+	at.Name = ".data.rel.ro"
+	before := at.Addr
+	at.Addr, at.Offset, at.Size = at.Addr-64, at.Offset-64, at.Size+64
+	if got := moved.tablePlace().addr; got != before {
+		t.Errorf("the table is at %#x, found at %#x", before, got)
+	}
+	if got := moved.funcTable(); got == nil || got.n != want.n || got.text != want.text {
+		t.Errorf("%+v, want %d functions from %#x", got, want.n, want.text)
+	}
+	if f.goModule() == 0 || moved.goModule() != f.goModule() {
+		t.Errorf("module data at %#x, want %#x", moved.goModule(), f.goModule())
+	}
+}

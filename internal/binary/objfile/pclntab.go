@@ -1,6 +1,7 @@
 package objfile
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
 	"strings"
@@ -40,19 +41,88 @@ func (f *File) goSection() *Section {
 	return nil
 }
 
-func (f *File) funcTable() *funcTable {
-	return f.funcs.get(func(p **funcTable) {
-		s := f.goSection()
-		if s == nil {
+// tablePlace is where Go's function table is, without its end.
+type tablePlace struct {
+	addr uint64
+	data []byte // up to the end of the section
+}
+
+// tablePlace finds the table: by its section, or, where an external linker has put it into another with what else is
+// read-only after relocation, by its header.
+func (f *File) tablePlace() tablePlace {
+	return f.pcln.get(func(p *tablePlace) {
+		if s := f.goSection(); s != nil {
+			*p = tablePlace{s.Addr, f.sectionBytes(s)}
 			return
 		}
-		if d := f.sectionBytes(s); d != nil {
-			*p = f.parseGoTable(d)
+		if f.section(".go.buildinfo") == nil {
+			return
+		}
+		for _, name := range []string{".data.rel.ro", ".rodata"} {
+			s := f.section(name)
+			if s == nil || s.Type == shtNoBits || s.Flags&shfCompressed != 0 {
+				continue
+			}
+			if data := f.sectionBytes(s); data != nil {
+				if at := f.goHeader(data); at >= 0 {
+					*p = tablePlace{s.Addr + uint64(at), data[at:]}
+					return
+				}
+			}
 		}
 	})
 }
 
-func (f *File) parseGoTable(d []byte) *funcTable {
+// maxHeaders is how many places of the header's first bytes are looked at.
+const maxHeaders = 1 << 12
+
+// goHeader finds the header of Go's function table in a section; -1: it is not there.
+func (f *File) goHeader(data []byte) int {
+	rest := []byte{0xff, 0xff, 0xff, 0, 0} // behind the magic's first byte; then the quantum and the size of pointers
+	for at, tries := 0, 0; tries < maxHeaders; tries++ {
+		i := bytes.Index(data[at:], rest)
+		if i < 0 {
+			return -1
+		}
+		at += i + 1
+		if start := at - 2; start >= 0 && start%8 == 0 && f.goTableAt(data[start:]) {
+			return start
+		}
+	}
+	return -1
+}
+
+// goTableAt tells whether what looks like the header of a table is one: its first functions are code, one behind the
+// other, and have names.
+func (f *File) goTableAt(d []byte) bool {
+	if len(d) < 8 || d[6] != 1 && d[6] != 2 && d[6] != 4 {
+		return false
+	}
+	t := f.parseGoTable(d, f.goTextSection)
+	if t == nil {
+		return false
+	}
+	last := uint64(0)
+	for i := range min(t.n, 8) {
+		entry, end, name, ok := t.at(i)
+		if !ok || entry < last || end < entry || !f.Executable(entry) || cString(t.names, uint64(name)) == "" {
+			return false
+		}
+		last = end
+	}
+	return true
+}
+
+func (f *File) funcTable() *funcTable {
+	return f.funcs.get(func(p **funcTable) {
+		if d := f.tablePlace().data; d != nil {
+			*p = f.parseGoTable(d, f.goText)
+		}
+	})
+}
+
+// parseGoTable reads the header of a table. Text tells where Go's code begins if the header does not.
+func (f *File) parseGoTable(d []byte, text func() uint64) *funcTable {
 	if len(d) < 8 || d[4] != 0 || d[5] != 0 || d[7] != 4 && d[7] != 8 {
 		return nil
 	}
@@ -89,7 +159,7 @@ func (f *File) parseGoTable(d []byte) *funcTable {
 			t.flagFld = 37
 		}
 		if t.text == 0 { // not written from 1.26 on: the text section's start
-			t.text = f.goText()
+			t.text = text()
 		}
 		if t.text == 0 {
 			return nil
@@ -111,6 +181,10 @@ func (f *File) goText() uint64 {
 	if a := f.goModuleText(); a != 0 {
 		return a
 	}
+	return f.goTextSection()
+}
+
+func (f *File) goTextSection() uint64 {
 	if s := f.section(".text"); s != nil {
 		return s.Addr
 	}
@@ -134,8 +208,8 @@ func (f *File) goModule() uint64 {
 
 // findGoModule finds it by the address of the function table at its start.
 func (f *File) findGoModule() uint64 {
-	pcln := f.goSection()
-	if pcln == nil || !f.is64 {
+	pcln := f.tablePlace()
+	if pcln.data == nil || !f.is64 {
 		return 0
 	}
 	for _, name := range []string{".go.module", ".noptrdata", ".data", ".data.rel.ro"} {
@@ -147,10 +221,10 @@ func (f *File) findGoModule() uint64 {
 		// Addresses of position-independent programs are in relocations; those are only looked up where it may fit.
 		for at := 0; at+moduleText+8 <= len(data) && at < 64<<20; at += 8 {
 			v := u64(data, at)
-			if v != pcln.Addr && v != 0 {
+			if v != pcln.addr && v != 0 {
 				continue
 			}
-			if f.PointerAt(s.Addr+uint64(at)) != pcln.Addr {
+			if f.PointerAt(s.Addr+uint64(at)) != pcln.addr {
 				continue
 			}
 			text := f.PointerAt(s.Addr + uint64(at) + moduleText)

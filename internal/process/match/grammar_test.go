@@ -387,6 +387,7 @@ int main(void) { return alpha() + beta(); }`)
 		{"u:" + prog + ":al*", []string{"uprobe:" + prog + ":alpha"}, []string{"uprobe:" + prog + ":beta"}},
 		{"uretprobe:" + prog + ":beta", []string{"uretprobe:" + prog + ":beta"}, nil},
 		{"*:" + prog + ":*", []string{"uprobe:" + prog + ":alpha"}, []string{"uretprobe:" + prog + ":alpha"}},
+		{prog + ":al*", []string{"uprobe:" + prog + ":alpha"}, []string{"uprobe:" + prog + ":beta"}},
 		{"u:" + dir + "/pr*:alpha", []string{"uprobe:" + prog + ":alpha"}, nil},
 		{"software:*", []string{"software:cpu:", "software:cpu-clock:", "software:faults:"}, nil},
 		{"hardware:*", []string{"hardware:cycles:"}, nil},

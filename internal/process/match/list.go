@@ -59,6 +59,9 @@ func List(ctx context.Context, pattern string, verbose bool, opts Options, yield
 		pattern = "*"
 	}
 	ap := splitPattern(pattern)
+	if findKind(m.kinds, ap.Kind) == nil && !hasWildcard(ap.Kind) && len(ap.Parts) > 0 {
+		m.asCommands(ap)
+	}
 	if len(ap.Parts) == 0 && findKind(m.kinds, ap.Kind) == nil {
 		m.search(ap, verbose, yield)
 		return diags
@@ -85,6 +88,22 @@ func List(ctx context.Context, pattern string, verbose bool, opts Options, yield
 		m.list(s, verbose, yield)
 	}
 	return diags
+}
+
+// asCommands takes what the commands that ask about functions take, too: "libc:malloc" and "syscall:openat".
+func (m *matcher) asCommands(ap *syntax.AttachPoint) {
+	_, name, _ := strings.Cut(ap.Text, ":")
+	if ap.Kind == "syscall" {
+		ap.Kind, ap.Parts, ap.Quoted = "tracepoint", []string{"syscalls", "sys_enter_" + name}, []bool{false, false}
+		return
+	}
+	if strings.HasPrefix(name, ":") { // a name of C++ or Rust
+		return
+	}
+	if _, err := m.files.find(ap.Kind); err == nil {
+		file := ap.Kind
+		ap.Kind, ap.Parts, ap.Quoted = "uprobe", []string{file, strings.Trim(name, `"`)}, []bool{true, true}
+	}
 }
 
 // ListScript lists the probes of a script instead of running it.

@@ -22,11 +22,12 @@ func newList(a *app) *cobra.Command {
 		Short: "List probe points; -v: with declarations and source locations",
 		Long: `List probe points; -v: with declarations and source locations.
 
-PATTERN is an attach point as in scripts; it may contain wildcards. With -x it may also be the name of a function.
+PATTERN is an attach point as in scripts, or "lib:func" or "syscall:NAME"; it may contain wildcards. With -x it may
+also be the name of a function.
 FILE is a program or library: its functions and USDT probes are listed. If nothing matches, the exit status is 3.
 
     trocar list ./server
-    trocar list -x libc '*alloc*'
+    trocar list 'libc:*alloc*'
     trocar list 'uprobe:./server:*handle*'
     trocar list -v -p 812 'uprobe:*:Shop::*'
     trocar list 'usdt:/usr/bin/node:*'`,
@@ -61,6 +62,8 @@ func listPatterns(words []string, path string) (patterns []string) {
 		switch info, err := os.Stat(w); {
 		case path != "" && (kind == "uprobe" || kind == "uretprobe" || kind == "usdt") && !strings.HasPrefix(rest, ":"):
 			patterns = append(patterns, kind+":"+path+":"+rest)
+		case path != "" && ofLibrary(w):
+			patterns = append(patterns, w)
 		case path != "":
 			patterns = append(patterns, "uprobe:"+path+":"+quotedName(w))
 		case err == nil && info.Mode().IsRegular():
@@ -70,6 +73,12 @@ func listPatterns(words []string, path string) (patterns []string) {
 		}
 	}
 	return patterns
+}
+
+// ofLibrary tells "lib:func" from the name of a function, which may have colons in pairs, or anywhere behind a bracket.
+func ofLibrary(word string) bool {
+	file, name, ok := strings.Cut(word, ":")
+	return ok && file != "" && !strings.HasPrefix(name, ":") && !strings.ContainsAny(file, "(<[ *")
 }
 
 // list is -l without a program: the points that match a pattern, or those that a script file would attach to.

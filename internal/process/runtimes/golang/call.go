@@ -47,7 +47,7 @@ func (c *Code) findCall(exact bool) *probe.Call {
 	call := &probe.Call{Register: goes.G, StackEnd: 8, Thread: 48}
 	version := c.file.GoVersion()
 	switch minorOf(version) {
-	case 21, 22:
+	case 17, 18, 19, 20, 21, 22: // arguments and the goroutine are in registers from 1.17 on
 		call.ID, call.Current = 152, 192
 	case 23, 24:
 		call.ID, call.Current = 160, 192
