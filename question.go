@@ -63,6 +63,7 @@ const (
 	QuestionDist     = "dist"     // how the values of an expression are distributed
 	QuestionStack    = "stack"    // by which stacks they are called
 	QuestionProfile  = "profile"  // what runs on CPUs, by stack
+	QuestionOffCPU   = "offcpu"   // how long threads wait, by why and by stack
 	QuestionLeaks    = "leaks"    // which memory is allocated and not given back, by stack
 	QuestionSyscalls = "syscalls" // which system calls are made, how long they take and how they fail
 )

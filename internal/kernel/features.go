@@ -132,6 +132,7 @@ func newTries() *tries {
 		feature.KtimeTAI:        helper(asm.FnKtimeGetTaiNs),
 		feature.ProbeWriteUser:  helper(asm.FnProbeWriteUser),
 		feature.TailCall:        func(*Features) bool { return loads(progKprobe, 0, tailCall()) },
+		feature.TaskRegs:        helper(asm.FnTaskPtRegs),
 		feature.KernelBTF:       func(f *Features) bool { return f.types.Available() },
 	}
 }

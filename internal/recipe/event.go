@@ -38,7 +38,8 @@ func eventKind(pattern string) (kind, rest string) {
 
 // OfEvents tells whether a question is about no function of a program, so that none need be named.
 func (o Question) OfEvents() bool {
-	if o.Kind == "syscalls" || o.Kind == "profile" {
+	switch o.Kind {
+	case "syscalls", "profile", "offcpu":
 		return true
 	}
 	return len(o.Functions) > 0 && !slices.ContainsFunc(o.Functions, func(f string) bool {

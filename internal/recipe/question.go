@@ -94,6 +94,7 @@ func kinds() []kind {
 		{"stack", Stack},
 		{"syscalls", Syscalls},
 		{"profile", Profile},
+		{"offcpu", OffCPU},
 		{"leaks", Leaks},
 	}
 }

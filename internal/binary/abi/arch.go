@@ -46,9 +46,11 @@ type Arch struct {
 	golang *GoConvention // nil: not known
 	Rust   RustConvention
 
-	ELF   ELF
-	TLS   *TLS // nil: where a thread has its own variables is not known
-	Watch Watch
+	ELF ELF
+	// SyscallNumber is where the kernel's struct pt_regs has the number of the system call that a thread is in.
+	SyscallNumber Field
+	TLS           *TLS // nil: where a thread has its own variables is not known
+	Watch         Watch
 	// MinInst is the size of the smallest instruction, of which the sizes of all others are multiples.
 	MinInst int
 	// SignedReturns tells that return addresses may bear a signature, as call frame information has it
@@ -107,6 +109,9 @@ type RustConvention struct {
 	result func(t *types.Type, pair bool) types.Place
 	hidden func(t *types.Type, first types.Place) types.Place
 }
+
+// Field is a signed number in a struct.
+type Field struct{ Offset, Size int }
 
 // ELF is how files name the CPU.
 type ELF struct {

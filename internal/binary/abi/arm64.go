@@ -22,6 +22,7 @@ func arm64() *Arch {
 		},
 		// R_AARCH64_RELATIVE, R_AARCH64_IRELATIVE; FLAG_AARCH64_LIB64
 		ELF:           ELF{Machine: 183, Class: 2, Relative: 1027, Resolved: 1032, Cache: 0x0a},
+		SyscallNumber: Field{280, 4}, // syscallno (arch/arm64/include/asm/ptrace.h)
 		Watch:         Watch{ReadAlone: true, Exec: 4},
 		MinInst:       4,
 		SignedReturns: true,

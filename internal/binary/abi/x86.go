@@ -51,7 +51,8 @@ func amd64() *Arch {
 			Floats:   15,                                 // X0 to X14
 			Frame:    8, SP: rsp, G: 14,
 		},
-		Rust: RustConvention{result: rustResult, hidden: rustHidden},
+		SyscallNumber: Field{120, 8}, // orig_ax (arch/x86/include/asm/ptrace.h)
+		Rust:          RustConvention{result: rustResult, hidden: rustHidden},
 		// R_X86_64_RELATIVE, R_X86_64_IRELATIVE; FLAG_X8664_LIB64
 		ELF: ELF{Machine: 62, Class: 2, Relative: 8, Resolved: 37, Cache: 0x03},
 		TLS: &TLS{ // R_X86_64_TPOFF64, R_X86_64_DTPMOD64, R_X86_64_DTPOFF64; tcbhead_t in glibc's sysdeps/x86_64/nptl/tls.h

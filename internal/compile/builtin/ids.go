@@ -23,6 +23,8 @@ const (
 	LeaderComm
 	CurTask
 	Cgroup
+	SyscallID
+	Traced
 
 	Probe
 	ProbeType

@@ -75,7 +75,8 @@ var meta = []Func{
 		Doc: `The settings in force: config.max_strlen, config.stack_mode … Besides bpftrace's settings there are max_shown_strlen
 (bytes of a text whose length is not asked for; by default max_strlen, and 200 inside other values), max_nested_depth (how deep
 values inside others are followed to what they refer to; 4) and cpp_params (whether func names the parameters of functions of C++
-that a pattern found also where no other of them has the name; true).`,
+that a pattern found also where no other of them has the name; true) and filter_target (whether probes fire only in the threads
+that -p, -c, --tid or --follow select; true. See traced).`,
 	},
 	{
 		ID: Fail, Names: []string{"fail"}, Min: 1, Max: 128, Group: GroupMeta, CompileTime: true, Result: types.TNone,

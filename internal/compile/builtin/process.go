@@ -95,4 +95,16 @@ script defines struct task_struct.`,
 		Variants: []string{"uint64 cgroup"},
 		Doc:      `The id of the cgroup (version 2) of the current process. Compare it with cgroupid, or print its path with cgroup_path.`,
 	},
+	{
+		ID: SyscallID, Names: []string{"syscall_id"}, Variable: true, Group: GroupProcess, Result: types.TInt64,
+		Variants: []string{"int64 syscall_id"},
+		Doc: `The number of the system call that the current thread is in, in any kind of probe; -1 if it is in none, as when its
+program runs or has caused a page fault. syscall_name() names it. It needs Linux 5.15.`,
+	},
+	{
+		ID: Traced, Names: []string{"traced"}, Variable: true, Group: GroupProcess, Result: types.TBool,
+		Variants: []string{"bool traced"},
+		Doc: `Whether the current thread is one of those that -p, -c, --tid or --follow select; true without these. Probes fire
+for no others, unless the setting filter_target is false: then this tells them apart.`,
+	},
 }

@@ -28,7 +28,7 @@ func (m *meanings) system() {
 		}
 		return true
 	}}
-	for _, id := range []builtin.ID{builtin.CPU, builtin.NUMAID, builtin.Rand} {
+	for _, id := range []builtin.ID{builtin.CPU, builtin.NUMAID, builtin.Rand, builtin.SyscallID, builtin.Traced} {
 		m[id] = meaning{plain: true}
 	}
 	m[builtin.NCPUs] = meaning{value: func(b *builder, n *node, e E) Expr {

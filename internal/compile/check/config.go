@@ -23,6 +23,7 @@ type setting struct {
 var settings = []setting{
 	boolSetting("cpp_demangle", func(c *Config) *bool { return &c.CPPDemangle }),
 	boolSetting("cpp_params", func(c *Config) *bool { return &c.CPPParams }),
+	boolSetting("filter_target", func(c *Config) *bool { return &c.FilterTarget }),
 	boolSetting("lazy_symbolication", func(c *Config) *bool { return &c.LazySymbols }),
 	boolSetting("print_maps_on_exit", func(c *Config) *bool { return &c.PrintMapsOnExit }),
 	boolSetting("use_blazesym", func(c *Config) *bool { return &c.UseBlazesym }),
@@ -184,6 +185,7 @@ func DefaultConfig() Config {
 		MaxStrlen: 1024, MaxNestedDepth: 4, MaxMapKeys: 4096, MaxBPFProgs: 1024, MaxCatBytes: 10240, OnStackLimit: 32,
 		LogSize: 1000000, StackMode: types.StackBpftrace, StrTruncTrailer: "..", PrintMapsOnExit: true,
 		MissingProbes: "error", License: "GPL", CPPDemangle: true, CPPParams: true, LazySymbols: true, UseBlazesym: true,
+		FilterTarget:     true,
 		ShowDebugInfo:    true,
 		CacheUserSymbols: "PER_PID",
 		UnstableTSeries:  "warn", UnstableDwUstack: "warn", UnstableTypeinfo: "error", UnstableImport: "error",

@@ -339,6 +339,7 @@ type Config struct {
 	MissingProbes    string // error, warn, ignore
 	License          string
 	CPPDemangle      bool
+	FilterTarget     bool // probes fire only in threads that the target selects
 	CPPParams        bool // func names parameters of C++'s functions; false: where it is needed to tell them apart
 	LazySymbols      bool
 	ShowDebugInfo    bool

@@ -6,6 +6,7 @@ import (
 	"trocar/internal/binary/types"
 	"trocar/internal/compile/builtin"
 	"trocar/internal/compile/check"
+	"trocar/internal/compile/feature"
 	"trocar/internal/compile/ir"
 )
 
@@ -28,6 +29,7 @@ func (c *codes) process() {
 	}}
 	c[builtin.Comm].memory = (*gen).comm
 	c[builtin.CurTask].helper = asm.FnGetCurrentTask
+	c[builtin.SyscallID].scalar, c[builtin.Traced].scalar = (*gen).syscallID, (*gen).traced
 	c[builtin.Cgroup].helper = asm.FnGetCurrentCgroupId
 }
 
@@ -38,6 +40,36 @@ func (g *gen) ids(e *check.Call) (tgid, tid ir.Reg) {
 	}
 	both := g.b.Call(asm.FnGetCurrentPidTgid)
 	return g.b.OpImm(ir.Shr, both, 32), g.b.Low32(both)
+}
+
+// syscallID reads the number of the system call that the thread is in from the registers that were saved on its way
+// into the kernel.
+func (g *gen) syscallID(e *check.Call) ir.Reg {
+	b, at := g.b, g.c.opts.Arch.SyscallNumber
+	switch {
+	case at.Size == 0:
+		refuse(e.Span, "syscall_id is not available on %s", g.c.opts.Arch.Title)
+	case !g.c.opts.Features.Has(feature.TaskRegs):
+		refuse(e.Span, "syscall_id needs bpf_task_pt_regs (Linux %s)", feature.TaskRegs.Info().Since)
+	}
+	regs := b.Call(asm.FnTaskPtRegs, ir.R(b.Call(asm.FnGetCurrentTaskBtf)))
+	b.ApplyImm(ir.Add, regs, int64(at.Offset))
+	slot := b.Slot(8)
+	b.StoreImm(8, ir.FP, slot, 0)
+	b.Do(asm.FnProbeReadKernel, ir.A(ir.FP, slot), ir.I(int64(at.Size)), ir.R(regs))
+	number := b.Load(ir.Size(at.Size), ir.FP, slot)
+	b.Extend(number, at.Size, true)
+	return number
+}
+
+// traced is whether the thread is one that the target selects.
+func (g *gen) traced(*check.Call) ir.Reg {
+	b := g.b
+	is, end := b.Imm(0), b.Label()
+	g.selected(end)
+	b.Set(is, b.Imm(1))
+	b.Bind(end)
+	return is
 }
 
 // commSize is the size of a thread's name in the kernel (TASK_COMM_LEN in include/linux/sched.h).

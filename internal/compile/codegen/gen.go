@@ -194,8 +194,16 @@ func (g *gen) add(index int, n int64) {
 // filter leaves unless the process is the wanted one. Kernels 6.6 to 6.9 compare a multi link's PID with the thread,
 // not the process, and perf events inherit; so the program looks as well.
 func (g *gen) filter(quit ir.Label) {
-	if g.c.opts.PID == 0 || g.typ.RunByUs() || g.typ == probe.IterProgram ||
+	if g.typ.RunByUs() || g.typ == probe.IterProgram || !g.c.prog.Config.FilterTarget ||
 		(g.typ == probe.PerfProgram && !g.pidBound()) {
+		return
+	}
+	g.selected(quit)
+}
+
+// selected leaves unless the thread is one that the target selects.
+func (g *gen) selected(quit ir.Label) {
+	if g.c.opts.PID == 0 {
 		return
 	}
 	if g.c.opts.Follow {

@@ -30,6 +30,7 @@ const (
 	KtimeTAI
 	ProbeWriteUser
 	TailCall
+	TaskRegs
 	KernelBTF
 
 	Count // how many there are
@@ -74,6 +75,7 @@ var infos = [Count]Info{
 		"tail calls beside functions", "6.0", "stacks that belong to one run of a program",
 		"nothing: kernels without them share no stacks",
 	},
+	TaskRegs:  {"bpf_task_pt_regs", "5.15", "syscall_id", "it is refused"},
 	KernelBTF: {"its own type information (BTF)", "4.18", "types of the kernel", "the script must define them"},
 }
 

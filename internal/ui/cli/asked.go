@@ -19,6 +19,7 @@ type asked struct {
 	waits   bool     // for what other processes do, not a command of its own
 	samples bool     // it is about what runs, not about calls
 	memory  bool     // it is about what is allocated
+	waiting bool     // it is about how long threads wait
 }
 
 // asText is an expression as the user gave it, and by which flag.
@@ -108,6 +109,11 @@ func (k *sink) silent(p *trocar.Program) {
 	probed := either(n == 1, "1 function was probed", fmt.Sprintf("%d functions were probed", n))
 	if k.s.asked.samples {
 		d.Text = fmt.Sprintf("no samples in %v: no thread that is traced was running when a CPU was looked at", took)
+		k.diagnostic(d)
+		return
+	}
+	if k.s.asked.waiting {
+		d.Text = fmt.Sprintf("no thread that is traced waited in %v, or its waits do not fit the flags", took)
 		k.diagnostic(d)
 		return
 	}

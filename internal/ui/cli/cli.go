@@ -71,6 +71,7 @@ func commands() []named {
 		{"stack", newStack},
 		{"syscalls", newSyscalls},
 		{"profile", newProfile},
+		{"offcpu", newOffCPU},
 		{"leaks", newLeaks},
 		{"info", newInfo},
 		{"list", newList},

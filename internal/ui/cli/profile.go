@@ -45,6 +45,7 @@ type drawn struct {
 	title  string
 	unit   string
 	period time.Duration // that a sample stands for; 0: none
+	table  func(*flame.Profile, []byte, int) []byte
 }
 
 // file tells whether the picture is the file of -o.
@@ -53,7 +54,7 @@ func (d *drawn) file() bool { return d != nil && d.form != "" }
 // picture finds out whether stacks are shown as a picture or a table.
 func (r *recipeFlags) picture() error {
 	switch r.q.Kind {
-	case trocar.QuestionProfile, trocar.QuestionStack, trocar.QuestionLeaks:
+	case trocar.QuestionProfile, trocar.QuestionStack, trocar.QuestionOffCPU, trocar.QuestionLeaks:
 	default:
 		return nil
 	}
@@ -64,7 +65,7 @@ func (r *recipeFlags) picture() error {
 	if form != "" && r.machine() {
 		return usageErrorf("-o %s: the name tells the format, so that -f %s cannot be used with it", r.output, r.format)
 	}
-	d := &drawn{form: form, top: r.q.Top, title: r.q.Kind, unit: "samples"}
+	d := &drawn{form: form, top: r.q.Top, title: r.q.Kind, unit: "samples", table: (*flame.Profile).AppendTable}
 	switch {
 	case r.q.Kind == trocar.QuestionStack && form == "":
 		return nil // the map of the script
@@ -74,8 +75,10 @@ func (r *recipeFlags) picture() error {
 		return nil
 	case form != "" && r.q.Top > 0:
 		return usageErrorf("--top is for the table; a picture (-o %s) has all stacks", r.output)
+	case r.q.Kind == trocar.QuestionOffCPU:
+		d.unit, d.title, d.table = "nanoseconds", "waiting", (*flame.Profile).AppendWaits
 	case r.q.Kind == trocar.QuestionLeaks:
-		d.unit, d.title = "bytes", "memory that is not given back"
+		d.unit, d.title, d.table = "bytes", "memory that is not given back", (*flame.Profile).AppendBlocks
 	default:
 		d.period = time.Second / time.Duration(r.q.Frequency)
 	}
@@ -86,18 +89,14 @@ func (r *recipeFlags) picture() error {
 // draw collects stacks in place of showing maps of them.
 func (k *sink) draw(out io.Writer) {
 	d := k.s.drawn
-	k.stacks = &flame.Collector{Sink: k.Sink, Skip: d.skip}
+	k.stacks = &flame.Collector{Sink: k.Sink, Skip: d.skip, Switch: d.title == "waiting"}
 	k.stacks.Profile = flame.Profile{Title: d.title, Unit: d.unit, Period: d.period.Nanoseconds()}
 	if !d.file() {
 		k.stacks.Shown = func(p *flame.Profile) error {
 			if err := k.stacks.Sink.Flush(); err != nil {
 				return err
 			}
-			table := p.AppendTable
-			if d.unit == "bytes" {
-				table = p.AppendBlocks
-			}
-			_, err := out.Write(table(nil, d.top))
+			_, err := out.Write(d.table(p, nil, d.top))
 			return err
 		}
 	}

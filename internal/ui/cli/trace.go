@@ -37,7 +37,7 @@ type questionCommand struct {
 // use is how the command is called.
 func (q questionCommand) use() string {
 	switch q.kind {
-	case trocar.QuestionProfile:
+	case trocar.QuestionProfile, trocar.QuestionOffCPU:
 		return q.kind + " [-p PID | -c COMMAND] [-- COMMAND ARG…]"
 	case trocar.QuestionLeaks:
 		return q.kind + " {-p PID | -c COMMAND} [-- COMMAND ARG…]"
@@ -48,7 +48,7 @@ func (q questionCommand) use() string {
 // noFunctions tells whether a question is about no functions.
 func (r *recipeFlags) noFunctions() bool {
 	switch r.q.Kind {
-	case trocar.QuestionSyscalls, trocar.QuestionProfile, trocar.QuestionLeaks:
+	case trocar.QuestionSyscalls, trocar.QuestionProfile, trocar.QuestionOffCPU, trocar.QuestionLeaks:
 		return true
 	}
 	return false
@@ -71,7 +71,9 @@ func (q questionCommand) make(a *app) *cobra.Command {
 	f.SortFlags = false
 	f.StringVarP(&r.pid, "pid", "p", "", "trace this process; several: -p 12,34")
 	f.IntVar(&r.thread, "tid", 0, "trace this thread")
-	if q.kind != trocar.QuestionProfile && q.kind != trocar.QuestionLeaks {
+	switch q.kind {
+	case trocar.QuestionProfile, trocar.QuestionOffCPU, trocar.QuestionLeaks:
+	default:
 		f.StringVarP(&r.q.Path, "exe", "x", "", "trace this program or library, in all processes")
 	}
 	f.StringVarP(&r.command, "cmd", "c", "", "run this command when probes are attached (also: after --)")
@@ -81,6 +83,8 @@ func (q questionCommand) make(a *app) *cobra.Command {
 	switch q.kind {
 	case trocar.QuestionProfile:
 		f.StringVar(&r.q.If, "if", "", "only samples for which this is true, such as 'cpu == 0'")
+	case trocar.QuestionOffCPU:
+		f.StringVar(&r.q.If, "if", "", "only waits of threads for which this is true, such as 'tid != 812'")
 	case trocar.QuestionLeaks:
 		f.StringVar(&r.q.If, "if", "", "only allocations of threads for which this is true, such as 'tid != 812'")
 	default:
@@ -347,6 +351,7 @@ func (a *app) ask(cmd *cobra.Command, r *recipeFlags, words []string) error {
 	r.asked = asked{
 		texts: r.texts(), filters: r.filters(), waits: len(argv) == 0,
 		samples: r.q.Kind == trocar.QuestionProfile, memory: r.q.Kind == trocar.QuestionLeaks,
+		waiting: r.q.Kind == trocar.QuestionOffCPU,
 	}
 	err = a.traceWith(ctx, &r.settings, request, script.Notices...)
 	if s := (*statusError)(nil); !r.compiled && errors.As(err, &s) && s.status == exitUsage && s.err == nil &&

@@ -19,7 +19,7 @@ type Sample struct {
 	Roots  []string // what else is in the key, outermost first
 	Frames []result.Frame
 	Count  uint64
-	Blocks uint64 // that the count is the sum of, if it is one
+	Parts  uint64 // how many numbers the count is the sum of, if it is one
 }
 
 // Profile is what was counted.
@@ -77,6 +77,7 @@ const kernelMark = "_[k]"
 type Collector struct {
 	result.Sink
 	Skip    string // a part of keys that is left out, by its name
+	Switch  bool   // the kernel's stacks are of threads that leave their CPU: the frames that all of these have go
 	Profile Profile
 	// Shown, if not nil, is called when a map is whole; the stacks are then dropped.
 	Shown func(*Profile) error
@@ -137,13 +138,13 @@ func (c *Collector) add(e *result.Entry) {
 	}
 	s := Sample{Count: n}
 	if e.Value.Kind == result.Stats {
-		s.Blocks = e.Value.Elems[0].Num
+		s.Parts = e.Value.Elems[0].Num
 	}
 	var user []result.Frame
 	for i, p := range parts(e.Key) {
 		switch {
 		case p.Kind == result.Stack && len(p.Frames) > 0 && Kernel(&p.Frames[0]):
-			s.Frames = append(s.Frames, cloned(p.Frames)...)
+			s.Frames = append(s.Frames, cloned(c.inner(p.Frames))...)
 		case p.Kind == result.Stack:
 			user = append(user, cloned(p.Frames)...)
 		case i < len(e.Key.Names) && e.Key.Names[i] == c.Skip:
@@ -153,6 +154,23 @@ func (c *Collector) add(e *result.Entry) {
 	}
 	s.Frames = append(s.Frames, user...)
 	c.Profile.Samples = append(c.Profile.Samples, s)
+}
+
+// inner are the frames of a stack of the kernel that tell something.
+func (c *Collector) inner(frames []result.Frame) []result.Frame {
+	for c.Switch && len(frames) > 0 && switches(frames[0].Symbol) {
+		frames = frames[1:]
+	}
+	return frames
+}
+
+// switches tells the functions of the kernel's scheduler that a thread leaves its CPU by (kernel/sched/core.c).
+func switches(name string) bool {
+	return strings.HasPrefix(name, "__traceiter_") || strings.HasPrefix(name, "__bpf_trace") ||
+		slices.Contains([]string{
+			"__schedule", "schedule", "schedule_timeout", "schedule_idle", "io_schedule", "preempt_schedule_common",
+			"preempt_schedule", "preempt_schedule_notrace", "preempt_schedule_irq", "__cond_resched",
+		}, name)
 }
 
 // cloned copies frames, which are the sender's.

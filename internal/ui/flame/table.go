@@ -120,20 +120,20 @@ func (p *Profile) AppendTable(dst []byte, top int) []byte {
 	return dst
 }
 
-// merged puts stacks of the same functions together, whatever lines of them they were in; of memory, of the same lines.
+// merged puts stacks of the same functions together, whatever lines of them they were in; of sums, of the same lines.
 func (p *Profile) merged(samples []Sample) []Sample {
 	at := map[string]int{}
 	var out []Sample
 	for _, s := range samples {
 		key := fmt.Sprintf("%q", s.names())
 		for j := range s.Frames {
-			if s.Blocks > 0 {
+			if s.Parts > 0 {
 				key += fmt.Sprintf(" %q:%d", s.Frames[j].File, s.Frames[j].Line)
 			}
 		}
 		if i, ok := at[key]; ok {
 			out[i].Count += s.Count
-			out[i].Blocks += s.Blocks
+			out[i].Parts += s.Parts
 			continue
 		}
 		at[key] = len(out)
@@ -141,45 +141,6 @@ func (p *Profile) merged(samples []Sample) []Sample {
 	}
 	slices.SortStableFunc(out, func(a, b Sample) int { return cmp.Compare(b.Count, a.Count) })
 	return out
-}
-
-// AppendBlocks appends the stacks with the bytes and the blocks of memory of each, the largest first.
-func (p *Profile) AppendBlocks(dst []byte, top int) []byte {
-	if top == 0 {
-		top = DefaultTop
-	}
-	stacks := p.merged(slices.Clone(p.Samples))
-	blocks := uint64(0)
-	for i := range stacks {
-		blocks += stacks[i].Blocks
-	}
-	dst = fmt.Appendf(dst, "%d bytes in %d blocks, %d stacks\n", p.Total(), blocks, len(stacks))
-	for _, s := range stacks[:min(top, len(stacks))] {
-		dst = fmt.Appendf(dst, "\n%d bytes in %d blocks", s.Count, s.Blocks)
-		for _, r := range s.Roots {
-			dst = result.AppendShownLine(append(dst, "  "...), r)
-		}
-		dst = append(dst, '\n')
-		for i := range s.Frames {
-			f := &s.Frames[i]
-			dst = append(dst, "        "...)
-			dst = result.AppendShownLine(dst, Name(f))
-			switch {
-			case f.File != "" && f.Line > 0:
-				dst = fmt.Appendf(result.AppendShownLine(append(dst, "  "...), filepath.Base(f.File)), ":%d", f.Line)
-			case f.Symbol != "" && f.Module != "":
-				dst = result.AppendShownLine(append(dst, "  "...), filepath.Base(f.Module))
-			}
-			dst = append(dst, '\n')
-		}
-		if len(s.Frames) == 0 {
-			dst = append(dst, "        "+noStack+"\n"...)
-		}
-	}
-	if n := len(stacks) - top; n > 0 {
-		dst = fmt.Appendf(dst, "\nand %d more stacks\n", n)
-	}
-	return dst
 }
 
 func appendShare(dst []byte, n, total uint64) []byte {

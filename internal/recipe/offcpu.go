@@ -1,0 +1,73 @@
+package recipe
+
+import (
+	"trocar/internal/script/diag"
+	"trocar/internal/script/syntax"
+)
+
+// Threads that are waiting at a time, and stacks that are told apart.
+const (
+	mostAway      = 1 << 14
+	offCPUEntries = 1 << 13
+	awayDepth     = 48 // frames of a program
+	awayInKernel  = 24
+)
+
+// OffCPU writes a script that measures how long threads do not run, from where a CPU leaves them to where one takes
+// them up again, and adds it up by why they wait and by stack. The kernel tells of both at once, at a moment when the
+// thread that leaves is still the current one: of the one that comes back only its number is known.
+//
+// Why it waits is the system call that it is in. It may also be in none, having touched a page that is not in memory,
+// or not want to wait at all.
+func OffCPU(_ []Function, o Question, diags *diag.List) Script {
+	s := &script{o: o}
+	if !s.parse(diags) {
+		return s.done()
+	}
+	s.o.Top = 0 // all are shown: whoever shows them selects
+	s.line("config = { print_maps_on_exit = false; filter_target = false }")
+	s.line("let @away = hash(%d);", mostAway)
+	s.line("let @offcpu = percpuhash(%d);", offCPUEntries)
+	cond := both(&syntax.Ident{Name: "traced"}, both(s.comm, s.cond))
+	s.line("\ntracepoint:sched:sched_switch\n{")
+	s.line("  if (has_key(@away, args.next_pid)) {")
+	s.line("    $wait = @away[args.next_pid];")
+	s.line("    _ = delete(@away, args.next_pid);")
+	s.waited("    ")
+	s.line("  }")
+	s.line("  // Neither the CPU's own thread (0), nor one that has ended (X, Z).")
+	s.line("  if (%s && args.prev_pid != 0 && (args.prev_state & 0x30) == 0) {", syntax.PrintExpr(cond))
+	// Without a state it wants to run on (0; 0x100: it was made to leave).
+	s.line(`    $why = (args.prev_state & 0xff) == 0 ? "%s" : syscall_id < 0 ? "%s" : syscall_name(syscall_id);`,
+		waitsForCPU, waitsForPage)
+	s.line("    @away[args.prev_pid] = (start=(int64)nsecs, why=$why, thread=comm, stack=ustack(%d), kernel=kstack(%d));",
+		awayDepth, awayInKernel)
+	s.line("  }\n}")
+	if o.Every > 0 {
+		s.line("\ninterval:%s\n{\n  time(\"%%H:%%M:%%S\\n\");\n  %s;\n  clear(@offcpu);\n}", span(o.Every),
+			s.printed("@offcpu"))
+	}
+	s.timer()
+	s.line("\n// Those that still wait have waited until now.\nend\n{")
+	s.line("  for ($kv : @away) {\n    $wait = $kv.1;")
+	s.waited("    ")
+	s.line("  }\n  %s;\n}", s.printed("@offcpu"))
+	return s.done()
+}
+
+// Words for why a thread waits that is in no system call, or does not want to.
+const (
+	waitsForCPU  = "[CPU]"
+	waitsForPage = "[page fault]"
+)
+
+// waited adds a wait.
+func (s *script) waited(indent string) {
+	s.line("%s$took = (uint64)((int64)nsecs - $wait.start);", indent)
+	add := "@offcpu[(why=$wait.why, thread=$wait.thread, stack=$wait.stack, kernel=$wait.kernel)] = stats($took);"
+	if s.o.Min > 0 {
+		s.line("%sif ($took >= %d) {\n%[1]s  %[3]s\n%[1]s}", indent, s.o.Min.Nanoseconds(), add)
+	} else {
+		s.line("%s%s", indent, add)
+	}
+}

@@ -1,0 +1,26 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"trocar"
+)
+
+func newOffCPU(a *app) *cobra.Command {
+	return questionCommand{
+		kind: trocar.QuestionOffCPU, short: "Show how long threads wait, by system call and by stack",
+		long: `The time from when a thread leaves the CPU until it runs again, with the system call that it waits in, such as
+futex or read; [page fault] is a page that has to be read, and [CPU] a thread that could run but does not, since others
+do. Waits that have not ended count as far as they go; those that began before the probes were attached are not seen.
+Without a target, all processes are traced.
+` + picturesHelp + `
+
+    trocar offcpu -p 812 --for 10s
+    trocar offcpu -p 812 --min 1ms -i 5s --top 3
+    trocar offcpu -o waits.html -- ./server -v`,
+		flags: func(r *recipeFlags, cmd *cobra.Command) {
+			span(cmd.Flags(), &r.q.Min, "min", "", "only waits of at least this long, such as 1ms")
+			r.every(cmd)
+		},
+	}.make(a)
+}

@@ -1,0 +1,63 @@
+package flame
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"trocar/result"
+)
+
+// AppendBlocks appends the stacks with the bytes and the blocks of memory of each, the largest first.
+func (p *Profile) AppendBlocks(dst []byte, top int) []byte {
+	return p.appendSums(dst, top, "blocks", func(dst []byte, n uint64) []byte { return fmt.Appendf(dst, "%d bytes", n) })
+}
+
+// AppendWaits appends the stacks with the time and the number of waits of each, the longest first.
+func (p *Profile) AppendWaits(dst []byte, top int) []byte {
+	return p.appendSums(dst, top, "waits", result.AppendDuration)
+}
+
+// appendSums appends the top stacks with what was added up for them, and how many numbers that were.
+func (p *Profile) appendSums(dst []byte, top int, parts string, sum func([]byte, uint64) []byte) []byte {
+	if top == 0 {
+		top = DefaultTop
+	}
+	stacks := p.merged(slices.Clone(p.Samples))
+	all := uint64(0)
+	for i := range stacks {
+		all += stacks[i].Parts
+	}
+	dst = fmt.Appendf(sum(dst, p.Total()), " in %d %s, %d stacks\n", all, parts, len(stacks))
+	for _, s := range stacks[:min(top, len(stacks))] {
+		dst = fmt.Appendf(sum(append(dst, '\n'), s.Count), " in %d %s", s.Parts, parts)
+		for _, r := range s.Roots {
+			dst = result.AppendShownLine(append(dst, "  "...), r)
+		}
+		dst = append(dst, '\n')
+		for i := range s.Frames {
+			dst = appendFrame(append(dst, "        "...), &s.Frames[i])
+		}
+		if len(s.Frames) == 0 {
+			dst = append(dst, "        "+noStack+"\n"...)
+		}
+	}
+	if n := len(stacks) - top; n > 0 {
+		dst = fmt.Appendf(dst, "\nand %d more stacks\n", n)
+	}
+	return dst
+}
+
+// appendFrame appends the function of a frame with its line, or its file.
+func appendFrame(dst []byte, f *result.Frame) []byte {
+	dst = result.AppendShownLine(dst, Name(f))
+	switch {
+	case f.File != "" && f.Line > 0:
+		dst = fmt.Appendf(result.AppendShownLine(append(dst, "  "...), filepath.Base(f.File)), ":%d", f.Line)
+	case Kernel(f):
+		dst = append(dst, "  [kernel]"...)
+	case f.Symbol != "" && f.Module != "":
+		dst = result.AppendShownLine(append(dst, "  "...), filepath.Base(f.Module))
+	}
+	return append(dst, '\n')
+}
