@@ -31,8 +31,8 @@ const (
 
 // TakesResult tells whether code behind a call uses a register of results before it puts something else in there. A
 // function that returns nothing in it may leave anything there, so such code proves that it does, unless the compiler
-// has seen that the function leaves the register alone (ChangesResult). False says nothing; on other CPUs than x86-64 it
-// always is.
+// has seen that the function leaves the register alone (ChangesResult). False says nothing; on other CPUs than x86-64
+// it always is.
 func TakesResult(arch *abi.Arch, behind []byte, r ResultRegister) bool {
 	if arch != abi.AMD64 {
 		return false
@@ -59,10 +59,10 @@ func TakesResult(arch *abi.Arch, behind []byte, r ResultRegister) bool {
 	return false
 }
 
-// ChangesResult tells whether an instruction of a piece of a function's code puts something into a register of results, or
-// may. Where none does, what it calls may: the targets of direct calls and jumps out of the piece are told by their distance
-// from its first byte; those of others may be anything, which is taken for a yes. On other CPUs than x86-64 that is the
-// answer, too.
+// ChangesResult tells whether an instruction of a piece of a function's code puts something into a register of results,
+// or may. Where none does, what it calls may: the targets of direct calls and jumps out of the piece are told by their
+// distance from its first byte; those of others may be anything, which is taken for a yes. On other CPUs than x86-64
+// that is the answer, too.
 func ChangesResult(arch *abi.Arch, text []byte, r ResultRegister) (yes bool, targets []int64) {
 	if arch != abi.AMD64 {
 		return true, nil

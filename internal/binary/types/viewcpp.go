@@ -281,8 +281,8 @@ func (t *Type) Held() (Field, bool) {
 	return f, ok && f.Type.Kind == Pointer
 }
 
-// Deque tells where the parts of a std::deque are. In libstdc++ the number of its elements follows from them; libc++ has
-// that at Count, the number of the first one in the first block at Start, and a pointer to the blocks at Blocks.
+// Deque tells where the parts of a std::deque are. In libstdc++ the number of its elements follows from them; libc++
+// has that at Count, the number of the first one in the first block at Start, and a pointer to the blocks at Blocks.
 type Deque struct {
 	StartCur, StartFirst, StartLast, StartNode   int
 	FinishCur, FinishFirst, FinishNode, ElemSize int

@@ -147,8 +147,8 @@ func (t *Type) cppWalk() (w Walk, ok bool) {
 }
 
 // libcxxTree finds the nodes of libc++'s trees (__tree): a pointer to the first, and a node of which only the left link
-// is there, whose left is the root. The nodes have left, right, parent and a byte for the colour, behind which the element
-// begins: what that leaves of a word is used.
+// is there, whose left is the root. The nodes have left, right, parent and a byte for the colour, behind which the
+// element begins: what that leaves of a word is used.
 func (t *Type) libcxxTree() (w Walk, links int, ok bool) {
 	first, ok1 := t.member("__tree_", "__begin_node_")
 	count, ok2 := t.libcxxNumber("__tree_", "__pair3_")
@@ -163,8 +163,8 @@ func (t *Type) libcxxTree() (w Walk, links int, ok bool) {
 	return w, 25, ok1 && ok2 && ok3 && first.Type.Kind == Pointer && end.Type.Kind == Pointer
 }
 
-// libcxxTable finds the nodes of libc++'s hash tables (__hash_table), which are in one chain; each has a link and a hash in
-// front of its element.
+// libcxxTable finds the nodes of libc++'s hash tables (__hash_table), which are in one chain; each has a link and a
+// hash in front of its element.
 func (t *Type) libcxxTable() (w Walk, links int, ok bool) {
 	first, ok1 := t.libcxxLink("__table_", "__p1_")
 	count, ok2 := t.libcxxNumber("__table_", "__p2_")

@@ -551,7 +551,8 @@ func TestRefusedWithReason(t *testing.T) {
 	expectError(t, `begin { print(comm(1)) }`,
 		"comm(PID) is not available: how this kernel keeps processes by number is not known: it has no "+
 			"task_struct.thread_pid")
-	expectErrorIn(t, `begin { print(comm(1)) }`, Input{Lookup: Lookup{KernelType: func(string) *types.Type { return nil }}},
+	expectErrorIn(t, `begin { print(comm(1)) }`,
+		Input{Lookup: Lookup{KernelType: func(string) *types.Type { return nil }}},
 		"comm(PID) is not available: the kernel provides no type information")
 	expectError(t, `begin { print(comm) }`, "")
 	expectError(t, `fentry:f { print(path((uint8 *)0)) }`, "path() can't be used in fentry:f:f: the kernel makes names")

@@ -62,8 +62,8 @@ func (m *matcher) keptResult(b *binary, info *debuginfo.Info, fn *debuginfo.Func
 // maxCalled bounds how far it is followed what functions call.
 const maxCalled = 4
 
-// changes tells whether a function may put something into a register of results. GCC's callers keep values of their own in
-// registers that a function of the same file does not change (-fipa-ra): what they take from there is no result.
+// changes tells whether a function may put something into a register of results. GCC's callers keep values of their own
+// in registers that a function of the same file does not change (-fipa-ra): what they take from there is no result.
 func (m *matcher) changes(
 	b *binary, info *debuginfo.Info, entry uint64, r code.ResultRegister, depth int,
 ) (yes bool) {
