@@ -194,12 +194,16 @@ func TestDotNetAhead(t *testing.T) {
 
 	program := startManaged(t, app, aheadOnly)
 	work := func() { program.goOn(); program.says(right); program.ends() }
-	trace, notes := program.traced(work, "trace", "System.IO.File::Exists", "System.Int32::Parse(string)")
+	trace, notes := program.traced(work, "trace", "System.IO.File::Exists", "System.Int32::Parse(string)",
+		"System.DateTime::Compare", "System.TimeSpan::Compare", "System.Decimal::Compare", "System.Guid::CompareTo(Guid)")
 	calls := 0
 	var seen []string
 	for line := range strings.Lines(trace) {
 		if _, call, ok := strings.Cut(line, "System."); ok && strings.Contains(call, ") = ") {
 			call, _, _ = strings.Cut(call, " <")
+			if rest, ok := strings.CutPrefix(call, "Guid::CompareTo(Guid)(this=0x"); ok {
+				_, call, _ = strings.Cut(rest, " ")
+			}
 			seen = append(seen, call)
 			calls++
 		}
@@ -211,6 +215,10 @@ func TestDotNetAhead(t *testing.T) {
 		`IO.File::Exists(string)(path=NULL) = false`,
 		`Int32::Parse(string)(s="-89") = -89`,
 		`IO.File::Exists(string)(path="/none/3/1999") = false`,
+		`DateTime::Compare(DateTime,DateTime)(t1=2024-02-29T12:30:15.0000005Z, t2=0001-01-01T00:00:00) = 1`,
+		`TimeSpan::Compare(TimeSpan,TimeSpan)(t1=-00:00:01.5000000, t2=1.02:03:04) = -1`,
+		`value=00112233-4455-6677-8899-aabbccddeeff) = -1`,
+		`Decimal::Compare(Decimal,Decimal)(d1=-12.50, d2=0.0001) = -1`,
 	} {
 		if !slices.Contains(seen, want) {
 			t.Errorf("no call %s", want)
@@ -225,8 +233,11 @@ func TestDotNetAhead(t *testing.T) {
 		`uprobe:%s:"System.IO.File::Exists(string)" { @entries = count(); }
 		uretprobe:%[1]s:"System.IO.File::Exists(string)" /retval/ { @true = count(); }
 		uretprobe:%[1]s:"System.IO.File::ReadAllText(string,Encoding)" { @text = count(); }
-		uprobe:%[1]s:"System.IO.File::ReadAllText(string,Encoding)" { @reads = count(); }`, core))
-	for _, want := range []string{"@entries: 8004\n", "@true: 4001\n", "@reads: 400\n"} {
+		uprobe:%[1]s:"System.IO.File::ReadAllText(string,Encoding)" { @reads = count(); }
+		uprobe:%[1]s:"System.IO.File::Exists(string)" /args.path == "/none/é€😀"/ { @one = count(); }
+		uprobe:%[1]s:"System.IO.File::Exists(string)" /"" == args.path/ { @empty = count(); }
+		uprobe:%[1]s:"System.IO.File::Exists(string)" /args.path != "/proc/self/status"/ { @others = count(); }`, core))
+	for _, want := range []string{"@entries: 8004\n", "@true: 4001\n", "@reads: 400\n", "@one: 1\n", "@empty: 1\n", "@others: 4003\n"} {
 		if !strings.Contains(counts, want) {
 			t.Errorf("no %q\n%s%s", want, counts, notes)
 		}

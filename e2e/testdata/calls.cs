@@ -37,6 +37,11 @@ class Calls {
 		foreach (string path in new string[] { "/proc/self/status", "/none/\u00e9\u20ac\ud83d\ude00", "", null })
 			File.Exists(path);
 		Int32.Parse("-89");
+		DateTime.Compare(new DateTime(2024, 2, 29, 12, 30, 15, DateTimeKind.Utc).AddTicks(5), DateTime.MinValue);
+		TimeSpan.Compare(TimeSpan.FromMilliseconds(-1500), new TimeSpan(1, 2, 3, 4));
+		Decimal.Compare(-12.50m, 0.0001m);
+		new Guid("00112233-4455-6677-8899-aabbccddeeff").CompareTo(Guid.Empty);
+		Guid.Empty.CompareTo(new Guid("00112233-4455-6677-8899-aabbccddeeff"));
 		Thread[] all = new Thread[Threads];
 		for (int i = 0; i < Threads; i++) {
 			all[i] = new Thread(Work);

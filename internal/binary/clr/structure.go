@@ -174,3 +174,35 @@ func (m *metadata) constant(field uint32) (v int64, ok bool) {
 	}
 	return v, true
 }
+
+// coreLibrary is the assembly that has .NET's own types.
+const coreLibrary = "System.Private.CoreLib"
+
+// Library is the namespace and name of a type of .NET's own library; ok is false for others, and types within others.
+func (im *Image) Library(t *Type) (space, name string, ok bool) {
+	m := &im.meta
+	if t.Foreign || t.Row == 0 {
+		return "", "", false
+	}
+	switch t.Table {
+	case tTypeDef:
+		ok = t.Row <= m.tables[tTypeDef].count && len(m.chain(tTypeDef, t.Row)) == 1 &&
+			m.text(m.cell(tAssembly, 1, assemblyName)) == coreLibrary
+	case tTypeRef:
+		// Others refer to the library by names that stand for it.
+		of, row := decode(m.cell(tTypeRef, t.Row, 0), resolutionScope)
+		if ok = of == tAssemblyRef; ok {
+			from := m.text(m.cell(tAssemblyRef, row, assemblyRefName))
+			ok = from == "mscorlib" || from == "netstandard" || from == coreLibrary || from == "System" ||
+				strings.HasPrefix(from, "System.")
+		}
+	default:
+	}
+	if !ok {
+		return "", "", false
+	}
+	return m.text(m.cell(t.Table, t.Row, typeSpace)), m.text(m.cell(t.Table, t.Row, typeName)), true
+}
+
+// Columns of Assembly and AssemblyRef.
+const assemblyName, assemblyRefName = 7, 6

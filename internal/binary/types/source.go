@@ -44,6 +44,13 @@ const (
 	DotNetStringForm       // Struct of a pointer to the object: its length and UTF-16 characters
 	DotNetArrayForm        // Struct of a pointer to the object: the number of elements, and these; of Source.Item
 	DotNetSpanForm         // Struct of a pointer and a number of elements; of Source.Item
+	DotNetDateTimeForm     // Struct of 64 bits: 100 ns since year 1, the kind of time in the two highest bits
+	DotNetTimeSpanForm     // Struct of 64 bits: 100 ns
+	DotNetDateForm         // Struct of 32 bits: days since year 1
+	DotNetTimeForm         // Struct of 64 bits: 100 ns since midnight
+	DotNetGuidForm         // Struct of 16 bytes
+	DotNetDecimalForm      // Struct of 16 bytes: sign and scale, the highest 32 bits, the others
+	DotNetNullableForm     // Struct hasValue, value
 )
 
 // Variants are the alternatives of a Rust enum: the discriminant tells which one a value is.

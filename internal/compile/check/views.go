@@ -40,6 +40,24 @@ func (c *checker) bothText(l, r ty) bool {
 	return (isTextValue(l.t) || isTextValue(r.t)) && c.textual(l).isStr() && c.textual(r).isStr()
 }
 
+// literalOfWide tells whether an operator is between a string of the program's language of wider characters (UTF-16,
+// UTF-32) and a literal, which is compared as such a string.
+func literalOfWide(n *node) bool {
+	if len(n.kids) != 2 {
+		return false
+	}
+	x, y := n.kids[0], n.kids[1]
+	return isWideText(x.ty.t) && y.op == opStr || isWideText(y.ty.t) && x.op == opStr
+}
+
+func isWideText(t *types.Type) bool {
+	if t == nil || t.Kind != types.Struct {
+		return false
+	}
+	v, ok := t.Complete().Text()
+	return ok && v.Unit > 1 && !v.Short
+}
+
 // textValue builds a string of one of the program's language; others stay as they are.
 func (b *builder) textValue(n *node) Expr {
 	x := b.expr(n)

@@ -2,6 +2,7 @@ package codegen
 
 import (
 	"encoding/binary"
+	"unicode/utf16"
 
 	"github.com/cilium/ebpf/asm"
 
@@ -308,7 +309,10 @@ func (g *gen) compareMemory(e *check.Binary) ir.Reg {
 		x, y = y, x
 	}
 	xt, yt := x.Type(), y.Type()
-	if s, ok := y.(*check.StrConst); ok && xt.Kind == types.String {
+	s, literal := y.(*check.StrConst)
+	if v, ok := xt.Complete().Text(); ok && literal && v.Unit > 1 {
+		g.equalWide(x, v, s.Value, unequal)
+	} else if s, ok := y.(*check.StrConst); ok && xt.Kind == types.String {
 		m := g.own(g.place(x), xt.Size, e.Span)
 		g.equalConst(m, s.Value, xt.Size, unequal)
 	} else {
@@ -331,6 +335,45 @@ func (g *gen) compareMemory(e *check.Binary) ir.Reg {
 	b.SetImm(r, 1-equal)
 	b.Bind(end)
 	return r
+}
+
+// maxWide bounds the literals that texts of wider characters are compared with, in bytes.
+const maxWide = 1024
+
+// equalWide goes to unequal unless a text of wider characters is s. There may be none, which is not the empty one.
+func (g *gen) equalWide(x check.Expr, v types.View, s string, unequal ir.Label) {
+	b := g.b
+	var want []byte
+	switch v.Unit {
+	case 2:
+		for _, unit := range utf16.Encode([]rune(s)) {
+			want = binary.LittleEndian.AppendUint16(want, unit)
+		}
+	case 4:
+		for _, r := range s {
+			want = binary.LittleEndian.AppendUint32(want, uint32(r))
+		}
+	default:
+		refuse(x.Pos(), "internal: no code for characters of %d bytes", v.Unit)
+	}
+	if len(want) > maxWide {
+		refuse(x.Pos(), "the text is too long: texts of wide characters are compared with at most %d characters",
+			maxWide/v.Unit)
+	}
+	src := g.place(x)
+	if v.Null {
+		b.IfImm(ir.EQ, g.load(src.at(v.Data), 8, false, x.Pos()), 0, unequal)
+	}
+	p, n := g.viewOf(v, src, x.Pos())
+	b.IfImm(ir.NE, n, int64(len(want)/v.Unit), unequal)
+	if len(want) == 0 {
+		return
+	}
+	tmp := g.temp(len(want))
+	g.zero(tmp, len(want))
+	b.ApplyImm(ir.Mul, n, int64(v.Unit))
+	g.readN(tmp, p, n, len(want), x.Pos())
+	g.prefixConst(tmp, string(want), len(want), len(want), unequal)
 }
 
 // equal goes to unequal if n bytes differ.

@@ -172,7 +172,7 @@ func (d *Decoder) value(v *result.Value, t *types.Type, b []byte) {
 	d.made++
 	d.depth++
 	defer func() { d.depth-- }()
-	if d.managed(v, t, b) || d.rustValue(v, t, b) || d.duration(v, t, b) {
+	if d.managed(v, t, b) || d.dotNet(v, t, b) || d.rustValue(v, t, b) || d.duration(v, t, b) {
 		return
 	}
 	switch t.Kind {

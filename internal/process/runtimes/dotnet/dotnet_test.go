@@ -11,9 +11,9 @@ import (
 	"trocar/internal/binary/types"
 )
 
-func image(t testing.TB) *clr.Image {
+func image(t testing.TB, path string) *clr.Image {
 	t.Helper()
-	data, err := os.ReadFile("../../../binary/clr/testdata/shapes.dll")
+	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func show(t testing.TB, im *clr.Image, name string, own, args []clr.Type) []stri
 }
 
 func TestPlaces(t *testing.T) {
-	im := image(t)
+	im := image(t, "../../../binary/clr/testdata/shapes.dll")
 	canon, integer := []clr.Type{{Element: clr.Canonical}}, []clr.Type{{Element: clr.Int32}}
 	for _, test := range []struct {
 		name      string
@@ -84,6 +84,32 @@ func TestPlaces(t *testing.T) {
 		got := show(t, im, test.name, test.own, test.args)
 		if strings.Join(got, "\n") != strings.Join(test.want, "\n") {
 			t.Errorf("%s:\n%s\nwant\n%s", test.name, strings.Join(got, "\n"), strings.Join(test.want, "\n"))
+		}
+	}
+}
+
+// TestKnownValues: value types of .NET's own library are passed as they are declared there, and behind one whose size is
+// not known nothing is told.
+func TestKnownValues(t *testing.T) {
+	im := image(t, "testdata/values.dll")
+	const order = "in which order the runtime has the fields of Pair is not known"
+	const unknown = "whether its result is passed by address is not known: " + order
+	for name, want := range map[string][]string{
+		"Depot.Order::Until(DateTime,Guid,Decimal,Nullable<int>,CancellationToken,string)": {
+			"from DateTime di", "id Guid 2 pieces", "price Decimal 2 pieces", "most Nullable<int> r9",
+			"stop CancellationToken [7+8]", "who string [7+16]", "retval Nullable<TimeSpan> 2 pieces",
+		},
+		"Depot.Order::Few(Nullable<bool>,Nullable<DateTime>,char)": {
+			"known Nullable<bool> di", "at Nullable<DateTime> 2 pieces", "mark char cx", "retval bool ax",
+		},
+		// Two numbers and a reference within a struct: 24 bytes if they stay in order, 16 if they do not.
+		"Depot.Order::Mixed(Pair,string)": {
+			"this Depot.Order * di", "pair Pair " + unknown, "who string " + unknown, "retval ? " + order,
+		},
+	} {
+		got := show(t, im, name, nil, nil)
+		if strings.Join(got, "\n") != strings.Join(want, "\n") {
+			t.Errorf("%s:\n%s\nwant\n%s", name, strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
 	}
 }

@@ -25,6 +25,8 @@ const (
 type value struct {
 	t   *types.Type
 	why string
+	// refs: its values hold references to objects, so that the order of fields around is the runtime's.
+	refs bool
 }
 
 func word() *types.Type { return number("nuint", 8, false) }
@@ -129,9 +131,9 @@ func (l *loader) typ(t *clr.Type, depth int) value {
 }
 
 func float(name string, size int) value {
-	return value{
-		&types.Type{Kind: types.Float, Name: name, Size: size, Align: size, Source: &types.Source{Lang: types.DotNet}}, "",
-	}
+	return value{t: &types.Type{
+		Kind: types.Float, Name: name, Size: size, Align: size, Source: &types.Source{Lang: types.DotNet},
+	}}
 }
 
 // param is what a type parameter stands for.
@@ -150,6 +152,9 @@ func (l *loader) structure(t *clr.Type, depth int) value {
 	name := l.text(t)
 	if t.Foreign {
 		return value{why: "its type is declared in another assembly"}
+	}
+	if v, ok := l.known(t, name, depth); ok {
+		return v
 	}
 	s, ok := l.image.Struct(t)
 	if !ok {
@@ -178,13 +183,6 @@ func (l *loader) structure(t *clr.Type, depth int) value {
 		in.own = append(in.own, l.substituted(&t.Args[i]))
 	}
 	defer func() { l.made = in.made }()
-	if s.Space == "System" && (s.Name == "Span`1" || s.Name == "ReadOnlySpan`1") && len(t.Args) == 1 {
-		elem := in.typ(&in.own[0], depth+1)
-		if elem.t == nil {
-			elem.t = opaque("?")
-		}
-		return value{t: types.DotNetSpan(name, elem.t)}
-	}
 	return in.layOut(&s, name, depth)
 }
 
@@ -220,7 +218,8 @@ func (l *loader) layOut(s *clr.Struct, name string, depth int) value {
 		if f.why != "" {
 			why = f.why
 		}
-		if f.t.Kind == types.Pointer || f.t.Form() == types.DotNetStringForm || f.t.Form() == types.DotNetArrayForm {
+		if f.refs || f.t.Kind == types.Pointer || f.t.Form() == types.DotNetStringForm ||
+			f.t.Form() == types.DotNetArrayForm {
 			references++
 		}
 		align := min(max(f.t.Align, 1), 8)
@@ -240,7 +239,7 @@ func (l *loader) layOut(s *clr.Struct, name string, depth int) value {
 		}
 		why = "in which order the runtime has the fields of " + name + " is not known"
 	}
-	return value{t, why}
+	return value{t, why, references > 0}
 }
 
 func orSize(why string) string {
