@@ -237,7 +237,9 @@ func TestDotNetAhead(t *testing.T) {
 		uprobe:%[1]s:"System.IO.File::Exists(string)" /args.path == "/none/é€😀"/ { @one = count(); }
 		uprobe:%[1]s:"System.IO.File::Exists(string)" /"" == args.path/ { @empty = count(); }
 		uprobe:%[1]s:"System.IO.File::Exists(string)" /args.path != "/proc/self/status"/ { @others = count(); }`, core))
-	for _, want := range []string{"@entries: 8004\n", "@true: 4001\n", "@reads: 400\n", "@one: 1\n", "@empty: 1\n", "@others: 4003\n"} {
+	for _, want := range []string{
+		"@entries: 8004\n", "@true: 4001\n", "@reads: 400\n", "@one: 1\n", "@empty: 1\n", "@others: 4003\n",
+	} {
 		if !strings.Contains(counts, want) {
 			t.Errorf("no %q\n%s%s", want, counts, notes)
 		}

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/bits"
-	"strings"
 	"sync"
 )
 
@@ -280,15 +279,18 @@ func decode(v uint32, in []table) (t table, row uint32) {
 const maxName = 1024
 
 // text is a string of the heap.
-func (m *metadata) text(at uint32) string {
+func (m *metadata) text(at uint32) string { return string(m.raw(at)) }
+
+// raw is the same in the file itself.
+func (m *metadata) raw(at uint32) []byte {
 	if uint64(at) >= uint64(len(m.strings)) {
-		return ""
+		return nil
 	}
 	s := m.strings[at:]
 	if i := bytes.IndexByte(s[:min(len(s), maxName)], 0); i >= 0 {
-		return string(s[:i])
+		return s[:i]
 	}
-	return ""
+	return nil
 }
 
 // bytes is a value of the blob heap (ECMA-335, II.24.2.4).
@@ -372,15 +374,15 @@ const (
 )
 
 // link is a type in a chain of nested ones.
-type link struct{ space, name string }
+type link struct{ space, name []byte }
 
 // chain is a type with those that it is nested in, the outermost first.
-func (m *metadata) chain(t table, row uint32) (links []link) {
+func (m *metadata) chain(links []link, t table, row uint32) []link {
 	for range maxNesting {
 		if t != tTypeDef && t != tTypeRef {
 			break
 		}
-		links = append(links, link{m.text(m.cell(t, row, typeSpace)), m.text(m.cell(t, row, typeName))})
+		links = append(links, link{m.raw(m.cell(t, row, typeSpace)), m.raw(m.cell(t, row, typeName))})
 		if t == tTypeDef {
 			if row = m.enclosing(row); row == 0 {
 				break
@@ -399,21 +401,22 @@ func (m *metadata) chain(t table, row uint32) (links []link) {
 
 // named writes a type's name: with its namespace if full, with the arguments of its type parameters, of which there
 // are n.
-func (m *metadata) named(b *strings.Builder, t table, row uint32, n int, arg func(i int), full bool) {
+func (m *metadata) named(b *bytes.Buffer, t table, row uint32, n int, arg func(i int), full bool) {
+	var room [4]link
 	next := 0
-	for i, l := range m.chain(t, row) {
+	for i, l := range m.chain(room[:0], t, row) {
 		switch {
 		case b.Len() > maxText:
 			return
 		case i > 0:
 			b.WriteByte('+')
-		case full && l.space != "":
-			b.WriteString(l.space)
+		case full && len(l.space) > 0:
+			b.Write(l.space)
 			b.WriteByte('.')
 		}
 		// "List`1" takes one of the arguments.
-		name, count, _ := strings.Cut(l.name, "`")
-		b.WriteString(name)
+		name, count, _ := bytes.Cut(l.name, []byte("`"))
+		b.Write(name)
 		take := 0
 		for _, c := range count {
 			if c < '0' || c > '9' || take > maxGenerics {
@@ -428,7 +431,7 @@ func (m *metadata) named(b *strings.Builder, t table, row uint32, n int, arg fun
 }
 
 // list writes n things in brackets, nothing if there are none.
-func list(b *strings.Builder, brackets string, n int, write func(i int)) {
+func list(b *bytes.Buffer, brackets string, n int, write func(i int)) {
 	if n <= 0 {
 		return
 	}

@@ -1,11 +1,11 @@
 package clr
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
 	"sort"
-	"strings"
 )
 
 // Code compiled ahead of time: ReadyToRun (docs/design/coreclr/botr/readytorun-format.md of dotnet/runtime).
@@ -386,9 +386,16 @@ func (im *Image) InstanceOf(b *Body) (owner, method []Type, ok bool) {
 // Name is the full name of a body with the types of its parameters: "Ns.Outer+Inner<T>::Method<M>(string,T[])". What
 // type parameters stand for in an instance is in place of their names, but not in the list of parameters.
 func (im *Image) Name(b *Body) string {
+	var s bytes.Buffer
+	im.WriteName(&s, b)
+	return s.String()
+}
+
+// WriteName is Name for who wants many.
+func (im *Image) WriteName(s *bytes.Buffer, b *Body) {
 	m := &im.meta
 	if b.Method == 0 || b.Method > m.tables[tMethodDef].count {
-		return ""
+		return
 	}
 	owner := im.Owner(b.Method)
 	ownNames, methodNames := m.generics(tTypeDef, owner), m.generics(tMethodDef, b.Method)
@@ -396,24 +403,22 @@ func (im *Image) Name(b *Body) string {
 	if b.Instance() {
 		args, methodArgs, ok := im.InstanceOf(b)
 		if !ok {
-			return ""
+			return
 		}
 		own, method = im.texts(args, own), im.texts(methodArgs, method)
 	}
-	var s strings.Builder
-	m.named(&s, tTypeDef, owner, len(own), func(i int) { s.WriteString(own[i]) }, true)
+	m.named(s, tTypeDef, owner, len(own), func(i int) { s.WriteString(own[i]) }, true)
 	s.WriteString("::")
-	s.WriteString(m.text(m.cell(tMethodDef, b.Method, methodName)))
-	list(&s, "<>", len(method), func(i int) { s.WriteString(method[i]) })
+	s.Write(m.raw(m.cell(tMethodDef, b.Method, methodName)))
+	list(s, "<>", len(method), func(i int) { s.WriteString(method[i]) })
 	switch sig, ok := im.Signature(b.Method); {
 	case !ok:
 		s.WriteString("(?)")
 	case len(sig.Params) == 0:
 		s.WriteString("()")
 	default:
-		list(&s, "()", len(sig.Params), func(i int) { m.typeText(&s, &sig.Params[i], ownNames, methodNames) })
+		list(s, "()", len(sig.Params), func(i int) { m.typeText(s, &sig.Params[i], ownNames, methodNames) })
 	}
-	return s.String()
 }
 
 // texts are types as text; names where they are not known.
@@ -423,7 +428,7 @@ func (im *Image) texts(args []Type, names []string) []string {
 	}
 	out := make([]string, len(args))
 	for i := range args {
-		var b strings.Builder
+		var b bytes.Buffer
 		im.meta.typeText(&b, &args[i], nil, nil)
 		out[i] = b.String()
 	}

@@ -1,6 +1,7 @@
 package clr
 
 import (
+	"bytes"
 	"strings"
 )
 
@@ -188,6 +189,9 @@ func (r *reader) method(depth int) (s Signature) {
 		return s
 	}
 	s.Result = r.typ(depth)
+	if fit := min(int(n), len(r.data)); fit > 0 {
+		s.Params = make([]Type, 0, fit)
+	}
 	for range n {
 		s.Params = append(s.Params, r.typ(depth))
 		if r.bad {
@@ -205,7 +209,7 @@ func (im *Image) Signature(method uint32) (s Signature, ok bool) {
 }
 
 // typeText writes a type as C# has it, without namespaces. own and method are what type parameters stand for.
-func (m *metadata) typeText(b *strings.Builder, t *Type, own, method []string) {
+func (m *metadata) typeText(b *bytes.Buffer, t *Type, own, method []string) {
 	if b.Len() > maxText {
 		return
 	}
@@ -244,7 +248,7 @@ func (m *metadata) typeText(b *strings.Builder, t *Type, own, method []string) {
 // maxText bounds what a type is written as.
 const maxText = 2048
 
-func param(b *strings.Builder, names []string, n int, mark string) {
+func param(b *bytes.Buffer, names []string, n int, mark string) {
 	if n < len(names) {
 		b.WriteString(names[n])
 		return
@@ -254,14 +258,14 @@ func param(b *strings.Builder, names []string, n int, mark string) {
 
 // TypeText is a type as C# has it, without namespaces.
 func (im *Image) TypeText(t *Type, method uint32) string {
-	var b strings.Builder
+	var b bytes.Buffer
 	im.meta.typeText(&b, t, im.meta.generics(tTypeDef, im.Owner(method)), im.meta.generics(tMethodDef, method))
 	return b.String()
 }
 
 // Text is a type as C# has it, without namespaces, with what type parameters stand for.
 func (im *Image) Text(t *Type, own, method []Type) string {
-	var b strings.Builder
+	var b bytes.Buffer
 	im.meta.typeText(&b, t, im.texts(own, nil), im.texts(method, nil))
 	return b.String()
 }

@@ -1,6 +1,7 @@
 package clr
 
 import (
+	"bytes"
 	"encoding/binary"
 	"strings"
 )
@@ -46,7 +47,7 @@ func (im *Image) IsValueType(typ uint32) bool {
 
 // TypeName is the full name of a type, with the names of its type parameters.
 func (im *Image) TypeName(typ uint32) string {
-	var b strings.Builder
+	var b bytes.Buffer
 	names := im.meta.generics(tTypeDef, typ)
 	im.meta.named(&b, tTypeDef, typ, len(names), func(i int) { b.WriteString(names[i]) }, true)
 	return b.String()
@@ -186,7 +187,7 @@ func (im *Image) Library(t *Type) (space, name string, ok bool) {
 	}
 	switch t.Table {
 	case tTypeDef:
-		ok = t.Row <= m.tables[tTypeDef].count && len(m.chain(tTypeDef, t.Row)) == 1 &&
+		ok = t.Row <= m.tables[tTypeDef].count && len(m.chain(nil, tTypeDef, t.Row)) == 1 &&
 			m.text(m.cell(tAssembly, 1, assemblyName)) == coreLibrary
 	case tTypeRef:
 		// Others refer to the library by names that stand for it.

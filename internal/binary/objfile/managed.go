@@ -1,6 +1,7 @@
 package objfile
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -48,10 +49,13 @@ func (f *File) methods() symTable {
 		bodies, _ := f.managed.Bodies() // damage is the runtime's to tell
 		syms, strs := make([]byte, t.ent, t.ent*(len(bodies)+1)), make([]byte, 1, 96*len(bodies)+1)
 		const global, function, section = 1 << 4, 2, 1
+		var text bytes.Buffer
 		for i := range bodies {
 			b := &bodies[i]
-			name := f.managed.Name(b)
-			if name == "" || len(strs)+len(name) > maxMethodNames {
+			text.Reset()
+			f.managed.WriteName(&text, b)
+			name := text.Bytes()
+			if len(name) == 0 || len(strs)+len(name) > maxMethodNames {
 				continue
 			}
 			var s [24]byte

@@ -66,6 +66,9 @@ func (f *File) match(q *Query) (funcs []Func, err error) {
 		want = q.Pattern
 	}
 	own := f.table(".symtab")
+	if q.Pattern == "*" && f.managed != nil { // all symbols are functions
+		funcs = make([]Func, 0, own.len())
+	}
 	f.walkOwn(want, add)
 	if own.len() <= 1 || len(funcs) == 0 {
 		f.walkDebug(want, add)

@@ -26,31 +26,31 @@ type Form uint8
 
 // Forms.
 const (
-	NoForm            Form = iota
-	CharForm               // Int: a character of 8 bits (char, signed char, unsigned char)
-	UnicodeForm            // Int: a character of UTF-8, UTF-16 or UTF-32 by its size (char16_t, Rust's char)
-	ComplexForm            // Struct of two floats
-	VectorForm             // Array that is one SIMD value
-	MethodPointerForm      // Struct of two words: C++'s pointer to a member function
-	RustEnumForm           // Struct with Variants
-	StringForm             // Struct str, len
-	SliceForm              // Struct array, len, cap; of Source.Item
-	MapForm                // Pointer to the map's header; of Source.Key and Source.Item
-	InterfaceForm          // Struct tab, data: an interface with methods
-	AnyForm                // Struct _type, data: an interface without
-	ChannelForm            // Pointer to the channel's header; of Source.Item
-	ClosureForm            // Pointer to the closure
-	UnsafeForm             // Pointer
-	DotNetStringForm       // Struct of a pointer to the object: its length and UTF-16 characters
-	DotNetArrayForm        // Struct of a pointer to the object: the number of elements, and these; of Source.Item
-	DotNetSpanForm         // Struct of a pointer and a number of elements; of Source.Item
-	DotNetDateTimeForm     // Struct of 64 bits: 100 ns since year 1, the kind of time in the two highest bits
-	DotNetTimeSpanForm     // Struct of 64 bits: 100 ns
-	DotNetDateForm         // Struct of 32 bits: days since year 1
-	DotNetTimeForm         // Struct of 64 bits: 100 ns since midnight
-	DotNetGuidForm         // Struct of 16 bytes
-	DotNetDecimalForm      // Struct of 16 bytes: sign and scale, the highest 32 bits, the others
-	DotNetNullableForm     // Struct hasValue, value
+	NoForm             Form = iota
+	CharForm                // Int: a character of 8 bits (char, signed char, unsigned char)
+	UnicodeForm             // Int: a character of UTF-8, UTF-16 or UTF-32 by its size (char16_t, Rust's char)
+	ComplexForm             // Struct of two floats
+	VectorForm              // Array that is one SIMD value
+	MethodPointerForm       // Struct of two words: C++'s pointer to a member function
+	RustEnumForm            // Struct with Variants
+	StringForm              // Struct str, len
+	SliceForm               // Struct array, len, cap; of Source.Item
+	MapForm                 // Pointer to the map's header; of Source.Key and Source.Item
+	InterfaceForm           // Struct tab, data: an interface with methods
+	AnyForm                 // Struct _type, data: an interface without
+	ChannelForm             // Pointer to the channel's header; of Source.Item
+	ClosureForm             // Pointer to the closure
+	UnsafeForm              // Pointer
+	DotNetStringForm        // Struct of a pointer to the object: its length and UTF-16 characters
+	DotNetArrayForm         // Struct of a pointer to the object: the number of elements, and these; of Source.Item
+	DotNetSpanForm          // Struct of a pointer and a number of elements; of Source.Item
+	DotNetDateTimeForm      // Struct of 64 bits: 100 ns since year 1, the kind of time in the two highest bits
+	DotNetTimeSpanForm      // Struct of 64 bits: 100 ns
+	DotNetDateForm          // Struct of 32 bits: days since year 1
+	DotNetTimeForm          // Struct of 64 bits: 100 ns since midnight
+	DotNetGuidForm          // Struct of 16 bytes
+	DotNetDecimalForm       // Struct of 16 bytes: sign and scale, the highest 32 bits, the others
+	DotNetNullableForm      // Struct hasValue, value
 )
 
 // Variants are the alternatives of a Rust enum: the discriminant tells which one a value is.

@@ -388,7 +388,7 @@ func listUprobes(m *matcher, s *spec) (out []listing) {
 			name, shown string
 			fn          *objfile.Func
 		}
-		var names []named
+		names := make([]named, 0, len(funcs))
 		for i := range funcs {
 			fn := &funcs[i]
 			names = append(names, named{name: fn.Name, fn: fn})
@@ -402,6 +402,7 @@ func listUprobes(m *matcher, s *spec) (out []listing) {
 			}
 		})
 		slices.SortStableFunc(names, func(a, b named) int { return strings.Compare(a.shown, b.shown) })
+		out = slices.Grow(out, len(names))
 		for i, n := range names {
 			if i == 0 || names[i-1].shown != n.shown || names[i-1].fn != n.fn {
 				out = append(out, listing{name: n.shown, in: b, fn: n.fn})

@@ -88,8 +88,8 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestKnownValues: value types of .NET's own library are passed as they are declared there, and behind one whose size is
-// not known nothing is told.
+// TestKnownValues: value types of .NET's own library are passed as they are declared there, and behind one whose size
+// is not known nothing is told.
 func TestKnownValues(t *testing.T) {
 	im := image(t, "testdata/values.dll")
 	const order = "in which order the runtime has the fields of Pair is not known"

@@ -5,8 +5,8 @@ import (
 	"trocar/internal/binary/types"
 )
 
-// known are value types of .NET's own library whose fields are the same in all versions from .NET 6 on, and whose values
-// mean something that their fields do not say. Other assemblies refer to them by name only.
+// known are value types of .NET's own library whose fields are the same in all versions from .NET 6 on, and whose
+// values mean something that their fields do not say. Other assemblies refer to them by name only.
 //
 // The runtime orders the fields of those with references by itself: of these only the size is told.
 func (l *loader) known(t *clr.Type, name string, depth int) (v value, ok bool) {
