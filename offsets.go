@@ -265,7 +265,7 @@ func CompiledIn(ctx context.Context, pid int, files Files) (list []Compiled, mis
 			} else {
 				for _, p := range o.Places {
 					if p.Address != 0 {
-						list = append(list, Compiled{p.Address, p.Size, p.Name})
+						list = append(list, Compiled{p.Address, p.Size, p.Name + "[PreJIT]"}) // as .NET calls it
 					}
 				}
 			}
@@ -289,8 +289,9 @@ func CompiledIn(ctx context.Context, pid int, files Files) (list []Compiled, mis
 		}
 		symbolize.Generated(pid, func(start, size uint64, name string) {
 			if r.Readable != nil {
-				if text, ok := r.Readable(name); ok {
-					name = text
+				how := strings.LastIndexByte(name, '[') // it was compiled
+				if text, ok := r.Readable(name); ok && how >= 0 {
+					name = text + name[how:]
 				}
 			}
 			list = append(list, Compiled{start, size, name})

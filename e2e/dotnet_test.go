@@ -371,10 +371,18 @@ func TestDotNetOffsets(t *testing.T) {
 		t.Errorf("of the file: %v, %s", err, text)
 	}
 	compiled := tracerSays(t, "perf-map", "-p", pid)
-	for _, want := range []string{fmt.Sprintf("%x %x %s\n", address, size, method), " Late::Main()\n"} {
+	for _, want := range []string{
+		fmt.Sprintf("%x %x %s[PreJIT]\n", address, size, method), " Late::Main()[QuickJitted]\n",
+	} {
 		if !strings.Contains(compiled, want) {
 			t.Errorf("the perf map has no %q", want)
 		}
+	}
+	// What is compiled at run time is refused with the reason, and a way to see how it is.
+	refused, err := exec.Command(os.Getenv("TROCAR_E2E_TRACER"), "trace", "-p", pid, "Late::Early").CombinedOutput()
+	if err == nil || !strings.Contains(string(refused), "compiled at run time is in no file") ||
+		!strings.Contains(string(refused), "trocar perf-map -p "+pid) {
+		t.Errorf("%v\n%s", err, refused)
 	}
 	// The addresses are those of the calls.
 	script := fmt.Sprintf("uprobe:%s:%#x /reg(\"ip\") == %#x/ { @calls = count(); }", core, own.Addr, address)

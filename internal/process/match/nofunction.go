@@ -35,6 +35,7 @@ func (m *matcher) noFunction(s *spec, files []*binary, err error) {
 			"a method compiled ahead of time (ReadyToRun)", len(m.files.assemblies()))
 		d.Hint("a method that is compiled at run time is in no file: only hardware breakpoints would reach it, " +
 			"and they are not placed on methods yet; publish its assembly with PublishReadyToRun")
+		d.Hint("'trocar perf-map -p %d' lists the methods that are compiled, and how", m.opts.PID)
 		return
 	}
 	if len(files) == 1 {

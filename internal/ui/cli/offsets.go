@@ -186,8 +186,10 @@ func newPerfMap(a *app) *cobra.Command {
 		Long: `Write a perf map of the methods that a runtime has compiled in a process.
 
 It has those that were compiled ahead of time (.NET) and those that were compiled at run time (.NET, Java, Node.js), in
-lines "ADDRESS SIZE NAME" in hexadecimal, as perf reads them from /tmp/perf-PID.map. Functions of libraries are not in
-it: perf finds them by itself.
+lines "ADDRESS SIZE NAME" in hexadecimal, as perf reads them from /tmp/perf-PID.map. Behind the names of .NET's methods
+stands how they were compiled: ahead of time [PreJIT], at first [QuickJitted], since they are called often
+[OptimizedTier1]; those that are not listed were not called yet, or only inlined. Functions of libraries are not in it:
+perf finds them by itself.
 
     trocar perf-map -p 812 -o app.map`,
 		Args: cobra.NoArgs,
