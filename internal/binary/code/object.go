@@ -17,11 +17,15 @@ const (
 type ObjectUse struct {
 	read     objectBytes
 	followed objectBytes
+	written  objectBytes // as far as the instructions name what they write
 }
 
 // Reads tells whether the function reads bytes of the object that are still as they were passed, on one of the ways
 // through it.
 func (u *ObjectUse) Reads(off, size int) bool { return u.read.all(off, size) }
+
+// ReadsAny tells whether the function reads something of the object.
+func (u *ObjectUse) ReadsAny() bool { return u.read != (objectBytes{}) }
 
 // Follows tells whether the function uses the word at an offset of the object as an address.
 func (u *ObjectUse) Follows(off int) bool { return u.followed.all(off, 1) }
@@ -74,6 +78,7 @@ func AllOfIt() *ObjectUse {
 	u := new(ObjectUse)
 	u.read.add(0, maxObject, new(objectBytes))
 	u.followed.add(0, maxObject, new(objectBytes))
+	u.written = u.read
 	return u
 }
 
@@ -271,6 +276,7 @@ func (w *objectWalk) called(s *objectState, at int, in *Inst) {
 		case addressOf:
 			w.use.read.merge(&use.read, int(h.off), &s.gone)
 			w.use.followed.merge(&use.followed, int(h.off), &s.gone)
+			w.use.written.merge(&use.written, int(h.off), new(objectBytes))
 			passed = true
 		case loaded:
 			if use.read != (objectBytes{}) {
@@ -434,6 +440,7 @@ func (w *objectWalk) accesses(
 				w.use.read.add(int(at.off), width, &s.gone)
 			}
 			s.gone.add(int(at.off), width, new(objectBytes))
+			w.use.written.add(int(at.off), width, new(objectBytes))
 		}
 		return -1, held{}
 	}

@@ -250,8 +250,8 @@ func frameEffect(b []byte, sp, bp frameBase, bases int) (st frameStore, sp2, bp2
 	}
 	write := func(r byte, v frameBase) {
 		wrote |= 1 << r
-		if x.rex == 0 && r >= 4 && r < 8 {
-			wrote |= 1 << (r - 4) // in instructions on bytes these are the second ones, like ah
+		if x.rex == 0 && r >= 4 && r < 8 && x.onBytes() {
+			wrote |= 1 << (r - 4) // these are the second bytes, like ah
 		}
 		switch r {
 		case 4:
@@ -420,6 +420,19 @@ func frameEffect(b []byte, sp, bp frameBase, bases int) (st frameStore, sp2, bp2
 		sp, bp, wrote = frameBase{}, frameBase{}, allRegisters
 	}
 	return st, sp, bp, bases, wrote
+}
+
+// onBytes tells whether an instruction is on single bytes (Intel SDM, volume 2, tables ).
+func (x *x86) onBytes() bool {
+	op := x.op
+	switch x.opMap {
+	case 0:
+		return op < 0x40 && op&1 == 0 || op >= 0xb0 && op <= 0xb7 || op >= 0xd0 && op <= 0xd3 && op&1 == 0 ||
+			op >= 0x80 && op <= 0x8a && op&1 == 0 || op == 0xc0 || op == 0xc6 || op == 0xf6 || op == 0xfe
+	case 1:
+		return op&0xf0 == 0x90 || op == 0xb0 || op == 0xc0
+	}
+	return true
 }
 
 // frameAddress is the address of a memory operand relative to the stack or the frame pointer, without an index.

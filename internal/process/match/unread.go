@@ -23,20 +23,36 @@ const maxCallees = 3
 
 // unread takes the places of parameters away that callers may not have stored.
 func (b *binary) unread(info *debuginfo.Info, fn *debuginfo.Function, vars []debuginfo.Var, given []code.Given) {
-	known, whole := false, false
+	asked, known, some := false, false, false
+	var calls []uint64
 	for i := range vars {
 		v := &vars[i]
 		if given[i] == (code.Given{}) || v.Place.Kind == types.Unavailable {
 			continue
 		}
 		use, ok := b.objectUse(fn, given[i])
-		if !ok || usesAll(use, v.Type, 0, 0) {
+		if !ok {
 			continue
 		}
-		if !known {
-			known, whole = true, b.callersKnow(info, fn)
+		var s shown
+		s.add(v.Type, 0, 0)
+		rest, sure := s.unused(use)
+		if sure && len(rest) == 0 {
+			continue
 		}
-		if whole {
+		if !asked {
+			calls, known, some = b.callers(info, fn)
+			asked = true
+		}
+		if !some {
+			continue
+		}
+		o := code.Object{Given: given[i], Size: v.Type.Complete().Size}
+		o.Kept = func(off int) bool { return use.Reads(off, 1) }
+		o.Needed = func(off int) bool {
+			return slices.ContainsFunc(rest, func(p [2]int) bool { return p[0] <= off && off < p[0]+p[1] }) && !o.Kept(off)
+		}
+		if !known || !sure || !use.ReadsAny() || !b.filled(info, calls, o) {
 			v.Place = types.Unknown(whyUnread)
 		}
 	}
@@ -77,84 +93,149 @@ func (b *binary) useAt(entry uint64, given code.Given, depth int) (*code.ObjectU
 	if size == 0 {
 		return nil, false
 	}
-	return code.ReadObject(b.obj.Arch(), b.obj.Bytes(entry, int(size)), given,
-		func(at int64, direct bool, reg int, moved bool) *code.ObjectUse {
-			to := entry + uint64(at)
-			if sym, ok := b.obj.Lookup(to); direct && ok && sym.Addr == to {
-				if depth < maxCallees {
-					use, _ := b.useAt(to, code.Given{Reg: reg}, depth+1)
-					return use
-				}
-				return nil
-			}
-			// What is elsewhere is not known to GCC either.
-			if moved {
-				return code.AllOfIt()
-			}
-			return nil
-		})
+	return code.ReadObject(b.obj.Arch(), b.obj.Bytes(entry, int(size)), given, b.calleeUse(entry, depth))
 }
 
-// usesAll tells whether all of a value that is shown is used.
-func usesAll(use *code.ObjectUse, t *types.Type, off, depth int) bool {
-	t = t.Complete()
-	if depth > maxNesting || t.Incomplete {
-		return false
+// calleeUse tells what functions that the code at an address calls do with an object.
+func (b *binary) calleeUse(from uint64, depth int) code.Callee {
+	return func(at int64, direct bool, reg int, moved bool) *code.ObjectUse {
+		to := from + uint64(at)
+		if sym, ok := b.obj.Lookup(to); direct && ok && sym.Addr == to {
+			if depth < maxCallees {
+				use, _ := b.useAt(to, code.Given{Reg: reg}, depth+1)
+				return use
+			}
+			return nil
+		}
+		// What is elsewhere is not known to GCC either.
+		if moved {
+			return code.AllOfIt()
+		}
+		return nil
 	}
+}
+
+// shown is what is looked at to show a value of a type.
+type shown struct {
+	parts   [][2]int // offsets and sizes
+	follows []int    // offsets of addresses behind which more is read
+	unclear bool     // not all of it is known
+}
+
+// add adds what is looked at of a value at an offset.
+func (s *shown) add(t *types.Type, off, depth int) {
+	t = t.Complete()
+	if depth > maxNesting || t.Incomplete || s.unclear || len(s.parts) > maxShown {
+		s.unclear = true
+		return
+	}
+	part := func(at, size int) { s.parts = append(s.parts, [2]int{off + at, size}) }
 	text, isText := t.Text()
 	list, isList := t.List()
 	switch {
 	case t.Size == 0:
-		return true
 	case isText:
-		return use.Reads(off+text.Data, 8) && use.Follows(off+text.Data) &&
-			(text.Before || use.Reads(off+text.Len, text.LenSize))
+		part(text.Data, 8)
+		if !text.Before {
+			part(text.Len, text.LenSize)
+		}
+		s.follows = append(s.follows, off+text.Data)
 	case isList:
-		return use.Reads(off+list.Data, 8) && use.Reads(off+list.Len, list.LenSize) && use.Follows(off+list.Data) &&
-			(!list.Bits || !list.End || use.Reads(off+list.Tail, 4))
+		part(list.Data, 8)
+		part(list.Len, list.LenSize)
+		if list.Bits && list.End {
+			part(list.Tail, 4)
+		}
+		s.follows = append(s.follows, off+list.Data)
 	case t.Alternatives() != nil:
 		v := t.Alternatives()
-		if v.Discr.Type != nil && !use.Reads(off+v.Discr.Offset, v.Discr.Type.Complete().Size) {
-			return false
+		if v.Discr.Type != nil {
+			part(v.Discr.Offset, v.Discr.Type.Complete().Size)
 		}
-		return !slices.ContainsFunc(v.List, func(one types.Variant) bool {
-			return one.Type != nil && !usesAll(use, one.Type, off+one.Offset, depth+1)
-		})
-	case t.Kind == types.Struct && len(t.Fields) > 0 && len(t.Source.VBases) == 0:
-		return !slices.ContainsFunc(t.Fields, func(f types.Field) bool {
-			return f.Type == nil || f.BitSize > 0 || !usesAll(use, f.Type, off+f.Offset, depth+1)
-		})
-	case t.Kind == types.Struct && len(t.Fields) == 0:
-		return true
-	case t.Kind == types.Float && t.Size == 16 && !t.IsQuad():
-		return use.Reads(off, 10) // the rest is never looked at
-	case t.Kind == types.Array && t.Elem != nil && t.Elem.Complete().Size > 0:
-		for at := 0; at < t.Size; at += t.Elem.Complete().Size {
-			if !usesAll(use, t.Elem, off+at, depth+1) {
-				return false
+		for i := range v.List {
+			if one := &v.List[i]; one.Type != nil {
+				s.add(one.Type, off+one.Offset, depth+1)
 			}
 		}
-		return true
+	case t.Kind == types.Struct && len(t.Source.VBases) == 0:
+		for i := range t.Fields {
+			f := &t.Fields[i]
+			if f.Type == nil || f.BitSize > 0 {
+				s.unclear = true
+				return
+			}
+			s.add(f.Type, off+f.Offset, depth+1)
+		}
+	case t.Kind == types.Float && t.Size == 16 && !t.IsQuad():
+		part(0, 10) // the rest is never looked at
+	case t.Kind == types.Array && t.Elem != nil && t.Elem.Complete().Size > 0:
+		for at := 0; at < t.Size; at += t.Elem.Complete().Size {
+			s.add(t.Elem, off+at, depth+1)
+		}
+	default:
+		part(0, t.Size)
 	}
-	return use.Reads(off, t.Size)
 }
 
-// callersKnow tells whether code may call a function that GCC compiled together with it.
-func (b *binary) callersKnow(info *debuginfo.Info, fn *debuginfo.Function) (yes bool) {
+// maxShown bounds the parts of a value.
+const maxShown = 512
+
+// unused are the parts that a function is not seen to use; false: something else is not known of it.
+func (s *shown) unused(use *code.ObjectUse) (parts [][2]int, known bool) {
+	for _, at := range s.follows {
+		if !use.Follows(at) {
+			return nil, false
+		}
+	}
+	for _, p := range s.parts {
+		if !use.Reads(p[0], p[1]) {
+			parts = append(parts, p)
+		}
+	}
+	return parts, !s.unclear
+}
+
+// callers are the calls of a function in code that GCC compiled together with it. known: these are all; more: there are
+// some.
+func (b *binary) callers(info *debuginfo.Info, fn *debuginfo.Function) (calls []uint64, known, more bool) {
 	var err error
 	defer objfile.Guard(&err)()
 	sym, ok := b.obj.Lookup(fn.Entry)
 	if !ok || sym.Bind == objfile.Weak || strings.Contains(fn.Producer, "-flto") ||
 		strings.Contains(fn.Producer, "-fwhole-program") {
-		return true // each file that uses it may have had its own
+		return nil, false, true // each file that uses it may have had its own
 	}
 	ranges, err := info.UnitRanges(fn)
 	if err != nil || len(ranges) == 0 {
-		return true
+		return nil, false, true
 	}
+	all := 0
 	for _, r := range ranges {
 		text := b.obj.Bytes(r.Low, int(min(r.High-r.Low, code.MaxFunction)))
-		code.FarTargets(text, r.Low, fn.Entry, fn.Entry, func(uint64) { yes = true })
+		code.FarTargets(text, r.Low, fn.Entry, fn.Entry, func(uint64) { all++ })
+		code.CallsTo(b.obj.Arch(), text, r.Low, fn.Entry, func(at uint64) { calls = append(calls, at) })
 	}
-	return yes
+	return calls, len(calls) == all && all <= maxCallers, all > 0 // others go there with a jump
+}
+
+// filled tells whether all callers are seen to store the parts of an object that a function does not use.
+func (b *binary) filled(info *debuginfo.Info, calls []uint64, o code.Object) bool {
+	for _, at := range calls {
+		caller, err := info.FunctionAt(at)
+		if err != nil {
+			return false
+		}
+		i := slices.IndexFunc(caller.Ranges, func(r debuginfo.Range) bool { return r.Contains(caller.Entry) })
+		if i < 0 || !caller.Ranges[i].Contains(at) || !b.fills(caller.Ranges[i], at, o) {
+			return false
+		}
+	}
+	return true
+}
+
+func (b *binary) fills(r debuginfo.Range, at uint64, o code.Object) (yes bool) {
+	var err error
+	defer objfile.Guard(&err)()
+	text := b.obj.Bytes(r.Low, int(min(r.High-r.Low, code.MaxFunction)))
+	return code.Filled(b.obj.Arch(), text, int(at-r.Low), o, b.calleeUse(r.Low, 0))
 }
