@@ -263,7 +263,7 @@ func (n *resolver) binary(point int) (im *image.Image, addr uint64) {
 }
 
 // DynamicType is the type that a value has at run time, which programs of a runtime tell by the address of its
-// description and those in Rust by that of a virtual table.
+// description and those in Rust and C++ by that of a virtual table.
 func (n *resolver) DynamicType(point int, delta uint64) (*types.Type, bool) {
 	im, addr := n.binary(point)
 	if im == nil {
@@ -277,6 +277,8 @@ func (n *resolver) DynamicType(point int, delta uint64) (*types.Type, bool) {
 		}
 		if code := n.codeAt(im, addr); code != nil {
 			t, _ = code.Dynamic(key.addr)
+		} else if class, ok := native.Class(im, key.addr); ok {
+			t = class
 		} else if name, ok := native.TraitObject(im, key.addr); ok {
 			t = &types.Type{Name: name}
 		}

@@ -91,6 +91,7 @@ type File struct {
 	module  lazy[uint64]
 	index   lazy[*addrIndex]
 	relocs  lazy[map[uint64]uint64]
+	vtables lazy[[]vtable]
 	names   nameIndexes
 }
 

@@ -93,6 +93,7 @@ func FuzzELF(f *testing.F) {
 		}
 		file.Near(name, 3)
 		file.SymbolAddr(name)
+		file.ClassAt(file.Entry())
 		file.Addr(file.Entry())
 		for i := range file.Sections() {
 			if i == 40 {

@@ -62,6 +62,8 @@ const (
 	LHist
 	TSeries
 	Times
+
+	Object // an object of C++ with what tells its class: Elem, and Len bytes of it
 )
 
 // IfaceNodes is how much is kept of the value in an interface of Go (package record says in which form): so many

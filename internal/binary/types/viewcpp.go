@@ -422,6 +422,34 @@ func (t *Type) Duration() (count Field, num, den int64, ok bool) {
 	return count, num, den, true
 }
 
+// Polymorphic tells a class of C++ whose objects begin with the pointer to a virtual table.
+func (t *Type) Polymorphic() bool {
+	for range maxBases {
+		if t = t.Complete(); t == nil || t.Kind != Struct || t.Incomplete || t.Lang() != CPlusPlus {
+			return false
+		}
+		var first *Field
+		for i := range t.Fields {
+			f := &t.Fields[i]
+			if f.Artificial && strings.HasPrefix(f.Name, "_vptr") && f.Offset == 0 {
+				return true
+			}
+			// An empty base lies there as well.
+			if f.Base && f.Offset == 0 && (first == nil || f.Type.Polymorphic()) {
+				first = f
+			}
+		}
+		if first == nil {
+			return false
+		}
+		t = first.Type
+	}
+	return false
+}
+
+// maxBases bounds how far it is looked for the first base class.
+const maxBases = 64
+
 // Closure tells a pointer to what a lambda of C++ has captured: a class without a name.
 func (t *Type) Closure() bool {
 	if t = t.Complete(); t == nil || t.Kind != Pointer || t.Lang() != CPlusPlus {

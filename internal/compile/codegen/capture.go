@@ -138,6 +138,10 @@ func (g *gen) capture(dst, src memory, from, to *types.Type, span diag.Span) {
 		g.fetch(dst, src, to.Size, span)
 		return
 	}
+	if to.Kind == types.Object && from.Kind == types.Struct {
+		g.captureObject(dst, src, from, to, span)
+		return
+	}
 	if v, ok := from.View(); ok && v.Null && (to.Kind == types.Text || to.Kind == types.List) {
 		some, end := b.Label(), b.Label()
 		b.IfImm(ir.NE, g.load(src.at(v.Data), 8, false, span), 0, some)

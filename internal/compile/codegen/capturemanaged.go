@@ -1,8 +1,11 @@
 package codegen
 
 import (
+	"github.com/cilium/ebpf/asm"
+
 	"trocar/internal/binary/types"
 	"trocar/internal/compile/ir"
+	"trocar/internal/compile/record"
 	"trocar/internal/script/diag"
 )
 
@@ -73,5 +76,39 @@ func (g *gen) capturePointed(dst, src memory, from, to *types.Type, span diag.Sp
 		g.onFail = func(memory) { fail(memory{space: inUser, base: p}) } // whichever part of it
 		g.capture(dst.at(8), memory{space: inUser, base: p}, from.Elem.Complete(), to.Elem, span)
 	})
+	b.Bind(end)
+}
+
+// captureObject captures an object of C++ with what tells its class: see record.ObjectOf. In front of the place that an
+// object points to in its virtual table is how far the whole object begins from there (Itanium C++ ABI, 2.5.2).
+func (g *gen) captureObject(dst, src memory, from, to *types.Type, span diag.Span) {
+	b := g.b
+	g.capture(dst.at(record.ObjectHeader+to.Len), src, from, to.Elem, span)
+	g.zero(dst, record.ObjectHeader+to.Len)
+	if src.space != inUser {
+		return // a copy: its address is not the object's
+	}
+	end, done := b.Label(), b.Label()
+	table := b.Copy(g.load(src, 8, false, span))
+	top := memory{space: inScratch, off: g.reserve(8)}
+	read := func(dst memory, size int, base ir.Reg, off int, failed ir.Label) {
+		res := b.Call(asm.FnProbeReadUser, g.addr(dst), ir.I(int64(size)), ir.A(base, off))
+		b.IfImm(ir.NE, res, 0, failed)
+	}
+	// Of an object that is not made yet nothing is told.
+	read(top, 8, table, -16, end)
+	distance := b.Copy(g.load(top, 8, false, span))
+	b.IfImm(ir.SGT, distance, 0, end)
+	b.IfImm(ir.SLT, distance, -1<<20, end)
+	g.store(dst, 8, b.Op(ir.Sub, table, g.saved(g.c.opts.Arch.IP)))
+	g.store(dst.at(8), 4, b.OpImm(ir.Add, g.point(), 1))
+	g.store(dst.at(16), 8, distance)
+	whole := b.OpImm(ir.Add, b.Op(ir.Add, src.base, distance), int64(src.off))
+	g.store(dst.at(24), 8, whole)
+	for at := 0; at < to.Len; at += record.ObjectChunk {
+		read(dst.at(record.ObjectHeader+at), record.ObjectChunk, whole, at, done)
+		g.store(dst.at(12), 4, b.Imm(int64(at+record.ObjectChunk)))
+	}
+	b.Bind(done)
 	b.Bind(end)
 }

@@ -132,7 +132,7 @@ func (c Capture) of(t *types.Type, depth int) *types.Type {
 	}
 	elem, ok := t.Referenced()
 	if ok && (elem.Size > 0 || t.Lang() == types.Rust && elem.Kind != types.Void) && !elem.Incomplete {
-		if to := c.of(elem, depth); to.Size <= maxCapture {
+		if to := c.ofObject(elem, c.of(elem, depth), depth); to.Size <= maxCapture {
 			return to
 		}
 		return t

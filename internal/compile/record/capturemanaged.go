@@ -65,13 +65,24 @@ func (c Capture) ofPointer(t, p *types.Type, depth int) *types.Type {
 	c.hops++
 	for ; c.less < 3; c.less++ {
 		if to := c.of(elem, depth+1); to.Size <= most || text {
-			out := PointedOf(p, to)
+			out := PointedOf(p, c.ofObject(elem, to, depth))
 			out.Source = &types.Source{Lang: types.CPlusPlus}
 			return out
 		}
 	}
 	return p
 }
+
+// ofObject is the type in which an object is captured that may be of a class derived from t; to is that of t's part.
+func (c Capture) ofObject(t, to *types.Type, depth int) *types.Type {
+	if !c.Registers || depth > 2 || !t.Polymorphic() {
+		return to
+	}
+	return ObjectOf(t, to, mostOfObject>>depth)
+}
+
+// mostOfObject is how many bytes of an object are captured whose class is not known beforehand.
+const mostOfObject = 4 * ObjectChunk
 
 // What is captured behind a smart pointer, and behind any pointer to a structure of C and C++: many functions have some
 // of these.

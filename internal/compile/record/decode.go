@@ -133,6 +133,8 @@ func least(t *types.Type) int {
 		return 16
 	case types.Dyn:
 		return 24
+	case types.Object:
+		return ObjectHeader
 	case types.Entries:
 		return EntriesHeader
 	case types.Channel:

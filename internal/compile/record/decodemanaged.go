@@ -26,6 +26,9 @@ func (d *Decoder) managed(v *result.Value, t *types.Type, b []byte) bool {
 	case types.Pointed:
 		d.pointed(v, t, b)
 		return true
+	case types.Object:
+		d.object(v, t, b)
+		return true
 	}
 	if !t.Lang().Managed() {
 		return false

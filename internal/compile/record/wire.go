@@ -34,6 +34,7 @@ import "trocar/internal/binary/types"
 //	Pointed  a pointer with what it points to: u64 address, then Elem (zero for nil); or Missing. Bits 1: a reference,
 //	         of which the address is not shown
 //	Dyn      a trait object of Rust: see DynOf
+//	Object   an object of C++: see ObjectOf
 //
 // Missing in the first word says that there is nothing: with no other bit because the pointer to it is null, else
 // because the program's memory could not be read at the address in the other bits.
@@ -69,6 +70,23 @@ func WideOf(n, unit int) *types.Type {
 func DynOf(t *types.Type) *types.Type {
 	return &types.Type{Kind: types.Dyn, Name: t.Name, Size: 24, Align: 8}
 }
+
+// ObjectOf makes the captured form of an object of C++ of a class t or one derived from it: u64 address of its
+// virtual table minus that of the probed instruction, u32 number of the probe point + 1 (0: its class is not told),
+// u32 number of bytes that were read, i64 where the whole object begins from the part that is a t, u64 its address,
+// then up to n of its first bytes, and the part captured as elem.
+func ObjectOf(t, elem *types.Type, n int) *types.Type {
+	return &types.Type{
+		Kind: types.Object, Name: t.Name, Size: ObjectHeader + n + roundUp(elem.Size), Align: 8, Elem: elem, Len: n,
+		Source: &types.Source{Lang: types.CPlusPlus},
+	}
+}
+
+// ObjectHeader is the part of a captured object in front of its bytes.
+const ObjectHeader = 32
+
+// ObjectChunk is how many of an object's bytes are read at once.
+const ObjectChunk = 64
 
 // ListOf makes a list that holds at most n elements.
 func ListOf(elem *types.Type, n int) *types.Type {
