@@ -13,8 +13,9 @@ import (
 // lookup finds what a script names outside itself.
 func (p *Program) lookup() check.Lookup {
 	l := check.Lookup{
-		UserSymbol: p.userSymbol, UserType: p.matched.Type, UserEnumerator: p.matched.Enumerator,
-		KernelType: p.features.Types().Type, KernelEnumerator: p.features.Types().Enumerator,
+		UserSymbol: p.userSymbol, UserVariable: p.userVariable, UserType: p.matched.Type,
+		UserEnumerator: p.matched.Enumerator,
+		KernelType:     p.features.Types().Type, KernelEnumerator: p.features.Types().Enumerator,
 		KernelFunc: p.features.Types().HasKfunc,
 	}
 	if p.features.Types().Available() {
@@ -44,6 +45,11 @@ func (p *Program) perCPUSymbol(name string) (uint32, error) {
 func (p *Program) userSymbol(pt *probe.Point, name string) (check.Symbol, error) {
 	s, err := p.matched.Symbol(pt, name)
 	return check.Symbol{Place: s.Place, Size: s.Size}, err
+}
+
+func (p *Program) userVariable(pt *probe.Point, name string) (check.Symbol, error) {
+	s, t, err := p.matched.Variable(pt, name)
+	return check.Symbol{Place: s.Place, Size: s.Size, Type: t}, err
 }
 
 // threadPointer is the offset of the traced thread's pointer to its own variables in the kernel's struct task_struct.

@@ -125,6 +125,7 @@ func askAll(in *Info) {
 	for i, name := range names {
 		if i < 20 {
 			in.FunctionsNamed(name)
+			in.Globals(name)
 			in.TypeNamed(name, nil)
 		}
 	}

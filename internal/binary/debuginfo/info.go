@@ -65,6 +65,7 @@ type Info struct {
 	gone    *nameIndex // of functions that the linker has taken out; nil: not asked for yet
 	inlines *inlineIndex
 	typeIdx *typeIndex
+	globals map[string][]Global // by the names that were asked for
 	vtables map[uint64][]string // of Rust; nil: not looked for yet
 	conv    converter
 }

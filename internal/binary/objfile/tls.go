@@ -94,6 +94,9 @@ func (f *File) threadLocalCells(name string, arch *abi.Arch) (p types.Place, fou
 	return p, false
 }
 
+// Word reads a word of the loaded file.
+func Word(addr uint64) []types.PlaceOp { return cell(addr) }
+
 // cell reads a word of the loaded file.
 func cell(addr uint64) []types.PlaceOp {
 	return append(types.Loaded(addr).Ops, types.PlaceOp{Code: types.Load, Arg: 8})

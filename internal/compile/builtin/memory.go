@@ -9,7 +9,11 @@ var memory = []Func{
 		Doc: `The address of a variable of the traced program or library, by the symbol's name, corrected for where the file is
 loaded. If the symbol's size is 1, 2 or 4 bytes, the result points to a uint8, uint16 or uint32. Of a
 thread-local variable (__thread, thread_local, errno in libc) it is the running thread's own. Only in uprobe, uretprobe and
-usdt probes.`,
+usdt probes.
+
+With debug information a variable that is in no function is written by its name alone, and has its type:
+print(counter), config->name, ns::Class::count. Of several of that name the one counts that the probed function sees;
+*uaddr("counter@FILE") is that of a source file, with its type.`,
 	},
 	{
 		ID: KAddr, Names: []string{"kaddr"}, Min: 1, Max: 1, Group: GroupMemory, Result: types.TUint64, CompileTime: true,

@@ -144,6 +144,12 @@ func (inf *inferrer) uaddrType(n *node) {
 		inf.errorf(n.span, "uaddr() expects a string literal as the first argument")
 		return
 	}
+	if named(n) {
+		if sym, ok := inf.userSymbol(n); ok {
+			inf.solver.set(&n.slot, pointer(elemType(sym.Type), types.User))
+		}
+		return
+	}
 	for _, b := range []byte(a.str) {
 		if !(b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || strings.IndexByte("./_-$@", b) >= 0) ||
 			b == 0 {
@@ -163,8 +169,18 @@ func (inf *inferrer) uaddrType(n *node) {
 	inf.solver.set(&n.slot, pointer(types.IntOf(size, false), types.User))
 }
 
+// named tells a call of uaddr that stands for a variable by its name alone, or names one of a file: it has its type.
+func named(n *node) bool { return n.flag || strings.Contains(n.kids[0].str, "@") }
+
 func (inf *inferrer) userSymbol(n *node) (Symbol, bool) {
 	p := inf.act.points[0]
+	if u := inf.in.Lookup.UserVariable; u != nil && named(n) {
+		sym, err := u(p, n.kids[0].str)
+		if err != nil {
+			inf.errorf(n.span, "%s: %s", n.kids[0].str, err)
+		}
+		return sym, err == nil
+	}
 	if inf.in.Lookup.UserSymbol == nil {
 		inf.errorf(n.span, "Could not resolve symbol: %s:%s", p.Path, n.kids[0].str)
 		return Symbol{}, false

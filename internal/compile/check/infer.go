@@ -243,8 +243,13 @@ func (inf *inferrer) visitIdent(n *node) {
 		}
 	}
 	if len(n.names) > 0 {
-		inf.errorf(n.span, "%s: %s", n.str, n.names[0]).Hint("write it with its enum in front, as in Color::RED, or " +
-			"its number")
+		hint := "write it with its enum in front, as in Color::RED, or its number"
+		if len(n.names) > 1 {
+			hint = n.names[1]
+		}
+		if d := inf.errorf(n.span, "%s: %s", n.str, n.names[0]); hint != "" {
+			d.Hint("%s", hint)
+		}
 		return
 	}
 	if t := inf.typeNamed(n.str); t != nil && inf.meta > 0 {

@@ -31,6 +31,9 @@ type Option struct {
 type Lookup struct {
 	// UserSymbol finds a variable or function of the file that a point lies in.
 	UserSymbol func(p *probe.Point, name string) (Symbol, error)
+	// UserVariable finds a variable that is in no function, of the file that a point lies in, with its type.
+	// probe.ErrSeveral, probe.ErrUnavailable: why it is not told.
+	UserVariable func(p *probe.Point, name string) (Symbol, error)
 	// KernelSymbol is the address of a kernel symbol.
 	KernelSymbol func(name string) (uint64, error)
 	// PerCPUSymbol is the number of a per-CPU variable of the kernel in its type information.
@@ -57,6 +60,7 @@ type Lookup struct {
 type Symbol struct {
 	Place types.Place // in memory; it holds at all points of the file
 	Size  uint64
+	Type  *types.Type // of UserVariable
 }
 
 // has tells whether the kernel has a feature.

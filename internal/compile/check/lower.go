@@ -313,6 +313,20 @@ func (l *lowerer) name(span diag.Span, name string) *node {
 			return &node{op: opIdent, span: span, str: name, names: []string{err.Error()}}
 		}
 	}
+	if u := l.in.Lookup.UserVariable; u != nil && !isArgumentName(name) {
+		switch _, err := u(l.act.points[0], name); {
+		case err == nil:
+			// What lies at the variable's address.
+			at := l.make(span, builtin.UAddr, &node{op: opStr, span: span, str: name})
+			at.flag = true
+			return &node{op: opUnary, span: span, str: "*", kids: []*node{at}}
+		case errors.Is(err, probe.ErrSeveral):
+			hint := "write it with its file: *uaddr(\"" + name + "@FILE\")"
+			return &node{op: opIdent, span: span, str: name, names: []string{err.Error(), hint}}
+		case errors.Is(err, probe.ErrUnavailable):
+			return &node{op: opIdent, span: span, str: name, names: []string{err.Error(), ""}}
+		}
+	}
 	if k := l.in.Lookup.KernelEnumerator; k != nil && !isArgumentName(name) {
 		if t, v, ok := k(name); ok {
 			return &node{op: opEnum, span: span, str: name, num: uint64(v), typ: wideEnum(t)}

@@ -132,6 +132,12 @@ type Match struct {
 // ErrAmbiguous is returned for a name that means several things.
 var ErrAmbiguous = errors.New("it has several values")
 
+// ErrSeveral tells that a name is that of several variables.
+var ErrSeveral = errors.New("there are several variables of that name")
+
+// ErrUnavailable tells that a variable of a name has no value that can be read.
+var ErrUnavailable = errors.New("it is not available")
+
 // Clone is a copy of the scope that may be changed: an empty one of nil.
 func (s *Scope) Clone() *Scope {
 	if s == nil {

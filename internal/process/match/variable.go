@@ -1,0 +1,104 @@
+package match
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"trocar/internal/binary/debuginfo"
+	"trocar/internal/binary/objfile"
+	"trocar/internal/binary/types"
+	"trocar/internal/process/probe"
+)
+
+// Variable finds a variable that is in no function, of the file that a point lies in: where it is, and its type. Of
+// several of one name that of the point's own unit counts, then the one that all units see. "name@file.c" is that of a
+// file. See probe.ErrSeveral and probe.ErrUnavailable.
+func (r *Result) Variable(p *probe.Point, name string) (Symbol, *types.Type, error) {
+	if r.files == nil || p.Path == "" {
+		return Symbol{}, nil, debuginfo.ErrNotFound
+	}
+	b := r.files.byPath(p.Path)
+	if b == nil {
+		return Symbol{}, nil, debuginfo.ErrNotFound
+	}
+	if name == "errno" {
+		place, _, err := b.obj.ThreadLocal(name)
+		return Symbol{Place: place, Size: 4}, types.TInt32, err
+	}
+	info, err := b.debug()
+	if err != nil {
+		return Symbol{}, nil, err
+	}
+	name, file, chosen := strings.Cut(name, "@")
+	all, err := info.Globals(name)
+	if err != nil {
+		return Symbol{}, nil, err
+	}
+	fn, err := info.FunctionAt(p.Addr)
+	if err != nil {
+		fn = nil
+	}
+	only := func(fits func(g *debuginfo.Global) bool) {
+		var some []debuginfo.Global
+		for i := range all {
+			if fits(&all[i]) {
+				some = append(some, all[i])
+			}
+		}
+		if len(some) > 0 {
+			all = some
+		}
+	}
+	if chosen {
+		in := func(g *debuginfo.Global) bool { return g.File == file || strings.HasSuffix(g.File, "/"+file) }
+		if only(in); !in(&all[0]) {
+			return Symbol{}, nil, fmt.Errorf("it is not in %s but in %s: %w", file, unitsOf(all), debuginfo.ErrNotFound)
+		}
+	}
+	only(func(g *debuginfo.Global) bool { return g.Qualified == name })
+	only(func(g *debuginfo.Global) bool { return g.Place.Kind == types.InMemory })
+	if len(all) > 1 {
+		only(func(g *debuginfo.Global) bool { return g.Beside(fn) })
+	}
+	if len(all) > 1 {
+		only(func(g *debuginfo.Global) bool { return g.External })
+	}
+	g := &all[0]
+	for i := range all[1:] {
+		if fmt.Sprint(all[i+1].Place) != fmt.Sprint(g.Place) {
+			return Symbol{}, nil, fmt.Errorf("%w: in %s", probe.ErrSeveral, unitsOf(all))
+		}
+	}
+	if g.Place.Kind == types.Unavailable {
+		return Symbol{}, nil, fmt.Errorf("%w: %s", probe.ErrUnavailable, g.Place.Why)
+	}
+	if g.Place.Kind != types.InMemory || g.Type == nil {
+		return Symbol{}, nil, fmt.Errorf("%w: it has no address", probe.ErrUnavailable)
+	}
+	s := Symbol{Place: b.inUse(g), Size: uint64(max(g.Type.Complete().Size, 0))}
+	return s, g.Type, nil
+}
+
+// inUse is where a variable is that a program may have a copy of.
+func (b *binary) inUse(g *debuginfo.Global) types.Place {
+	symbol := g.Linkage
+	if symbol == "" {
+		symbol = g.Name
+	}
+	if slot, ok := b.obj.Cell(symbol); ok && g.External {
+		return types.Place{Kind: types.InMemory, Ops: objfile.Word(slot)}
+	}
+	return g.Place
+}
+
+// unitsOf names the files that have variables.
+func unitsOf(all []debuginfo.Global) string {
+	var names []string
+	for i := range all {
+		if n := path.Base(all[i].File); len(names) == 0 || names[len(names)-1] != n {
+			names = append(names, n)
+		}
+	}
+	return strings.Join(names, ", ")
+}
