@@ -16,6 +16,7 @@ type moment struct {
 	ret   bool   // its return
 	tail  bool   // its end, where another function goes on
 	open  bool   // it has not returned
+	atEnd bool   // that is told when tracing ends
 	how   string // open: expression of how it was left
 	stack string // the kept stack
 	errno bool   // it failed

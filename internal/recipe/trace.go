@@ -276,7 +276,7 @@ func (s *script) show(indent string, c *call, m moment) {
 	}
 	s.line("%sif (@lines++ < %d) {", indent, s.o.Lines)
 	s.print(indent+"  ", c, m)
-	if !m.open {
+	if !m.atEnd {
 		s.line("%s  if (@written++ == %d) {\n%[1]s    exit();\n%[1]s  }", indent, s.o.Lines-1)
 	}
 	s.line("%s}", indent)
