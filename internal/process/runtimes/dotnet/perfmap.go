@@ -175,6 +175,9 @@ func (p *process) open() (*os.File, *unix.Stat_t, error) {
 		if err != nil || !strings.HasSuffix(strings.TrimSuffix(name, " (deleted)"), "/"+p.mapName()) {
 			continue
 		}
+		if st, err := os.Stat(at); err != nil || !st.Mode().IsRegular() {
+			continue // opening another thing might do something
+		}
 		f, err := os.OpenFile(at, os.O_RDWR, 0)
 		if err != nil {
 			return nil, nil, fmt.Errorf("the perf map of process %d: %w", p.pid, err)
