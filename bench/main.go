@@ -127,7 +127,7 @@ func main() {
 func run() error {
 	own := flag.String("trocar", "bin/trocar", "the trocar to measure")
 	peers := flag.String("peers", "bpftrace,bpftrace-new", "other tracers, measured if installed")
-	only := flag.String("only", "", "only these groups: start,hits,attach,loss,debuginfo")
+	only := flag.String("only", "", "only these groups: start,hits,attach,wildcards,loss,debuginfo")
 	big := flag.String("big", "", "program with much debug info, from bench/bigcxx/build.sh, for the group debuginfo")
 	rounds := flag.Int("rounds", 5, "rounds of which the best counts")
 	rows := flag.String("row", "", "only rows whose text matches this regular expression")
@@ -153,7 +153,14 @@ func run() error {
 	if s.tracers, err = find(*own, strings.Split(*peers, ",")); err != nil {
 		return err
 	}
-	groups := []bench{{"start", start}, {"hits", hits}, {"attach", attachMany}, {"loss", loss}, {"debuginfo", debugInfo}}
+	groups := []bench{
+		{"start", start},
+		{"hits", hits},
+		{"attach", attachMany},
+		{"wildcards", wildcards},
+		{"loss", loss},
+		{"debuginfo", debugInfo},
+	}
 	chosen := strings.Split(*only, ",")
 	for _, name := range chosen {
 		if *only != "" && !slices.ContainsFunc(groups, func(b bench) bool { return b.name == name }) {
