@@ -64,6 +64,9 @@ type Info struct {
 	names   *nameIndex
 	gone    *nameIndex // of functions that the linker has taken out; nil: not asked for yet
 	inlines *inlineIndex
+	copies  copyIndex // nil: not made yet
+
+	copiesAsked int // how often
 	typeIdx *typeIndex
 	globals map[string][]Global // by the names that were asked for
 	vtables map[uint64][]string // of Rust; nil: not looked for yet

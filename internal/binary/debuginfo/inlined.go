@@ -1,6 +1,7 @@
 package debuginfo
 
 import (
+	"slices"
 	"sort"
 	"sync"
 
@@ -46,8 +47,37 @@ func (in *Info) AllCopies(fn *Function) (copies []*Instance, empty int, err erro
 	for _, u := range x.far {
 		units[u] = true
 	}
-	var mu sync.Mutex
 	found := make(map[inFunction][]int)
+	if in.copiesAsked++; in.copiesAsked == copiesFrom {
+		if in.copies, err = in.allCopies(); err != nil {
+			return nil, 0, err
+		}
+	}
+	if in.copies != nil {
+		empty = in.copies.of(origins, found)
+	} else {
+		empty, err = in.scannedCopies(origins, units, found)
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	for at, offs := range found {
+		copies = append(copies, in.instancesIn(at, offs)...)
+	}
+	sort.Slice(copies, func(i, j int) bool {
+		if copies[i].Entry != copies[j].Entry {
+			return copies[i].Entry < copies[j].Entry
+		}
+		return copies[i].off < copies[j].off
+	})
+	return copies, empty, nil
+}
+
+// scannedCopies looks for the copies of origins in units.
+func (in *Info) scannedCopies(
+	origins map[entryKey]bool, units map[*unit]bool, found map[inFunction][]int,
+) (empty int, err error) {
+	var mu sync.Mutex
 	n := 0
 	err = in.everyUnit(func(s *scanner, u *unit) bool {
 		if !units[u] {
@@ -70,19 +100,85 @@ func (in *Info) AllCopies(fn *Function) (copies []*Instance, empty int, err erro
 		})
 		return true
 	})
-	if err != nil {
-		return nil, 0, err
-	}
-	for at, offs := range found {
-		copies = append(copies, in.instancesIn(at, offs)...)
-	}
-	sort.Slice(copies, func(i, j int) bool {
-		if copies[i].Entry != copies[j].Entry {
-			return copies[i].Entry < copies[j].Entry
+	return empty, err
+}
+
+// copiesFrom is for how many functions the copies are looked for before all copies get an index, which takes as long as
+// looking in all units, and memory; maxIndexedCopies bounds that.
+const (
+	copiesFrom       = 16
+	maxIndexedCopies = 1 << 22
+)
+
+// copyIndex has the inlined copies of functions by their abstract instances.
+type copyIndex map[entryKey][]copyAt
+
+type copyAt struct {
+	in   inFunction
+	off  int
+	code bool
+}
+
+// of finds the copies of origins.
+func (x copyIndex) of(origins map[entryKey]bool, found map[inFunction][]int) (empty int) {
+	n := 0
+	for key := range origins {
+		for _, c := range x[key] {
+			switch {
+			case !c.code:
+				empty++
+			case n < maxCopies:
+				n++
+				found[c.in] = append(found[c.in], c.off)
+			}
 		}
-		return copies[i].off < copies[j].off
+	}
+	for _, offs := range found {
+		slices.Sort(offs) // of several origins
+	}
+	return empty
+}
+
+// allCopies makes the index; nil: there are too many.
+func (in *Info) allCopies() (copyIndex, error) {
+	all := copyIndex{}
+	var mu sync.Mutex
+	n := 0
+	err := in.everyUnit(func(s *scanner, u *unit) bool {
+		type one struct {
+			origin entryKey
+			at     copyAt
+		}
+		var list []one
+		keys := map[reference]entryKey{} // most origins have several copies in a unit
+		s.eachInlined(u, func(d *die, function int, origin value) {
+			ref := origin.reference()
+			key, known := keys[ref]
+			if !known {
+				if o, ok := s.origin(u, origin); ok {
+					key = o.key()
+				} else {
+					key.off = -1
+				}
+				keys[ref] = key
+			}
+			if key.off >= 0 {
+				list = append(list, one{key, copyAt{inFunction{u, function}, d.off, d.hasCode()}})
+			}
+		})
+		mu.Lock()
+		defer mu.Unlock()
+		for _, c := range list {
+			if n++; n <= maxIndexedCopies {
+				all[c.origin] = append(all[c.origin], c.at)
+			}
+		}
+		return n <= maxIndexedCopies
 	})
-	return copies, empty, nil
+	if n > maxIndexedCopies {
+		return nil, err
+	}
+	return all, err
 }
 
 // inFunction is a function with code in which there are inlined copies.

@@ -1,6 +1,11 @@
 package objfile
 
-import "testing"
+import (
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+)
 
 // An exact name is no pattern.
 func TestExactQuery(t *testing.T) {
@@ -21,6 +26,66 @@ func TestExactQuery(t *testing.T) {
 		q := NewQuery(c.pattern, Exact)
 		if got := q.Match(&Symbol{Name: c.symbol}); got != c.fits || q.Wildcard() {
 			t.Errorf("%s, %s: %t, wildcard %t", c.pattern, c.symbol, got, q.Wildcard())
+		}
+	}
+}
+
+// TestIndexedNames compares what indexes of names find with what looking at all symbols does.
+func TestIndexedNames(t *testing.T) {
+	cpp := build(t, "names.cc", `
+namespace { template <class T> struct box { T v; __attribute__((noipa)) T get() const { return v; } }; }
+template <class T> __attribute__((noipa)) T twice(T v) { return v + v; }
+template <class T> struct shelf { T t; __attribute__((noipa)) operator T() { return t; }
+  __attribute__((noipa)) bool operator<(const shelf &o) const { return t < o.t; }
+  __attribute__((noipa)) long operator()(int *p, long n) const { return *p + n; } };
+struct tagged { __attribute__((noipa, abi_tag("v2"))) int put(unsigned long a) { return a; } };
+int main(int n, char **) {
+  box<int> b{n}; shelf<double> s{1.0}, o{2.0}; tagged g;
+  auto f = [n](int x) __attribute__((noipa)) { return n + x; };
+  return b.get() + twice(n) + twice(2.0) + (s < o) + double(s) + s(&n, 2) + g.put(3) + f(1);
+}`, "-O1", "-g")
+	prog, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{cpp, prog} {
+		f := open(t, path)
+		var asked []string
+		f.Functions(func(s *Symbol) bool {
+			if len(asked) > 3000 {
+				return false
+			}
+			name := strings.Clone(s.Name)
+			asked = append(asked, name)
+			for _, bare := range []bool{false, true} {
+				if shown := demangled(name, bare); shown != name {
+					asked = append(asked, shown, shown[returnType(shown):], WithoutParams(shown), dropTemplateArgs(shown))
+				}
+			}
+			if i := strings.IndexByte(name, '['); i > 0 {
+				asked = append(asked, name[:i], name[:i]+"[...]")
+			}
+			return true
+		})
+		if len(asked) < 20 {
+			t.Fatalf("%s: %d names", path, len(asked))
+		}
+		indexed := open(t, path)
+		for range readableFrom {
+			match(t, indexed, "no::such<name>", "")
+		}
+		for i, name := range asked {
+			if i%7 != 0 && path == prog {
+				continue
+			}
+			for _, lang := range []string{"", Exact} {
+				fresh := open(t, path) // which has no index yet
+				want, got := match(t, fresh, name, lang), match(t, indexed, name, lang)
+				if !reflect.DeepEqual(want, got) {
+					t.Errorf("%s (%s): %+v with an index, %+v without", name, lang, got, want)
+				}
+				fresh.Close()
+			}
 		}
 	}
 }

@@ -26,7 +26,14 @@ type Func struct {
 //
 // What fits nothing is tried as a readable name too, without its parameters; a name without wildcard then as that of a
 // function of which the compiler has left only variants.
+//
+// A readable name may have stars of its own ("A::f(int*)", "operator*"): a pattern that is a name as a whole means that.
 func (f *File) Match(q *Query) (funcs []Func, err error) {
+	if q.ownStars() {
+		if funcs, err = f.match(q.literal()); err != nil || len(funcs) > 0 {
+			return funcs, err
+		}
+	}
 	funcs, err = f.match(q)
 	if err == nil && len(funcs) == 0 && !q.demangle {
 		r := *q
@@ -61,9 +68,9 @@ func (f *File) match(q *Query) (funcs []Func, err error) {
 		funcs = append(funcs, fn)
 		return true
 	}
-	want := ""
-	if !q.Wildcard() && !q.versions && !q.demangle {
-		want = q.Pattern
+	var want sought
+	if !q.Wildcard() && !q.versions {
+		want = sought{q.Pattern, q.demangle}
 	}
 	own := f.table(".symtab")
 	if q.Pattern == "*" && f.managed != nil { // all symbols are functions
@@ -76,7 +83,7 @@ func (f *File) match(q *Query) (funcs []Func, err error) {
 	// Unpacking takes milliseconds, and what is packed is not in the tables before: the last resort for one name.
 	if own.len() <= 1 && q.Wildcard() || len(funcs) == 0 {
 		f.walkMini(want, add)
-		f.tableFunctions(add)
+		f.tableFunctions(want, add)
 	}
 	funcs = mergeAliases(funcs)
 	if len(funcs) > 0 {

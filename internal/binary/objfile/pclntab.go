@@ -254,27 +254,39 @@ func (t *funcTable) at(i int) (entry, end uint64, name uint32, ok bool) {
 	return entry, end, uint32(u32(t.funcs, int(off))), true
 }
 
-// tableFunctions yields the functions of Go's table.
-func (f *File) tableFunctions(yield func(*Symbol) bool) bool {
+// tableFunctions yields the functions of Go's table that may have a name.
+func (f *File) tableFunctions(want sought, yield func(*Symbol) bool) bool {
 	t := f.funcTable()
 	if t == nil {
 		return true
 	}
+	if found, ok := f.candidates(t, want); ok {
+		for _, i := range found {
+			if !f.tableFunction(t, int(i), yield) {
+				return false
+			}
+		}
+		return true
+	}
 	for i := range t.n {
-		entry, end, name, ok := t.at(i)
-		if !ok || !f.Executable(entry) {
-			continue
-		}
-		s := Symbol{Name: cString(t.names, uint64(name)), Addr: entry, Size: end - entry}
-		// Names in angle brackets or with a blank are the linker's own marks ("go:buildid", "type:.eq." are functions).
-		if s.Name == "" || strings.HasPrefix(s.Name, "go:") {
-			continue
-		}
-		if !yield(&s) {
+		if !f.tableFunction(t, i, yield) {
 			return false
 		}
 	}
 	return true
+}
+
+func (f *File) tableFunction(t *funcTable, i int, yield func(*Symbol) bool) bool {
+	entry, end, name, ok := t.at(i)
+	if !ok || !f.Executable(entry) {
+		return true
+	}
+	s := Symbol{Name: cString(t.names, uint64(name)), Addr: entry, Size: end - entry}
+	// Names in angle brackets or with a blank are the linker's own marks ("go:buildid", "type:.eq." are functions).
+	if s.Name == "" || strings.HasPrefix(s.Name, "go:") {
+		return true
+	}
+	return yield(&s)
 }
 
 func (x *addrIndex) addTable(f *File) {

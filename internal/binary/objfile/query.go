@@ -66,6 +66,20 @@ func (q *Query) useReadable() {
 // Wildcard tells whether the pattern may fit several names.
 func (q *Query) Wildcard() bool { return q.raw.wild() }
 
+// ownStars tells whether stars of a pattern may be those of a name: of types, and of operators.
+func (q *Query) ownStars() bool {
+	return q.Wildcard() && q.demangle && (strings.ContainsAny(q.Pattern, "(<") || strings.Contains(q.Pattern, "operator"))
+}
+
+// literal is the query for the name that the pattern is if its stars are its own.
+func (q *Query) literal() *Query {
+	r := *q
+	r.exact = true
+	r.raw = glob{text: q.Pattern}
+	r.useReadable()
+	return &r
+}
+
 // Match tells whether the query fits a symbol.
 func (q *Query) Match(s *Symbol) bool {
 	if q.raw.match(s.Name) {

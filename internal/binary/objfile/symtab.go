@@ -167,20 +167,20 @@ func (r *rawSym) bind() Bind {
 func (f *File) Functions(yield func(*Symbol) bool) (err error) {
 	defer Guard(&err)()
 	own := f.table(".symtab")
-	if f.walkOwn("", yield) && own.len() <= 1 {
-		_ = f.walkDebug("", yield) && f.walkMini("", yield) && f.tableFunctions(yield)
+	if all := (sought{}); f.walkOwn(all, yield) && own.len() <= 1 {
+		_ = f.walkDebug(all, yield) && f.walkMini(all, yield) && f.tableFunctions(all, yield)
 	}
 	return nil
 }
 
 // walkOwn walks the two tables of the file itself.
-func (f *File) walkOwn(want string, yield func(*Symbol) bool) bool {
+func (f *File) walkOwn(want sought, yield func(*Symbol) bool) bool {
 	own, dyn := f.table(".symtab"), f.dynTable()
 	return f.walk(&own, want, yield) && f.walk(&dyn, want, yield)
 }
 
 // walkDebug walks the table of the separate debug file.
-func (f *File) walkDebug(want string, yield func(*Symbol) bool) bool {
+func (f *File) walkDebug(want sought, yield func(*Symbol) bool) bool {
 	d := f.Debug()
 	if d == nil {
 		return true
@@ -190,7 +190,7 @@ func (f *File) walkDebug(want string, yield func(*Symbol) bool) bool {
 }
 
 // walkMini walks the table of the mini debug info.
-func (f *File) walkMini(want string, yield func(*Symbol) bool) bool {
+func (f *File) walkMini(want sought, yield func(*Symbol) bool) bool {
 	m := f.miniDebug()
 	if m == nil {
 		return true
@@ -209,18 +209,20 @@ const (
 
 // walk yields the code symbols of a table: those that begin with the name wanted and go on at most with a version or
 // the mark of a clone, all with "". Addresses are judged by f, since a debug file has no content of its own.
-func (f *File) walk(t *symTable, want string, yield func(*Symbol) bool) bool {
-	if want != "" {
-		if found, ok := f.named(t, want); ok {
-			for _, e := range found {
-				if !f.walkRange(t, want, int(e.number), int(e.number)+1, yield) {
-					return false
-				}
-			}
-			return true
-		}
+func (f *File) walk(t *symTable, want sought, yield func(*Symbol) bool) bool {
+	begins := want.name
+	if want.readable {
+		begins = ""
 	}
-	return f.walkRange(t, want, 1, t.len(), yield)
+	if found, ok := f.candidates(t, want); ok {
+		for _, i := range found {
+			if !f.walkRange(t, begins, int(i), int(i)+1, yield) {
+				return false
+			}
+		}
+		return true
+	}
+	return f.walkRange(t, begins, 1, t.len(), yield)
 }
 
 // walkRange is walk for some of the table's symbols.
