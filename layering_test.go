@@ -38,6 +38,7 @@ var layers = map[string][]string{
 
 	"internal/binary/types": {},
 	"internal/binary/abi":   {"internal/binary/types"},
+	"internal/binary/uapi":  {"internal/binary/types", "internal/binary/abi"},
 	"internal/binary/clr":   {},
 	"internal/binary/code":  {"internal/binary/abi"},
 	"internal/binary/btf":   {"internal/binary/types", "internal/binary/opener", "golang.org/x/sys"},
@@ -89,13 +90,15 @@ var layers = map[string][]string{
 	"internal/compile/builtin": {"internal/binary/types", "internal/binary/abi"},
 	"internal/compile/feature": {},
 	"internal/compile/check": {
-		"internal/script/...", "internal/binary/types", "internal/binary/abi", "internal/process/probe",
+		"result",
+		"internal/script/...", "internal/binary/types", "internal/binary/abi", "internal/binary/uapi",
+		"internal/process/probe",
 		"internal/compile/builtin", "internal/compile/feature", "internal/compile/record", "internal/near",
 	},
 	"internal/compile/record": {"internal/binary/types", "result"},
 	"internal/compile/codegen": {
 		"internal/compile/...", "internal/process/probe", "internal/binary/types", "internal/binary/abi",
-		"internal/script/diag", "result",
+		"internal/binary/uapi", "internal/script/diag", "result",
 		"github.com/cilium/ebpf",
 	},
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"trocar/internal/binary/abi"
 	"trocar/internal/binary/btf"
 	"trocar/internal/binary/image"
 	"trocar/internal/recipe"
@@ -133,7 +134,11 @@ func (e *AmbiguousError) Error() string {
 func Ask(ctx context.Context, r Request) (*Script, error) {
 	images := r.Files.images(ctx)
 	defer images.done()
-	return ask(ctx, r, images.Set, offers{filteredReturns: true})
+	host, err := abi.Host()
+	if err != nil {
+		return nil, err
+	}
+	return ask(ctx, r, images.Set, offers{filteredReturns: true, arch: host})
 }
 
 // Ask is the function Ask for a machine: the script uses what its kernel tells of threads that end.
@@ -142,12 +147,14 @@ func (m *Machine) Ask(ctx context.Context, r Request) (*Script, error) {
 	defer images.done()
 	return ask(ctx, r, images.Set, offers{
 		wrong:           func(text string) map[int]string { return m.wrong(ctx, r, text) },
+		arch:            m.arch(),
 		filteredReturns: true, threadEnds: btf.New(btf.Source(m.KernelTypes)).Available(),
 	})
 }
 
 // offers is what a machine offers to questions.
 type offers struct {
+	arch            *abi.Arch
 	vectorsStepped  func() bool // as in match.Options
 	filteredReturns bool        // as in match.Options
 	// wrong gives what is wrong with a script, by its lines; nil: that is not found out.
@@ -198,7 +205,8 @@ func ask(ctx context.Context, r Request, images *image.Set, on offers) (*Script,
 	fns := find(ctx, recipe.Target{
 		Whole: question.Whole(), ThreadEnds: on.threadEnds,
 		Confined: r.Target.PID != 0 || len(r.Target.Command) > 0,
-		Path:     q.Path, PID: r.Target.PID, Patterns: q.Functions, SearchPath: r.Files.SearchPath,
+		Lines:    q.Kind == QuestionTrace, Arch: on.arch, Everywhere: r.Target.everywhere() && q.Comm == "",
+		Path: q.Path, PID: r.Target.PID, Patterns: q.Functions, SearchPath: r.Files.SearchPath,
 		Images: images, VectorsStepped: on.vectorsStepped, Spread: r.Target.several(), FilteredReturns: on.filteredReturns,
 	}, &diags)
 	if err := ctx.Err(); err != nil {

@@ -88,3 +88,8 @@ func (t *Target) oneProgram() error {
 	}
 	return nil
 }
+
+// everywhere tells whether all processes are meant.
+func (t *Target) everywhere() bool {
+	return t.PID == 0 && t.Held == 0 && t.Container == "" && len(t.Command) == 0
+}

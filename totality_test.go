@@ -56,6 +56,7 @@ var refused = map[builtin.ID]string{
 	// Of this one the kernel's types are not known.
 	builtin.PPID: "7.0", builtin.PComm: "7.0", builtin.LeaderTID: "7.0", builtin.LeaderComm: "7.0",
 	builtin.RetVal: "", builtin.FuncRetVal: "", builtin.Duration: "", // not at an entry
+	builtin.SyscallArgs: "", builtin.SyscallDone: "", builtin.SyscallResult: "", // not of system calls
 	builtin.KAddr: "", builtin.PerCPUKAddr: "", builtin.Path: "", builtin.SkbOutput: "", builtin.SocketCookie: "",
 	builtin.Override: "",
 	builtin.CgroupID: "", builtin.DwUStack: "", builtin.Fail: "", builtin.TypeInfo: "", builtin.ContainerOf: "",

@@ -152,6 +152,7 @@ func (p *Program) resolve(ctx context.Context, r Request) (err error) {
 	}
 	if r.Question != nil {
 		script, err := ask(ctx, r, p.images.Set, offers{
+			arch:           p.machine.arch(),
 			vectorsStepped: p.features.VectorsStepped, filteredReturns: p.machine.filteredReturns(),
 			threadEnds: p.features.Types().Available(),
 			wrong:      func(text string) map[int]string { return p.machine.wrong(ctx, r, text) },

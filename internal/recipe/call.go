@@ -3,7 +3,6 @@ package recipe
 import (
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"trocar/internal/script/syntax"
@@ -16,7 +15,8 @@ type call struct {
 	returns []string
 	leaves  []string // where it goes on in another function
 	tails   []string // the same, where nothing of what is asked is known then
-	name    string   // as it is printed; "": by the builtin func
+	name    string   // as it is printed; "": by the builtin func, or as named says
+	named   string   // expression of what tells the calls apart that come by at one probe, and %s of its name
 	shown   []part
 	results []part // shown with the result, as they are then
 	extra   []part // parameters kept for expressions at the return, not shown
@@ -78,6 +78,8 @@ func (s *script) call(fn *Function) *call {
 	}
 	if len(s.args) > 0 {
 		s.expressions(c, s.args)
+	} else if fn.Syscall || fn.Syscalls {
+		c.shown = []part{s.syscallArgs()}
 	} else if fn.Args > 0 {
 		s.expressions(c, fn.byNumber())
 	} else {
@@ -146,6 +148,9 @@ func (s *script) newCall(fn *Function) *call {
 		fn: fn, points: []string{fn.Entry()}, returns: slices.Clone(fn.Returns), leaves: slices.Clone(fn.Leaves),
 		name: fn.Name, members: []string{fn.Entry()},
 	}
+	if fn.Syscalls {
+		c.name, c.named = "", "args.id"
+	}
 	for _, n := range fn.Notices {
 		s.notice(fn, "%s", n)
 	}
@@ -197,10 +202,6 @@ func (s *script) parameters(c *call) {
 		case !ok:
 			p.Show = Hidden
 			s.hidden(fn, p.Name, "a script cannot write this name")
-		}
-		if exit, ok := c.textAtReturn(p.Name); ok {
-			c.shown = append(c.shown, part{label: label, field: fields[i], exit: exit, show: AsValue, text: true})
-			continue
 		}
 		expr := "args." + p.Name
 		if p.Cast != "" {
@@ -270,20 +271,6 @@ next:
 	return out
 }
 
-// textAtReturn is the expression of a text that a system call was given, where it returns: when it begins the text may
-// not be in memory yet, and cannot be read. Of exec the text is gone when it returns.
-func (c *call) textAtReturn(name string) (expr string, ok bool) {
-	i := slices.IndexFunc(c.fn.Params, func(p Value) bool { return p.Name == name })
-	if i < 0 || c.fn.Params[i].Show != ByStr || !c.pairs() || strings.HasPrefix(c.fn.Name, "exec") {
-		return "", false
-	}
-	field := "arg_" + strconv.Itoa(i)
-	if !slices.ContainsFunc(c.extra, func(e part) bool { return e.field == field }) {
-		c.extra = append(c.extra, part{label: name, field: field, expr: "args." + name, size: 8})
-	}
-	return "str($call." + field + ")", true
-}
-
 // expressions shows those of the options.
 func (s *script) expressions(c *call, exprs []syntax.Expr) {
 	var labels []string
@@ -300,8 +287,8 @@ func (s *script) expressions(c *call, exprs []syntax.Expr) {
 			p.show, p.size = c.fn.ShowOf(syntax.PrintExpr(x))
 		}
 		if id, ok := x.(*syntax.Ident); ok {
-			if exit, ok := c.textAtReturn(id.Name); ok {
-				p.exit, p.show, p.text = exit, AsValue, true
+			if c.fn.Syscall && c.fn.has(id.Name) {
+				s.syscallPart(c, &p, id.Name)
 				c.shown = append(c.shown, p)
 				continue
 			}

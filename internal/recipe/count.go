@@ -97,7 +97,7 @@ const latencyMap = "@latency"
 // Latency writes a script that keeps the durations of each function's calls. A call is paired with its return by
 // process, frame and function, so that recursion, exceptions and longjmp pair nothing wrong.
 func Latency(fns []Function, o Question, diags *diag.List) Script {
-	s := &script{o: o, leaving: leavingOf(fns)}
+	s := &script{o: o, leaving: leavingOf(fns), sys: ofSyscalls(fns)}
 	if !s.parse(diags) {
 		return s.done()
 	}

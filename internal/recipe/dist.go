@@ -15,7 +15,7 @@ import (
 // for each value of other expressions: as a histogram of powers of two, a linear one, or a table of the values that
 // came.
 func Dist(fns []Function, o Question, diags *diag.List) Script {
-	s := &script{o: o, leaving: leavingOf(fns)}
+	s := &script{o: o, leaving: leavingOf(fns), sys: ofSyscalls(fns)}
 	if !s.parse(diags) {
 		return s.done()
 	}

@@ -62,7 +62,7 @@ func events(ctx context.Context, o Target, kind, rest string, diags *diag.List) 
 		if o.Whole && rest == "*" {
 			return []Function{{Name: "syscall:*", Whole: true, Syscalls: true, Probe: rawEnter}}
 		}
-		return tracepoints(ctx, o, "tracepoint:syscalls:sys_enter_"+rest, syscallOf, diags)
+		return syscalls(o, rest, func(text string) *match.Result { return matchEvents(ctx, o, text, diags) }, diags)
 	case "tracepoint":
 		if o.Whole && (rest == "syscalls:sys_enter_*" || rest == "syscalls:*") {
 			return []Function{{Name: rest, Whole: true, Syscalls: true, Probe: rawEnter}}
@@ -117,31 +117,21 @@ func tracepoints(
 		out = append(out, fn)
 	}
 	if programs > mostEvents {
-		d := diags.Errorf(diag.Span{}, "%s fits %d tracepoints: a question has at most %d programs", text, len(points),
-			mostEvents)
-		d.Hint("narrow the pattern; count, latency and stack take all system calls (syscall:*)")
+		tooMany(diags, text, len(points))
 		return nil
 	}
 	return out
+}
+
+func tooMany(diags *diag.List, text string, n int) {
+	d := diags.Errorf(diag.Span{}, "%s fits %d tracepoints: a question has at most %d programs", text, n, mostEvents)
+	d.Hint("narrow the pattern, or ask for all system calls (syscall:*)")
 }
 
 // tracepointOf describes a tracepoint.
 func tracepointOf(p *probe.Point) Function {
 	_, name, _ := strings.Cut(p.Name, ":")
 	fn := Function{Probe: p.Name, Name: name, Event: true, Typed: true}
-	fn.fields(p.Scope)
-	return fn
-}
-
-// syscallOf describes a system call by the tracepoint at its begin.
-func syscallOf(p *probe.Point) Function {
-	name := p.Name[strings.Index(p.Name, "sys_enter_")+len("sys_enter_"):]
-	fn := Function{
-		Probe: p.Name, Returns: []string{"tracepoint:syscalls:sys_exit_" + name}, Name: name, Typed: true,
-		// A thread is in one system call at a time.
-		EntryKey: "tid, (int64)0", ReturnKey: "tid, (int64)0",
-		Result: &Value{Name: "retval", Type: "long", Size: 8}, ResultExpr: "args.ret", Errno: true,
-	}
 	fn.fields(p.Scope)
 	return fn
 }

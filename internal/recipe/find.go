@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"trocar/internal/binary/abi"
 	"trocar/internal/binary/image"
 	"trocar/internal/binary/objfile"
 	"trocar/internal/process/match"
@@ -37,6 +38,11 @@ type Target struct {
 	ThreadEnds bool
 	// Onward: where tail calls lead is looked for.
 	Onward bool
+	// Lines: each call is a line, so that system calls need no probes of their own.
+	Lines bool
+	// Everywhere: all processes are traced.
+	Everywhere bool
+	Arch       *abi.Arch
 	// Confined: no other programs run what is traced, so that probes for all that they may do cost nobody else.
 	Confined bool
 }

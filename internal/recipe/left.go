@@ -79,8 +79,11 @@ func (fn *Function) thrown() string {
 
 // superseded is how a call was left whose frame another call has, if nothing else is known.
 func (fn *Function) superseded() string {
-	if fn.Managed {
+	switch {
+	case fn.Managed:
 		return byException
+	case fn.Syscall, fn.Syscalls:
+		return byThreadEnd
 	}
 	return byJump
 }
@@ -269,6 +272,13 @@ func (s *script) remaining(c *call) {
 
 // unreturnedSums are what is said at the end of calls that did not return.
 func (s *script) unreturnedSums() {
+	if s.sys {
+		s.totals = append(s.totals, Total{
+			Map: "@left", One: "1 system call was left by the end of its thread",
+			Many: "%d system calls were left by the end of their threads",
+		}, Total{Map: "@open", One: "1 system call had not returned", Many: "%d system calls had not returned"})
+		return
+	}
 	by := "an exception, longjmp or the end of a thread"
 	s.totals = append(s.totals, Total{
 		Map: "@left", One: "1 call was left by " + by, Many: "%d calls were left by " + by,

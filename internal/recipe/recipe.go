@@ -38,7 +38,11 @@ type Function struct {
 	Probe    string   // attach point of its entry if that is no uprobe, with its kind
 	Event    bool     // it is no call: nothing returns
 	Errno    bool     // the result tells an error of the kernel by its number, below 0
-	Syscalls bool     // Whole: it is all system calls
+	Syscalls bool     // it is all system calls, or (Numbers) several: they come by at one probe
+	Numbers  []int    // of those that are meant; none: all
+	Final    []int    // of those that do not return
+	Syscall  bool     // it is a system call: its arguments are syscall_args
+	Own      bool     // calls of the tracer itself are among its calls, which are left out
 	Args     int      // arguments that have numbers only
 	Whole    bool     // it is all functions that a pattern fits, of which nothing else is known
 
@@ -121,6 +125,7 @@ type script struct {
 	bare    bool            // functions are named by func, and some have names with parameters
 	many    bool            // there are many functions
 	quiet   bool            // nothing is noted
+	sys     bool            // all functions are system calls
 	wants   map[string]bool // names that the expressions have, if only these are looked at
 	counts  bool            // calls are counted, not shown
 	byFunc  bool            // the builtin func is the key of functions, in all probes

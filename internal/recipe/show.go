@@ -1,6 +1,7 @@
 package recipe
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -19,15 +20,18 @@ type moment struct {
 	atEnd bool   // that is told when tracing ends
 	how   string // open: expression of how it was left
 	stack string // the kept stack
-	errno bool   // it failed
 }
 
 // function is the name of one of several functions that are shown alike.
-func (m *moment) function() string {
-	if m.open {
-		return "$call.func_"
+func (m *moment) function(c *call) string {
+	what := cmp.Or(c.named, "func")
+	if m.open || m.ret && c.named != "" { // rt_sigreturn ends with another number
+		what = "$call.func_"
 	}
-	return "func"
+	if c.named != "" {
+		return "syscall_name(" + what + ")"
+	}
+	return what
 }
 
 const clock = "%H:%M:%S.%f"
@@ -37,14 +41,6 @@ func (s *script) print(indent string, c *call, m moment) {
 	switch {
 	case s.o.Values:
 		s.printRecord(indent, c, m)
-	case m.ret && !m.tail && c.fn.Errno:
-		s.line("%sif (%s) {", indent, isErrno(c.fn.ResultExpr))
-		m.errno = true
-		s.printLine(indent+"  ", c, m)
-		m.errno = false
-		s.line("%s} else {", indent)
-		s.printLine(indent+"  ", c, m)
-		s.line("%s}", indent)
 	default:
 		s.printLine(indent, c, m)
 	}
@@ -78,7 +74,7 @@ func (s *script) printLine(indent string, c *call, m moment) {
 	format += "%7d/" + thread + " %-#15s "
 	if c.name == "" {
 		format += "%#s"
-		args = append(args, m.function())
+		args = append(args, m.function(c))
 	} else {
 		format += inFormat(c.name)
 	}
@@ -118,9 +114,9 @@ func (s *script) printLine(indent string, c *call, m moment) {
 		case r == nil:
 		case r.Show == Hidden, m.tail:
 			format += " = ?"
-		case m.errno:
-			format += " = %d (%s)"
-			args = append(args, c.fn.ResultExpr, "strerror("+c.fn.ResultExpr+")")
+		case c.fn.Errno:
+			format += " = %+s"
+			args = append(args, "syscall_result")
 		default:
 			format += " = %+s"
 			args = append(args, s.shown(r.Show, c.fn.ResultExpr))
@@ -146,7 +142,7 @@ func (s *script) printLine(indent string, c *call, m moment) {
 
 // printRecord writes the call as one value with names.
 func (s *script) printRecord(indent string, c *call, m moment) {
-	name := m.function()
+	name := m.function(c)
 	if c.name != "" {
 		name = quoted(c.name)
 	}

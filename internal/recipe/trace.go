@@ -1,6 +1,7 @@
 package recipe
 
 import (
+	"cmp"
 	"fmt"
 	"math/bits"
 	"slices"
@@ -34,7 +35,7 @@ const (
 // its entry is kept by thread and frame until then, so that recursion, exceptions and longjmp pair nothing wrong.
 // Where an argument can only be shown at the entry, there is a second line for that.
 func Trace(fns []Function, o Question, diags *diag.List) Script {
-	s := &script{o: o, leaving: leavingOf(fns)}
+	s := &script{o: o, leaving: leavingOf(fns), sys: ofSyscalls(fns)}
 	if !s.parse(diags) {
 		return s.done()
 	}
@@ -145,6 +146,9 @@ func (s *script) entry(c *call) {
 	}
 	indent := "  "
 	cond := s.comm
+	if text := s.among(c.fn); text != "" {
+		cond = both(syntax.ParseExpr(&diag.Source{Text: text}, &diag.List{}), cond)
+	}
 	if c.atCall != nil {
 		cond = both(cond, over(c.atCall, c.fn, argsOf))
 	}
@@ -153,9 +157,18 @@ func (s *script) entry(c *call) {
 		indent = "    "
 	}
 	if (!c.pairs() || c.split) && !s.counts {
-		s.show(indent, c, moment{time: "nsecs", part: func(p part) string { return s.shown(p.show, p.expr) }, call: true})
+		s.show(indent, c, s.begun())
 	}
-	if c.pairs() {
+	if ends := c.fn.ends(); ends != "" && c.pairs() {
+		// These do not return.
+		s.line("%sif (%s) {", indent, ends)
+		if s.shows(c) && !s.counts && !c.split {
+			s.show(indent+"  ", c, s.begun())
+		}
+		s.line("%s} else {", indent)
+		s.keep(indent+"  ", c)
+		s.line("%s}", indent)
+	} else if c.pairs() {
 		s.keep(indent, c)
 	}
 	if cond != nil {
@@ -167,10 +180,15 @@ func (s *script) entry(c *call) {
 	s.line("}")
 }
 
+// begun is the moment at which a call begins.
+func (s *script) begun() moment {
+	return moment{time: "nsecs", part: func(p part) string { return s.shown(p.show, p.expr) }, call: true}
+}
+
 // key is what tells a call from all others that are kept in the same map: where that has several functions, they may be
 // in one frame, since one that ends in a jump to another leaves it to that.
 func (s *script) key(c *call, frame string) string {
-	if len(c.points) > 1 || c.name == "" {
+	if c.named == "" && (len(c.points) > 1 || c.name == "") {
 		return frame + ", func"
 	}
 	return frame
@@ -189,7 +207,7 @@ func (s *script) keep(indent string, c *call) {
 		fields = append(fields, "stack_=ustack")
 	}
 	if c.name == "" {
-		fields = append(fields, "func_=func")
+		fields = append(fields, "func_="+cmp.Or(c.named, "func"))
 	}
 	for _, p := range c.shownLater() {
 		fields = append(fields, p.field+"="+s.shown(p.show, p.expr))

@@ -69,8 +69,21 @@ type Arch struct {
 	// Triplet names the CPU in the folders of Debian's multiarch, Tree in the kernel's source (arch/…).
 	Triplet, Tree string
 
+	System System
+
 	operand  func(o *Operands, op string) (p types.Place, width int, err error) // of USDT probes
 	syscalls []string                                                           // names by number; "": there is none
+}
+
+// System is what system calls of the CPU have of their own.
+type System struct {
+	// Words are words for numbers that have other values than on most CPUs, or that only this one has, by the kind of the
+	// number, in the form of package uapi.
+	Words map[string]string
+	// TLSBeforeChild: clone is given tls in front of child_tidptr (CONFIG_CLONE_BACKWARDS).
+	TLSBeforeChild bool
+	// PackedEvents: struct epoll_event has no padding (EPOLL_PACKED).
+	PackedEvents bool
 }
 
 // Register is one that the kernel saves when a program is interrupted.

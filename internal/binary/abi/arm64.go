@@ -29,6 +29,13 @@ func arm64() *Arch {
 		Trampolines:   "6.0",
 		Predefined:    []string{"__aarch64__ 1", "__ARM_64BIT_STATE 1", "__CHAR_UNSIGNED__ 1"},
 		Triplet:       "aarch64-linux-gnu", Tree: "arm64",
+		System: System{
+			Words: map[string]string{
+				"open": "O_TMPFILE=020040000 O_DIRECTORY=040000 O_NOFOLLOW=0100000 O_DIRECT=0200000 O_LARGEFILE=0400000",
+				"prot": "PROT_BTI=0x10 PROT_MTE=0x20",
+			},
+			TLSBeforeChild: true,
+		},
 		operand:  (*Operands).arm64,
 		syscalls: arm64Syscalls[:],
 	}

@@ -65,6 +65,13 @@ func amd64() *Arch {
 		Extended:   true,
 		Predefined: []string{"__x86_64__ 1", "__x86_64 1", "__amd64__ 1", "__amd64 1"},
 		Triplet:    "x86_64-linux-gnu", Tree: "x86",
+		System: System{
+			Words: map[string]string{
+				"open": "O_TMPFILE=020200000 O_DIRECT=040000 O_LARGEFILE=0100000 O_DIRECTORY=0200000 O_NOFOLLOW=0400000",
+				"map":  "MAP_32BIT=0x40 MAP_ABOVE4G=0x80",
+			},
+			PackedEvents: true,
+		},
 		operand:  (*Operands).x86,
 		syscalls: amd64Syscalls[:],
 	}

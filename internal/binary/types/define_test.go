@@ -12,7 +12,7 @@ func TestDefine(t *testing.T) {
 		}}, Offset: 8},
 		{Name: "many", Type: ArrayOf(PointerTo(&Type{Kind: Struct, Fields: []Field{{Name: "x", Type: alias(TUint32, "u32")}}},
 			AnySpace), 2), Offset: 16},
-		{Name: "kind", Type: &Type{Kind: Enum, Size: 4, Enums: []Enumerator{{"A", 0}, {"B", 1 << 31}}}, Offset: 32},
+		{Name: "kind", Type: &Type{Kind: Enum, Size: 4, Enums: []Enumerator{{Name: "A"}, {Name: "B", Value: 1 << 31}}}, Offset: 32},
 		{Name: "low", Type: alias(TUint8, "u8"), Offset: 36, BitSize: 3},
 		{Name: "t", Type: alias(&Type{Kind: Struct, Name: "atomic_t", Size: 4}, "atomic_t"), Offset: 40},
 	}}
@@ -39,7 +39,7 @@ func TestDefine(t *testing.T) {
 	atomic_t t;
 };`},
 		{
-			&Type{Kind: Enum, Name: "enum e", Size: 4, Signed: true, Enums: []Enumerator{{"MINUS", -1}}},
+			&Type{Kind: Enum, Name: "enum e", Size: 4, Signed: true, Enums: []Enumerator{{Name: "MINUS", Value: -1}}},
 			"enum e {\n\tMINUS = -1,\n};",
 		},
 		{

@@ -51,6 +51,8 @@ const (
 	DotNetGuidForm          // Struct of 16 bytes
 	DotNetDecimalForm       // Struct of 16 bytes: sign and scale, the highest 32 bits, the others
 	DotNetNullableForm      // Struct hasValue, value
+	HexForm                 // Enum: what has no name is in hexadecimal
+	OctalForm               // Enum: what has no name is in octal
 )
 
 // Variants are the alternatives of a Rust enum: the discriminant tells which one a value is.

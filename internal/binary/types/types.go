@@ -63,7 +63,8 @@ const (
 	TSeries
 	Times
 
-	Object // an object of C++ with what tells its class: Elem, and Len bytes of it
+	Object   // an object of C++ with what tells its class: Elem, and Len bytes of it
+	SockAddr // an address of a socket, at most Size-8 bytes
 )
 
 // IfaceNodes is how much is kept of the value in an interface of Go (package record says in which form): so many
@@ -131,6 +132,9 @@ type Field struct {
 type Enumerator struct {
 	Name  string
 	Value int64 // the bits, to be read as Signed says
+	// Mask are the bits of a number that the enumerator tells of, of those that are made of several: it holds where they
+	// are Value. 0: the enum is as a language has it, and all bits count.
+	Mask int64
 }
 
 // StackMode is how a stack is shown.

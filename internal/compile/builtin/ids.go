@@ -31,6 +31,9 @@ const (
 	FuncName // func
 	FuncArgs
 	FuncRetVal
+	SyscallArgs
+	SyscallDone
+	SyscallResult
 	Args
 	Vars
 	ArgN

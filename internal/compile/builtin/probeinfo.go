@@ -38,6 +38,26 @@ not available. uprobe:libc:* { printf("%s%s\n", func, funcargs); } prints each c
 an integer, a pointer or a C string; others are not available.`,
 	},
 	{
+		ID: SyscallArgs, Names: []string{"syscall_args"}, Variable: true, Group: GroupProbeInfo,
+		Variants: []string{"record syscall_args"},
+		Doc: `The arguments of a system call where it begins, with names and with words for their numbers, in
+tracepoint:syscalls:sys_enter_NAME and tracepoint:raw_syscalls:sys_enter: (dfd=AT_FDCWD, filename="/etc/hosts", flags=O_RDONLY, mode=0).
+One program serves all system calls. In a probe of a single one it has fields: syscall_args.flags.`,
+	},
+	{
+		ID: SyscallDone, Names: []string{"syscall_done"}, Min: 1, Max: 1, Group: GroupProbeInfo,
+		Variants: []string{"record syscall_done(record syscall_args)"},
+		Doc: `What syscall_args was where the call began, with what is known only where it ends: what it has written, and texts that
+could not be read before. tracepoint:raw_syscalls:sys_exit { printf("%s%s\n", syscall_name(args.id), syscall_done(@call[tid])); }
+prints each call.`,
+	},
+	{
+		ID: SyscallResult, Names: []string{"syscall_result"}, Variable: true, Group: GroupProbeInfo,
+		Variants: []string{"enum syscall_result"},
+		Doc: `The result of a system call where it ends: errors by name, and addresses as such. In a probe of a single system call
+it is a number in expressions; args.ret is that always.`,
+	},
+	{
 		ID: Args, Names: []string{"args"}, Variable: true, Group: GroupProbeInfo,
 		Variants: []string{"struct args"},
 		Doc: `The arguments by name, as the program's debug information (uprobe) or the kernel (tracepoint) tells them: args.x is

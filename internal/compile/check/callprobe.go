@@ -29,6 +29,18 @@ func (m *meanings) probeInfo() {
 		inf.made(n, inf.given(inf.act, n.fn.ID).Type)
 	}, fill: fillGiven}
 	m[builtin.FuncRetVal] = m[builtin.FuncArgs]
+	m[builtin.SyscallArgs] = meaning{place: placeSyscall(true), typed: func(inf *inferrer, n *node) {
+		inf.made(n, inf.syscallArgs(inf.act).Type)
+	}, fill: func(b *builder, c *Call, _ *node) bool {
+		c.Syscall = b.syscallArgs(b.act)
+		return true
+	}}
+	m[builtin.SyscallDone] = meaning{place: placeSyscall(false), typed: func(inf *inferrer, n *node) {
+		inf.solver.rule(&n.slot, func(in []ty) ty { return in[0] }, &n.kids[0].slot)
+	}, fill: fillSyscallDone}
+	m[builtin.SyscallResult] = meaning{place: placeSyscall(false), typed: func(inf *inferrer, n *node) {
+		inf.made(n, inf.syscallResult(inf.act))
+	}}
 	m[builtin.Args] = meaning{short: unlessArgs(func(_ *lowerer, n *node) *node {
 		return &node{op: opArgs, span: n.span}
 	})}
@@ -122,6 +134,15 @@ func placeGiven(inf *inferrer, n *node) {
 func fillGiven(b *builder, c *Call, n *node) bool {
 	c.Given = b.given(b.act, n.fn.ID)
 	return true
+}
+
+func fillSyscallDone(b *builder, c *Call, n *node) bool {
+	if c.Syscall = b.syscallArgsOf(n.kids[0].ty.t); c.Syscall == nil {
+		b.errorf(n.span, "syscall_done() takes what syscall_args was when the call began (%s provided)",
+			typestr(n.kids[0].ty.t)).Hint("keep it in a map: @call[tid] = syscall_args")
+		return false
+	}
+	return c.add(b.expr(n.kids[0]))
 }
 
 func placeArgN(inf *inferrer, n *node) {

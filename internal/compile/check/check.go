@@ -25,6 +25,7 @@ type checker struct {
 	getopts  []*getopt
 	argTypes map[argsOf]*types.Type // types of whole args and vars
 	givens   map[givenKey]*Given
+	syscalls map[int]*SyscallArgs // by the number of the only one that it is about; -1: any
 	pointsOf map[*syntax.Probe][]*probe.Point
 	unstable map[string]bool // unstable features already warned about
 	meanings *meanings
@@ -50,7 +51,8 @@ func Check(file *syntax.File, matches [][]probe.Match, in Input, diags *diag.Lis
 	c := &checker{
 		in: &in, file: file, diags: diags, said: map[string]bool{}, maps: map[string]*mapState{},
 		unstable: map[string]bool{}, argTypes: map[argsOf]*types.Type{},
-		givens: map[givenKey]*Given{}, pointsOf: map[*syntax.Probe][]*probe.Point{},
+		syscalls: map[int]*SyscallArgs{},
+		givens:   map[givenKey]*Given{}, pointsOf: map[*syntax.Probe][]*probe.Point{},
 		meanings: newMeanings(),
 	}
 	before := diags.Errors()

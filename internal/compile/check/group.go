@@ -39,7 +39,7 @@ func (c *checker) usesOf(act *action) uses {
 		case n.op == opField && n.kids[0].op == opUnary && n.kids[0].str == "*" && n.kids[0].kids[0].op == opArgs:
 			u.args[n.str] = true // (*args).x
 			return
-		case n.op == opArgs:
+		case n.op == opArgs, is(n, builtin.SyscallArgs, builtin.SyscallDone, builtin.SyscallResult):
 			u.allArgs = true
 		case n.op == opRetval, is(n, builtin.RetVal): // the latter at a first point that has no typed one
 			u.retval = true

@@ -16,7 +16,7 @@ func NeedsOf(p *syntax.Probe) probe.Needs {
 			return
 		}
 		switch f.ID {
-		case builtin.Args, builtin.FuncArgs:
+		case builtin.Args, builtin.FuncArgs, builtin.SyscallArgs:
 			n.Args = true
 		case builtin.Vars:
 			n.Args, n.Vars = true, true

@@ -223,8 +223,9 @@ type (
 		TextSize  int         // snapshot: bytes of a text whose length is not asked for
 		// Counted: the length given to str is one of the traced program, which counts characters without a NUL.
 		Counted bool
-		Given   *Given // funcargs, funcretval
-		Tasks   *Tasks // comm: where the kernel keeps the name of another process
+		Given   *Given       // funcargs, funcretval
+		Tasks   *Tasks       // comm: where the kernel keeps the name of another process
+		Syscall *SyscallArgs // syscall_args, syscall_done
 	}
 )
 

@@ -16,6 +16,12 @@ func (c *codes) probeInfo() {
 	c[builtin.FuncName].memory = func(g *gen, dst memory, _ *check.Call, _ *types.Type) { g.function(dst) }
 	c[builtin.FuncArgs].memory = func(g *gen, dst memory, e *check.Call, _ *types.Type) { g.given(dst, e) }
 	c[builtin.FuncRetVal] = c[builtin.FuncArgs]
+	c[builtin.SyscallArgs].memory = func(g *gen, dst memory, e *check.Call, _ *types.Type) { g.syscallArgs(dst, e) }
+	c[builtin.SyscallDone].memory = func(g *gen, dst memory, e *check.Call, _ *types.Type) { g.syscallDone(dst, e) }
+	c[builtin.SyscallResult] = code{
+		scalar: func(g *gen, _ *check.Call) ir.Reg { return g.syscallRet() },
+		memory: func(g *gen, dst memory, _ *check.Call, _ *types.Type) { g.syscallEither(dst) },
+	}
 	c[builtin.ArgN].scalar = func(g *gen, e *check.Call) ir.Reg { return g.argN(e.Arg, e.Span) }
 	c[builtin.RetVal].scalar = func(g *gen, e *check.Call) ir.Reg {
 		if !g.hasRegisters() {

@@ -12,7 +12,8 @@ const (
 	ControlName  = "control"
 	StringsName  = "strings"
 	PointsName   = "points"
-	GivenName    = "given"  // followed by a number
+	GivenName    = "given" // followed by a number
+	SyscallsName = "syscalls"
 	FollowName   = "follow" // a byte for each process id: not 0 if it is followed
 )
 

@@ -125,7 +125,7 @@ func least(t *types.Type) int {
 		return 4
 	case types.MAC:
 		return 6
-	case types.KSym, types.Username, types.Text, types.List:
+	case types.KSym, types.Username, types.Text, types.List, types.SockAddr:
 		return 8
 	case types.Timestamp, types.CgroupPath:
 		return 12
@@ -195,7 +195,7 @@ func (d *Decoder) value(v *result.Value, t *types.Type, b []byte) {
 		n = extend(n, t)
 		v.Kind, v.Num, v.Signed, v.Type = result.Enum, n, t.Signed, t.Name
 		for _, e := range t.Enums {
-			if uint64(e.Value) == n {
+			if e.Mask == 0 && uint64(e.Value) == n {
 				v.Text = e.Name
 				break
 			}
@@ -258,6 +258,11 @@ func (d *Decoder) value(v *result.Value, t *types.Type, b []byte) {
 		v.Kind, v.Text = result.Address, inet(b)
 	case types.MAC:
 		v.Kind, v.Text = result.Address, mac(b)
+	case types.SockAddr:
+		n := uint(b, 8)
+		if !d.missing(v, t, n) {
+			d.socketAddress(v, b[8:8+min(n, uint64(t.Size-8))], n)
+		}
 	case types.Timestamp:
 		v.Kind, v.Num = result.Timestamp, uint(b, 8)
 		v.Text = d.Resolver.Time(v.Num, t.Clock, int(uint(b[8:], 4)))
@@ -292,6 +297,8 @@ func (d *Decoder) wideInt(v *result.Value, t *types.Type, b []byte) {
 func (d *Decoder) missing(v *result.Value, t *types.Type, word uint64) bool {
 	addr := word &^ Missing
 	switch {
+	case word&NotRead != 0 && word&(Missing|Uncounted) == 0:
+		v.Kind, v.Num = result.Pointer, word&^NotRead
 	case word&Missing == 0:
 		return false
 	case addr != 0:

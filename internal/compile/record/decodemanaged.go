@@ -166,6 +166,10 @@ func (d *Decoder) pointed(v *result.Value, t *types.Type, b []byte) {
 		null(v)
 		return
 	}
+	if t.Bits == 1 {
+		d.value(v, t.Elem, b[8:])
+		return
+	}
 	v.Kind, v.Elems = result.Pointer, make([]result.Value, 1)
 	d.value(&v.Elems[0], t.Elem, b[8:])
 }

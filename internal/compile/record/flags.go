@@ -15,6 +15,9 @@ const leastFlags = 3
 // flags is the text of a value that is a sum of an enum's enumerators of one bit each: "READ|WRITE", and what no name
 // is for as a number. "": the enum has others than such and their sums, or the value has none of them.
 func flags(t *types.Type, n uint64) string {
+	if t.Form() == types.HexForm || t.Form() == types.OctalForm || len(t.Enums) > 0 && t.Enums[0].Mask != 0 {
+		return words(t, n)
+	}
 	if n == 0 || t.Size > 8 {
 		return ""
 	}
@@ -42,6 +45,43 @@ func flags(t *types.Type, n uint64) string {
 	}
 	if left != 0 {
 		names = append(names, "0x"+strconv.FormatUint(left, 16))
+	}
+	return strings.Join(names, "|")
+}
+
+// words is the text of a number that is made of several, each of which has the bits of its enumerators' masks:
+// "O_WRONLY|O_CREAT". What no name is for is a number.
+func words(t *types.Type, n uint64) string {
+	if t.Size < 1 || t.Size > 8 {
+		return ""
+	}
+	size := ^uint64(0) >> (64 - 8*t.Size)
+	n &= size
+	var names []string
+	left, taken := n, uint64(0)
+	for _, e := range t.Enums {
+		mask := uint64(e.Mask) & size
+		if taken&mask != 0 || n&mask != uint64(e.Value)&size {
+			continue
+		}
+		names = append(names, e.Name)
+		taken |= mask
+		left &^= mask
+	}
+	switch {
+	case left == 0 && len(names) > 0:
+	case t.Form() == types.OctalForm:
+		text := strconv.FormatUint(left, 8)
+		if left != 0 {
+			text = "0" + text
+		}
+		names = append(names, text)
+	case t.Form() == types.HexForm || len(names) > 0:
+		names = append(names, "0x"+strconv.FormatUint(left, 16))
+	case len(t.Enums) > 0 && t.Enums[0].Mask != -1 && left != 0: // flags, none of which is known
+		return "0x" + strconv.FormatUint(left, 16)
+	case left == 0:
+		return "0"
 	}
 	return strings.Join(names, "|")
 }

@@ -18,6 +18,7 @@ import "trocar/internal/binary/types"
 //	Timestamp   u64 nanoseconds of its Clock, u32 number of the format, u32 unused
 //	CgroupPath  u64 id, u32 number of the filter + 1 (0: none), u32 unused
 //	Username    u64 user id
+//	SockAddr    u64 length in bytes, then the first bytes of a struct sockaddr; or Missing or NotRead, see below
 //
 // What lies elsewhere than in a value is captured in a form of its own (see Capture):
 //
@@ -37,12 +38,16 @@ import "trocar/internal/binary/types"
 //	Object   an object of C++: see ObjectOf
 //
 // Missing in the first word says that there is nothing: with no other bit because the pointer to it is null, else
-// because the program's memory could not be read at the address in the other bits.
+// because the program's memory could not be read at the address in the other bits. NotRead says that what is at the
+// address in the other bits has not been looked at.
 //
 // Those of aggregations stand with their types (types.AggOf, HistOf, LHistOf, SeriesOf).
 
 // Missing is the bit of a first word that says that there is no value.
 const Missing = 1 << 63
+
+// NotRead is the bit of a first word that says that only the address is known, which is in the others.
+const NotRead = 1 << 61
 
 // Uncounted is the bit in the number of a list's elements that says that there are more, nobody knows how many.
 const Uncounted = 1 << 62
@@ -168,6 +173,18 @@ func EntriesOf(t, key, value *types.Type, n int) *types.Type {
 	}
 	size := EntriesHeader + n*entry.Size
 	return &types.Type{Kind: types.Entries, Name: t.Name, Size: size, Align: 8, Elem: entry, Len: n}
+}
+
+// SockAddrOf makes the captured form of a pointer to the address of a socket, of which at most n bytes are kept.
+func SockAddrOf(n int) *types.Type {
+	return &types.Type{Kind: types.SockAddr, Name: "struct sockaddr", Size: 8 + roundUp(n), Align: 8}
+}
+
+// InPlaceOf makes the captured form of a pointer to a value, which is shown without the address.
+func InPlaceOf(target *types.Type) *types.Type {
+	return &types.Type{
+		Kind: types.Pointed, Name: target.Name, Size: 8 + roundUp(target.Size), Align: 8, Elem: target, Bits: 1,
+	}
 }
 
 // EntriesHeader is the part of a captured map in front of its entries.
