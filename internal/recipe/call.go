@@ -158,12 +158,12 @@ func (s *script) newCall(fn *Function) *call {
 		s.notice(fn, "the type of its result is not known: retval is an unsigned number of 64 bits; "+
 			"of an int it is (int32)retval")
 	}
-	if s.cond != nil {
-		if fn.later(s.cond) {
-			c.atExit = s.cond
-			s.atReturn(c, s.cond)
+	if cond := s.condition(fn); cond != nil {
+		if fn.later(cond) {
+			c.atExit = cond
+			s.atReturn(c, cond)
 		} else {
-			c.atCall = s.cond
+			c.atCall = cond
 		}
 	}
 	return c

@@ -9,6 +9,7 @@ import (
 	"trocar/internal/process/match"
 	"trocar/internal/process/probe"
 	"trocar/internal/script/diag"
+	"trocar/internal/script/syntax"
 )
 
 // The arguments of a system call are one value (syscall_args), which is completed where the call ends (syscall_done): a
@@ -139,3 +140,13 @@ func (s *script) among(fn *Function) string {
 
 // ownName is the name of the tracer's threads.
 const ownName = "trocar"
+
+// condition is that of the question. What it says of a text that a system call is given holds where the call ends: when
+// it begins the text may not be in memory yet. Of exec it is gone then.
+func (s *script) condition(fn *Function) syntax.Expr {
+	if s.cond == nil || !fn.Syscall || s.counts || strings.HasPrefix(fn.Name, "exec") ||
+		!slices.ContainsFunc(fn.Params, func(p Value) bool { return p.Show == ByStr && mentions(s.cond, p.Name) }) {
+		return s.cond
+	}
+	return &syntax.Call{Name: atEndWord, Args: []syntax.Expr{s.cond}}
+}

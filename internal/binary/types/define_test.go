@@ -12,7 +12,11 @@ func TestDefine(t *testing.T) {
 		}}, Offset: 8},
 		{Name: "many", Type: ArrayOf(PointerTo(&Type{Kind: Struct, Fields: []Field{{Name: "x", Type: alias(TUint32, "u32")}}},
 			AnySpace), 2), Offset: 16},
-		{Name: "kind", Type: &Type{Kind: Enum, Size: 4, Enums: []Enumerator{{Name: "A"}, {Name: "B", Value: 1 << 31}}}, Offset: 32},
+		{
+			Name:   "kind",
+			Type:   &Type{Kind: Enum, Size: 4, Enums: []Enumerator{{Name: "A"}, {Name: "B", Value: 1 << 31}}},
+			Offset: 32,
+		},
 		{Name: "low", Type: alias(TUint8, "u8"), Offset: 36, BitSize: 3},
 		{Name: "t", Type: alias(&Type{Kind: Struct, Name: "atomic_t", Size: 4}, "atomic_t"), Offset: 40},
 	}}

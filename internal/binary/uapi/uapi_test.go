@@ -44,7 +44,8 @@ func TestLines(t *testing.T) {
 	called, words := lines()
 	used := map[string]bool{"filetype": true, "epoll": true, "poll": true}
 	plain := map[string]bool{}
-	for _, k := range strings.Fields("d u l z x p mode text argv in out addr int timespec rlimit64 epoll_event pollfd open_how") {
+	for _, k := range strings.Fields("d u l z x p mode text argv in out addr " +
+		"int timespec rlimit64 epoll_event pollfd open_how") {
 		plain[k] = true
 	}
 	for name, line := range called {

@@ -2,8 +2,9 @@ package uapi
 
 // words are the names of numbers, from include/uapi in Linux's source (asm-generic where there are several). A line is
 // a kind: its name, how many bytes of the number count, and its words. NAME=V is a flag, of which several may be set;
-// NAME=V/M is what the bits of the mask M are for: exactly V. A mask "all" is that of the whole number. What comes first
-// is taken first, so that O_SYNC is not shown as one of its bits and a rest. What differs between CPUs is put behind.
+// NAME=V/M is what the bits of the mask M are for: exactly V. A mask "all" is that of the whole number. What comes
+// first is taken first, so that O_SYNC is not shown as one of its bits and a rest. What differs between CPUs is put
+// behind.
 const words = `
 at 4 AT_FDCWD=-100/all
 open 4 O_WRONLY=1/3 O_RDWR=2/3 O_RDONLY=0/3 O_CREAT=0100 O_EXCL=0200 O_NOCTTY=0400 O_TRUNC=01000 O_APPEND=02000 O_NONBLOCK=04000 O_SYNC=04010000 O_DSYNC=010000 O_ASYNC=020000 O_NOATIME=01000000 O_CLOEXEC=02000000 O_PATH=010000000

@@ -11,8 +11,8 @@ import (
 )
 
 // SyscallArgs is how the arguments of system calls are kept: the registers as they are, and in slots what they point
-// to. What they mean differs from call to call, and is data: each system call is a variant of one type, whose fields lie
-// over the registers and the slots. So one program serves all of them.
+// to. What they mean differs from call to call, and is data: each system call is a variant of one type, whose fields
+// lie over the registers and the slots. So one program serves all of them.
 //
 // A value is: u64 number of the system call, the registers, then the slots, each a u64 length (or record.Missing,
 // record.NotRead) in front of its bytes.

@@ -123,10 +123,15 @@ func (k *sink) silent(p *trocar.Program) {
 		k.diagnostic(d)
 		return
 	}
-	if fits := strings.Join(k.s.asked.filters, ", "); fits != "" {
-		d.Text = fmt.Sprintf("no calls in %v that fit %s: %s", took, fits, probed)
-	} else {
-		d.Text = fmt.Sprintf("no calls in %v: %s, none was called", took, probed)
+	d.Text = fmt.Sprintf("no calls in %v", took)
+	fits := strings.Join(k.s.asked.filters, ", ")
+	switch {
+	case fits != "" && n > 0:
+		d.Text += fmt.Sprintf(" that fit %s: %s", fits, probed)
+	case fits != "":
+		d.Text += " that fit " + fits
+	case n > 0: // it is not about system calls and the like
+		d.Text += fmt.Sprintf(": %s, none was called", probed)
 	}
 	if k.s.asked.waits && k.s.process == 0 {
 		for _, path := range p.Files() {
@@ -136,4 +141,16 @@ func (k *sink) silent(p *trocar.Program) {
 		}
 	}
 	k.diagnostic(d)
+}
+
+// inFlags puts hints about flags of scripts in the words of commands.
+func inFlags(hints []string) []string {
+	const script, command = "-k prints each with its location", "-v prints each"
+	out := slices.Clone(hints)
+	for i := range out {
+		if out[i] == script {
+			out[i] = command
+		}
+	}
+	return out
 }
