@@ -183,8 +183,8 @@ func (l *Leaving) seesThreads(c *call) bool { return l != nil && l.ThreadEnds &&
 // shows tells whether a call that did not return is shown: not if it depends on how it returned.
 func (s *script) shows(c *call) bool { return c.atExit == nil && s.o.Min <= 0 }
 
-// unreturnedAs is the moment at the end at which a call that was kept is shown without its return; how is an expression,
-// "": it is open.
+// unreturnedAs is the moment at the end at which a call that was kept is shown without its return; how is an
+// expression, "": it is open.
 func (s *script) unreturnedAs(how string) moment {
 	return moment{
 		time: "$call.start", tid: "$call.thread_", part: func(p part) string { return "$call." + p.field },

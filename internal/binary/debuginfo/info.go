@@ -67,10 +67,10 @@ type Info struct {
 	copies  copyIndex // nil: not made yet
 
 	copiesAsked int // how often
-	typeIdx *typeIndex
-	globals map[string][]Global // by the names that were asked for
-	vtables map[uint64][]string // of Rust; nil: not looked for yet
-	conv    converter
+	typeIdx     *typeIndex
+	globals     map[string][]Global // by the names that were asked for
+	vtables     map[uint64][]string // of Rust; nil: not looked for yet
+	conv        converter
 }
 
 // New reads the DWARF of a program. It returns ErrNone (wrapped) if there is none.

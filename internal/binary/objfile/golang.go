@@ -80,3 +80,12 @@ func (q *Query) matchShared(name string) bool {
 
 // linkerNote is the owner of the notes that Go's linker writes.
 const linkerNote = "Go"
+
+// aroundShape is what stands around the types of a function's code that several of them share.
+func aroundShape(name string) (before, behind string, ok bool) {
+	i, j := strings.Index(name, goShape), strings.LastIndexByte(name, ']')
+	if j <= i || i < 0 {
+		return "", "", false
+	}
+	return name[:i], name[j+1:], true
+}

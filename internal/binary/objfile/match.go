@@ -27,7 +27,8 @@ type Func struct {
 // What fits nothing is tried as a readable name too, without its parameters; a name without wildcard then as that of a
 // function of which the compiler has left only variants.
 //
-// A readable name may have stars of its own ("A::f(int*)", "operator*"): a pattern that is a name as a whole means that.
+// A readable name may have stars of its own ("A::f(int*)", "operator*"): a pattern that is a name as a whole means
+// that.
 func (f *File) Match(q *Query) (funcs []Func, err error) {
 	if q.ownStars() {
 		if funcs, err = f.match(q.literal()); err != nil || len(funcs) > 0 {

@@ -149,17 +149,17 @@ func (t *funcTable) len() int { return t.n }
 
 func (t *funcTable) key() *byte { return &t.tab[0] }
 
-// readableForms are all that Query.Match takes as the readable name of a symbol, without needless blanks: they must have
-// each of those, and may have more.
+// readableForms are all that Query.Match takes as the readable name of a symbol, without needless blanks: they must
+// have each of those, and may have more.
 func readableForms(name string, yield func(string)) {
 	if at := strings.IndexByte(name, '@'); at > 0 {
 		name = name[:at] // without its version
 	}
 	base, _ := Variant(name)
 	if isShared(base) {
-		if i, j := strings.Index(base, goShape), strings.LastIndexByte(base, ']'); j > i {
-			yield(squeeze(base[:i] + base[j+1:]))
-			yield(squeeze(base[:i] + "[...]" + base[j+1:]))
+		if before, behind, ok := aroundShape(base); ok {
+			yield(squeeze(before + behind))
+			yield(squeeze(before + "[...]" + behind))
 		}
 		return
 	}

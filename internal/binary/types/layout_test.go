@@ -113,10 +113,13 @@ gap 3
 |    Other, // any other
 |}
 `},
-		{"enum", in(C, Type{Kind: Enum, Name: "enum e", Size: 4, Signed: true, Enums: []Enumerator{{Name: "A", Value: -1}}}), `0+4|enum e {
+		{
+			"enum", in(C, Type{Kind: Enum, Name: "enum e", Size: 4, Signed: true, Enums: []Enumerator{{Name: "A", Value: -1}}}),
+			`0+4|enum e {
 |    A = -1,
 |};
-`},
+`,
+		},
 		{"alias", in(C, *num), "|int\n"},
 	} {
 		if got := shownLayout(c.t); got != c.want {

@@ -165,8 +165,8 @@ func TestCPUs(t *testing.T) {
 		directory, event int
 		clone            string
 	}{
-		"amd64": {0200000, 12, "clone_flags newsp parent_tidptr child_tidptr tls"},
-		"arm64": {040000, 16, "clone_flags newsp parent_tidptr tls child_tidptr"},
+		"amd64": {0o200000, 12, "clone_flags newsp parent_tidptr child_tidptr tls"},
+		"arm64": {0o40000, 16, "clone_flags newsp parent_tidptr tls child_tidptr"},
 	} {
 		a := cpus(t)[cpu]
 		directory := 0

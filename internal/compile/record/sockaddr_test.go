@@ -62,8 +62,11 @@ func TestNotRead(t *testing.T) {
 // TestWordsOfNumbers: numbers that are made of several.
 func TestWordsOfNumbers(t *testing.T) {
 	open := &types.Type{Kind: types.Enum, Size: 4, Signed: true, Enums: []types.Enumerator{
-		{Name: "WRONLY", Value: 1, Mask: 3}, {Name: "RDONLY", Value: 0, Mask: 3}, {Name: "SYNC", Value: 0o30, Mask: 0o30},
-		{Name: "DSYNC", Value: 0o10, Mask: 0o10}, {Name: "CREAT", Value: 0o100, Mask: 0o100},
+		{Name: "WRONLY", Value: 1, Mask: 3},
+		{Name: "RDONLY", Value: 0, Mask: 3},
+		{Name: "SYNC", Value: 0o30, Mask: 0o30},
+		{Name: "DSYNC", Value: 0o10, Mask: 0o10},
+		{Name: "CREAT", Value: 0o100, Mask: 0o100},
 	}}
 	one := &types.Type{Kind: types.Enum, Size: 4, Signed: true, Enums: []types.Enumerator{
 		{Name: "CWD", Value: -100, Mask: -1}, {Name: "ZERO", Value: 0, Mask: -1},
