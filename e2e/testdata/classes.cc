@@ -13,13 +13,14 @@ struct Size {
 	short height;
 };
 class Shelf {
-	std::vector<std::string> titles;
+	std::vector<std::string> titles, authors;
 
 public:
 	virtual ~Shelf() {}
 	NOINLINE size_t put(const std::string &title, std::string author, Cover cover, Size size)
 	{
 		titles.push_back(title);
+		authors.push_back(author);
 		return title.size() + author.size() + size.pages * (cover == Cover::hard);
 	}
 	NOINLINE double weigh(double each) { return each * titles.size(); }

@@ -27,6 +27,22 @@
 #endif
 #define KEEP __asm__ volatile("" ::: "memory")
 
+// A function has to look at the objects that it is given: GCC's callers need not store what nobody looks at.
+static volatile long seen;
+template <class T> struct Tuple : std::false_type {};
+template <class... E> struct Tuple<std::tuple<E...>> : std::true_type {};
+template <class A, class B> struct Tuple<std::pair<A, B>> : std::true_type {};
+template <class T> static void look(const T &v)
+{
+	if constexpr (std::is_arithmetic_v<T>)
+		seen = v;
+	else if constexpr (Tuple<T>::value)
+		std::apply([](const auto &...e) { (look(e), ...); }, v);
+	else
+		for (const auto &e : v)
+			look(e);
+}
+
 static FILE *wanted;
 __attribute__((format(printf, 1, 2))) static void want(const char *format, ...)
 {
@@ -87,18 +103,18 @@ FN __int128 wide(__int128 x, int k) { KEEP; return x + k; }
 FN int late(int a, int b, int c, int d, int e, Two x, char f, short g, bool h) { KEEP; return a + b + c + d + e + x.a + x.b + f + g + h; }
 FN int strings(std::string s, std::string_view v, const std::string &r, std::string &&m, std::wstring w, std::u16string u)
 {
-	KEEP;
+	look(s), look(w), look(u); KEEP;
 	return s.size() + v.size() + r.size() + m.size() + w.size() + u.size();
 }
 FN std::string toString(int n) { KEEP; return std::string(n, 'x'); }
 FN std::string_view toView(int n) { KEEP; return std::string_view("view", n); }
 FN int vectors(std::vector<int> a, const std::vector<std::string> &b, std::vector<bool> &c, std::vector<std::vector<int>> d)
 {
-	KEEP;
+	look(a), look(d); KEEP;
 	return a.size() + b.size() + c.size() + d.size();
 }
-FN int fixed(std::array<int, 3> a, std::array<std::string, 2> b, int (&c)[2]) { KEEP; return a[0] + a[2] + b.size() + c[1]; }
-FN int together(std::pair<std::string, int> b, std::tuple<int, short, std::string> t) { KEEP; return b.second + std::get<0>(t); }
+FN int fixed(std::array<int, 3> a, std::array<std::string, 2> b, int (&c)[2]) { look(b); KEEP; return a[0] + a[2] + b.size() + c[1]; }
+FN int together(std::pair<std::string, int> b, std::tuple<int, short, std::string> t) { look(b), look(t); KEEP; return b.second + std::get<0>(t); }
 FN int trees(std::map<int, int> &a, std::unordered_map<std::string, int> &b, std::set<int> &c, std::list<int> &f, std::deque<int> &g)
 {
 	KEEP;
@@ -128,7 +144,7 @@ struct Both : Left, Right {
 	int d;
 	FN Both(int x) : d(x) { KEEP; }
 	FN int left(int x) override { KEEP; return x + d; }
-	FN int right(int x, std::string s) override { KEEP; return x + d + s.size(); }
+	FN int right(int x, std::string s) override { look(s); KEEP; return x + d + s.size(); }
 	FN ~Both() { KEEP; }
 };
 int plus5(int x) { KEEP; return x + 5; }

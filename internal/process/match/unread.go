@@ -62,7 +62,7 @@ func (b *binary) unread(info *debuginfo.Info, fn *debuginfo.Function, vars []deb
 func (b *binary) givenObjects(fn *debuginfo.Function, vars []debuginfo.Var) []code.Given {
 	list := make([]code.Given, len(vars))
 	arch := b.obj.Arch()
-	if !fn.Optimized || !gnu(fn) {
+	if !fn.Optimized || !gnu(fn) || strings.Contains(fn.Producer, "-fno-ipa-modref") {
 		return list
 	}
 	for i := range vars {
@@ -119,6 +119,7 @@ func (b *binary) calleeUse(from uint64, depth int) code.Callee {
 type shown struct {
 	parts   [][2]int // offsets and sizes
 	follows []int    // offsets of addresses behind which more is read
+	texts   []int    // offsets of addresses of characters, which functions take for nothing but to read these
 	unclear bool     // not all of it is known
 }
 
@@ -139,7 +140,7 @@ func (s *shown) add(t *types.Type, off, depth int) {
 		if !text.Before {
 			part(text.Len, text.LenSize)
 		}
-		s.follows = append(s.follows, off+text.Data)
+		s.texts = append(s.texts, off+text.Data)
 	case isList:
 		part(list.Data, 8)
 		part(list.Len, list.LenSize)
@@ -160,6 +161,9 @@ func (s *shown) add(t *types.Type, off, depth int) {
 	case t.Kind == types.Struct && len(t.Source.VBases) == 0:
 		for i := range t.Fields {
 			f := &t.Fields[i]
+			if strings.HasPrefix(f.Name, "_vptr") {
+				continue // not shown
+			}
 			if f.Type == nil || f.BitSize > 0 {
 				s.unclear = true
 				return
@@ -184,6 +188,11 @@ const maxShown = 512
 func (s *shown) unused(use *code.ObjectUse) (parts [][2]int, known bool) {
 	for _, at := range s.follows {
 		if !use.Follows(at) {
+			return nil, false
+		}
+	}
+	for _, at := range s.texts {
+		if !use.Follows(at) && !use.Reads(at, 8) {
 			return nil, false
 		}
 	}
