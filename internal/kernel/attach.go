@@ -23,7 +23,7 @@ type attachment struct {
 
 func (a *attachment) close() {
 	for _, fd := range a.fds {
-		unix.Close(fd)
+		closeApart(fd)
 	}
 	a.fds = nil
 }

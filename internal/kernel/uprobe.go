@@ -290,7 +290,7 @@ func (a *attacher) multiLink(p *loadedProgram, g *group, sites []site) (int, err
 	} else if p.Return {
 		attr.multiFlags = uprobeMultiReturn
 	}
-	fd, err := bpf(cmdLinkCreate, attr)
+	fd, err := bpfApart(cmdLinkCreate, attr)
 	runtime.KeepAlive(p)
 	return fd, err
 }
