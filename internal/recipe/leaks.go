@@ -99,10 +99,10 @@ func FindAllocators(ctx context.Context, o Target, diags *diag.List) (out []Func
 
 // Blocks that are allocated at a time, of all processes, and calls that are under way.
 const (
-	mostBlocks  = 1 << 18
+	mostBlocks  = 1 << 17
 	mostAsked   = 1 << 12
 	leakEntries = 1 << 13
-	leakDepth   = 48 // frames: a whole stack of 127 is a kilobyte for each block
+	leakDepth   = 32 // frames: the map has room for all blocks from the start, 40 MB
 )
 
 // Leaks writes a script that keeps each block of memory, from where it is allocated until it is given back, and shows

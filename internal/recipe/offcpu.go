@@ -18,7 +18,7 @@ const (
 // thread that leaves is still the current one: of the one that comes back only its number is known.
 //
 // Why it waits is the system call that it is in. It may also be in none, having touched a page that is not in memory,
-// or not want to wait at all.
+// or being a thread of the kernel, or not want to wait at all.
 func OffCPU(_ []Function, o Question, diags *diag.List) Script {
 	s := &script{o: o}
 	if !s.parse(diags) {
@@ -39,7 +39,7 @@ func OffCPU(_ []Function, o Question, diags *diag.List) Script {
 	s.line("  if (%s && args.prev_pid != 0 && (args.prev_state & 0x30) == 0) {", syntax.PrintExpr(cond))
 	// Without a state it wants to run on (0; 0x100: it was made to leave).
 	s.line(`    $why = (args.prev_state & 0xff) == 0 ? "%s" : syscall_id < 0 ? "%s" : syscall_name(syscall_id);`,
-		waitsForCPU, waitsForPage)
+		waitsForCPU, waitsInside)
 	s.line("    @away[args.prev_pid] = (start=(int64)nsecs, why=$why, thread=comm, stack=ustack(%d), kernel=kstack(%d));",
 		awayDepth, awayInKernel)
 	s.line("  }\n}")
@@ -58,7 +58,7 @@ func OffCPU(_ []Function, o Question, diags *diag.List) Script {
 // Words for why a thread waits that is in no system call, or does not want to.
 const (
 	waitsForCPU  = "[CPU]"
-	waitsForPage = "[page fault]"
+	waitsInside = "[kernel]"
 )
 
 // waited adds a wait.

@@ -99,7 +99,7 @@ script defines struct task_struct.`,
 		ID: SyscallID, Names: []string{"syscall_id"}, Variable: true, Group: GroupProcess, Result: types.TInt64,
 		Variants: []string{"int64 syscall_id"},
 		Doc: `The number of the system call that the current thread is in, in any kind of probe; -1 if it is in none, as when its
-program runs or has caused a page fault. syscall_name() names it. It needs Linux 5.15.`,
+program runs or has caused a page fault, and in threads of the kernel. syscall_name() names it. It needs Linux 5.15.`,
 	},
 	{
 		ID: Traced, Names: []string{"traced"}, Variable: true, Group: GroupProcess, Result: types.TBool,

@@ -53,12 +53,21 @@ func (g *gen) syscallID(e *check.Call) ir.Reg {
 		refuse(e.Span, "syscall_id needs bpf_task_pt_regs (Linux %s)", feature.TaskRegs.Info().Since)
 	}
 	regs := b.Call(asm.FnTaskPtRegs, ir.R(b.Call(asm.FnGetCurrentTaskBtf)))
-	b.ApplyImm(ir.Add, regs, int64(at.Offset))
 	slot := b.Slot(8)
-	b.StoreImm(8, ir.FP, slot, 0)
-	b.Do(asm.FnProbeReadKernel, ir.A(ir.FP, slot), ir.I(int64(at.Size)), ir.R(regs))
-	number := b.Load(ir.Size(at.Size), ir.FP, slot)
-	b.Extend(number, at.Size, true)
+	read := func(offset, size int) ir.Reg {
+		b.StoreImm(8, ir.FP, slot, 0)
+		from := b.OpImm(ir.Add, regs, int64(offset))
+		b.Do(asm.FnProbeReadKernel, ir.A(ir.FP, slot), ir.I(int64(size)), ir.R(from))
+		return b.Load(ir.Size(size), ir.FP, slot)
+	}
+	number, end := b.Imm(-1), b.Label()
+	// Threads of the kernel have no registers of a program: all of them are 0 (copy_thread).
+	ip, _ := g.c.opts.Arch.Offset(g.c.opts.Arch.IP)
+	b.IfImm(ir.EQ, read(ip, 8), 0, end)
+	in := read(at.Offset, at.Size)
+	b.Extend(in, at.Size, true)
+	b.Set(number, in)
+	b.Bind(end)
 	return number
 }
 
