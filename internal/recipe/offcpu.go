@@ -57,7 +57,7 @@ func OffCPU(_ []Function, o Question, diags *diag.List) Script {
 
 // Words for why a thread waits that is in no system call, or does not want to.
 const (
-	waitsForCPU  = "[CPU]"
+	waitsForCPU = "[CPU]"
 	waitsInside = "[kernel]"
 )
 
