@@ -15,7 +15,8 @@ const (
 
 // OffCPU writes a script that measures how long threads do not run, from where a CPU leaves them to where one takes
 // them up again, and adds it up by why they wait and by stack. The kernel tells of both at once, at a moment when the
-// thread that leaves is still the current one: of the one that comes back only its number is known.
+// thread that leaves is still the current one. The raw tracepoint is taken, of Linux 5.18 on: the other kind is passed
+// over in a system call that reads or writes a map, such as the tracer's own (bpf_disable_instrumentation).
 //
 // Why it waits is the system call that it is in. It may also be in none, having touched a page that is not in memory,
 // or being a thread of the kernel, or not want to wait at all.
@@ -29,18 +30,20 @@ func OffCPU(_ []Function, o Question, diags *diag.List) Script {
 	s.line("let @away = hash(%d);", mostAway)
 	s.line("let @offcpu = percpuhash(%d);", offCPUEntries)
 	cond := both(&syntax.Ident{Name: "traced"}, both(s.comm, s.cond))
-	s.line("\ntracepoint:sched:sched_switch\n{")
-	s.line("  if (has_key(@away, args.next_pid)) {")
-	s.line("    $wait = @away[args.next_pid];")
-	s.line("    _ = delete(@away, args.next_pid);")
+	s.line("\nrawtracepoint:sched_switch\n{")
+	s.line("  $next = args.next.pid;")
+	s.line("  if (has_key(@away, $next)) {")
+	s.line("    $wait = @away[$next];")
+	s.line("    _ = delete(@away, $next);")
 	s.waited("    ")
 	s.line("  }")
-	s.line("  // Neither the CPU's own thread (0), nor one that has ended (X, Z).")
-	s.line("  if (%s && args.prev_pid != 0 && (args.prev_state & 0x30) == 0) {", syntax.PrintExpr(cond))
-	// Without a state it wants to run on (0; 0x100: it was made to leave).
-	s.line(`    $why = (args.prev_state & 0xff) == 0 ? "%s" : syscall_id < 0 ? "%s" : syscall_name(syscall_id);`,
+	s.line("  // Neither the CPU's own thread (0), nor one that has ended (TASK_DEAD).")
+	s.line("  if (%s && args.prev.pid != 0 && (args.prev_state & 0x80) == 0) {", syntax.PrintExpr(cond))
+	// Without a state it wants to run on.
+	s.line(`    $why = args.preempt || args.prev_state == 0 ? "%s" : syscall_id < 0 ? "%s" : syscall_name(syscall_id);`,
 		waitsForCPU, waitsInside)
-	s.line("    @away[args.prev_pid] = (start=(int64)nsecs, why=$why, thread=comm, stack=ustack(%d), kernel=kstack(%d));",
+	s.line("    if (has_key(@away, args.prev.pid)) {\n      @missed++;\n    }")
+	s.line("    @away[args.prev.pid] = (start=(int64)nsecs, why=$why, thread=comm, stack=ustack(%d), kernel=kstack(%d));",
 		awayDepth, awayInKernel)
 	s.line("  }\n}")
 	if o.Every > 0 {
@@ -52,6 +55,10 @@ func OffCPU(_ []Function, o Question, diags *diag.List) Script {
 	s.line("  for ($kv : @away) {\n    $wait = $kv.1;")
 	s.waited("    ")
 	s.line("  }\n  %s;\n}", s.printed("@offcpu"))
+	s.totals = append(s.totals, Total{
+		Map: "@missed", One: "1 wait is missing: the kernel did not tell of its end", Many: "%d waits are missing: the " +
+			"kernel did not tell of their ends",
+	})
 	return s.done()
 }
 
