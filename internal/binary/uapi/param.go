@@ -110,7 +110,7 @@ var lines = sync.OnceValues(func() (c, w map[string]string) { return byName(call
 
 func byName(text string) map[string]string {
 	out := map[string]string{}
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(strings.ReplaceAll(text, "\n\t", " ")) {
 		if name, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " "); name != "" {
 			out[name] = rest
 		}
