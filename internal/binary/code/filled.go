@@ -149,17 +149,9 @@ type frameWalk struct {
 }
 
 func (w *frameWalk) reach(at int, s *frameState) {
-	if at < 0 || at >= len(w.fn) {
-		return
+	if at >= 0 && at < len(w.fn) && reached(w.seen, at, s) {
+		w.next = append(w.next, at)
 	}
-	old, ok := w.seen[at]
-	if !ok {
-		c := *s
-		w.seen[at] = &c
-	} else if !old.meet(s) {
-		return
-	}
-	w.next = append(w.next, at)
 }
 
 func (w *frameWalk) edge(from, to int, s *frameState) {

@@ -200,17 +200,27 @@ type objectWalk struct {
 
 // reach notes that code goes on at a place.
 func (w *objectWalk) reach(at int, s *objectState) {
-	if at < 0 || at >= len(w.fn) {
-		return
+	if at >= 0 && at < len(w.fn) && reached(w.seen, at, s) {
+		w.next = append(w.next, at)
 	}
-	old, ok := w.seen[at]
+}
+
+// met is what a walk through code knows at a place. It takes in what holds on another way there, and tells whether that
+// changes it.
+type met[S any] interface {
+	*S
+	meet(other *S) bool
+}
+
+// reached notes what holds on a way to a place, and tells whether the walk has to go on from there.
+func reached[S any, P met[S]](seen map[int]P, at int, s P) bool {
+	old, ok := seen[at]
 	if !ok {
 		c := *s
-		w.seen[at] = &c
-	} else if !old.meet(s) {
-		return
+		seen[at] = &c
+		return true
 	}
-	w.next = append(w.next, at)
+	return old.meet(s)
 }
 
 // run follows the code from a place to where it branches.
