@@ -42,9 +42,12 @@ type Question struct {
 	Frequency int           `json:"frequency,omitempty"` // profile: samples a second on each CPU; 0: 99
 	Older     time.Duration `json:"older,omitempty"`     // leaks: only blocks that were allocated at least so long ago
 	If        string        `json:"if,omitempty"`        // only calls for which this expression holds
-	Comm      string        `json:"comm,omitempty"`      // only threads of this name
-	Min       time.Duration `json:"min,omitempty"`       // trace, latency, dist: only calls that took at least this
-	Stack     bool          `json:"stack,omitempty"`     // trace: with the stack
+	// syscalls, profile, offcpu, and functions that are system calls: also what the tracer itself does, which is left out
+	// where all processes are traced
+	Own   bool          `json:"own,omitempty"`
+	Comm  string        `json:"comm,omitempty"`  // only threads of this name
+	Min   time.Duration `json:"min,omitempty"`   // trace, latency, dist: only calls that took at least this
+	Stack bool          `json:"stack,omitempty"` // trace: with the stack
 	// trace: bytes of a text that are shown; 0: 1024, and 200 inside values
 	Strlen int `json:"strlen,omitempty"`
 	// trace: how deep values in others are shown; 0: 4, -1: not at all
@@ -197,6 +200,7 @@ func ask(ctx context.Context, r Request, images *image.Set, on offers) (*Script,
 		}
 	}
 	var diags diag.List
+	q.Own = q.Own || !r.Target.everywhere() || q.Comm != ""
 	question = recipe.Question(q)
 	find := recipe.Find
 	if question.OfMemory() {
@@ -205,7 +209,7 @@ func ask(ctx context.Context, r Request, images *image.Set, on offers) (*Script,
 	fns := find(ctx, recipe.Target{
 		Whole: question.Whole(), ThreadEnds: on.threadEnds,
 		Confined: r.Target.PID != 0 || len(r.Target.Command) > 0,
-		Lines:    q.Kind == QuestionTrace, Arch: on.arch, Everywhere: r.Target.everywhere() && q.Comm == "",
+		Lines:    q.Kind == QuestionTrace, Arch: on.arch,
 		Path: q.Path, PID: r.Target.PID, Patterns: q.Functions, SearchPath: r.Files.SearchPath,
 		Images: images, VectorsStepped: on.vectorsStepped, Spread: r.Target.several(), FilteredReturns: on.filteredReturns,
 	}, &diags)

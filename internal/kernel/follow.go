@@ -148,6 +148,13 @@ func (f *Family) Has(pid int) bool {
 	return pid > 0 && pid < len(f.mem) && f.mem[pid] != 0
 }
 
+// Missed is how often the kernel did not run the program when a process or a thread was made.
+func (f *Family) Missed() uint64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return misses(f.prog)
+}
+
 // Close gives back the memory; the program goes with the rest of what was attached.
 func (f *Family) Close() {
 	f.mu.Lock()

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"runtime"
@@ -340,6 +341,44 @@ func (l *Loaded) Close() {
 		m.close()
 	}
 	l.maps = nil
+}
+
+// Missed says that the kernel did not run a program at a point, since it was running another on the same CPU, or was in
+// the middle of a system call of bpf(2).
+type Missed struct {
+	Point *probe.Point // the first of the program's
+	Count uint64
+}
+
+// Missed are the programs that were passed over, from Linux 5.12 on, those that were so most often first.
+func (l *Loaded) Missed() []Missed {
+	var all []Missed
+	for _, p := range l.programs {
+		if p.Type.RunByUs() || len(p.Points) == 0 {
+			continue
+		}
+		n := misses(p.prog)
+		for _, e := range p.each {
+			n += misses(e.prog)
+		}
+		if n > 0 {
+			all = append(all, Missed{p.Points[0], n})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Missed) int { return cmp.Compare(b.Count, a.Count) })
+	return all
+}
+
+// misses is how often a program was passed over, as far as that is known.
+func misses(p *ebpf.Program) uint64 {
+	if p == nil {
+		return 0
+	}
+	stats, err := p.Stats()
+	if err != nil {
+		return 0
+	}
+	return stats.RecursionMisses
 }
 
 // inKernel are the programs that were loaded.

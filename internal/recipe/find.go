@@ -40,9 +40,7 @@ type Target struct {
 	Onward bool
 	// Lines: each call is a line, so that system calls need no probes of their own.
 	Lines bool
-	// Everywhere: all processes are traced.
-	Everywhere bool
-	Arch       *abi.Arch
+	Arch  *abi.Arch
 	// Confined: no other programs run what is traced, so that probes for all that they may do cost nobody else.
 	Confined bool
 }

@@ -29,7 +29,7 @@ func OffCPU(_ []Function, o Question, diags *diag.List) Script {
 	s.line("config = { print_maps_on_exit = false; filter_target = false }")
 	s.line("let @away = hash(%d);", mostAway)
 	s.line("let @offcpu = percpuhash(%d);", offCPUEntries)
-	cond := both(&syntax.Ident{Name: "traced"}, both(s.comm, s.cond))
+	cond := both(&syntax.Ident{Name: "traced"}, s.threads())
 	s.line("\nrawtracepoint:sched_switch\n{")
 	s.line("  $next = args.next.pid;")
 	s.line("  if (has_key(@away, $next)) {")

@@ -25,7 +25,7 @@ func Profile(_ []Function, o Question, diags *diag.List) Script {
 		frequency = DefaultFrequency
 	}
 	s.line("\nprofile:hz:%d", frequency)
-	if cond := both(s.comm, s.cond); cond != nil {
+	if cond := s.threads(); cond != nil {
 		s.line("/%s/", syntax.PrintExpr(cond))
 	}
 	keys := append(append([]string{"comm"}, s.texts(s.by)...), "ustack", "kstack")

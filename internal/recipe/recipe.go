@@ -42,7 +42,6 @@ type Function struct {
 	Numbers  []int    // of those that are meant; none: all
 	Final    []int    // of those that do not return
 	Syscall  bool     // it is a system call: its arguments are syscall_args
-	Own      bool     // calls of the tracer itself are among its calls, which are left out
 	Args     int      // arguments that have numbers only
 	Whole    bool     // it is all functions that a pattern fits, of which nothing else is known
 

@@ -58,7 +58,6 @@ func syscalls(o Target, rest string, found func(text string) *match.Result, diag
 		var out []Function
 		for _, p := range points {
 			fn := syscallOf(p)
-			fn.Own = o.Everywhere
 			out = append(out, fn)
 		}
 		if len(out) > mostEvents {
@@ -79,7 +78,7 @@ func syscalls(o Target, rest string, found func(text string) *match.Result, diag
 
 // together are several system calls, all by default, as one function.
 func (o Target) together(name string, numbers []int) Function {
-	fn := Function{Name: name, Syscalls: true, Numbers: numbers, Probe: rawEnter, Own: o.Everywhere}
+	fn := Function{Name: name, Syscalls: true, Numbers: numbers, Probe: rawEnter}
 	for _, n := range [...]string{"exit", "exit_group"} {
 		if n, ok := o.Arch.Syscall(n); ok && (len(numbers) == 0 || slices.Contains(numbers, n)) {
 			fn.Final = append(fn.Final, n)
@@ -132,14 +131,25 @@ func (s *script) among(fn *Function) string {
 	if len(fn.Numbers) > 0 {
 		conds = append(conds, "("+isOneOf(fn.Numbers)+")")
 	}
-	if fn.Own {
-		conds = append(conds, `comm != "`+ownName+`"`)
+	if !s.o.Own && (fn.Syscall || fn.Syscalls) {
+		conds = append(conds, syntax.PrintExpr(s.others()))
 	}
 	return strings.Join(conds, " && ")
 }
 
 // ownName is the name of the tracer's threads.
 const ownName = "trocar"
+
+// others is the condition that a thread is not the tracer's own; nil: those are meant, too.
+func (s *script) others() syntax.Expr {
+	if s.o.Own {
+		return nil
+	}
+	return &syntax.Binary{Op: "!=", X: &syntax.Ident{Name: "comm"}, Y: &syntax.StrLit{Value: ownName}}
+}
+
+// threads is the condition that a thread is one of those that the question is about.
+func (s *script) threads() syntax.Expr { return both(s.others(), both(s.comm, s.cond)) }
 
 // condition is that of the question. What it says of a text that a system call is given holds where the call ends: when
 // it begins the text may not be in memory yet. Of exec it is gone then.

@@ -38,7 +38,7 @@ const errorText = `args.ret > -512 ? strerror(args.ret) : "interrupted, begun an
 
 // failed is the condition that a system call has failed: errors are -4095 to -1 (MAX_ERRNO).
 func (s *script) failed() {
-	cond := both(s.comm, s.cond)
+	cond := s.threads()
 	text := "args.ret < 0 && args.ret >= -4095"
 	if cond != nil {
 		text += " && (" + syntax.PrintExpr(cond) + ")"
@@ -57,7 +57,7 @@ func (s *script) syscalls() {
 	s.line("let %s = percpuhash(%d);", latencyMap, timesEntries)
 	s.line("let @entered = hash(%d);", record.MaxOpenCalls)
 	s.line("\n%s", rawEnter)
-	if cond := both(s.comm, s.cond); cond != nil {
+	if cond := s.threads(); cond != nil {
 		s.line("/%s/", syntax.PrintExpr(cond))
 	}
 	s.line("{\n  @entered[tid] = (int64)nsecs;\n}")
@@ -73,7 +73,7 @@ func (s *script) syscalls() {
 // countSyscalls counts all system calls.
 func (s *script) countSyscalls(by []string) {
 	s.line("\n%s", rawEnter)
-	if cond := both(s.comm, s.cond); cond != nil {
+	if cond := s.threads(); cond != nil {
 		s.line("/%s/", syntax.PrintExpr(cond))
 	}
 	keys := append(append([]string{"syscall_name(args.id)"}, s.texts(s.by)...), by...)

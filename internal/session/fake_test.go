@@ -33,6 +33,8 @@ type fake struct {
 	failed   []kernel.AttachError
 	attached func() // called by Attach, at its end
 	detached bool
+	missed   []kernel.Missed
+	orphans  uint64 // starts of processes that the kernel did not tell of
 	followed *descendants
 	iterated func(pid int) error
 	calls    []string // what was done with maps and programs
@@ -194,6 +196,8 @@ func (f *fake) Unwatch(addr uint64) int {
 	return 0
 }
 
+func (f *fake) Missed() []kernel.Missed { return f.missed }
+
 func (f *fake) Detach() { f.detached = true }
 
 func (f *fake) Run(name string) (uint32, error) {
@@ -213,7 +217,7 @@ func (f *fake) Iterate(name string, pid int, w io.Writer) error { return f.itera
 
 func (f *fake) Follow(name string, first *kernel.Namespaced) (session.Descendants, error) {
 	f.calls = append(f.calls, "follow "+name)
-	f.followed = &descendants{first: first, pids: map[int]bool{}}
+	f.followed = &descendants{first: first, pids: map[int]bool{}, missed: f.orphans}
 	return f.followed, nil
 }
 
@@ -221,6 +225,7 @@ type descendants struct {
 	mu     sync.Mutex
 	first  *kernel.Namespaced
 	pids   map[int]bool
+	missed uint64
 	closed bool
 }
 
@@ -238,6 +243,8 @@ func (d *descendants) Has(pid int) bool {
 	defer d.mu.Unlock()
 	return d.pids[pid]
 }
+
+func (d *descendants) Missed() uint64 { return d.missed }
 
 func (d *descendants) Close() { d.closed = true }
 

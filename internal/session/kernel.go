@@ -44,6 +44,8 @@ type Programs interface {
 	// Attach attaches those that have points, and gives the points that could not be. Ctx ends it with an error.
 	Attach(ctx context.Context, progress func(done, total int)) ([]kernel.AttachError, error)
 	Detach()
+	// Missed are the programs that the kernel passed over, with how often.
+	Missed() []kernel.Missed
 	Unwatch(addr uint64) int // ends the watchpoints at an address, and tells how many there were
 	Run(name string) (uint32, error)
 	RunMany(name string, n uint32) (code uint32, average time.Duration, err error)
@@ -57,6 +59,7 @@ type Descendants interface {
 	Add(pid int)
 	Remove(pid int)
 	Has(pid int) bool
+	Missed() uint64 // how often a process started another and the kernel did not tell
 	Close()
 }
 

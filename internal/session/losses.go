@@ -3,11 +3,43 @@ package session
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"trocar/internal/compile/record"
 	"trocar/internal/kernel"
 	"trocar/result"
 )
+
+// missed reports hits at which the kernel ran no program. That of a family is passed over like others.
+func (s *Session) missed() error {
+	var n uint64
+	var at []string
+	for _, m := range s.kernel.Programs.Missed() {
+		n += m.Count
+		at = append(at, m.Point.Name)
+	}
+	if n > 0 {
+		const most = 3
+		names := strings.Join(at[:min(len(at), most)], ", ")
+		if more := len(at) - most; more > 0 {
+			names += fmt.Sprintf(" and %d more", more)
+		}
+		err := s.emit(&result.Lost{What: "hits", Count: n, Detail: "the kernel passed over " + names +
+			" while another BPF program or the tracer was at work on the CPU; which process it was is not known"})
+		if err != nil {
+			return err
+		}
+	}
+	if s.descendants == nil {
+		return nil
+	}
+	if n := s.descendants.Missed(); n > 0 {
+		return s.notice(result.Warning, "%s", plural(n,
+			"the kernel passed over the start of 1 process or thread: if it was a child process, it was not traced",
+			"the kernel passed over the starts of %d processes or threads: those that were child processes were not traced"))
+	}
+	return nil
+}
 
 // losses reports what the programs counted, once.
 func (s *Session) losses() error {

@@ -9,6 +9,8 @@ import (
 
 	"trocar/internal/binary/types"
 	"trocar/internal/compile/record"
+	"trocar/internal/kernel"
+	"trocar/internal/process/probe"
 	"trocar/internal/session"
 )
 
@@ -147,6 +149,31 @@ func TestPrintAndClear(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestMissed: hits at which the kernel ran no program are lost, and so are the starts of processes that are followed.
+func TestMissed(t *testing.T) {
+	f, s := newFake(), newScript()
+	s.points = nil
+	for i, name := range []string{"tracepoint:a:b", "tracepoint:c:d", "tracepoint:e:f", "tracepoint:g:h"} {
+		f.missed = append(f.missed, kernel.Missed{Point: &probe.Point{Name: name}, Count: uint64(4 - i)})
+	}
+	f.orphans = 2
+	const lost = "lost %d hits the kernel passed over %s while another BPF program or the tracer was at work on the " +
+		"CPU; which process it was is not known"
+	follow := func(in *session.Input, _ *sink) { in.Follow, in.PID = true, os.Getpid() }
+	expect(t, start(t, t.Context(), s, f, follow), "attached 1", "end",
+		fmt.Sprintf(lost, 10, "tracepoint:a:b, tracepoint:c:d, tracepoint:e:f and 1 more"),
+		"notice WARNING the kernel passed over the starts of 2 processes or threads: those that were child processes were "+
+			"not traced")
+
+	f.missed, f.orphans = f.missed[3:], 1
+	expect(t, start(t, t.Context(), s, f, follow), "attached 1", "end", fmt.Sprintf(lost, 1, "tracepoint:g:h"),
+		"notice WARNING the kernel passed over the start of 1 process or thread: if it was a child process, it was not "+
+			"traced")
+
+	f.missed, f.orphans = nil, 0
+	expect(t, start(t, t.Context(), s, f, follow), "attached 1", "end")
 }
 
 // TestLosses: each counter is reported, once.

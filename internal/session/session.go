@@ -300,7 +300,7 @@ func (s *Session) finish() error {
 	if err := s.leaveRuntimes(); err != nil {
 		return err
 	}
-	if err := s.losses(); err != nil {
+	if err := errors.Join(s.missed(), s.losses()); err != nil {
 		return err
 	}
 	return s.sink.Flush()
@@ -394,7 +394,10 @@ func (s *Session) idle() error {
 	}
 	if s.newRecords == 0 {
 		s.emptyLooks++
-		if s.emptyLooks == maxEmptyLooks {
+		switch s.emptyLooks {
+		case 1:
+			return s.sink.Flush() // what is not a whole line does not wait longer
+		case maxEmptyLooks:
 			return s.sleep()
 		}
 		return nil

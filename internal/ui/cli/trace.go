@@ -210,7 +210,7 @@ func newStack(a *app) *cobra.Command {
 func newSyscalls(a *app) *cobra.Command {
 	return questionCommand{
 		kind: trocar.QuestionSyscalls, short: "Count system calls with their durations and errors",
-		long: `Without a target, those of all processes.
+		long: `Without a target, those of all processes, but trocar itself.
 
     trocar syscalls -p 812 --for 10s
     trocar syscalls --by comm --top 20 --for 5s

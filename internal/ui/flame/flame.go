@@ -167,6 +167,7 @@ func (c *Collector) inner(frames []result.Frame) []result.Frame {
 // switches tells the functions of the kernel's scheduler that a thread leaves its CPU by (kernel/sched/core.c).
 func switches(name string) bool {
 	return strings.HasPrefix(name, "__traceiter_") || strings.HasPrefix(name, "__bpf_trace") ||
+		strings.HasPrefix(name, "bpf_trace_run") || strings.HasPrefix(name, "bpf_prog_") || // our own program
 		slices.Contains([]string{
 			"__schedule", "schedule", "schedule_timeout", "schedule_idle", "io_schedule", "preempt_schedule_common",
 			"preempt_schedule", "preempt_schedule_notrace", "preempt_schedule_irq", "__cond_resched",

@@ -7,6 +7,7 @@
 package output
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -46,6 +47,10 @@ type Buffering uint8
 
 // Kinds of buffering. Line writes at each pause between events, so a reader never waits for a finished line; None
 // writes after each event, Full when 64 KiB are together and at the end.
+//
+// Who else writes to the same file, such as a traced command, shall not come into the middle of a line. So Line and
+// Full write whole lines, as long as there is one; a line that stays as it is for a pause is written, too: somebody may
+// wait for it.
 const (
 	Line Buffering = iota
 	Full
@@ -142,17 +147,25 @@ type stream struct {
 	w    io.Writer
 	buf  []byte
 	mode Buffering
+	pipe bool // w is a pipe
+	held int  // bytes of buf that waited for the end of their line at the last pause
 	err  error
 }
 
+// atomic is how much a pipe takes at once: nobody's output comes in between (PIPE_BUF).
+const atomic = 4096
+
 func newStream(w io.Writer, mode Buffering) stream {
-	return stream{w: w, mode: mode, buf: make([]byte, 0, batch+batch/4)}
+	return stream{w: w, mode: mode, pipe: isPipe(w), buf: make([]byte, 0, batch+batch/4)}
 }
 
 // end is called after each event.
 func (s *stream) end() error {
-	if len(s.buf) >= batch || s.mode == None {
+	switch {
+	case s.mode == None:
 		return s.write()
+	case len(s.buf) >= batch:
+		return s.writeLines()
 	}
 	return s.err
 }
@@ -162,17 +175,58 @@ func (s *stream) idle() error {
 	if s.mode == Full {
 		return s.err
 	}
-	return s.write()
+	if s.held == len(s.buf) {
+		return s.write()
+	}
+	err := s.writeLines()
+	s.held = len(s.buf)
+	return err
 }
 
-// write writes all there is. After an error nothing is written any more.
-func (s *stream) write() error {
-	if s.err == nil && len(s.buf) > 0 {
-		_, s.err = s.w.Write(s.buf)
+// writeLines writes all lines that are whole. A line that is larger than a batch is not waited for.
+func (s *stream) writeLines() error {
+	n := bytes.LastIndexByte(s.buf, '\n') + 1
+	if n == 0 && len(s.buf) < batch {
+		return s.err
 	}
-	s.buf = s.buf[:0]
+	if n == 0 {
+		n = len(s.buf)
+	}
+	return s.writeFirst(n)
+}
+
+// write writes all there is.
+func (s *stream) write() error { return s.writeFirst(len(s.buf)) }
+
+// writeFirst writes so many bytes. After an error nothing is written any more.
+func (s *stream) writeFirst(n int) error {
+	for p := s.buf[:n]; s.err == nil && len(p) > 0; {
+		part := p
+		if s.pipe && len(p) > atomic {
+			if part = p[:bytes.LastIndexByte(p[:atomic], '\n')+1]; len(part) == 0 {
+				part = p[:bytes.IndexByte(p, '\n')+1] // a longer line
+			}
+			if len(part) == 0 {
+				part = p
+			}
+		}
+		_, s.err = s.w.Write(part)
+		p = p[len(part):]
+	}
+	rest := s.buf[n:]
 	if cap(s.buf) > 4*batch { // a huge value came by; don't keep its room
 		s.buf = make([]byte, 0, batch+batch/4)
 	}
+	s.buf, s.held = append(s.buf[:0], rest...), 0
 	return s.err
+}
+
+// isPipe tells whether what is written goes into a pipe.
+func isPipe(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeNamedPipe != 0
 }

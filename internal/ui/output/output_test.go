@@ -181,8 +181,10 @@ func run(t *testing.T, format *Format, o Options, evs []result.Event) (out, err 
 			t.Fatal(e)
 		}
 	}
-	if e := sink.Flush(); e != nil {
-		t.Fatal(e)
+	for range 2 { // a line that is not whole waits for one pause
+		if e := sink.Flush(); e != nil {
+			t.Fatal(e)
+		}
 	}
 	return stdout.Bytes(), stderr.Bytes()
 }
@@ -293,6 +295,59 @@ func TestBatches(t *testing.T) {
 	}
 }
 
+// TestWholeLines: who else writes to the same file does not come into the middle of a line, unless the line stays
+// unfinished.
+func TestWholeLines(t *testing.T) {
+	var r recorder
+	s := NewText(Options{Out: &r})
+	s.Event(&result.Printf{Text: "one\n11:35"})
+	s.Flush()
+	s.Flush()
+	s.Event(&result.Printf{Text: ":07"})
+	s.Flush()
+	s.Event(&result.Printf{Text: " two\n"})
+	s.Flush()
+	s.Event(&result.Printf{Text: "end"})
+	s.Flush()
+	s.Close()
+	if got := strings.Join(r.writes, "|"); got != "one\n|11:35|:07 two\n|end" {
+		t.Errorf("pauses: %q", got)
+	}
+
+	for _, tt := range []struct {
+		text  string
+		times int
+	}{
+		{strings.Repeat("x", 99) + "\n", 2000},
+		{strings.Repeat("y", 3*batch) + "\n", 2},
+		{strings.Repeat("z", 3*batch), 1},
+	} {
+		read, write, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer read.Close()
+		defer write.Close()
+		pipe, file := NewText(Options{Out: write}), recorder{}
+		if !pipe.out.pipe {
+			t.Error("a pipe is not known")
+		}
+		pipe.out.w = &file
+		for range tt.times {
+			pipe.Event(&result.Printf{Text: tt.text})
+		}
+		pipe.Close()
+		for _, w := range file.writes {
+			if strings.Contains(tt.text, "\n") && (!strings.HasSuffix(w, "\n") || len(w) > atomic && w != tt.text) {
+				t.Errorf("lines of %d bytes: a write of %d bytes", len(tt.text), len(w))
+			}
+		}
+		if got := strings.Join(file.writes, ""); got != strings.Repeat(tt.text, tt.times) {
+			t.Errorf("lines of %d bytes: %d bytes written", len(tt.text), len(got))
+		}
+	}
+}
+
 // both notes the order of what is written to two streams.
 func TestOrderOfStreams(t *testing.T) {
 	var r recorder
@@ -300,6 +355,7 @@ func TestOrderOfStreams(t *testing.T) {
 	s.Event(&result.Printf{Text: "a"})
 	s.Event(&result.Lost{What: "events", Count: 1})
 	s.Event(&result.Printf{Text: "b"})
+	s.Flush()
 	s.Flush()
 	if got := strings.Join(r.writes, "|"); got != "a|Lost 1 events\n|b" {
 		t.Errorf("got %q", got)
@@ -368,13 +424,13 @@ func TestClosedReader(t *testing.T) {
 	pipe := &os.PathError{Op: "write", Path: "/dev/stdout", Err: syscall.EPIPE}
 	for _, format := range formats() {
 		s := format.New(Options{Out: failing{pipe}, Err: io.Discard})
-		if err := s.Event(&result.Printf{Text: "x"}); err != nil {
+		if err := s.Event(&result.Printf{Text: "x\n"}); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.Flush(); !Closed(err) {
 			t.Errorf("%s: got %v, want a closed pipe", format.Name, err)
 		}
-		if err := s.Event(&result.Printf{Text: "x"}); !Closed(err) {
+		if err := s.Event(&result.Printf{Text: "x\n"}); !Closed(err) {
 			t.Errorf("%s: got %v from the next event", format.Name, err)
 		}
 	}
