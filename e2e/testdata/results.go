@@ -102,7 +102,13 @@ func when(t time.Time, d time.Duration, m map[string]int, e error, any any, r io
 	return t.Add(d)
 }
 
+// idle uses no argument: it comes back without them when its stack has grown.
+//
+//go:noinline
+func idle(n int) { weigh(2) }
+
 func main() {
+	idle(1)
 	for n := 1; n <= 3; n++ {
 		weigh(n)
 		label(n)

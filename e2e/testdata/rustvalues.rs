@@ -16,6 +16,7 @@ use std::time::Duration;
 pub struct Point { x: i32, y: i32 }
 pub struct Pair(u8, i64);
 pub struct Node { v: u32, next: Option<Box<Node>> }
+pub enum Vast { Told(String, u8), Wide { most: Option<i128>, list: Vec<u8> }, Gone }
 pub enum Beast { Unseen, Seen(u32), Named { legs: i8, name: String }, Caught(u8, u16) }
 #[repr(u8)]
 pub enum Tagged { No = 3, Yes(u32) = 200 }
@@ -119,6 +120,9 @@ cage! {
     path: PathBuf = ["/tmp/p".into() => "\"/tmp/p\""];
     os: OsString = ["os".into() => "\"os\""];
     span: Duration = [Duration::new(5, 6) => "{ .secs = 5, .nanos = 6 }"];
+    vast: Vast = [Vast::Gone => "Gone", Vast::Told("a,b".into(), 7) => "{ .Told = (\"a,b\", 7) }",
+        Vast::Wide { most: Some(-5), list: vec![1, 2] } => "{ .Wide = { .most = { .Some = -5 }, .list = [1,2] } }",
+        Vast::Wide { most: None, list: vec![] } => "{ .Wide = { .most = None, .list = [] } }"];
     wide: Option<i128> = [None => "None", Some(-5) => "{ .Some = -5 }"];
 }
 

@@ -70,8 +70,14 @@ func (g *gen) captureVariants(dst, src memory, from *types.Variants, to *types.T
 		}
 		return
 	}
-	d := b.Copy(g.load(src.at(from.Discr.Offset), t.Size, false, span))
-	g.store(dst, t.Size, d)
+	d := b.Copy(g.load(src.at(from.Discr.Offset), min(t.Size, 8), false, span))
+	g.store(dst, min(t.Size, 8), d)
+	wide := b.Label() // the discriminant is larger than any that is named
+	if t.Size > 8 {
+		high := b.Copy(g.load(src.at(from.Discr.Offset+8), 8, false, span))
+		g.store(dst.at(8), 8, high)
+		b.If(ir.NE, high, b.Imm(0), wide)
+	}
 	other := -1
 	for i, one := range from.List {
 		if one.Default {
@@ -84,7 +90,7 @@ func (g *gen) captureVariants(dst, src memory, from *types.Variants, to *types.T
 		for _, r := range one.Discrs {
 			// By the discriminant's size: ranges of signed ones may be sign-extended, and wrap.
 			n := b.Op(ir.Sub, d, b.Imm(int64(r.Low)))
-			b.Extend(n, t.Size, false)
+			b.Extend(n, min(t.Size, 8), false)
 			b.If(ir.LE, n, b.Imm(int64(from.Cut(r.High-r.Low))), this)
 		}
 		b.Jump(next)
@@ -93,6 +99,7 @@ func (g *gen) captureVariants(dst, src memory, from *types.Variants, to *types.T
 		b.Jump(end)
 		b.Bind(next)
 	}
+	b.Bind(wide)
 	if other >= 0 {
 		held(other)
 	}

@@ -45,11 +45,15 @@ func (c Capture) ofRust(t *types.Type, depth int) (*types.Type, bool) {
 // maxVariants bounds the alternatives of which parts are captured.
 const maxVariants = 64
 
-// ofVariants is the type in which a value with alternatives is captured: the discriminant in the first word, then
-// what the alternative that it tells holds.
+// ofVariants is the type in which a value with alternatives is captured: the discriminant in the first word, or two,
+// then what the alternative that it tells holds.
 func (c Capture) ofVariants(t *types.Type, depth int) *types.Type {
 	from := t.Alternatives()
-	if len(from.List) > maxVariants || from.Discr.Type != nil && from.Discr.Type.Size > 8 {
+	head := 8
+	if from.Discr.Type != nil {
+		head = max(head, from.Discr.Type.Size)
+	}
+	if len(from.List) > maxVariants || head > 16 {
 		return t
 	}
 	to := &types.Variants{Discr: from.Discr}
@@ -68,7 +72,7 @@ func (c Capture) ofVariants(t *types.Type, depth int) *types.Type {
 			changed = changed || v.Type != held
 			size = max(size, v.Type.Size)
 		}
-		v.Offset = 8
+		v.Offset = head
 		to.List = append(to.List, v)
 	}
 	size = (size + 7) &^ 7
@@ -76,7 +80,7 @@ func (c Capture) ofVariants(t *types.Type, depth int) *types.Type {
 		return t
 	}
 	source := &types.Source{Lang: t.Lang(), Form: types.RustEnumForm, Variants: to}
-	return &types.Type{Kind: types.Struct, Name: t.Name, Size: 8 + size, Align: 8, Source: source}
+	return &types.Type{Kind: types.Struct, Name: t.Name, Size: head + size, Align: 8, Source: source}
 }
 
 // ofHeld is the type in which the members of an alternative are captured.

@@ -12,8 +12,8 @@ import (
 )
 
 // Arguments gives the arguments at a Go function's entry the places of the calling convention: debug information has
-// none for those that the function doesn't use, and lacks unused parts of others. What a closure has captured is among
-// them; its address is in RDX.
+// none for those that the function doesn't use, and lacks unused parts of others. Those are there only if the function
+// does not check its stack. What a closure has captured is among them; its address is in RDX.
 func (c *Code) Arguments(fn *debuginfo.Function, p *probe.Point) {
 	if p.Entry && c.file.Arch().Go() != nil {
 		c.place(fn, p)
@@ -42,9 +42,11 @@ func (c *Code) place(fn *debuginfo.Function, p *probe.Point) {
 	if len(args) != len(places) {
 		return
 	}
+	gone := lost(c.file, fn.Entry, fn.Entry+min(c.file.CodeSize(fn.Entry), code.MaxFunction))
 	for i := range args {
 		if places[i] != nil {
 			args[i].Place = *places[i]
+			keep(&args[i].Place, gone)
 		}
 	}
 	if !strings.Contains(fn.Name, ".func") && !strings.Contains(fn.Name, "-range") && !strings.Contains(fn.Name, "wrap") {

@@ -52,11 +52,14 @@ func (p *Program) Function(addr uint64) (fn Function, ok bool) {
 		return fn, true
 	}
 	sh := p.shape(&g)
-	if p.signed(&fn, &g) && p.agrees(&fn, sh) {
-		return fn, true
+	if !p.signed(&fn, &g) || !p.agrees(&fn, sh) {
+		fn.Signed, fn.Params, fn.Results, fn.Receiver = false, nil, nil, false
+		p.shaped(&fn, &g, sh)
 	}
-	fn.Signed, fn.Params, fn.Results, fn.Receiver = false, nil, nil, false
-	p.shaped(&fn, &g, sh)
+	gone := lost(p.f, g.Entry, g.End)
+	for i := range fn.Params {
+		keep(&fn.Params[i].Place, gone)
+	}
 	return fn, true
 }
 

@@ -66,7 +66,7 @@ func (p *Program) shape(g *objfile.GoFunc) *shapes {
 		return s
 	}
 	if s.old = p.oldConvention(g); !s.old {
-		s.saved = saves(p.f, g.Entry, g.End)
+		s.saved, _ = saves(p.f, g.Entry, g.End)
 	}
 	if strings.Contains(g.Name, "[") {
 		s.generic(g.Name)
@@ -149,69 +149,6 @@ func (r *shapeReader) list(depth int) (list []shape, more bool) {
 		}
 	}
 	return nil, true
-}
-
-// saved is a register that an argument is passed in.
-type saved struct {
-	reg   int // DWARF's number; of a floating-point register, its own
-	float bool
-	size  int
-}
-
-// saves reads the code with which a function saves its arguments before the stack grows: each in the place that the
-// caller has left for it. A function has that if it checks its stack; it names all registers that arguments come in.
-// Nil: there is none.
-func saves(f *objfile.File, entry, end uint64) map[int]saved {
-	if end <= entry || end-entry > code.MaxFunction || f.Arch().Go() == nil {
-		return nil
-	}
-	body := f.Bytes(entry, int(end-entry))
-	arch := f.Arch()
-	site := code.CheckedEntry(arch, body)
-	if site == 0 {
-		return nil
-	}
-	// The jump in front of the site leads there.
-	at := -1
-	for i := 0; i < site; {
-		in, ok := code.Decode(arch, body[i:])
-		if !ok {
-			return nil
-		}
-		if in.Op == code.CondJump {
-			at = i + int(in.Target)
-		}
-		i += in.Len
-	}
-	if at < site || at >= len(body) {
-		return nil
-	}
-	found := map[int]saved{}
-	for range 32 {
-		if at >= len(body) {
-			return nil
-		}
-		in, ok := code.Decode(arch, body[at:])
-		if !ok {
-			return nil
-		}
-		if in.Op == code.Call {
-			return found
-		}
-		if in.Op != code.Nop {
-			s, ok := code.StackStore(arch, body[at:at+in.Len])
-			off := s.Off - arch.Go().Frame
-			if !ok || off < 0 {
-				return nil
-			}
-			if _, twice := found[off]; twice {
-				return nil
-			}
-			found[off] = saved{reg: s.Reg, float: s.Float, size: s.Size}
-		}
-		at += in.Len
-	}
-	return nil
 }
 
 const (
