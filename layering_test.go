@@ -108,9 +108,13 @@ var layers = map[string][]string{
 		"internal/compile/feature", "github.com/cilium/ebpf", "golang.org/x/sys",
 	},
 
+	"internal/process/stacktables": {
+		"internal/binary/...", "internal/process/target", "internal/compile/record", "golang.org/x/sys",
+	},
+
 	"internal/session": {
 		"result", "internal/binary/...", "internal/process/probe", "internal/process/symbolize", "internal/process/target",
-		"internal/process/runtimes", "internal/process/runtimes/native",
+		"internal/process/stacktables", "internal/process/runtimes", "internal/process/runtimes/native",
 		"internal/compile/record", "internal/kernel", "golang.org/x/sys",
 	},
 

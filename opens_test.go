@@ -30,6 +30,7 @@ var opens = map[string]string{
 	"internal/process/symbolize/kaddr.go":   "/proc/kallsyms",
 	"internal/process/symbolize/kernel.go":  "/proc/kallsyms",
 	"internal/process/symbolize/special.go": "our own memory",
+	"internal/process/stacktables":          "our own memory",
 	"internal/process/target":               "/proc, /sys, /etc/passwd",
 	"internal/process/tracefs":              "tracefs",
 	"internal/script/syntax": "imports and headers that the script names; a regular file is looked " +

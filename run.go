@@ -2,32 +2,48 @@ package trocar
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/cilium/ebpf"
 
+	"trocar/internal/compile/codegen"
+	"trocar/internal/compile/feature"
 	"trocar/internal/compile/record"
 	"trocar/internal/kernel"
 	"trocar/internal/process/match"
 	"trocar/internal/process/probe"
+	"trocar/internal/script/diag"
 	"trocar/internal/session"
 	"trocar/result"
 )
 
 // run loads the program and gives it to a session.
 func (p *Program) run(ctx context.Context, c *Command, sink result.Sink, h Hooks) (Exit, error) {
-	in := p.sessionInput(c, h)
-	in.Images = p.images.Set
 	defer context.AfterFunc(ctx, p.images.interrupt)()
 	// What only the question or the matching looked at is not needed any more.
 	if err := p.images.Trim(); err != nil {
 		return Exit{}, err
 	}
+	loaded, err := p.load(sink, h)
+	if err != nil {
+		return Exit{}, err
+	}
+	defer loaded.Close()
+	in := p.sessionInput(c, h)
+	in.Images = p.images.Set
 	s, err := session.New(in, sink)
 	if err != nil {
 		return Exit{}, err
 	}
 	defer s.Close()
+	exit, err := s.Run(ctx, session.Loaded(loaded))
+	return Exit{Code: exit.Code, Command: (*ExitStatus)(exit.Command)}, err
+}
+
+// load loads the program. If the kernel refuses it and stacks are walked by tables, that may be the reason, of a kernel
+// that nobody has tried: then they are walked by frame pointers.
+func (p *Program) load(sink result.Sink, h Hooks) (*kernel.Loaded, error) {
 	o := kernel.Options{
 		Features: p.features, Log: h.VerifierLog, RingMap: record.RingName,
 		MaxPrograms: p.typed.Config.MaxBPFProgs, Keeper: h.Keeper,
@@ -36,12 +52,30 @@ func (p *Program) run(ctx context.Context, c *Command, sink result.Sink, h Hooks
 		o.LogLevel = 1
 	}
 	loaded, err := kernel.Load(p.object(), o)
-	if err != nil {
-		return Exit{}, err
+	var refused *kernel.VerifierError
+	if p.code.FileKeys == nil || !errors.As(err, &refused) {
+		return loaded, err
 	}
-	defer loaded.Close()
-	exit, err := s.Run(ctx, session.Loaded(loaded))
-	return Exit{Code: exit.Code, Command: (*ExitStatus)(exit.Command)}, err
+	code := p.code
+	o.Features = p.features.Without(feature.StackTables)
+	p.features = o.Features
+	var diags diag.List
+	if p.code = codegen.Compile(p.typed, p.codegenOptions(), &diags); p.code == nil {
+		p.code = code
+		return nil, err
+	}
+	simple, serr := kernel.Load(p.object(), o)
+	if serr != nil {
+		return nil, err
+	}
+	text := result.Messagef("call stacks are walked by frame pointers, since the kernel refuses the other way: %s",
+		refused.Reason)
+	notice := &result.Notice{Diagnostic: result.Diagnostic{Severity: result.Warning, Text: text}}
+	if err := sink.Event(notice); err != nil {
+		simple.Close()
+		return nil, err
+	}
+	return simple, nil
 }
 
 // sessionInput is the program in the terms of a run.
@@ -96,6 +130,11 @@ func (p *Program) object() *kernel.Object {
 			k.Cookies = prog.Cookies
 		}
 		obj.Programs = append(obj.Programs, k)
+	}
+	if p.code.FileKeys != nil {
+		obj.Programs = append(obj.Programs, &kernel.Program{
+			Name: record.UnwindFile, Type: probe.RunProgram, Insns: p.code.FileKeys, License: p.typed.Config.License,
+		})
 	}
 	return obj
 }

@@ -59,7 +59,7 @@ var refused = map[builtin.ID]string{
 	builtin.SyscallArgs: "", builtin.SyscallDone: "", builtin.SyscallResult: "", // not of system calls
 	builtin.KAddr: "", builtin.PerCPUKAddr: "", builtin.Path: "", builtin.SkbOutput: "", builtin.SocketCookie: "",
 	builtin.Override: "",
-	builtin.CgroupID: "", builtin.DwUStack: "", builtin.Fail: "", builtin.TypeInfo: "", builtin.ContainerOf: "",
+	builtin.CgroupID: "", builtin.Fail: "", builtin.TypeInfo: "", builtin.ContainerOf: "",
 	builtin.SyscallID:   "5.10",
 	builtin.StrContains: "5.10", builtin.StrStr: "5.10", builtin.RoutineID: "arm64", builtin.RoutineFrame: "arm64",
 }

@@ -119,6 +119,7 @@ type tries [feature.Count]func(*Features) bool
 
 func newTries() *tries {
 	return &tries{
+		feature.StackTables:     haveStackTables,
 		feature.RingBuf:         func(*Features) bool { return haveRingBuf() },
 		feature.UprobeMulti:     func(*Features) bool { return haveMultiLink(attachUprobeMulti) },
 		feature.UprobeMultiPID:  func(f *Features) bool { return f.Has(feature.UprobeMulti) && haveMultiPID() },
@@ -147,6 +148,12 @@ func helper(fn asm.BuiltinFunc) func(*Features) bool {
 
 func returnZero() asm.Instructions {
 	return asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()}
+}
+
+// haveStackTables: a loop in which memory may be read, the registers of any task, and where structures have what.
+func haveStackTables(f *Features) bool {
+	return f.Has(feature.Loop) && f.types.Available() && knowsHelper(progKprobe, 0, asm.FnTaskPtRegs) &&
+		knowsHelper(progKprobe, 0, asm.FnFindVma)
 }
 
 // fetchAdd uses an atomic operation on the stack that gives the old value.

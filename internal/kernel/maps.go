@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"sync"
 
 	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
@@ -16,6 +17,10 @@ type Map struct {
 	m      *ebpf.Map
 	perCPU bool
 	array  bool
+
+	inner  *ebpf.MapSpec // of an array of maps
+	mu     sync.Mutex
+	pieces map[uint32]*ebpf.Map // those that are in it
 }
 
 // ErrNoEntry says that a key is not in the map.
@@ -34,7 +39,52 @@ func wrapMap(m *ebpf.Map) *Map {
 	return w
 }
 
-func (m *Map) close() { m.m.Close() }
+func (m *Map) close() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.m.Close()
+	for _, piece := range m.pieces {
+		piece.Close()
+	}
+	m.pieces = nil
+}
+
+// PutPiece writes the only value of a map in an array of maps. It is made with the first value.
+func (m *Map) PutPiece(index uint32, value []byte) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.inner == nil {
+		return fmt.Errorf("map %s holds no maps", m.m.String())
+	}
+	piece := m.pieces[index]
+	if piece == nil {
+		var err error
+		if piece, err = ebpf.NewMap(m.inner); err != nil {
+			return err
+		}
+	}
+	err := wrapMap(piece).Put(make([]byte, 4), value)
+	if err == nil && m.pieces[index] == nil {
+		if err = m.m.Put(index, piece); err == nil {
+			if m.pieces == nil {
+				m.pieces = map[uint32]*ebpf.Map{}
+			}
+			m.pieces[index] = piece
+			return nil
+		}
+		piece.Close()
+	}
+	return err
+}
+
+// Delete removes an entry, if it is there.
+func (m *Map) Delete(key []byte) error {
+	err := m.elem(cmdMapDelete, key, nil, 0)
+	if errors.Is(err, ErrNoEntry) {
+		return nil
+	}
+	return err
+}
 
 // Raw is the library's map.
 func (m *Map) Raw() *ebpf.Map { return m.m }

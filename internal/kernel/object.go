@@ -136,7 +136,9 @@ func newMap(spec *ebpf.MapSpec) (*Map, error) {
 	if err != nil {
 		return nil, err
 	}
-	return wrapMap(m), nil
+	w := wrapMap(m)
+	w.inner = spec.InnerMap
+	return w, nil
 }
 
 func raiseMemlock() error {

@@ -49,6 +49,11 @@ func newFake() *fake {
 	f := &fake{more: make(chan struct{}, 1), maps: map[string]*fakeMap{}, run: map[string]func() uint32{}}
 	f.set(record.ControlName, record.Key(), make([]byte, record.ControlSize))
 	f.set(record.IdleName, record.Key(), make([]byte, record.IdleSize))
+	for name, size := range map[string]int{
+		record.UnwindRules: record.UnwindRulesSize, record.UnwindFile: record.UnwindFileSize,
+	} {
+		f.set(name, record.Key(), make([]byte, size))
+	}
 	return f
 }
 
@@ -177,6 +182,19 @@ func (f *fake) Put(name string, key, value []byte) error {
 	}
 	f.set(name, key, value)
 	return nil
+}
+
+func (f *fake) Delete(name string, key []byte) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if m := f.maps[name]; m != nil {
+		delete(m.entries, string(key))
+	}
+	return nil
+}
+
+func (f *fake) PutPiece(name string, index uint32, value []byte) error {
+	return f.Put(name, binary.LittleEndian.AppendUint32(nil, index), value)
 }
 
 func (f *fake) Attach(ctx context.Context, progress func(done, total int)) ([]kernel.AttachError, error) {

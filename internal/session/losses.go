@@ -62,7 +62,7 @@ func (s *Session) losses() error {
 			}
 		}
 		n := total - s.reported[i]
-		if n == 0 {
+		if n == 0 || l.Kind == record.KeptStacks {
 			continue
 		}
 		s.reported[i] = total
@@ -94,7 +94,8 @@ func (s *Session) loss(l *record.Loss, n uint64) (result.Event, error) {
 		d.Text = fmt.Sprintf("%d reads of memory failed; their values were taken as 0 or empty", n)
 		d.Hints = []string{"-k prints each with its location"}
 	case record.LostStacks:
-		d.Text = fmt.Sprintf("%d call stacks could not be read", n)
+		d.Text = fmt.Sprintf("%d call stacks have no frames: there were too many different ones at once (%d are kept)", n,
+			record.MostStacks)
 	case record.LostBegins:
 		d.Text = fmt.Sprintf("%d returns were left out: their calls had begun before, "+
 			"and the location of the result is known only at function entry", n)
@@ -110,6 +111,14 @@ func (s *Session) loss(l *record.Loss, n uint64) (result.Event, error) {
 		d.Severity = result.Info
 		d.Text = plural(n, "1 call had not returned, or was left: it has no duration",
 			"%d calls had not returned, or were left: they have no duration")
+	case record.GuessedStacks:
+		d.Severity = result.Info
+		d.Text = plural(n, "1 call stack goes through code that no unwinding table is known of: frames may be missing there",
+			"%d call stacks go through code that no unwinding table is known of: frames may be missing there")
+	case record.BrokenStacks:
+		d.Severity = result.Info
+		d.Text = plural(n, "1 call stack ends early: the caller of its last frame was not found",
+			"%d call stacks end early: the callers of their last frames were not found")
 	case record.LostLoops:
 		d.Text = fmt.Sprintf("a loop was stopped %d times by the kernel's limit of iterations", n)
 	default:

@@ -184,7 +184,7 @@ func TestLosses(t *testing.T) {
 		"lost 10 events ", "lost 11 events no scratch memory was free",
 		"notice WARNING Map full; can't update element of @full (12 times)",
 		"notice WARNING 13 reads of memory failed; their values were taken as 0 or empty",
-		"notice WARNING 14 call stacks could not be read",
+		"notice WARNING 14 call stacks have no frames: there were too many different ones at once (65536 are kept)",
 		"notice WARNING a loop was stopped 15 times by the kernel's limit of iterations",
 		"notice WARNING 16 returns were left out: their calls had begun before, and the location of the result is known " +
 			"only at function entry",
@@ -192,6 +192,8 @@ func TestLosses(t *testing.T) {
 		"notice WARNING 18 returns were lost: the kernel sees those of only 64 calls that are nested in a thread",
 		"notice INFO 19 calls were left by an exception, longjmp or the end of a thread: they have no duration",
 		"notice INFO 20 calls had not returned, or were left: they have no duration",
+		"notice INFO 21 call stacks go through code that no unwinding table is known of: frames may be missing there",
+		"notice INFO 22 call stacks end early: the callers of their last frames were not found",
 	}
 	s.Losses = nil
 	var value []byte

@@ -24,6 +24,10 @@ func (s *Session) take(rec []byte) error {
 		return fmt.Errorf("a record of unknown kind %d came from the ring buffer", id)
 	}
 	l := s.in.Script.Layouts[id]
+	if pid, ok := asks(l, rec); ok {
+		s.newRecords--
+		return s.mapped(pid)
+	}
 	if s.pending != nil {
 		cleared := l.Kind == record.Clear && l.Map == s.pending.index && !s.storage(l.Map).Scalar
 		if err := s.showPending(cleared); err != nil || cleared {
@@ -123,6 +127,8 @@ func (s *Session) dispatch(l *record.Layout) error {
 		}
 		s.exiting = true
 		return errExit
+	case record.Mapped:
+		return nil // see take
 	case record.HelperError:
 		if l.Helper == "" {
 			return s.emit(&result.RuntimeError{Head: s.head(l), Text: l.Format, At: l.At})

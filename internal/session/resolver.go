@@ -44,7 +44,8 @@ type resolver struct {
 	runtimes []runtimes.Runtime
 	probed   map[string]*image.Image    // files of points whose types were asked for; nil: cannot be read
 	dynamic  map[dynamicKey]*types.Type // nil: it is not known
-	made     []generated                // runtimes at work in the processes that are traced
+	stacks   storedStacks
+	made     []generated // runtimes at work in the processes that are traced
 
 	// background are goroutines that look at what will be asked for; stop ends them.
 	background sync.WaitGroup
@@ -195,12 +196,16 @@ func (n *resolver) UserStack(
 // asked for).
 func plausible(addrs []uint64) []uint64 {
 	for i, a := range addrs {
+		a &^= symbolize.Exact
 		if i > 0 && (a < 4096 || a >= 1<<47) {
 			return addrs[:i]
 		}
 	}
 	return addrs
 }
+
+// Stack gives the frames of a stored stack.
+func (n *resolver) Stack(id [16]byte) []uint64 { return n.stacks.find(id) }
 
 // KernelStack names kernel frames.
 func (n *resolver) KernelStack(addrs []uint64) []result.Frame {

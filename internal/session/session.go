@@ -111,6 +111,7 @@ type Session struct {
 	descendants Descendants     // nil: nothing is followed
 	before      target.Stat     // of the process, when it began to be traced
 	idleProbes  <-chan *result.Notice
+	walks       *walks                      // nil: no user stacks are walked by tables
 	detached    atomic.Bool                 // or about to be
 	targetExit  atomic.Pointer[target.Exit] // how the process ended, if it did and that is known
 
@@ -199,6 +200,10 @@ func (s *Session) trace(ctx context.Context, cancel func()) error {
 		if err := s.notice(result.Warning, "call stacks of short-lived processes may lack symbols: %v", err); err != nil {
 			return err
 		}
+	}
+	s.stored()
+	if err := s.walk(ctx); err != nil {
+		return err
 	}
 	if err := s.runProbes(probe.Begin); err != nil {
 		return err
@@ -382,6 +387,9 @@ const maxEmptyLooks = 5
 // idle is called after each look at the ring.
 func (s *Session) idle() error {
 	s.names.poll()
+	if err := s.takeStacks(); err != nil {
+		return err
+	}
 	if err := s.tellIdle(); err != nil {
 		return err
 	}

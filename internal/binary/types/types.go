@@ -91,7 +91,7 @@ type Type struct {
 	Align  int
 	Signed bool // Int, Enum, Count, Sum, Min, Max, Avg, Stats
 	Elem   *Type
-	Len    int // Array: elements (-1: unknown, a flexible array)
+	Len    int // Array: elements (-1: unknown, a flexible array); UStack, KStack: 1 if the frames are kept apart
 	Fields []Field
 	Enums  []Enumerator
 	Space  Space // Pointer
@@ -294,6 +294,17 @@ func StackType(kind Kind, depth int, mode StackMode) *Type {
 	}
 	return &Type{Kind: kind, Name: name, Size: 16 + 8*depth, Align: 8, Depth: depth, Mode: mode}
 }
+
+// StoredStack makes the type of a stack whose frames are kept apart, once for all stacks that are the same. Its value
+// is: u32 tgid, u32 number of frames and point, u64 caller as in StackType, then the 16 bytes of its identity.
+func StoredStack(kind Kind, depth int, mode StackMode) *Type {
+	t := StackType(kind, depth, mode)
+	t.Size, t.Len = 32, 1
+	return t
+}
+
+// Stored tells whether the frames of a stack are kept apart.
+func (t *Type) Stored() bool { return (t.Kind == UStack || t.Kind == KStack) && t.Len == 1 }
 
 // Types with one fixed form.
 var (

@@ -2,10 +2,13 @@ package unwind
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
 	"sort"
+	"unsafe"
 
 	"trocar/internal/binary/abi"
 	"trocar/internal/binary/cfi"
@@ -203,6 +206,21 @@ func (t *Table) block(i int) []uint32 {
 
 // Rows is how many rows the table has.
 func (t *Table) Rows() int { return len(t.rows) }
+
+// Digest tells whether tables that were made with the same rules are the same, wherever they are placed.
+func (t *Table) Digest() (sum [sha256.Size]byte) {
+	h := sha256.New()
+	var head [24]byte
+	binary.LittleEndian.PutUint64(head[:], t.Low)
+	binary.LittleEndian.PutUint64(head[8:], t.High)
+	binary.LittleEndian.PutUint64(head[16:], uint64(len(t.index)))
+	h.Write(head[:])
+	for _, part := range [][]uint32{t.index, t.rows} {
+		h.Write(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(part))), 4*len(part)))
+	}
+	h.Sum(sum[:0])
+	return sum
+}
 
 // Words bounds the words that Place needs from an address on.
 func (t *Table) Words(at uint32) int {

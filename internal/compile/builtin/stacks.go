@@ -8,13 +8,14 @@ var stacks = []Func{
 		Variants: []string{"ustack_t ustack", "ustack_t ustack([mode,] [const int limit])"},
 		Doc: `The call stack of the current thread in user space, innermost frame first, at most limit frames (127, up to 1024). The mode
 is how it is printed: bpftrace (symbol+offset), perf (address, symbol, file), raw (addresses) or build_id (build id and file
-offset). Stacks are equal as map keys if their addresses are.`,
+offset). Stacks are equal as map keys if their addresses are. The stack is walked by the tables that programs and
+libraries have for exceptions and debuggers (.eh_frame), so frame pointers are not needed; where code has none, as that
+of JIT compilers, and before Linux 6.1, by frame pointers.`,
 	},
 	{
 		ID: DwUStack, Names: []string{"dw_ustack"}, Variable: true, Min: 0, Max: 2, Group: GroupStacks,
 		Variants: []string{"ustack_t dw_ustack", "ustack_t dw_ustack([mode,] [const int limit])"},
-		Doc: `bpftrace's ustack for code without frame pointers, unwound by the program's tables (.eh_frame). It is refused: this version
-walks stacks by frame pointers only, as ustack does.`,
+		Doc:      `The same as ustack, whose stacks are walked by the tables of programs and libraries (.eh_frame) from Linux 6.1 on.`,
 	},
 	{
 		ID: KStack, Names: []string{"kstack"}, Variable: true, Min: 0, Max: 2, Group: GroupStacks,

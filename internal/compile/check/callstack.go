@@ -18,10 +18,6 @@ func (m *meanings) stacks() {
 	}
 	m[builtin.UStack], m[builtin.KStack] = stack, stack
 	m[builtin.DwUStack] = stack
-	m[builtin.DwUStack].place = func(inf *inferrer, n *node) {
-		inf.errorf(n.span, "dw_ustack is not available: user stacks are unwound by frame pointers only").
-			Hint("use ustack; its stacks end early in code without frame pointers")
-	}
 	symbol := meaning{fill: func(b *builder, c *Call, n *node) bool {
 		t := n.kids[0].ty
 		c.add(castTo(b.expr(n.kids[0]), types.TUint64))
@@ -78,5 +74,5 @@ func (inf *inferrer) stackType(n *node) *types.Type {
 			return nil
 		}
 	}
-	return types.StackType(kind, depth, mode)
+	return types.StoredStack(kind, depth, mode)
 }

@@ -526,13 +526,6 @@ func TestParams(t *testing.T) {
 	}
 }
 
-// TestNotAvailable: words that would mean something else than they say are refused with the reason.
-func TestNotAvailable(t *testing.T) {
-	expectError(t, `uprobe:/bin/x:f { print(dw_ustack) }`, "user stacks are unwound by frame pointers only")
-	expectError(t, `uprobe:/bin/x:f { @[dw_ustack(perf, 3)] = count() }`,
-		"user stacks are unwound by frame pointers only")
-}
-
 // TestNotOnThisCPU: what is not known of a CPU is refused with the reason.
 func TestNotOnThisCPU(t *testing.T) {
 	expectErrorIn(t, `begin { print(syscall_name(1)) }`, Input{Arch: abi.I386}, "syscall_name is not available on i686")

@@ -28,6 +28,13 @@ func (g *gen) captures(e check.Expr) (*types.Type, bool) {
 	if lit, ok := e.(*check.TupleLit); ok {
 		return g.capturesIn(lit)
 	}
+	if t := e.Type(); t.Stored() {
+		// What is sent at once need not be stored.
+		if _, ok := e.(*check.Call); ok {
+			return types.StackType(t.Kind, t.Depth, t.Mode), true
+		}
+		return t, false
+	}
 	if t := e.Type(); t.Kind == types.Pointer && t.Lang().Managed() && kept(e) {
 		return t, false
 	}
@@ -101,6 +108,10 @@ func (g *gen) captureInto(dst memory, e check.Expr, to *types.Type) {
 		return
 	}
 	t := e.Type()
+	if call, ok := e.(*check.Call); ok && t.Stored() {
+		g.callInto(dst, call, to)
+		return
+	}
 	if t.Kind == types.Pointer {
 		tmp := memory{space: onStack, off: g.b.Slot(8)}
 		g.store(tmp, 8, g.scalar(e))

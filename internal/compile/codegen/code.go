@@ -76,7 +76,6 @@ func (c *codes) elsewhere() {
 	for _, id := range []builtin.ID{builtin.KPtr, builtin.UPtr, builtin.IsErr, builtin.StrCap} {
 		c[id].none = "check makes another expression of it"
 	}
-	c[builtin.DwUStack].none = "call stacks are unwound by frame pointers only"
 	c[builtin.SkbOutput].none = "no packet captures are written"
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"trocar/internal/binary/abi"
+	"trocar/internal/compile/builtin"
 	"trocar/internal/compile/check"
 	"trocar/internal/compile/feature"
 	"trocar/internal/compile/ir"
@@ -49,6 +50,8 @@ type Options struct {
 	// ReturnDepth gives where the kernel keeps how many calls of a thread are open whose return addresses it replaced:
 	// the offset in struct task_struct of a pointer to a structure, and that in the structure. Nil: it is not known.
 	ReturnDepth func() (pointer, depth int, ok bool)
+	// Unwind gives where the kernel keeps what walks of user stacks by tables need. Nil: it is not known.
+	Unwind func() (*Unwind, bool)
 	// Session gives the kernel's functions for sessions, nil if it has none. It is asked only if a script needs it.
 	Session func() *Session
 }
@@ -76,6 +79,8 @@ type Output struct {
 	Programs []*Program
 	Maps     []*ebpf.MapSpec
 	Points   []*probe.Point // by cookie
+	// FileKeys is the program record.UnwindFile; nil: there is none.
+	FileKeys asm.Instructions
 }
 
 // refusal is an error for the user, thrown by panic inside this package only.
@@ -108,6 +113,14 @@ type compiler struct {
 
 	layoutSpans, lossSpans []diag.Span // beside those of out: the text around them is looked up once all is known
 
+	stackDepth int     // of the deepest call stack that is taken
+	interrupts bool    // by programs that may run with interrupts off
+	stored     bool    // call stacks are stored
+	unwinds    *Unwind // nil: no user stacks are walked by tables
+	diags      *diag.List
+	warned     bool // that dw_ustack goes by frame pointers
+	sampled    bool // some are in programs that take samples
+
 	sessions     *Session // once askedSession
 	askedSession bool
 }
@@ -116,7 +129,7 @@ type compiler struct {
 func Compile(prog *check.Program, opts Options, diags *diag.List) (out *Output) {
 	c := &compiler{
 		opts: opts, codes: newCodes(), prog: prog, out: &Output{}, stringAt: map[string]int{},
-		functions: map[functionKey]uint64{},
+		functions: map[functionKey]uint64{}, diags: diags,
 	}
 	defer func() {
 		if r := recover(); r != nil {
@@ -143,6 +156,7 @@ func Compile(prog *check.Program, opts Options, diags *diag.List) (out *Output) 
 	}
 	for _, a := range prog.Actions {
 		c.exits = c.exits || exits(a.Body)
+		c.stackDepth = max(c.stackDepth, deepest(a, builtin.UStack, builtin.DwUStack, builtin.KStack))
 	}
 	mark := c.mark()
 	for _, a := range prog.Actions {
@@ -198,6 +212,16 @@ func (c *compiler) reset(m compilerMark) {
 func (c *compiler) loss(l record.Loss, at diag.Span) int {
 	c.out.Losses, c.lossSpans = append(c.out.Losses, l), append(c.lossSpans, at)
 	return len(c.out.Losses) - 1
+}
+
+// lossOnce is the index of the counter of a kind of which the script has one.
+func (c *compiler) lossOnce(kind record.LossKind) int {
+	for i, l := range c.out.Losses {
+		if l.Kind == kind {
+			return i
+		}
+	}
+	return c.loss(record.Loss{Kind: kind}, diag.Span{})
 }
 
 // group is points of an action that share a program.
@@ -389,6 +413,8 @@ func (c *compiler) ownMaps() {
 		}
 		add(m)
 	}
+	c.unwindMaps(add)
+	c.stackMap(add)
 	if len(c.strings) > 0 {
 		m := array(record.StringsName, (len(c.strings)+7)&^7)
 		value := make([]byte, m.ValueSize)

@@ -51,6 +51,11 @@ type gen struct {
 	onFail    func(at memory) // code for a read that fails, besides that it is counted
 	reads     int             // index of the counter for failed reads, -1: none yet
 	names     int             // callbacks so far
+	unwind    *Unwind         // nil: user stacks are walked by the kernel
+	walkAt    int             // the state of walks of user stacks, in scratch memory
+	walkDepth int             // their largest depth; 0: the kernel walks them
+	walkStep  *ir.Builder     // nil: not made yet
+	asksMaps  *record.Layout  // nil: not made yet
 	retval    ir.Reg          // what return gives, without loops
 }
 
@@ -82,6 +87,11 @@ func (g *gen) body() {
 	g.exit = b.Label()
 	g.shared, g.framed = g.c.needs(g.act)
 	g.framed = g.framed || g.typ == probe.UprobeProgram && g.c.opts.Features.Has(feature.Loop) && showsTables(g.act)
+	if g.walkDepth = g.tabled(); g.walkDepth > 0 {
+		g.framed = true
+		g.walkAt = g.reserve(walkFrames + 8*g.c.stackDepth)
+		g.c.unwinds, g.c.sampled = g.unwind, g.c.sampled || g.typ == probe.PerfProgram
+	}
 	if g.framed {
 		g.ctxSlot, g.bufSlot = b.Slot(8), b.Slot(8)
 		g.leaveSlot, g.retSlot = b.Slot(8), b.Slot(8)

@@ -1,12 +1,18 @@
 package codegen
 
 import (
+	"slices"
+	"syscall"
+
+	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
 	"trocar/internal/binary/types"
 	"trocar/internal/compile/builtin"
 	"trocar/internal/compile/check"
+	"trocar/internal/compile/feature"
 	"trocar/internal/compile/ir"
+	"trocar/internal/compile/record"
 	"trocar/internal/process/probe"
 	"trocar/internal/script/diag"
 )
@@ -15,8 +21,13 @@ import (
 const userStack = 1 << 8
 
 func (c *codes) stacks() {
-	for _, id := range []builtin.ID{builtin.UStack, builtin.KStack} {
-		c[id].memory = func(g *gen, dst memory, e *check.Call, t *types.Type) { g.stack(dst, t, e.Span) }
+	for _, id := range []builtin.ID{builtin.UStack, builtin.DwUStack, builtin.KStack} {
+		c[id].memory = func(g *gen, dst memory, e *check.Call, t *types.Type) {
+			if e.Fn.ID == builtin.DwUStack && g.walkDepth == 0 && !g.typ.RunByUs() {
+				g.c.byFramePointers(e.Span)
+			}
+			g.stack(dst, t, e.Span)
+		}
 	}
 	c[builtin.USym].memory = func(g *gen, dst memory, e *check.Call, _ *types.Type) {
 		g.store(dst, 8, g.scalar(e.Args[0].Expr))
@@ -27,7 +38,32 @@ func (c *codes) stacks() {
 	}
 }
 
-// stack takes a stack (types.StackType) into dst.
+// byFramePointers warns, once, that stacks are not what dw_ustack promises.
+func (c *compiler) byFramePointers(span diag.Span) {
+	if c.warned {
+		return
+	}
+	c.warned = true
+	why := "this kernel has no " + feature.StackTables.Info().Name + " (Linux " + feature.StackTables.Info().Since + ")"
+	if c.opts.Features.Has(feature.StackTables) {
+		why = "on this CPU and in this kind of probe nothing else is known"
+	}
+	c.diags.Warnf(span, "call stacks are walked by frame pointers: %s", why)
+}
+
+// deepest is the largest depth of the call stacks that an action takes with some builtins.
+func deepest(a *check.Action, ids ...builtin.ID) (depth int) {
+	v := visitor{expr: func(e check.Expr) {
+		if c, ok := e.(*check.Call); ok && slices.Contains(ids, c.Fn.ID) {
+			depth = max(depth, c.T.Depth)
+		}
+	}}
+	v.block(a.Body)
+	v.expression(a.Pred)
+	return depth
+}
+
+// stack takes a stack into dst, in either form (types.StackType, types.StoredStack).
 func (g *gen) stack(dst memory, t *types.Type, span diag.Span) {
 	b := g.b
 	g.zero(dst, t.Size)
@@ -37,25 +73,137 @@ func (g *gen) stack(dst memory, t *types.Type, span diag.Span) {
 		tgid := b.OpImm(ir.Shr, b.Call(asm.FnGetCurrentPidTgid), 32)
 		g.store(dst, 4, tgid)
 	}
-	n := b.Call(asm.FnGetStack, ir.R(g.context()), g.addr(dst.at(16)), ir.I(int64(8*t.Depth)), ir.I(flags))
-	ok, end := b.Label(), b.Label()
-	b.IfImm(ir.SGE, n, 0, ok)
+	end := b.Label()
+	if t.Kind == types.UStack && g.walkDepth > 0 {
+		kernel := b.Label()
+		n, frames, id := g.walk(t.Depth)
+		b.IfImm(ir.EQ, n, 0, kernel)
+		if t.Stored() {
+			g.copy(dst.at(16), id, 16)
+			g.keep(dst, n, frames, t.Kind)
+		} else {
+			bytes := b.OpImm(ir.Shl, n, 3)
+			b.Do(asm.FnProbeReadKernel, g.addr(dst.at(16)), g.size(length{reg: bytes, most: 8 * t.Depth}), g.addr(frames))
+			g.frames(dst, n, t.Kind)
+		}
+		b.Jump(end)
+		b.Bind(kernel)
+		g.count(g.c.lossOnce(record.GuessedStacks))
+	}
+	frames := dst.at(16)
+	if t.Stored() {
+		m := g.mark()
+		defer g.free(m)
+		frames = memory{space: inScratch, off: g.reserve(8 * g.c.stackDepth)}
+	}
+	n := b.Call(asm.FnGetStack, ir.R(g.context()), g.addr(frames), ir.I(int64(8*t.Depth)), ir.I(flags))
+	ok := b.Label()
+	b.IfImm(ir.SGT, n, 0, ok)
 	// A thread of the kernel has no user stack: that is no loss.
 	b.Jump(end)
 	b.Bind(ok)
 	b.ApplyImm(ir.Shr, n, 3)
-	if t.Kind == types.UStack && g.typ == probe.UprobeProgram && !g.ret && (len(g.points) == 1 || g.c.cookies(g.typ)) {
-		// Which point was hit tells where its file is loaded, also when the process is gone before anybody looks.
+	if t.Stored() {
+		g.identify(dst.at(16), n, frames, t.Depth)
+		g.keep(dst, n, frames, t.Kind)
+	} else {
+		g.frames(dst, n, t.Kind)
+	}
+	if t.Kind == types.UStack && g.atEntry() {
+		g.caller(dst.at(8), span)
+	}
+	b.Bind(end)
+}
+
+// identify makes the identity of a stack.
+func (g *gen) identify(dst memory, n ir.Reg, frames memory, depth int) {
+	b := g.b
+	first, second, i := b.Imm(0), b.Imm(0), b.Imm(0)
+	top, done := b.Label(), b.Label()
+	b.Bind(top)
+	b.If(ir.GE, i, n, done)
+	base, off := g.ref(frames)
+	at := b.OpImm(ir.Shl, i, 3)
+	b.Apply(ir.Add, at, base)
+	g.mix(first, second, b.Load(8, at, off))
+	b.ApplyImm(ir.Add, i, 1)
+	b.IfImm(ir.LT, i, int64(depth), top)
+	b.Bind(done)
+	g.store(dst, 8, first)
+	g.store(dst.at(8), 8, second)
+}
+
+// Odd numbers with ones and zeros in no order (MurmurHash3's).
+const (
+	mixFirst  = -0x783c846eeebdac2b // 0x87c37b91114253d5
+	mixSecond = 0x4cf5ad432745937f
+)
+
+// mix adds a frame to the two words of an identity: of 2^64 different stacks two may have the same.
+func (g *gen) mix(first, second, pc ir.Reg) {
+	b := g.b
+	for _, lane := range []struct {
+		word    ir.Reg
+		rotated int64
+		factor  int64
+	}{{first, 31, mixFirst}, {second, 27, mixSecond}} {
+		b.Apply(ir.Xor, lane.word, pc)
+		b.Apply(ir.Mul, lane.word, b.Imm(lane.factor))
+		low := b.OpImm(ir.Shr, lane.word, 64-lane.rotated)
+		b.ApplyImm(ir.Shl, lane.word, lane.rotated)
+		b.Apply(ir.Or, lane.word, low)
+		b.ApplyImm(ir.Add, lane.word, 0x52dce729)
+	}
+}
+
+// keep stores the frames of a stack by its identity, if they are not there yet.
+func (g *gen) keep(dst memory, n ir.Reg, frames memory, kind types.Kind) {
+	b := g.b
+	g.c.stored, g.c.interrupts = true, g.c.interrupts || g.typ != probe.UprobeProgram
+	kept, full := b.Label(), b.Label()
+	p := b.Call(asm.FnMapLookupElem, ir.M(record.StacksName), g.addr(dst.at(16)))
+	b.IfImm(ir.NE, p, 0, kept)
+	res := b.Call(asm.FnMapUpdateElem, ir.M(record.StacksName), g.addr(dst.at(16)), g.addr(frames), ir.I(1))
+	b.IfImm(ir.EQ, res, -int64(syscall.EEXIST), kept)
+	b.IfImm(ir.NE, res, 0, full)
+	g.count(g.c.lossOnce(record.KeptStacks))
+	b.Jump(kept)
+	b.Bind(full)
+	g.count(g.c.lossOnce(record.LostStacks))
+	b.SetImm(n, 0)
+	b.Bind(kept)
+	g.frames(dst, n, kind)
+}
+
+// stackMap is where the frames of stacks are kept.
+func (c *compiler) stackMap(add func(*ebpf.MapSpec)) {
+	if !c.stored {
+		return
+	}
+	m := &ebpf.MapSpec{
+		Name: record.StacksName, Type: ebpf.Hash, KeySize: 16, ValueSize: uint32(8 * c.stackDepth),
+		MaxEntries: record.MostStacks, Flags: 1, // BPF_F_NO_PREALLOC
+	}
+	if c.interrupts {
+		// Before 6.1 programs that take samples have no other maps than those with memory of their own, and where
+		// interrupts are off there may be none to be had.
+		m.MaxEntries, m.Flags = record.MostStacks/8, 0
+	}
+	c.out.StackSize = int(m.ValueSize)
+	add(m)
+}
+
+// frames stores the number of a stack's frames. Of a user stack, which point was hit tells where its file is loaded,
+// also when the process is gone before anybody looks.
+func (g *gen) frames(dst memory, n ir.Reg, kind types.Kind) {
+	b := g.b
+	if kind == types.UStack && g.typ == probe.UprobeProgram && !g.ret && (len(g.points) == 1 || g.c.cookies(g.typ)) {
 		point := b.Copy(g.point())
 		b.ApplyImm(ir.Add, point, 1)
 		b.ApplyImm(ir.Shl, point, types.StackPointShift)
 		b.Apply(ir.Or, n, point)
 	}
 	g.store(dst.at(4), 4, n)
-	b.Bind(end)
-	if t.Kind == types.UStack && g.atEntry() {
-		g.caller(dst.at(8), span)
-	}
 }
 
 // atEntry tells whether all points are function entries, or instructions that return, where the stack walk by frame

@@ -24,6 +24,7 @@ const (
 	AttachCookie
 	SleepableUprobe
 	Loop
+	StackTables
 	ForEachMapElem
 	AtomicFetch
 	MapLookupPercpu
@@ -62,6 +63,10 @@ var infos = [Count]Info{
 		"sleepable uprobe programs", "6.0", "reading memory that is paged out", "such reads fail, and are counted",
 	},
 	Loop: {"bpf_loop", "5.17", "loops", "loops have bounds that the verifier follows; some are refused"},
+	StackTables: {
+		"walks of user stacks by tables", "6.1", "whole stacks of code without frame pointers",
+		"they are walked by frame pointers",
+	},
 	ForEachMapElem: {
 		"bpf_for_each_map_elem", "5.13", "for over a map, len", "refused",
 	},

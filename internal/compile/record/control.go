@@ -14,8 +14,13 @@ const (
 	PointsName   = "points"
 	GivenName    = "given" // followed by a number
 	SyscallsName = "syscalls"
+	StacksName   = "stacks" // the frames of call stacks, by the identity
 	FollowName   = "follow" // a byte for each process id: not 0 if it is followed
 )
+
+// MostStacks is how many different call stacks have room in the programs' memory. User space takes them out before it
+// is full, if it gets the time to.
+const MostStacks = 1 << 16
 
 // FollowSize is the size of the follow map: process ids are below it (PID_MAX_LIMIT in include/linux/threads.h).
 const FollowSize = 4 << 20

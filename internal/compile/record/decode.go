@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/big"
+	"slices"
 	"strings"
 	"unsafe"
 
@@ -16,6 +17,8 @@ type Resolver interface {
 	// UserStack names frames; point -1: not known.
 	UserStack(tgid uint32, point int, caller uint64, frames []uint64, mode types.StackMode) []result.Frame
 	KernelStack(frames []uint64) []result.Frame
+	// Stack gives the frames of a stored stack by its identity, at least as many as it has; nil: they are not known.
+	Stack(id [16]byte) []uint64
 	UserSymbol(tgid uint32, addr uint64, point int) string // point -1: the address decides
 	KernelSymbol(addr uint64) string
 	Username(uid uint64) string
@@ -140,6 +143,9 @@ func least(t *types.Type) int {
 	case types.Channel:
 		return 32
 	case types.UStack, types.KStack:
+		if t.Stored() {
+			return 32
+		}
 		return 16 + 8*min(max(t.Depth, 0), 1<<20)
 	case types.Inet:
 		return 20
@@ -325,9 +331,20 @@ func (d *Decoder) stack(v *result.Value, t *types.Type, b []byte) {
 	count := uint(b[4:], 4)
 	depth := max(t.Depth, 0)
 	n := min(int(count&(1<<types.StackPointShift-1)), depth)
-	frames := make([]uint64, n)
-	for i := range frames {
-		frames[i] = uint(b[16+8*i:], 8)
+	var frames []uint64
+	if t.Stored() {
+		if n > 0 {
+			kept := d.Resolver.Stack([16]byte(b[16:32]))
+			if frames = slices.Clone(kept[:min(n, len(kept))]); frames == nil {
+				unavailable(v, "its frames are not known any more")
+				return
+			}
+		}
+	} else {
+		frames = make([]uint64, n)
+		for i := range frames {
+			frames[i] = uint(b[16+8*i:], 8)
+		}
 	}
 	v.Kind, v.Mode = result.Stack, d.Resolver.StackMode(t.Mode)
 	if t.Kind == types.KStack {

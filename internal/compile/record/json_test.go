@@ -222,7 +222,7 @@ func TestScriptRefused(t *testing.T) {
 		{`"Key":0,"Value":1`, `"Key":1,"Value":1`},
 		{`"Key":0,"Value":1`, `"Key":0,"Value":-1`},
 		{`"Bits":0`, `"Bits":60`},
-		{`"Kind":2`, `"Kind":11`},
+		{`"Kind":2`, `"Kind":99`},
 	} {
 		bad := strings.Replace(string(text), c[0], c[1], 1)
 		if bad == string(text) {

@@ -17,17 +17,20 @@ type LossKind uint8
 
 // Losses.
 const (
-	LostRecords LossKind = iota // the ring was full
-	LostScratch                 // no scratch buffer was free
-	LostUpdates                 // a map was full
-	LostReads                   // memory could not be read
-	LostStacks                  // a stack could not be taken
-	LostLoops                   // a loop ran into the kernel's limit
-	LostBegins                  // calls that had begun before, of which the result's place is not known
-	LostCalls                   // too many calls were open to time one more
-	LostReturns                 // too many calls were nested for the kernel's return probes
-	LeftCalls                   // calls that did not return, as is seen by another one in their frame
-	OpenCalls                   // calls that had not returned at the end
+	LostRecords   LossKind = iota // the ring was full
+	LostScratch                   // no scratch buffer was free
+	LostUpdates                   // a map was full
+	LostReads                     // memory could not be read
+	LostStacks                    // there was no room for the frames of one more
+	LostLoops                     // a loop ran into the kernel's limit
+	LostBegins                    // calls that had begun before, of which the result's place is not known
+	LostCalls                     // too many calls were open to time one more
+	LostReturns                   // too many calls were nested for the kernel's return probes
+	LeftCalls                     // calls that did not return, as is seen by another one in their frame
+	OpenCalls                     // calls that had not returned at the end
+	GuessedStacks                 // walks by tables that went on by the frame pointer, where no table is
+	BrokenStacks                  // walks by tables that ended where a caller was not found
+	KeptStacks                    // no loss: different call stacks that were kept
 	lossKinds
 )
 

@@ -31,6 +31,7 @@ const (
 	Exit
 	HelperError
 	Unwatch
+	Mapped // a process has files mapped of which programs that walk its stacks know no tables; argument: the process
 	kinds
 )
 
@@ -41,7 +42,9 @@ type Script struct {
 	Layouts []*Layout // by record id
 	Storage []Storage // by Layout.Map and Loss.Map
 	Losses  []Loss    // by index of a counter
-	Formats []string  // of times, and filters of cgroup paths, by the number in their values
+	// StackSize is the size of the frames of a stored stack.
+	StackSize int
+	Formats   []string // of times, and filters of cgroup paths, by the number in their values
 }
 
 // Kinds are all that there are.

@@ -16,6 +16,13 @@ import (
 // resolver names things by what it was asked.
 type resolver struct{}
 
+func (resolver) Stack(id [16]byte) []uint64 {
+	if id[0] != 7 {
+		return nil
+	}
+	return []uint64{11, 12, 13, 0}
+}
+
 func (resolver) UserStack(tgid uint32, point int, caller uint64, frames []uint64, _ types.StackMode) []result.Frame {
 	out := []result.Frame{{Symbol: fmt.Sprintf("process %d point %d caller %d", tgid, point, caller)}}
 	for _, f := range frames {
@@ -215,6 +222,14 @@ func TestDecodeValues(t *testing.T) {
 		},
 		// Not more than asked for.
 		{types.StackType(types.UStack, 1, types.StackPerf), le(uint32(7), uint32(1), 0, 1), "process 7 point -1 caller 00"},
+		{
+			types.StoredStack(types.UStack, 3, types.StackPerf), le(uint32(7), uint32(2|5<<types.StackPointShift), 0, 7, 8),
+			"process 7 point 4 caller 00 < 11 < 12",
+		},
+		{
+			types.StoredStack(types.UStack, 3, types.StackPerf), le(uint32(7), uint32(2), 0, 6, 8),
+			"unavailable: its frames are not known any more",
+		},
 		{types.StackType(types.KStack, 2, types.StackPerf), le(uint32(0), uint32(4000), 0, 1, 2), "1 < 2"},
 		{types.AggOf(types.Stats, true), le(-10, 4), "(4u -2 -10)"},
 		{types.AggOf(types.Stats, false), le(-10, 4), "(4u 4611686018427387901u 18446744073709551606u)"},

@@ -2,13 +2,11 @@ package symbolize
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"time"
 
 	"trocar/internal/binary/image"
 	"trocar/internal/binary/objfile"
-	"trocar/internal/binary/opener"
 	"trocar/internal/process/target"
 )
 
@@ -129,7 +127,7 @@ func (fs *files) mapped(pid target.PID, m *target.Mapping, now time.Time) *File 
 		if fs.budget--; fs.budget < 0 {
 			f.err = errTooMany
 		} else if o, err := pid.OpenMapped(m); err == nil {
-			f = fs.open(o, m.Path, oursOf(pid, m.Path))
+			f = fs.open(o, m.Path, pid.Ours(m.Path))
 			o.Close()
 		} else {
 			f.err = err
@@ -140,16 +138,6 @@ func (fs *files) mapped(pid target.PID, m *target.Mapping, now time.Time) *File 
 	}
 	f.refs++
 	return f
-}
-
-// oursOf is the path by which we open a file that is mapped in a process: what the file names is looked for in that
-// root.
-func oursOf(pid target.PID, path string) string {
-	root, err := pid.Root()
-	if err != nil { // it ended meanwhile
-		return opener.At(fmt.Sprintf("/proc/%d/root", pid)).Ours(path)
-	}
-	return root.Ours(root.Shown(path))
 }
 
 // open makes a File of an open file, or finds the one that is it already. Ours is its path for us.

@@ -81,7 +81,9 @@ func (sp *space) find(addr uint64) *mapping {
 // covers tells whether all addresses of a stack are mapped. The address 0 ends some stacks.
 func (sp *space) covers(addrs []uint64) bool {
 	for i, a := range addrs {
-		if i > 0 && a != 0 {
+		if a&Exact != 0 {
+			a &^= Exact
+		} else if i > 0 && a != 0 {
 			a-- // a return address
 		}
 		if a != 0 && sp.find(a) == nil {

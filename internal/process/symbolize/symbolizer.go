@@ -148,9 +148,12 @@ func (s *Symbolizer) Snapshot(pid int) error {
 	return p.err
 }
 
+// Exact is the bit of an address in a stack that says that it is no return address, since a signal was delivered there.
+const Exact = 1 << 63
+
 // Stack names the frames of a user stack, innermost first, and appends them to dst. The first address is taken as it
-// is, the others as return addresses: they are named by the call before them, with the offset they have themselves. An
-// address has several frames where functions were inlined (see Hit.Sources).
+// is, the others as return addresses unless they are Exact: they are named by the call before them, with the offset
+// they have themselves. An address has several frames where functions were inlined (see Hit.Sources).
 func (s *Symbolizer) Stack(dst []result.Frame, h Hit, addrs []uint64) []result.Frame {
 	if len(addrs) == 0 {
 		return dst
@@ -162,6 +165,9 @@ func (s *Symbolizer) Stack(dst []result.Frame, h Hit, addrs []uint64) []result.F
 	exact, gone := true, false
 	for _, addr := range addrs {
 		var n named
+		if addr&Exact != 0 {
+			addr, exact = addr&^Exact, true
+		}
 		n, exact = s.frame(p, sp, &h, addr, exact)
 		gone = gone || n.gone
 		if h.Sources && n.file != nil {

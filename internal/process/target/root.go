@@ -2,6 +2,7 @@ package target
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 
 	"trocar/internal/binary/opener"
@@ -23,4 +24,14 @@ func (p PID) Root() (Root, error) {
 		return Root{}, procError(p, "root", err)
 	}
 	return Root{r}, nil
+}
+
+// Ours is the path by which we open a file that is mapped in the process: what the file names is looked for in that
+// root.
+func (p PID) Ours(path string) string {
+	root, err := p.Root()
+	if err != nil { // it ended meanwhile
+		return opener.At(fmt.Sprintf("/proc/%d/root", p)).Ours(path)
+	}
+	return root.Ours(root.Shown(path))
 }

@@ -32,7 +32,7 @@ func rules() map[string]rule {
 		"exe":                 notEmpty("the path of a program or library"),
 		"container":           notEmpty("the name or ID of a container"),
 		"comm":                validComm,
-		"dwarf-pid":           anything, // not available, as the command says
+		"dwarf-pid":           validPID,
 		"output":              notEmpty("a file"),
 		"format":              notEmpty("a format"),
 		"buffering":           notEmpty("a mode"),

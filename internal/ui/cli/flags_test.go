@@ -27,7 +27,7 @@ func senseless(t *testing.T) map[string][]string {
 		"exe":                 {""},
 		"container":           {""},
 		"comm":                {"", "a-name-of-16-byt"},
-		"dwarf-pid":           {"", "1"},
+		"dwarf-pid":           {"", "0", "x", "1,"},
 		"output":              {""},
 		"format":              {"", "jsonx"},
 		"buffering":           {"", "lines"},

@@ -81,7 +81,7 @@ func (s *settings) register(f *pflag.FlagSet) {
 	f.StringVarP(&s.command, "cmd", "c", "", "run this command when probes are attached, and exit with it")
 	f.StringVar(&s.container, "container", "", "trace the processes of this container")
 	f.BoolVar(&s.follow, "follow", false, "also trace the child processes of -p or -c")
-	f.StringArrayVar(&s.dwarfPIDs, "dwarf-pid", nil, "not available: stacks are unwound by frame pointers only")
+	f.StringArrayVar(&s.dwarfPIDs, "dwarf-pid", nil, "accepted for compatibility; has no effect")
 	f.BoolVar(&s.usdtFile, "usdt-file-activation", false, "accepted for compatibility; has no effect")
 	s.registerOutput(f)
 	f.BoolVarP(&s.quiet, "quiet", "q", false, "do not report attached probes")
@@ -147,9 +147,6 @@ func (s *settings) debugDirs() (dirs []string) {
 func (s *settings) check() error {
 	if s.command != "" && s.pid != "" {
 		return usageErrorf("USAGE: Cannot use both -c and -p.")
-	}
-	if len(s.dwarfPIDs) > 0 {
-		return usageErrorf("USAGE: --dwarf-pid is not available: user stacks are unwound by frame pointers only (see ustack)")
 	}
 	var err error
 	if s.words, err = trocar.SplitCommand(s.command); err != nil {

@@ -47,7 +47,7 @@ FLAGS:
                            processes that enter it later (docker exec) are not traced
         --usdt-file-activation
                            accepted for compatibility; has no effect
-        --dwarf-pid PID    not available: stacks are unwound by frame pointers only
+        --dwarf-pid PID    accepted for compatibility; has no effect
 
     -o, --output FILE      write output to this file
     -f FORMAT              output format: %[2]s

@@ -1,0 +1,383 @@
+// Package stacktables gives the programs that walk user stacks what they look at: the tables of the files that
+// processes map. What is mapped they ask the kernel.
+//
+//	t := stacktables.New(images, memory)
+//	err := t.Process(pid)
+//
+// Tables are made when a file is first seen in a process, kept by what the file is and by its content, and never
+// changed or moved: they are written before the entries that lead to them.
+package stacktables
+
+import (
+	"crypto/sha256"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"trocar/internal/binary/cfi"
+	"trocar/internal/binary/image"
+	"trocar/internal/binary/objfile"
+	"trocar/internal/binary/unwind"
+	"trocar/internal/compile/record"
+	"trocar/internal/process/target"
+)
+
+// Memory is where programs look.
+type Memory interface {
+	// Rules writes all rules, Words a piece of the words of the tables.
+	Rules(value []byte) error
+	Words(piece uint32, value []byte) error
+	// FileKey asks by what key the kernel knows the file that is mapped at an address of ours; nil: it does not tell. File
+	// writes the table of a file.
+	FileKey(addr uintptr) ([]byte, error)
+	File(key, value []byte) error
+}
+
+// Tables are those that the programs of one run have.
+type Tables struct {
+	images *image.Set
+	memory Memory
+
+	mu    sync.Mutex
+	rules *unwind.Rules
+	known int // rules that were written
+	words []uint32
+	next  uint32 // first word that is free
+	files map[fileKey]*table
+	same  map[[sha256.Size]byte]uint32 // first words of tables, by what is in them
+	vdso  bool                         // it was looked for
+	looks map[target.PID]*looks
+
+	maps []target.Mapping
+	text []byte
+	now  func() time.Time
+}
+
+// looks are how often a process was looked at.
+type looks struct {
+	start uint64 // when it was started
+	vain  int    // looks in a row at which no file was new
+	next  time.Time
+}
+
+// table is where the rules of a file are; length 0: it has none.
+type table struct {
+	low      uint64
+	at       uint32
+	length   uint32
+	segments []objfile.Segment
+}
+
+// fileKey says which file it is, and that nobody has written to it since.
+type fileKey struct {
+	dev, inode uint64
+	size       int64
+	changed    syscall.Timespec
+}
+
+// New makes tables; nothing is written yet.
+func New(images *image.Set, memory Memory) *Tables {
+	return &Tables{
+		images: images, memory: memory, rules: unwind.NewRules(), files: map[fileKey]*table{},
+		same:  map[[sha256.Size]byte]uint32{},
+		looks: map[target.PID]*looks{}, now: time.Now,
+	}
+}
+
+const (
+	// maxLooks bounds the processes of which it is known how often they were looked at.
+	maxLooks = 1 << 12
+	// Who asks in vain, of files that cannot be opened, waits longer each time.
+	leastWait = 2 * time.Millisecond
+	mostWait  = time.Second
+)
+
+// Process looks at the files that a process has mapped and tells the programs of their tables.
+func (t *Tables) Process(pid target.PID) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	thread := pid.Living() // of which there are files in /proc
+	stat, err := thread.Stat()
+	if err != nil {
+		return err
+	}
+	l := t.looks[pid]
+	if l == nil || l.start != stat.Start {
+		if len(t.looks) >= maxLooks {
+			clear(t.looks)
+		}
+		l = &looks{start: stat.Start}
+		t.looks[pid] = l
+	}
+	if t.now().Before(l.next) {
+		return nil
+	}
+	before := len(t.files)
+	if t.maps, t.text, err = thread.AppendMaps(t.maps[:0], t.text); err != nil {
+		return err
+	}
+	for i := range t.maps {
+		m := &t.maps[i]
+		if m.Perm&target.Exec == 0 {
+			continue
+		}
+		switch {
+		case m.IsFile():
+			err = t.file(thread, m)
+		case m.Path == "[vdso]" && !t.vdso:
+			err = t.virtual()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if len(t.files) > before {
+		l.vain = 0
+		return nil
+	}
+	l.next = t.now().Add(min(mostWait, leastWait<<min(l.vain, 16)))
+	l.vain++
+	return nil
+}
+
+const pageSize = 4096
+
+// file finds or makes the table of a mapped file. That it cannot be opened, or tells nothing of its frames, is no
+// error.
+func (t *Tables) file(pid target.PID, m *target.Mapping) error {
+	f, err := pid.OpenMapped(m)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	return t.opened(f, func() string { return pid.Ours(m.Path) })
+}
+
+// opened makes the table of an open file, if it is the first time.
+func (t *Tables) opened(f *os.File, path func() string) error {
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	key := fileKey{size: info.Size()}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		key.dev, key.inode, key.changed = st.Dev, st.Ino, st.Ctim
+	}
+	if t.files[key] != nil || len(t.files) >= maxFiles {
+		return nil
+	}
+	of, err := t.made(f, path())
+	if err != nil {
+		return err
+	}
+	t.files[key] = of
+	return t.publish(f, of)
+}
+
+// made makes the table of a file. One without call frame information leaves it empty.
+func (t *Tables) made(f *os.File, path string) (*table, error) {
+	of := &table{}
+	im, err := t.images.OpenFile(f, path)
+	if err != nil {
+		return of, nil
+	}
+	defer im.Close()
+	return of, t.place(of, im.File(), im.Frames())
+}
+
+// mostAhead bounds the libraries that are looked at before they are mapped.
+const mostAhead = 100
+
+// Ahead makes the tables of a program or library, and of the libraries that it will have mapped, so that they are there
+// when it begins to run. What cannot be found is left for later.
+func (t *Tables) Ahead(root target.Root, path string) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	paths, seen := []string{path}, map[string]bool{path: true}
+	for len(paths) > 0 && len(seen) < mostAhead {
+		path, paths = paths[0], paths[1:]
+		needed, err := t.ahead(root, path)
+		if err != nil {
+			return err
+		}
+		for _, p := range needed {
+			if !seen[p] {
+				seen[p] = true
+				paths = append(paths, p)
+			}
+		}
+	}
+	return nil
+}
+
+// ahead makes the table of one file and finds the libraries that it asks for.
+func (t *Tables) ahead(root target.Root, path string) (libraries []string, err error) {
+	f, err := root.Open(path)
+	if err != nil {
+		return nil, nil
+	}
+	defer f.Close()
+	ours := root.Ours(path)
+	if err := t.opened(f, func() string { return ours }); err != nil {
+		return nil, err
+	}
+	im, err := t.images.OpenFile(f, ours)
+	if err != nil {
+		return nil, nil
+	}
+	defer im.Close()
+	var folders []string
+	for _, dir := range im.File().Runpath() {
+		folders = append(folders, strings.ReplaceAll(dir, "$ORIGIN", filepath.Dir(path)))
+	}
+	for _, name := range im.File().Needed() {
+		if i := slices.IndexFunc(folders, func(dir string) bool { return root.Exists(filepath.Join(dir, name)) }); i >= 0 {
+			libraries = append(libraries, filepath.Join(folders[i], name))
+		} else if found, err := root.FindLibrary(name); err == nil && len(found) > 0 {
+			libraries = append(libraries, found[0])
+		}
+	}
+	return libraries, nil
+}
+
+// publish tells the programs where the table of a file is.
+func (t *Tables) publish(f *os.File, of *table) error {
+	page, err := unix.Mmap(int(f.Fd()), 0, pageSize, unix.PROT_READ, unix.MAP_PRIVATE)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = unix.Munmap(page) }()
+	key, err := t.memory.FileKey(uintptr(unsafe.Pointer(&page[0])))
+	if err != nil || key == nil {
+		return err
+	}
+	return t.memory.File(key, of.value())
+}
+
+// value is what the programs are told of a table.
+func (t *table) value() []byte {
+	bias, ok := bias(t.segments)
+	if !ok || t.length == 0 {
+		return record.FileTable(0, 0, 0)
+	}
+	return record.FileTable(bias-t.low, t.at, t.length)
+}
+
+// bias is what an address as linked is more than the offset in the file, if that is the same for all code.
+func bias(segments []objfile.Segment) (bias uint64, ok bool) {
+	for i := range segments {
+		s := &segments[i]
+		if !s.Exec {
+			continue
+		}
+		if ok && s.Addr-s.Offset != bias {
+			return 0, false
+		}
+		bias, ok = s.Addr-s.Offset, true
+	}
+	return bias, ok
+}
+
+// maxFiles bounds the files that are remembered.
+const maxFiles = 1 << 14
+
+// virtual makes the table of the virtual library that the kernel maps into every process. That of programs of 32 bits
+// is another, of another size.
+func (t *Tables) virtual() error {
+	t.vdso = true
+	maps, err := target.PID(os.Getpid()).Maps()
+	if err != nil {
+		return nil
+	}
+	i := slices.IndexFunc(maps, func(m target.Mapping) bool { return m.Path == "[vdso]" })
+	if i < 0 || maps[i].End-maps[i].Start > maxVirtual {
+		return nil
+	}
+	mem, err := os.Open("/proc/self/mem")
+	if err != nil {
+		return nil
+	}
+	defer mem.Close()
+	b := make([]byte, maps[i].End-maps[i].Start)
+	if _, err := mem.ReadAt(b, int64(maps[i].Start)); err != nil {
+		return nil
+	}
+	elf, err := objfile.New("[vdso]", b)
+	if err != nil {
+		return nil
+	}
+	of := &table{}
+	if err := t.place(of, elf, cfi.Open(elf)); err != nil {
+		return err
+	}
+	return t.memory.File(record.VirtualKey(uint64(len(b))), of.value())
+}
+
+// maxVirtual bounds its size: it is two pages large.
+const maxVirtual = 1 << 20
+
+// place makes the table of a file and writes it. A file without one leaves the table empty; an error is one of the
+// memory.
+func (t *Tables) place(of *table, f *objfile.File, frames unwind.Caller) error {
+	of.segments = f.Segments()
+	made, err := unwind.Compile(f, frames, t.rules)
+	if err != nil || made.High-made.Low > math.MaxUint32 {
+		return nil
+	}
+	of.low, of.length = made.Low, uint32(made.High-made.Low)
+	digest := made.Digest()
+	if at, ok := t.same[digest]; ok { // a copy, in another container perhaps
+		of.at = at
+		return nil
+	}
+	at := t.next
+	for len(t.words) < int(at)+made.Words(at) {
+		if len(t.words) >= unwind.MaxWords {
+			of.length = 0
+			return nil // as if there were none
+		}
+		t.words = append(t.words, make([]uint32, unwind.ChunkWords)...)
+	}
+	end, err := made.Place(t.words, at)
+	if err != nil {
+		of.length = 0
+		return nil
+	}
+	t.next = end
+	if err := t.writeRules(); err != nil {
+		return err
+	}
+	for piece := at / unwind.ChunkWords; piece*unwind.ChunkWords < end; piece++ {
+		words := t.words[piece*unwind.ChunkWords : (piece+1)*unwind.ChunkWords]
+		if err := t.memory.Words(piece, unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), 4*len(words))); err != nil {
+			return err
+		}
+	}
+	of.at = at
+	t.same[digest] = at
+	return nil
+}
+
+// writeRules writes the rules if there are new ones.
+func (t *Tables) writeRules() error {
+	if t.known == t.rules.Len() {
+		return nil
+	}
+	b := make([]byte, record.UnwindRulesSize)
+	for i := range t.rules.Len() {
+		word := t.rules.At(uint16(i)).Word()
+		for k := range unwind.RuleSize {
+			b[unwind.RuleSize*i+k] = byte(word >> (8 * k))
+		}
+	}
+	t.known = t.rules.Len()
+	return t.memory.Rules(b)
+}

@@ -1,0 +1,177 @@
+package session
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"os"
+	"slices"
+	"time"
+
+	"trocar/internal/binary/image"
+	"trocar/internal/compile/record"
+	"trocar/internal/process/stacktables"
+	"trocar/internal/process/target"
+	"trocar/result"
+)
+
+// walks are what the programs that walk user stacks ask for.
+type walks struct {
+	tables *stacktables.Tables
+	asked  chan target.PID
+	failed chan error
+}
+
+// walkMaps are the maps in which the programs look.
+type walkMaps struct {
+	Maps
+	programs Programs
+}
+
+func (m walkMaps) Rules(value []byte) error {
+	return m.Put(record.UnwindRules, record.Key(), value)
+}
+
+func (m walkMaps) Words(piece uint32, value []byte) error {
+	return m.PutPiece(record.UnwindWords, piece, value)
+}
+
+func (m walkMaps) File(key, value []byte) error { return m.Put(record.UnwindFiles, key, value) }
+
+// FileKey has a program look at our own mapping: it is of the process that runs it.
+func (m walkMaps) FileKey(addr uintptr) ([]byte, error) {
+	value := make([]byte, record.UnwindFileSize)
+	// It may be changed just now.
+	for i := range 10 {
+		clear(value)
+		binary.LittleEndian.PutUint64(value, uint64(addr))
+		if err := m.Put(record.UnwindFile, record.Key(), value); err != nil {
+			return nil, err
+		}
+		if _, err := m.programs.Run(record.UnwindFile); err != nil {
+			return nil, err
+		}
+		if err := m.Get(record.UnwindFile, record.Key(), value); err != nil {
+			return nil, err
+		}
+		key := value[record.UnwindFileKey:][:record.FileKeySize]
+		if binary.LittleEndian.Uint64(key) != 0 {
+			return key, nil
+		}
+		time.Sleep(time.Duration(i) * 20 * time.Microsecond)
+	}
+	return nil, nil
+}
+
+// mostAsked is how many processes may wait to be looked at; those that are asked for beyond are asked for again.
+const mostAsked = 64
+
+// walk makes tables of the files that the traced processes have mapped, before anything is attached, and of those that
+// programs ask for from then on.
+func (s *Session) walk(ctx context.Context) error {
+	if !slices.ContainsFunc(s.in.Script.Layouts, func(l *record.Layout) bool { return l.Kind == record.Mapped }) {
+		return nil
+	}
+	images := s.in.Images
+	if images == nil {
+		images = image.NewSet(ctx, image.Options{})
+	}
+	w := &walks{
+		tables: stacktables.New(images, walkMaps{s.kernel.Maps, s.kernel.Programs}),
+		asked:  make(chan target.PID, mostAsked), failed: make(chan error, 1),
+	}
+	s.walks = w
+	for _, pid := range s.targets() {
+		if err := w.look(pid); err != nil {
+			return err
+		}
+	}
+	if err := s.ahead(); err != nil {
+		return err
+	}
+	s.background.Go(func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case pid := <-w.asked:
+				if err := w.look(pid); err != nil {
+					w.failed <- err
+					return
+				}
+			}
+		}
+	})
+	return nil
+}
+
+// ahead makes tables of the files that processes are about to map: what is probed, and what a command executes.
+func (s *Session) ahead() error {
+	var paths []string
+	if s.command != nil {
+		if exe, _, err := s.command.PID().Exe(); err == nil {
+			paths = append(paths, exe)
+		}
+	}
+	if s.in.PID == 0 {
+		for _, p := range s.in.Points {
+			if p.Path != "" && !slices.Contains(paths, p.Path) {
+				paths = append(paths, p.Path)
+			}
+		}
+	}
+	for _, path := range paths {
+		if err := s.walks.tables.Ahead(target.Root{}, path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// look tells the programs of the files that a process has mapped. It is no error if it is gone, or not to be looked at.
+func (w *walks) look(pid target.PID) error {
+	err := w.tables.Process(pid)
+	if errors.Is(err, target.ErrGone) || errors.Is(err, target.ErrNoMemory) || errors.Is(err, os.ErrPermission) {
+		return nil
+	}
+	return err
+}
+
+// targets are the processes that are named.
+func (s *Session) targets() (pids []target.PID) {
+	if s.in.PID != 0 {
+		pids = append(pids, target.PID(s.in.PID))
+	}
+	for _, pid := range s.in.Others {
+		pids = append(pids, target.PID(pid))
+	}
+	if s.command != nil {
+		pids = append(pids, s.command.PID())
+	}
+	return pids
+}
+
+// mapped takes a record in which a program asks for the files that a process has mapped.
+func (s *Session) mapped(pid target.PID) error {
+	if s.walks == nil {
+		return nil
+	}
+	select {
+	case s.walks.asked <- pid:
+	default: // it is asked for again
+	}
+	select {
+	case err := <-s.walks.failed:
+		return s.notice(result.Warning, "call stacks are walked by frame pointers from now on: %v", err)
+	default:
+		return nil
+	}
+}
+
+// asks tells whether a record asks for the files of a process, and of which. Such are no events.
+func asks(l *record.Layout, rec []byte) (pid target.PID, ok bool) {
+	if l.Kind != record.Mapped || len(l.Args) == 0 || len(rec) < l.Args[0].Offset+8 {
+		return 0, false
+	}
+	return target.PID(binary.LittleEndian.Uint64(rec[l.Args[0].Offset:])), true
+}
