@@ -1,6 +1,7 @@
 package trocar
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -149,7 +150,7 @@ func (m *Machine) Ask(ctx context.Context, r Request) (*Script, error) {
 	images := r.Files.images(ctx)
 	defer images.done()
 	return ask(ctx, r, images.Set, offers{
-		wrong:           func(text string) map[int]string { return m.wrong(ctx, r, text) },
+		wrong:           func(text string) []wrong { return m.wrong(ctx, r, text) },
 		arch:            m.arch(),
 		filteredReturns: true, threadEnds: btf.New(btf.Source(m.KernelTypes)).Available(),
 	})
@@ -160,8 +161,8 @@ type offers struct {
 	arch            *abi.Arch
 	vectorsStepped  func() bool // as in match.Options
 	filteredReturns bool        // as in match.Options
-	// wrong gives what is wrong with a script, by its lines; nil: that is not found out.
-	wrong      func(text string) map[int]string
+	// wrong gives what is wrong with a script; nil: that is not found out.
+	wrong      func(text string) []wrong
 	threadEnds bool // that a thread ends can be seen, and whether its process does
 }
 
@@ -246,62 +247,96 @@ const mostTries = 8
 // writeFor writes a question's script. Functions for which the question's expressions mean nothing are taken from fns,
 // if there are others, and what is left out is told.
 func writeFor(q recipe.Question, fns *[]recipe.Function, on offers, diags *diag.List) (recipe.Script, []string) {
-	var left []string
-	names := map[string][]string{} // by the reason
-	for try := 0; ; try++ {
-		script := recipe.Write(q, *fns, diags)
-		if diags.Errors() > 0 || on.wrong == nil || try == mostTries || len(*fns) < 2 || !q.Expressions() {
-			return script, left
+	last := write(q, *fns, on)
+	names := map[string][]string{} // of what is left out, by the reason
+	for range mostTries {
+		rest := slices.DeleteFunc(slices.Clone(last.fns), func(f recipe.Function) bool { return last.why[f.Entry()] != "" })
+		if len(rest) == len(last.fns) || len(rest) == 0 {
+			break
 		}
-		why := map[string]string{}
-		wrong := first(on.wrong(script.Text), script.Text)
-		for _, line := range slices.Sorted(maps.Keys(wrong)) {
-			text := wrong[line]
-			i := slices.IndexFunc(script.Clauses, func(c recipe.Clause) bool { return c.Line > line })
-			if i < 0 {
-				i = len(script.Clauses)
-			}
-			if i == 0 {
-				return script, left // it is wrong as a whole
-			}
-			for _, entry := range script.Clauses[i-1].Functions {
-				if why[entry] == "" {
-					why[entry] = text
-				}
+		next := write(q, rest, on)
+		if next.said.Errors() > 0 {
+			break // of the rest nothing can be shown either: what is wrong with the others is the reason
+		}
+		for i := range last.fns {
+			if text := last.why[last.fns[i].Entry()]; text != "" {
+				names[text] = append(names[text], last.fns[i].Name)
 			}
 		}
-		rest := slices.DeleteFunc(slices.Clone(*fns), func(f recipe.Function) bool { return why[f.Entry()] != "" })
-		if len(rest) == len(*fns) || len(rest) == 0 {
-			return script, left
-		}
-		for i := range *fns {
-			if text := why[(*fns)[i].Entry()]; text != "" {
-				names[text] = append(names[text], (*fns)[i].Name)
-			}
-		}
-		left = nil
-		for _, text := range slices.Sorted(maps.Keys(names)) {
-			left = append(left, leftOut(names[text], text))
-		}
-		*fns = rest
+		last = next
 	}
+	diags.Append(&last.said)
+	*fns = last.fns
+	return last.script, allLeftOut(names)
+}
+
+// written is a script that was written for some functions.
+type written struct {
+	script recipe.Script
+	fns    []recipe.Function
+	said   diag.List
+	why    map[string]string // what is wrong with it, by the entries of functions
+}
+
+// write writes a script and has it looked at. If it is wrong as a whole, no function is to blame.
+func write(q recipe.Question, fns []recipe.Function, on offers) (w written) {
+	w.fns = fns
+	w.script = recipe.Write(q, fns, &w.said)
+	if w.said.Errors() > 0 || on.wrong == nil || len(fns) < 2 || !q.Expressions() {
+		return w
+	}
+	why := map[string]string{}
+	for _, e := range first(on.wrong(w.script.Text), w.script.Text) {
+		i := slices.IndexFunc(w.script.Clauses, func(c recipe.Clause) bool { return c.Line > e.line })
+		if i < 0 {
+			i = len(w.script.Clauses)
+		}
+		if i == 0 {
+			return w
+		}
+		for _, entry := range e.functions(w.script.Clauses[i-1].Functions) {
+			if why[entry] == "" {
+				why[entry] = e.text
+			}
+		}
+	}
+	w.why = why
+	return w
 }
 
 // first are the lines with what is wrong by itself: what is kept of a call has no type if something is wrong where it
 // is kept. If there is no other it is the first line.
-func first(wrong map[int]string, script string) map[int]string {
+func first(all []wrong, script string) []wrong {
 	lines := strings.Split(script, "\n")
-	own := map[int]string{}
-	for line, text := range wrong {
-		if line <= len(lines) && !strings.Contains(strings.ReplaceAll(lines[line-1], "$call.func_", ""), "$call") {
-			own[line] = text
-		}
-	}
-	if len(own) > 0 || len(wrong) == 0 {
+	own := slices.DeleteFunc(slices.Clone(all), func(w wrong) bool {
+		return w.line > len(lines) || strings.Contains(strings.ReplaceAll(lines[w.line-1], "$call.func_", ""), "$call")
+	})
+	if len(own) > 0 || len(all) == 0 {
 		return own
 	}
-	line := slices.Min(slices.Collect(maps.Keys(wrong)))
-	return map[int]string{line: wrong[line]}
+	line := slices.MinFunc(all, func(a, b wrong) int { return cmp.Compare(a.line, b.line) }).line
+	return slices.DeleteFunc(all, func(w wrong) bool { return w.line != line })
+}
+
+// mostReasons is how many reasons for leaving functions out are told one by one.
+const mostReasons = 4
+
+// allLeftOut says which functions are left out, by the reasons, those that hold for most of them first.
+func allLeftOut(names map[string][]string) (left []string) {
+	reasons := slices.Sorted(maps.Keys(names))
+	slices.SortStableFunc(reasons, func(a, b string) int { return cmp.Compare(len(names[b]), len(names[a])) })
+	var others []string
+	for i, why := range reasons {
+		if i < mostReasons || len(reasons) == mostReasons+1 {
+			left = append(left, leftOut(names[why], why))
+		} else {
+			others = append(others, names[why]...)
+		}
+	}
+	if len(others) > 0 {
+		left = append(left, leftOut(others, fmt.Sprintf("%d more reasons of this kind", len(reasons)-mostReasons)))
+	}
+	return left
 }
 
 // leftOut says that functions are left out.
@@ -314,8 +349,36 @@ func leftOut(names []string, why string) string {
 	return text + ": left out: " + why
 }
 
-// wrong is what is wrong with a script that was written for a request, by its lines.
-func (m *Machine) wrong(ctx context.Context, r Request, text string) map[int]string {
+// wrong is an error in a script that was written for a request.
+type wrong struct {
+	line   int
+	text   string
+	points map[string]bool // that it is about; none: all of its probe
+}
+
+// functions are those of a probe that it is about, by their entries.
+func (w *wrong) functions(all []string) []string {
+	about := slices.DeleteFunc(slices.Clone(all), func(entry string) bool {
+		return !w.points[functionAt(entry)]
+	})
+	if len(about) == 0 {
+		return all
+	}
+	return about
+}
+
+// functionAt is an attach point, or the name of a point, without what differs between the entry of a function and its
+// returns: the kind of probe and the offset.
+func functionAt(point string) string {
+	_, name, _ := strings.Cut(strings.ReplaceAll(point, `"`, ""), ":")
+	if i := strings.LastIndexByte(name, '+'); i >= 0 && strings.Trim(name[i+1:], "0123456789") == "" {
+		name = name[:i]
+	}
+	return name
+}
+
+// wrong is what is wrong with a script that was written for a request, in the order of its lines.
+func (m *Machine) wrong(ctx context.Context, r Request, text string) []wrong {
 	r.Question, r.Script, r.Name = nil, text, "script"
 	r.Target.Command = nil
 	p, err := Compile(ctx, r, m)
@@ -327,13 +390,18 @@ func (m *Machine) wrong(ctx context.Context, r Request, text string) map[int]str
 	if !errors.As(err, &e) {
 		return nil
 	}
-	wrong := map[int]string{}
+	var all []wrong
 	for i := range e.Diagnostics {
-		if d := &e.Diagnostics[i]; d.Severity == result.Error && d.At.Line > 0 && wrong[d.At.Line] == "" {
-			wrong[d.At.Line] = d.Text
+		if d := &e.Diagnostics[i]; d.Severity == result.Error && d.At.Line > 0 {
+			w := wrong{line: d.At.Line, text: d.Text, points: map[string]bool{}}
+			for _, point := range e.points[i] {
+				w.points[functionAt(point)] = true
+			}
+			all = append(all, w)
 		}
 	}
-	return wrong
+	slices.SortStableFunc(all, func(a, b wrong) int { return cmp.Compare(a.line, b.line) })
+	return all
 }
 
 // programOfComm finds the program that the processes of a name run.

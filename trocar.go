@@ -48,7 +48,8 @@ type CompileError struct {
 	// NoMatch: the script is fine, but nothing was found to attach to.
 	NoMatch bool
 
-	err error
+	points [][]string // that each of Diagnostics is about
+	err    error
 }
 
 func (e *CompileError) Error() string {
@@ -68,7 +69,11 @@ func (e *CompileError) Error() string {
 func (e *CompileError) Unwrap() error { return e.err }
 
 func compileError(diags *diag.List, noMatch bool) *CompileError {
-	return &CompileError{Diagnostics: public(diags, false), NoMatch: noMatch}
+	e := &CompileError{Diagnostics: public(diags, false), NoMatch: noMatch}
+	for _, d := range diags.All {
+		e.points = append(e.points, d.Points)
+	}
+	return e
 }
 
 // public are diagnostics as they leave this package.
@@ -155,7 +160,7 @@ func (p *Program) resolve(ctx context.Context, r Request) (err error) {
 			arch:           p.machine.arch(),
 			vectorsStepped: p.features.VectorsStepped, filteredReturns: p.machine.filteredReturns(),
 			threadEnds: p.features.Types().Available(),
-			wrong:      func(text string) map[int]string { return p.machine.wrong(ctx, r, text) },
+			wrong:      func(text string) []wrong { return p.machine.wrong(ctx, r, text) },
 		})
 		if err != nil {
 			return err

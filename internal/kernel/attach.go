@@ -19,6 +19,7 @@ import (
 type attachment struct {
 	fds   []int
 	watch *probe.Point // the watchpoint that it is of, nil: another point
+	ends  bool         // calls end there
 }
 
 func (a *attachment) close() {
@@ -179,10 +180,17 @@ func (a *attacher) advance(n int) {
 	}
 }
 
-func (l *Loaded) keep(fds ...int) {
+func (l *Loaded) keep(fds ...int) { l.add(&attachment{fds: fds}) }
+
+// keepOf keeps a link of a program.
+func (l *Loaded) keepOf(p *loadedProgram, link int) {
+	l.add(&attachment{fds: []int{link}, ends: len(p.Points) > 0 && p.Points[0].Kind == probe.Uretprobe})
+}
+
+func (l *Loaded) add(a *attachment) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.links = append(l.links, &attachment{fds: fds})
+	l.links = append(l.links, a)
 }
 
 // watches notes which of the links made since there were so many are of a watchpoint.
@@ -226,7 +234,10 @@ func (l *Loaded) Detach() {
 	for _, s := range selves {
 		s.stop()
 	}
-	closeAll(links)
+	// Where calls end it is looked to the last: else calls would seem to be left by exceptions.
+	last := slices.DeleteFunc(slices.Clone(links), func(a *attachment) bool { return !a.ends })
+	closeAll(slices.DeleteFunc(links, func(a *attachment) bool { return a.ends }))
+	closeAll(last)
 }
 
 func closeAll(links []*attachment) {

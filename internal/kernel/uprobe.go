@@ -162,7 +162,7 @@ func (a *attacher) multi(p *loadedProgram, g *group) error {
 	defer done()
 	link, err := a.multiLink(p, g, g.sites)
 	if err == nil {
-		a.keep(link)
+		a.keepOf(p, link)
 		return nil
 	}
 	if !onePointsFault(err) || len(g.sites) == 1 {
@@ -182,7 +182,7 @@ func (a *attacher) multi(p *loadedProgram, g *group) error {
 	if err != nil {
 		return fmt.Errorf("cannot attach the %d good points in %s: %w", len(good), g.path, err)
 	}
-	a.keep(link)
+	a.keepOf(p, link)
 	return nil
 }
 

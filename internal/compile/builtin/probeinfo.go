@@ -81,7 +81,10 @@ programs without debug information.`,
 	{
 		ID: RetVal, Names: []string{"retval"}, Variable: true, Group: GroupProbeInfo, Result: types.TUint64,
 		Variants: []string{"uint64 retval"},
-		Doc:      `The value that the traced function returns, in uretprobes. Cast it if it is signed: (int32)retval.`,
+		Doc: `The value that the traced function returns, in uretprobes. Where debug information tells its type, it has that;
+elsewhere cast it if it is signed: (int32)retval. Several results are fields: retval.n, retval.r0 if they have no names.
+retval.err is the error among them, or the only result if that is an error: retval.err != nil. Pointers, interfaces, slices,
+maps, channels and functions may be compared with nil.`,
 	},
 	{
 		ID: Duration, Names: []string{"duration"}, Variable: true, Group: GroupProbeInfo, Result: types.TUint64,

@@ -10,7 +10,6 @@ import (
 // can tell is checked.
 type builder struct {
 	*checker
-	act  *action
 	out  *Action
 	loop int
 	// times is how often what is built now comes again by the unrolled loops around it; unrolled is how many statements

@@ -243,7 +243,7 @@ func (b *builder) isErr(n *node, e E) Expr {
 }
 
 func (b *builder) userSymbolOf(n *node) (Symbol, bool) {
-	inf := &inferrer{checker: b.checker, act: b.act}
+	inf := &inferrer{checker: b.checker}
 	return inf.userSymbol(n)
 }
 

@@ -15,7 +15,8 @@ type checker struct {
 	in    *Input
 	file  *syntax.File
 	diags *diag.List
-	said  map[string]bool // messages already given: an action that is split is looked at several times
+	said  map[string]*diag.Diagnostic // messages already given: an action that is split is looked at several times
+	act   *action                     // what messages are about
 	cfg   Config
 	defs  *definitions
 
@@ -49,7 +50,7 @@ type action struct {
 // nil.
 func Check(file *syntax.File, matches [][]probe.Match, in Input, diags *diag.List) *Program {
 	c := &checker{
-		in: &in, file: file, diags: diags, said: map[string]bool{}, maps: map[string]*mapState{},
+		in: &in, file: file, diags: diags, said: map[string]*diag.Diagnostic{}, maps: map[string]*mapState{},
 		unstable: map[string]bool{}, argTypes: map[argsOf]*types.Type{},
 		syscalls: map[int]*SyscallArgs{},
 		givens:   map[givenKey]*Given{}, pointsOf: map[*syntax.Probe][]*probe.Point{},
@@ -154,11 +155,20 @@ func (c *checker) warnf(span diag.Span, format string, args ...any) *diag.Diagno
 func (c *checker) say(sev diag.Severity, span diag.Span, format string, args ...any) *diag.Diagnostic {
 	text := fmt.Sprintf(format, args...)
 	key := fmt.Sprintf("%d %p %d %d %s", sev, span.Source, span.Start, span.End, text)
-	if c.said[key] {
+	d, again := c.said[key], true
+	if d == nil {
+		d, again = c.diags.Add(sev, span, "%s", text), false
+		c.said[key] = d
+	}
+	if sev == diag.Error && c.act != nil {
+		for _, p := range c.act.points {
+			d.Points = append(d.Points, p.Name)
+		}
+	}
+	if again {
 		return &diag.Diagnostic{} // notes and hints were given the first time
 	}
-	c.said[key] = true
-	return c.diags.Add(sev, span, "%s", text)
+	return d
 }
 
 // callName returns the name under which messages speak of a builtin as it was called.

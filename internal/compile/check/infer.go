@@ -12,7 +12,6 @@ import (
 
 type inferrer struct {
 	*checker
-	act      *action
 	solver   solver
 	meta     int         // inside sizeof and its kind
 	pending  []*node     // comptime conditions that are not decided yet
@@ -189,6 +188,9 @@ func (inf *inferrer) visit(n *node) {
 		inf.visitAll(n.kids)
 		inf.withoutSign(n)
 		s.rule(&n.slot, func(in []ty) ty { return inf.binaryType(n, in[0], in[1]) }, &n.kids[0].slot, &n.kids[1].slot)
+	case opNil:
+		inf.visit(n.kids[0])
+		s.set(&n.slot, known(types.TBool))
 	case opIf:
 		inf.visitIf(n)
 	case opIncDec:

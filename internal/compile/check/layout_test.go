@@ -50,7 +50,7 @@ func TestLayoutAgainstCompiler(t *testing.T) {
 		t.Fatal(text(&diags))
 	}
 	// A member that is never named in the script may be left out by the parser: keep all.
-	c := &checker{in: &Input{}, file: file, diags: &diags, said: map[string]bool{}}
+	c := &checker{in: &Input{}, file: file, diags: &diags, said: map[string]*diag.Diagnostic{}}
 	d := c.define(file.CDefs)
 	if diags.Errors() > 0 {
 		t.Fatal(text(&diags))

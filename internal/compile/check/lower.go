@@ -223,7 +223,7 @@ func (l *lowerer) expr(x syntax.Expr) *node {
 	case *syntax.Unary:
 		return l.unary(x)
 	case *syntax.Binary:
-		return &node{op: opBinary, span: span, str: x.Op, kids: []*node{l.expr(x.X), l.expr(x.Y)}}
+		return l.binary(&node{op: opBinary, span: span, str: x.Op, kids: []*node{l.expr(x.X), l.expr(x.Y)}})
 	case *syntax.Ternary:
 		return l.ternary(x)
 	case *syntax.IncDec:

@@ -27,6 +27,7 @@ const (
 	opRetval               // the typed result
 	opUnary                // str, kids[0]
 	opBinary               // str, kids[0], kids[1]
+	opNil                  // str, kids[0]: a comparison with nil
 	opIf                   // kids: condition, then, else; comptime
 	opIncDec               // str, post, kids[0]
 	opCast                 // kids: type, value

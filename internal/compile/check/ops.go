@@ -2,10 +2,13 @@ package check
 
 import (
 	"strconv"
+	"strings"
 
 	"trocar/internal/binary/types"
 	"trocar/internal/compile/builtin"
+	"trocar/internal/near"
 	"trocar/internal/process/probe"
+	"trocar/internal/script/diag"
 )
 
 // The types of operators, fields and elements.
@@ -209,6 +212,9 @@ func (inf *inferrer) fieldType(n *node, x ty) ty {
 	if n.kids[0].isArgs() {
 		return inf.argType(n, t)
 	}
+	if onlyError(n, t) {
+		return x // see rewriteField
+	}
 	switch t.Kind {
 	case types.Struct, types.Union, types.Record:
 	default:
@@ -223,11 +229,14 @@ func (inf *inferrer) fieldType(n *node, x ty) ty {
 	}
 	f, ok := t.Field(n.str)
 	if !ok {
+		f, ok = errorAmong(n, t)
+	}
+	if !ok {
 		if t.Kind == types.Record {
-			hintNear(inf.errorf(n.span, "Record does not contain a field named '%s'", n.str), n.str, fieldNames(t))
+			hintFields(inf.errorf(n.span, "Record does not contain a field named '%s'", n.str), n.str, t)
 		} else {
-			hintNear(inf.errorf(n.span, "Struct/union of type '%s' does not contain a field named '%s'", typestr(t), n.str),
-				n.str, fieldNames(t))
+			hintFields(inf.errorf(n.span, "Struct/union of type '%s' does not contain a field named '%s'", typestr(t),
+				n.str), n.str, t)
 		}
 		return ty{}
 	}
@@ -239,6 +248,17 @@ func (inf *inferrer) fieldType(n *node, x ty) ty {
 		return known(elemType(f.Type))
 	}
 	return known(elemType(f.Type)).at(space)
+}
+
+// hintFields adds the names that are nearest to a misspelt field, or all if there are few.
+func hintFields(d *diag.Diagnostic, name string, t *types.Type) {
+	const few = 12
+	names := fieldNames(t)
+	if len(near.Names(name, names)) == 0 && len(names) > 0 && len(names) <= few {
+		d.Hint("its fields are %s", strings.Join(names, ", "))
+		return
+	}
+	hintNear(d, name, names)
 }
 
 // fieldNames lists members, also those of unnamed members.

@@ -82,6 +82,10 @@ func (inf *inferrer) rewrite(n *node) bool {
 		n.op, n.num, n.kids = opTupleField, i.num, n.kids[:1]
 	case opCall:
 		return inf.rewriteCall(n)
+	case opField:
+		return rewriteError(n)
+	case opNil:
+		return inf.rewriteNil(n)
 	default:
 		return false
 	}

@@ -115,6 +115,8 @@ type Diagnostic struct {
 	Text     string
 	Notes    []Note   // more places or facts
 	Hints    []string // the ways out
+	// Points are the probe points that it is about, of a script's probe that has several; none: it is about all.
+	Points []string
 }
 
 // Note is a further fact, with or without a place.

@@ -114,11 +114,12 @@ func newTrace(a *app) *cobra.Command {
 A call is printed when it returns, or on exit if it has not returned; calls of functions that mostly do not return,
 such as exit and execve, when they begin. Arguments are those of the call's entry, also in --if; what the function has
 changed when it returns is printed by --result, and is result(EXPR) in other expressions. errno there is the name of the
-thread's last error.
+thread's last error. retval.err is the error that a function returns, whatever that is called; it may be nil.
 
     trocar trace -x ./server handle_request
     trocar trace -p 812 libssl:SSL_read --args num --result 'str(buf, retval)'
     trocar trace -p 812 libc:open --if 'retval < 0' --result errno
+    trocar trace -p 812 'main.*' --if 'retval.err != nil'
     trocar trace -p 812 'Shop::*' --min 10ms
     trocar trace handle --args 'req->path, req->size' --if 'req->size > 4096' -- ./server -v`,
 		flags: func(r *recipeFlags, cmd *cobra.Command) {
