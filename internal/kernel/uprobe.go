@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -108,6 +109,13 @@ func groupSites(p *loadedProgram) []*group {
 			g = &group{path: point.Path, pid: point.PID}
 			index[k] = g
 			groups = append(groups, g)
+		}
+		if point.Interpreted != nil {
+			// All functions come by at the same places, and the program tells them apart.
+			if !slices.ContainsFunc(g.sites, func(s site) bool { return s.point.Offset == point.Offset }) {
+				g.sites = append(g.sites, site{point: point})
+			}
+			continue
 		}
 		g.sites = append(g.sites, site{point, cookie(p, i)})
 	}

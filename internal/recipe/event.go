@@ -26,11 +26,13 @@ func eventKind(pattern string) (kind, rest string) {
 		kind = "tracepoint"
 	case kind == "U":
 		kind = "usdt"
+	case kind == "py":
+		kind = "python"
 	case kind == "u" || kind == "uprobe":
 		return "", rest
 	}
 	switch kind {
-	case "syscall", "tracepoint", "usdt":
+	case "syscall", "tracepoint", "usdt", "python":
 		return kind, rest
 	}
 	return "", pattern
@@ -68,6 +70,8 @@ func events(ctx context.Context, o Target, kind, rest string, diags *diag.List) 
 			return []Function{{Name: rest, Whole: true, Syscalls: true, Probe: rawEnter}}
 		}
 		return tracepoints(ctx, o, "tracepoint:"+rest, tracepointOf, diags)
+	case "python":
+		return interpreted(ctx, o, rest, diags)
 	}
 	return builtIn(ctx, o, rest, diags)
 }

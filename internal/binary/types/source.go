@@ -51,6 +51,7 @@ const (
 	DotNetGuidForm          // Struct of 16 bytes
 	DotNetDecimalForm       // Struct of 16 bytes: sign and scale, the highest 32 bits, the others
 	DotNetNullableForm      // Struct hasValue, value
+	PythonForm              // Pointer to an object; see PythonObject
 	HexForm                 // Enum: what has no name is in hexadecimal
 	OctalForm               // Enum: what has no name is in octal
 )

@@ -88,7 +88,7 @@ func (g *gen) point() ir.Reg {
 	if len(g.points) == 1 {
 		return g.b.Imm(int64(g.firstCookie))
 	}
-	if !g.c.cookies(g.typ) {
+	if g.points[0].Interpreted == nil && !g.c.cookies(g.typ) {
 		// The program is compiled again for each point (see compiler.action).
 		return g.b.Imm(int64(g.firstCookie))
 	}
@@ -96,6 +96,9 @@ func (g *gen) point() ir.Reg {
 }
 
 func (g *gen) cookie() ir.Reg {
+	if g.points[0].Interpreted != nil {
+		return g.which()
+	}
 	g.asksCookie = true
 	return g.b.Call(asm.FnGetAttachCookie, ir.R(g.context()))
 }
@@ -103,7 +106,7 @@ func (g *gen) cookie() ir.Reg {
 // functionPoint is the number of the first point of the function that was hit: a function has several points where it
 // returns, or where it was inlined, and is one key of a map all the same.
 func (g *gen) functionPoint() ir.Reg {
-	if len(g.points) > 1 && g.c.cookies(g.typ) {
+	if len(g.points) > 1 && (g.points[0].Interpreted != nil || g.c.cookies(g.typ)) {
 		g.knowsPoint = true
 		return g.b.OpImm(ir.Shr, g.cookie(), functionShift)
 	}

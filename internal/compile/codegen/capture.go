@@ -35,7 +35,7 @@ func (g *gen) captures(e check.Expr) (*types.Type, bool) {
 		}
 		return t, false
 	}
-	if t := e.Type(); t.Kind == types.Pointer && t.Lang().Managed() && kept(e) {
+	if t := e.Type(); t.Kind == types.Pointer && (t.Lang().Managed() || t.Form() == types.PythonForm) && kept(e) {
 		return t, false
 	}
 	return g.capturing().Of(e.Type())

@@ -250,7 +250,8 @@ next:
 			n.session = c.session()
 		}
 		for _, g := range groups {
-			if g.typ == n.typ && g.ret == n.ret && n.typ != probe.TracepointProgram {
+			if g.typ == n.typ && g.ret == n.ret && n.typ != probe.TracepointProgram &&
+				(g.points[0].Interpreted == nil) == (p.Interpreted == nil) {
 				g.points = append(g.points, p)
 				continue next
 			}
@@ -273,7 +274,7 @@ next:
 func (c *compiler) compileGroup(a *check.Action, g *group) {
 	first := uint64(len(c.out.Points))
 	prog, knows := c.program(a, g, first)
-	if !knows || len(g.points) == 1 || c.cookies(g.typ) {
+	if !knows || len(g.points) == 1 || c.cookies(g.typ) || g.points[0].Interpreted != nil {
 		c.add(prog)
 		return
 	}

@@ -25,6 +25,7 @@ type gen struct {
 	knowsPoint  bool         // the code differs by the point that is hit
 	asksCookie  bool         // and asks the kernel for it
 	asksGiven   *check.Given // and what is told of each point
+	whichSlot   int          // of interpreted functions, what stands for the cookie
 
 	p    *ir.Program
 	main *ir.Builder
@@ -109,6 +110,7 @@ func (g *gen) body() {
 		b.IfImm(ir.NE, b.Load(8, b.MapValue(record.ControlName, record.ControlStop), 0), 0, quit)
 	}
 	g.filter(quit)
+	g.interpreted(quit)
 	if g.act.Timed || g.act.Kept {
 		g.timed(quit)
 	}

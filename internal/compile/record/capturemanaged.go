@@ -31,6 +31,12 @@ func (c Capture) ofManaged(t *types.Type, depth int) (*types.Type, bool) {
 		return TClosure, true
 	case types.UnsafeForm:
 		return nil, false
+	case types.PythonForm:
+		n := c.Strlen
+		if depth > 0 {
+			n = c.inner()
+		}
+		return PythonOf(t, n), true
 	}
 	if t.Kind != types.Pointer || !t.Lang().Managed() || t.Elem == nil || t.Shared() ||
 		c.hops >= maxHops || depth > 2 || depth >= c.levels() {

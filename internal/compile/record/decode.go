@@ -138,6 +138,8 @@ func least(t *types.Type) int {
 		return 24
 	case types.Object:
 		return ObjectHeader
+	case types.Python:
+		return PythonText
 	case types.Entries:
 		return EntriesHeader
 	case types.Channel:

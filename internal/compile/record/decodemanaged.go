@@ -29,6 +29,9 @@ func (d *Decoder) managed(v *result.Value, t *types.Type, b []byte) bool {
 	case types.Object:
 		d.object(v, t, b)
 		return true
+	case types.Python:
+		d.python(v, t, b)
+		return true
 	}
 	if !t.Lang().Managed() {
 		return false

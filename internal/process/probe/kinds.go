@@ -23,6 +23,7 @@ const (
 	Uprobe
 	Uretprobe
 	USDT
+	Python
 	Watchpoint
 	Tracepoint
 	RawTracepoint
@@ -99,6 +100,10 @@ var table = [...]Traits{
 	USDT: {
 		Name: "usdt", Aliases: []string{"U"}, Form: "usdt:FILE:PROVIDER:PROBE", Group: "usdt",
 		Program: UprobeProgram, Space: types.User, Signals: true, Among: ProgramsSide,
+	},
+	Python: {
+		Name: "python", Aliases: []string{"py"}, Form: "python:MODULE.FUNCTION, as in python:app.handle, with -p",
+		Group: "python", Program: UprobeProgram, Space: types.User, Function: true, Signals: true,
 	},
 	Watchpoint: {
 		Name: "watchpoint", Aliases: []string{"w"}, Group: "watchpoint",

@@ -41,6 +41,9 @@ type Point struct {
 	RefCtr uint64 // USDT: file offset of the semaphore, 0: none
 	PID    int    // only this process; 0: all
 
+	// Interpreted, Python: which of the functions that come by is meant; Start is that of the point's.
+	Interpreted *Interpreted
+
 	// Interval, Profile: period in nanoseconds, or Freq in hertz (one of both). Software, Hardware: Period in events.
 	Period, Freq uint64
 	Config       uint64 // Software, Hardware: perf's event number

@@ -1,18 +1,16 @@
-// Package cpython knows the interpreter CPython in a running process: which version it is, and whether it was started
-// so that it gives Python functions names in call stacks.
+// Package cpython knows the interpreter CPython in a running process: which version it is, whether it was started so
+// that it gives Python functions names in call stacks, which functions there are, and where their calls come by.
 package cpython
 
 import (
 	"fmt"
-	"path"
 	"regexp"
-	"strconv"
 
 	"trocar/internal/process/runtimes"
 	"trocar/internal/process/target"
 )
 
-// Runtime is Python's. It has no code in files: Python functions are interpreted.
+// Runtime is Python's. It has no code in files: Python functions are interpreted (see Interpreter).
 func Runtime() runtimes.Runtime {
 	return runtimes.Runtime{
 		Name: "CPython", Open: func(runtimes.File) runtimes.Code { return nil }, Inside: inside,
@@ -33,15 +31,7 @@ func inside(pid int) runtimes.Process {
 	if err != nil {
 		return nil
 	}
-	minor := 0
-	for i := range maps {
-		if m := &maps[i]; m.Perm&target.Exec != 0 && m.IsFile() {
-			if found := program.FindStringSubmatch(path.Base(m.Path)); found != nil {
-				minor, _ = strconv.Atoi(found[1]) // two digits
-				break
-			}
-		}
-	}
+	_, minor := Mapped(maps)
 	if minor == 0 {
 		return nil
 	}
@@ -63,6 +53,9 @@ func asked(options []string) bool {
 	return false
 }
 
+// ofKnown says which versions are known.
+const ofKnown = "it takes Python 3.11, 3.12 or 3.13"
+
 const noFrames = "Python functions are not in call stacks, but the interpreter's own (_PyEval_EvalFrameDefault): "
 
 func (p *process) About() runtimes.About {
@@ -79,7 +72,11 @@ func (p *process) About() runtimes.About {
 	if a.Stacks != "" {
 		a.Lacks = append(a.Lacks, "names: "+a.Stacks)
 	}
-	a.Lacks = append(a.Lacks, "probes on Python functions by name: they are interpreted, and have no code of their own")
+	if version(p.minor) != nil {
+		a.Has = append(a.Has, "calls of Python functions with their arguments: python:MODULE.FUNCTION")
+	} else {
+		a.Lacks = append(a.Lacks, "probes on Python functions by name: "+ofKnown)
+	}
 	return a
 }
 

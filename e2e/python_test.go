@@ -1,0 +1,103 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"trocar/internal/need"
+)
+
+// pythons are the interpreters of this machine whose functions are traced, by their versions.
+func pythons(t *testing.T) map[string]string {
+	t.Helper()
+	need.Root(t)
+	if os.Getenv("TROCAR_E2E_TRACER") == "" {
+		t.Skip("TROCAR_E2E_TRACER is not set")
+	}
+	root := os.Getenv("PYENV_ROOT")
+	if root == "" {
+		root = filepath.Join(os.Getenv("HOME"), ".pyenv")
+	}
+	paths, err := filepath.Glob(filepath.Join(root, "versions/3.1[1-3].*/bin/python3"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]string{}
+	for _, path := range append(paths, "/usr/bin/python3") {
+		out, err := exec.Command(path, "-c", "import sys; print('%d.%d.%d' % sys.version_info[:3])").Output()
+		if version := strings.TrimSpace(string(out)); err == nil && version >= "3.11" && version < "3.14" {
+			found[version] = path
+		}
+	}
+	if len(found) == 0 {
+		need.Tool(t, "python3.11")
+	}
+	return found
+}
+
+// TestPython traces Python functions by name: each call with the values that the program passed, in order, and all
+// calls of threads, also while the program traces itself.
+func TestPython(t *testing.T) {
+	for version, interpreter := range pythons(t) {
+		t.Run(version, func(t *testing.T) { python(t, interpreter) })
+	}
+}
+
+func python(t *testing.T, interpreter string) {
+	script, err := os.ReadFile("testdata/calls.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const rounds = 2000
+	dir := t.TempDir()
+	said := filepath.Join(dir, "calls")
+	app := filepath.Join(dir, "calls.py")
+	launcher := filepath.Join(dir, "launch")
+	for path, text := range map[string]string{
+		app: string(script), launcher: fmt.Sprintf("#!/bin/sh\nexec %s %s %s %d\n", interpreter, app, said, rounds),
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	program := startManaged(t, launcher)
+	work := func() { program.goOn(); program.says("done"); program.ends() }
+	trace, notes := program.traced(work, "trace", "python:calls.values", "python:calls.kept",
+		"python:calls.kept.<locals>.inner", "python:__main__.waits", "python:__main__.throws", "python:calls.deep",
+		"python:calls.awaited", "python:calls.Shape.made", "python:calls.Shape.side", "python:calls.Shape.area",
+		"python:calls.Shape.grow", "python:calls.cached")
+	var seen []string
+	for line := range strings.Lines(trace) {
+		if _, call, ok := strings.Cut(line, "__main__."); ok {
+			seen = append(seen, "__main__."+strings.TrimSpace(call))
+		}
+	}
+	text, err := os.ReadFile(said)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := strings.Split(strings.TrimSpace(string(text)), "\n")
+	for i := range min(len(want), len(seen)) {
+		if want[i] != seen[i] {
+			t.Fatalf("call %d:\n%s\nand not\n%s\n%s", i, seen[i], want[i], notes)
+		}
+	}
+	if len(want) != len(seen) || len(want) < rounds {
+		t.Errorf("%d calls, and %d were seen\n%s", len(want), len(seen), notes)
+	}
+
+	program = startManaged(t, launcher)
+	counts, notes := program.traced(func() { program.goOn(); program.says("done"); program.ends() }, "run", "-e", `
+		python:calls.busy { @busy = count(); }
+		python:"calls.Shape.*" { @[func] = count(); }
+		python:calls.* { @all = count(); }`)
+	for _, want := range []string{"@busy: 6000\n", "@[__main__.Shape.__init__]: 200\n", "@[__main__.Shape.grow]: 200\n"} {
+		if !strings.Contains(counts, want) {
+			t.Errorf("no %q\n%s%s", want, counts, notes)
+		}
+	}
+}

@@ -1,0 +1,138 @@
+package codegen
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+
+	"trocar/internal/binary/types"
+	"trocar/internal/compile/ir"
+	"trocar/internal/compile/record"
+	"trocar/internal/script/diag"
+)
+
+// Calls of interpreted functions all come by at the same few places. A map has those that are meant, by the address of
+// their code: what stands for the point's cookie, and what must be found besides.
+
+// In the value of the map.
+const (
+	meantCookie = 0
+	meantName   = 8
+	meantBegin  = 16
+	meantSize   = 24
+)
+
+// interpreted leaves unless an interpreted function begins that is meant.
+func (g *gen) interpreted(quit ir.Label) {
+	of := g.points[0].Interpreted
+	if of == nil {
+		return
+	}
+	b, span := g.b, g.act.Span
+	name := fmt.Sprintf("code%d", len(g.c.out.Programs))
+	g.c.out.Maps = append(g.c.out.Maps, g.meant(name))
+	g.whichSlot = b.Slot(8)
+	frame := b.Copy(g.saved(of.Frame))
+	code := g.user(frame, of.Code, 8, span)
+	key := b.Slot(8)
+	b.Store(8, ir.FP, key, code)
+	found := b.Copy(b.Call(asm.FnMapLookupElem, ir.M(name), ir.A(ir.FP, key)))
+	b.IfImm(ir.EQ, found, 0, quit)
+	b.Store(8, ir.FP, g.whichSlot, b.Load(8, found, meantCookie))
+	was, begin := b.Copy(b.Load(8, found, meantName)), b.Copy(b.Load(8, found, meantBegin))
+	b.If(ir.NE, g.user(frame, of.At, 8, span), begin, quit)
+	b.If(ir.NE, g.user(code, of.Name, 8, span), was, quit)
+	if of.Version != 0 {
+		made := g.user(code, of.Made, 8, span)
+		b.If(ir.NE, g.user(b.Imm(int64(of.Version)), 0, 8, span), made, quit)
+	}
+}
+
+// which is what stands for the cookie of the function's point.
+func (g *gen) which() ir.Reg { return g.b.Load(8, g.frame, g.whichSlot) }
+
+// meant makes the map. Of a function's several points, which are the places, it has the first.
+func (g *gen) meant(name string) *ebpf.MapSpec {
+	m := &ebpf.MapSpec{Name: name, Type: ebpf.Hash, KeySize: 8, ValueSize: meantSize}
+	known := map[uint64]bool{}
+	for i, p := range g.points {
+		of := p.Interpreted
+		if known[of.OfCode] {
+			continue
+		}
+		known[of.OfCode] = true
+		n := g.firstCookie + uint64(i)
+		value := make([]byte, meantSize)
+		binary.LittleEndian.PutUint64(value[meantCookie:], n|g.c.functionOf(p, n)<<functionShift)
+		binary.LittleEndian.PutUint64(value[meantName:], of.OfName)
+		binary.LittleEndian.PutUint64(value[meantBegin:], of.Begin)
+		m.Contents = append(m.Contents, ebpf.MapKV{Key: of.OfCode, Value: value})
+	}
+	m.MaxEntries = uint32(len(m.Contents))
+	return m
+}
+
+// capturePython captures an object of Python: see record.PythonOf.
+func (g *gen) capturePython(dst, src memory, from, to *types.Type, span diag.Span) {
+	b := g.b
+	g.zero(dst, to.Size)
+	end := b.Label()
+	g.told(dst, func() {
+		p := b.Copy(g.load(src, 8, false, span))
+		g.store(dst, 8, p)
+		b.IfImm(ir.EQ, p, 0, end)
+		word := g.user(p, record.PythonSized, 8, span)
+		g.store(dst.at(record.PythonWord), 8, word)
+		class := g.user(p, record.PythonClass, 8, span)
+		flags := g.user(class, record.PythonFlags, 8, span)
+		g.store(dst.at(record.PythonBits), 8, flags)
+		name := memory{space: inUser, base: g.user(class, record.PythonName, 8, span)}
+		g.readString(dst.at(record.PythonType), fixedLength(record.PythonText-record.PythonType), name, span)
+		number, text, bytes := b.Label(), b.Label(), b.Label()
+		has := func(bit int64, to ir.Label) { b.IfImm(ir.NE, b.OpImm(ir.And, b.OpImm(ir.Shr, flags, bit), 1), 0, to) }
+		has(record.PythonIsInt, number)
+		has(record.PythonIsStr, text)
+		has(record.PythonIsBytes, bytes)
+		b.Jump(end)
+
+		most := to.Size - record.PythonText
+		read := func(at, n ir.Reg) {
+			g.readN(dst.at(record.PythonText), at, n, most, span)
+			b.Jump(end)
+		}
+		b.Bind(number)
+		n := b.Copy(word)
+		if from.Len == record.PythonLongStr { // the sign is that of the number of digits
+			positive := b.Label()
+			b.IfImm(ir.SGE, n, 0, positive)
+			b.Apply(ir.Neg, n, n)
+			b.Bind(positive)
+		} else {
+			b.ApplyImm(ir.Shr, n, 3)
+		}
+		b.ApplyImm(ir.Shl, n, 2)
+		read(b.OpImm(ir.Add, p, record.PythonDigits), n)
+
+		b.Bind(bytes)
+		read(b.OpImm(ir.Add, p, record.PythonBytes), b.Copy(word))
+
+		b.Bind(text)
+		state := g.user(p, record.PythonState, 4, span)
+		g.store(dst.at(record.PythonStateAt), 4, state)
+		at := b.Copy(b.OpImm(ir.Add, p, int64(from.Len)))
+		here := b.Label()
+		const compactAndASCII, compact = 3 << 5, 1 << 5
+		form := b.Copy(b.OpImm(ir.And, state, compactAndASCII))
+		b.IfImm(ir.EQ, form, compactAndASCII, here)
+		b.Set(at, b.OpImm(ir.Add, p, int64(from.Bits)))
+		b.IfImm(ir.EQ, form, compact, here)
+		b.Set(at, g.user(at, 0, 8, span))
+		b.Bind(here)
+		length := b.Copy(word)
+		b.Apply(ir.Mul, length, b.OpImm(ir.And, b.OpImm(ir.Shr, state, 2), 7))
+		read(at, length)
+	})
+	b.Bind(end)
+}

@@ -1,0 +1,140 @@
+package match
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	"trocar/internal/binary/types"
+	"trocar/internal/near"
+	"trocar/internal/process/probe"
+	"trocar/internal/process/runtimes/cpython"
+)
+
+// Python: functions that CPython executes in a process.
+
+func parsePython(m *matcher, s *spec) bool {
+	if len(s.parts) != 1 {
+		return m.argCount(s, 1)
+	}
+	s.fn = s.parts[0]
+	if s.fn == "" {
+		m.diags.Errorf(s.ap.Span, "python probe must have a function").Hint("the form is %s", s.kind.form)
+		return false
+	}
+	return true
+}
+
+// interpreter opens the interpreter of the process.
+func (m *matcher) interpreter() (*cpython.Interpreter, *binary, error) {
+	if m.pid() == 0 || m.opts.ChildPID != 0 {
+		return nil, nil, errors.New("Python functions are found in a process that runs: start it, and name it with -p")
+	}
+	mapping, minor := cpython.Mapped(m.files.mappings())
+	if mapping == nil {
+		return nil, nil, fmt.Errorf("process %d does not run CPython 3", m.pid())
+	}
+	b, err := m.files.openMapping(mapping)
+	if err != nil {
+		return nil, nil, err
+	}
+	in, err := cpython.Interpret(m.files.pid(), mapping, b.obj)
+	if err != nil {
+		return nil, nil, fmt.Errorf("process %d runs Python 3.%d, whose functions cannot be probed: %w", m.pid(), minor, err)
+	}
+	return in, b, nil
+}
+
+// pythonMatches tells whether a name or pattern means a function. The program itself is __main__, or what its file
+// is called.
+func pythonMatches(pattern string, f *cpython.Function) bool {
+	if matchGlob(pattern, f.String()) {
+		return true
+	}
+	script := strings.TrimSuffix(path.Base(f.File), ".py")
+	return f.Module == "__main__" && matchGlob(pattern, script+"."+f.Qualified)
+}
+
+// pythonFunctions are the functions of the process that a spec means, and the others.
+func pythonFunctions(in *cpython.Interpreter, s *spec) (found []*cpython.Function, others []string) {
+	for _, f := range in.Functions() {
+		if pythonMatches(s.fn, f) {
+			found = append(found, f)
+		} else if !hasWildcard(s.fn) {
+			others = append(others, f.String())
+		}
+	}
+	return found, others
+}
+
+func matchPython(m *matcher, s *spec) (points []*probe.Point) {
+	in, b, err := m.interpreter()
+	if err != nil {
+		m.diags.Errorf(s.ap.Span, "%s", err)
+		return nil
+	}
+	defer in.Close()
+	found, others := pythonFunctions(in, s)
+	if len(found) == 0 {
+		if d := m.missing(s, "No Python function matches %s", s.fn); d != nil {
+			if n := near.Names(s.fn, others); len(n) > 0 {
+				d.Hint("did you mean %s?", near.List(n))
+			} else {
+				d.Hint("`trocar list -p %d 'python:*'` shows those of the modules that the program has imported", m.pid())
+			}
+		}
+		return nil
+	}
+	scopes := map[string]*probe.Scope{} // by parameters: equal ones share a program
+	for _, f := range found {
+		scope := m.pythonScope(in, f, scopes)
+		for _, at := range in.Places {
+			p := &probe.Point{
+				Kind: probe.Python, Name: "python:" + f.String(), Func: f.String(), Path: b.path, PID: m.pid(), Start: f.Code,
+				Scope: scope, Interpreted: in.Tells(f),
+			}
+			if p = m.place(p, b, at); p != nil {
+				points = append(points, p)
+			}
+		}
+	}
+	return points
+}
+
+// pythonScope has the parameters of a function where its body begins: in the frame, or in cells that the frame has.
+func (m *matcher) pythonScope(
+	in *cpython.Interpreter, f *cpython.Function, scopes map[string]*probe.Scope,
+) *probe.Scope {
+	if !m.needs.Args && !m.needs.ArgN {
+		return nil
+	}
+	key := fmt.Sprint(f.Params)
+	if sc := scopes[key]; sc != nil {
+		return sc
+	}
+	sc := &probe.Scope{ArgN: []types.Place{}}
+	for _, p := range f.Params {
+		place := in.Place(p)
+		sc.Args = append(sc.Args, probe.Var{Name: p.Name, Type: in.Object, Place: place})
+		sc.ArgN, sc.ArgNTypes = append(sc.ArgN, place), append(sc.ArgNTypes, in.Object)
+	}
+	scopes[key] = sc
+	return sc
+}
+
+func listPython(m *matcher, s *spec) (out []listing) {
+	in, _, err := m.interpreter()
+	if err != nil {
+		if !s.skip {
+			m.diags.Errorf(s.ap.Span, "%s", err)
+		}
+		return nil
+	}
+	defer in.Close()
+	found, _ := pythonFunctions(in, s)
+	for _, f := range found {
+		out = append(out, listing{name: f.String(), params: func() []string { return f.Declared() }})
+	}
+	return out
+}

@@ -1,0 +1,46 @@
+package recipe
+
+import (
+	"context"
+	"slices"
+
+	"trocar/internal/script/diag"
+	"trocar/internal/script/syntax"
+)
+
+// interpreted finds functions that an interpreter executes.
+func interpreted(ctx context.Context, o Target, name string, diags *diag.List) (out []Function) {
+	var wrong diag.List
+	matched := matchEvents(ctx, o, "python:"+syntax.QuoteWord(name), &wrong)
+	for _, d := range wrong.All {
+		if !slices.ContainsFunc(diags.All, func(o *diag.Diagnostic) bool { return o.Text == d.Text }) {
+			diags.Take(d)
+		}
+	}
+	if matched == nil {
+		return nil
+	}
+	defer matched.Close()
+	points := matched.PointsOf(0)
+	if o.Whole && isPattern(name) {
+		return []Function{{Name: name, Probe: "python:" + syntax.QuoteWord(name), Called: true, Event: true, Whole: true}}
+	}
+	known := map[uint64]bool{}
+	for _, p := range points {
+		if known[p.Start] {
+			continue // it is at several places
+		}
+		known[p.Start] = true
+		fn := Function{Name: p.Func, Called: true, Probe: "python:" + syntax.QuoteWord(p.Func), Event: true, Typed: true}
+		types := paramTypes{}
+		fn.ShowOf = types.show
+		if p.Scope != nil {
+			for _, v := range p.Scope.Args {
+				fn.Params = append(fn.Params, *paramOf(v))
+				types[v.Name] = v.Type
+			}
+		}
+		out = append(out, fn)
+	}
+	return out
+}
