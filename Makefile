@@ -16,7 +16,7 @@ export CGO_ENABLED = 0
 COLD  = net net/http crypto/tls crypto/x509 crypto/internal/... vendor/golang.org/x/... encoding/json encoding/asn1 math/big \
 	regexp/syntax text/template/... github.com/spf13/... trocar/internal/ui/... trocar/internal/recipe \
 	trocar/internal/compile/check trocar/internal/compile/codegen trocar/internal/script/... trocar/internal/process/match \
-	github.com/cilium/ebpf/...
+	github.com/cilium/ebpf/... trocar/internal/process/runtimes/...
 BUILD = $(GO) build -tags nethttpomithttp2 $(COLD:%=-gcflags=%=-l) -trimpath -buildvcs=false -ldflags "-s -w"
 
 .PHONY: build test deps lint format unit e2e truth soak cross fuzz bench demo generate clean
