@@ -46,23 +46,25 @@ func (m *matcher) interpreter() (*cpython.Interpreter, *binary, error) {
 	return in, b, nil
 }
 
-// pythonMatches tells whether a name or pattern means a function. The program itself is __main__, or what its file
-// is called.
-func pythonMatches(pattern string, f *cpython.Function) bool {
-	if matchGlob(pattern, f.String()) {
-		return true
+// pythonName is the name of a function as a pattern has it: the program itself is __main__, or what its file is called.
+func pythonName(pattern string, f *cpython.Function) string {
+	const program = "__main__"
+	if f.Module == program && !strings.HasPrefix(pattern, program) {
+		script := strings.TrimSuffix(path.Base(f.File), ".py")
+		if name := script + "." + f.Qualified; !hasWildcard(pattern) || !matchGlob(pattern, f.String()) {
+			return name
+		}
 	}
-	script := strings.TrimSuffix(path.Base(f.File), ".py")
-	return f.Module == "__main__" && matchGlob(pattern, script+"."+f.Qualified)
+	return f.String()
 }
 
 // pythonFunctions are the functions of the process that a spec means, and the others.
 func pythonFunctions(in *cpython.Interpreter, s *spec) (found []*cpython.Function, others []string) {
 	for _, f := range in.Functions() {
-		if pythonMatches(s.fn, f) {
+		if name := pythonName(s.fn, f); matchGlob(s.fn, name) {
 			found = append(found, f)
 		} else if !hasWildcard(s.fn) {
-			others = append(others, f.String())
+			others = append(others, name)
 		}
 	}
 	return found, others
