@@ -31,7 +31,7 @@ const (
 
 // TakesResult tells whether code behind a call uses a register of results before it puts something else in there. A
 // function that returns nothing in it may leave anything there, so such code proves that it does, unless the compiler
-// has seen that the function leaves the register alone (ChangesResult). False says nothing; on other CPUs than x86-64
+// has seen that the function leaves the register alone (KeepsRegister). False says nothing; on other CPUs than x86-64
 // it always is.
 func TakesResult(arch *abi.Arch, behind []byte, r ResultRegister) bool {
 	if arch != abi.AMD64 {
@@ -59,41 +59,8 @@ func TakesResult(arch *abi.Arch, behind []byte, r ResultRegister) bool {
 	return false
 }
 
-// ChangesResult tells whether an instruction of a piece of a function's code puts something into a register of results,
-// or may. Where none does, what it calls may: the targets of direct calls and jumps out of the piece are told by their
-// distance from its first byte; those of others may be anything, which is taken for a yes. On other CPUs than x86-64
-// that is the answer, too.
-func ChangesResult(arch *abi.Arch, text []byte, r ResultRegister) (yes bool, targets []int64) {
-	if arch != abi.AMD64 {
-		return true, nil
-	}
-	for at := 0; at < len(text); {
-		in, ok := Decode(arch, text[at:])
-		if !ok {
-			return true, nil
-		}
-		switch in.Op {
-		case Ret, Nop, Landing, CondJump, Trap:
-		case Jump, Call:
-			target := int64(at) + in.Target
-			switch {
-			case !in.Direct:
-				return true, nil
-			case in.Op == Call || target < 0 || target >= int64(len(text)):
-				targets = append(targets, target)
-			}
-		default:
-			if r.use(text[at:at+in.Len]) != leavesIt { // what reads it has been preceded by what put something in there
-				return true, nil
-			}
-		}
-		at += in.Len
-	}
-	return false, targets
-}
-
-// KeepsRegister tells whether a function, of which fn is the code, is seen to leave a register as it is. called answers
-// for the functions that it calls, or goes on in, by where they begin, from the beginning of the code. On other CPUs
+// KeepsRegister tells whether a function, or a part of one, of which fn is the code, is seen to leave a register as it
+// is. called answers for what it calls, or goes on in, by its distance from the beginning of the code. On other CPUs
 // than x86-64 none is.
 func KeepsRegister(arch *abi.Arch, fn []byte, r ResultRegister, called func(at int64) bool) bool {
 	if arch != abi.AMD64 {

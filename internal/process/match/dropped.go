@@ -1,7 +1,6 @@
 package match
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -38,9 +37,7 @@ func (b *binary) mayDrop(fn *debuginfo.Function) bool {
 func (m *matcher) keptResult(b *binary, info *debuginfo.Info, fn *debuginfo.Function, t *types.Type) types.Place {
 	arch := b.obj.Arch()
 	dropped := types.Unknown("the compiler may have left out the result of the function, and no caller is seen to use it")
-	takes := func(r code.ResultRegister) bool {
-		return m.takes(b, info, fn.Entry, r) && (!gnu(fn) || m.changes(b, info, fn.Entry, r, 0))
-	}
+	takes := func(r code.ResultRegister) bool { return m.takes(b, info, fn.Entry, r) }
 	place := arch.Result(t, fn.Lang)
 	if fn.Lang == types.Rust && !t.IsScalar() {
 		place = arch.RustResult(t, true)
@@ -57,36 +54,6 @@ func (m *matcher) keptResult(b *binary, info *debuginfo.Info, fn *debuginfo.Func
 		return place
 	}
 	return dropped
-}
-
-// maxCalled bounds how far it is followed what functions call.
-const maxCalled = 4
-
-// changes tells whether a function may put something into a register of results. GCC's callers keep values of their own
-// in registers that a function of the same file does not change (-fipa-ra): what they take from there is no result.
-func (m *matcher) changes(
-	b *binary, info *debuginfo.Info, entry uint64, r code.ResultRegister, depth int,
-) (yes bool) {
-	var err error
-	defer objfile.Guard(&err)()
-	fn, err := info.FunctionAt(entry)
-	if err != nil || fn.Entry != entry || depth > maxCalled {
-		return true // another file's
-	}
-	for _, part := range fn.Ranges {
-		own, targets := code.ChangesResult(b.obj.Arch(), b.obj.Bytes(part.Low, int(part.High-part.Low)), r)
-		if own {
-			return true
-		}
-		for _, t := range targets {
-			to := part.Low + uint64(t)
-			inside := func(p debuginfo.Range) bool { return p.Contains(to) && to != entry }
-			if !slices.ContainsFunc(fn.Ranges, inside) && to != entry && m.changes(b, info, to, r, depth+1) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // lastResult is the last of the general registers that a result is in.

@@ -1,6 +1,8 @@
 package match
 
 import (
+	"slices"
+
 	"trocar/internal/binary/abi"
 	"trocar/internal/binary/code"
 	"trocar/internal/binary/debuginfo"
@@ -35,6 +37,9 @@ func (m *matcher) rustResult(b *binary, info *debuginfo.Info, fn *debuginfo.Func
 	return place
 }
 
+// maxCalled bounds how far it is followed what functions call.
+const maxCalled = 4
+
 // maxCallers bounds the calls of a function that are looked at.
 const maxCallers = 64
 
@@ -43,7 +48,7 @@ func (m *matcher) takes(b *binary, info *debuginfo.Info, entry uint64, where cod
 	var err error
 	arch := b.obj.Arch()
 	defer objfile.Guard(&err)()
-	if b.leaves(entry, where, 0) {
+	if b.leaves(info, entry, where, 0) {
 		return false
 	}
 	var calls []uint64
@@ -79,14 +84,29 @@ func (m *matcher) takes(b *binary, info *debuginfo.Info, entry uint64, where cod
 
 // leaves tells whether a function, and what it calls, is seen to leave a register as it is: then it returns nothing in
 // there, and what callers find in it behind the call is what they had before (GCC's -fipa-ra).
-func (b *binary) leaves(entry uint64, where code.ResultRegister, depth int) bool {
-	size := min(b.obj.CodeSize(entry), code.MaxFunction)
-	if size == 0 || depth > maxCallees {
+func (b *binary) leaves(info *debuginfo.Info, entry uint64, where code.ResultRegister, depth int) bool {
+	if depth > maxCalled {
 		return false
 	}
-	return code.KeepsRegister(b.obj.Arch(), b.obj.Bytes(entry, int(size)), where, func(at int64) bool {
-		to := entry + uint64(at)
-		sym, ok := b.obj.Lookup(to)
-		return ok && sym.Addr == to && b.leaves(to, where, depth+1)
-	})
+	parts := []debuginfo.Range{{Low: entry, High: entry + min(b.obj.CodeSize(entry), code.MaxFunction)}}
+	if fn, err := info.FunctionAt(entry); err == nil && fn.Entry == entry && len(fn.Ranges) > 0 {
+		parts = fn.Ranges // and what is executed rarely
+	}
+	for _, part := range parts {
+		if part.High <= part.Low || part.High-part.Low > code.MaxFunction {
+			return false
+		}
+		text := b.obj.Bytes(part.Low, int(part.High-part.Low))
+		if !code.KeepsRegister(b.obj.Arch(), text, where, func(at int64) bool {
+			to := part.Low + uint64(at)
+			if to == entry || slices.ContainsFunc(parts, func(p debuginfo.Range) bool { return p.Contains(to) }) {
+				return true // which is looked at
+			}
+			sym, ok := b.obj.Lookup(to)
+			return ok && sym.Addr == to && b.leaves(info, to, where, depth+1)
+		}) {
+			return false
+		}
+	}
+	return true
 }
