@@ -59,13 +59,19 @@ func (v *Value) appendKeyPart(dst []byte, marks string) []byte {
 			dst = v.Elems[i].appendKeyPart(dst, `,()`)
 		}
 		return append(dst, ')')
-	case v.Kind == String && (strings.ContainsAny(v.Text, marks) || strings.HasPrefix(v.Text, "\"")):
-		dst = append(dst, '"')
-		for i := range len(v.Text) {
-			if c := v.Text[i]; c == '"' || c == '\\' {
+	case v.Kind == String || v.Kind == Buffer || v.Kind == Symbol || v.Kind == Timestamp:
+		start := len(dst)
+		dst = v.appendText(dst, compact)
+		text := string(dst[start:])
+		if !strings.ContainsAny(text, marks) && !strings.HasPrefix(text, "\"") {
+			return dst
+		}
+		dst = append(dst[:start], '"')
+		for i := range len(text) {
+			if c := text[i]; c == '"' || c == '\\' {
 				dst = append(dst, '\\')
 			}
-			dst = append(dst, v.Text[i])
+			dst = append(dst, text[i])
 		}
 		return append(dst, '"')
 	}
@@ -409,14 +415,14 @@ func (v *Value) appendFloat(dst []byte) []byte {
 
 const hexDigits = "0123456789abcdef"
 
-// appendBuffer shows printable ASCII as it is and other bytes as \xNN. In quotes, backslashes and quotes are escaped as
-// well.
+// appendBuffer shows printable ASCII as it is and other bytes as \xNN, and so a backslash that would look like the
+// begin of that. In quotes, backslashes and quotes are escaped as well.
 func appendBuffer(dst []byte, b string, quoted bool) []byte {
 	for i := range len(b) {
 		switch c := b[i]; {
 		case quoted && (c == '"' || c == '\\'):
 			dst = append(dst, '\\', c)
-		case c >= ' ' && c <= '~':
+		case c >= ' ' && c <= '~' && !(c == '\\' && strings.HasPrefix(b[i+1:], "x")):
 			dst = append(dst, c)
 		default:
 			dst = append(dst, '\\', 'x', hexDigits[c>>4], hexDigits[c&15])

@@ -10,6 +10,7 @@ import (
 func num(n int64) Value                   { return Value{Kind: Int, Size: 8, Num: uint64(n)} }
 func unum(n uint64) Value                 { return Value{Kind: Uint, Size: 8, Num: n} }
 func str(s string) Value                  { return Value{Kind: String, Text: s} }
+func buffer(s string) Value               { return Value{Kind: Buffer, Text: s} }
 func tuple(v ...Value) Value              { return Value{Kind: Tuple, Elems: v} }
 func record(n []string, v ...Value) Value { return Value{Kind: Record, Names: n, Elems: v} }
 func stack(m StackMode, f ...Frame) Value { return Value{Kind: Stack, Mode: m, Frames: f} }
@@ -117,6 +118,10 @@ func TestKeys(t *testing.T) {
 		{tuple(str("a"), str("b,c")), "a, b,c", `a,"b,c"`},
 		{tuple(num(1), str("std::swap(int*)")), "1, std::swap(int*)", "1,std::swap(int*)"},
 		{tuple(str(`"a`), tuple(str(`b)`), str(`\"`))), `"a, (b), \")`, `"\"a",("b)",\")`},
+		{tuple(buffer("a,b"), buffer("c")), "a,b, c", `"a,b",c`},
+		{tuple(buffer("a"), buffer("b,\xff")), `a, b,\xff`, `a,"b,\\xff"`},
+		{buffer("a\xff\\d"), `a\xff\d`, `a\xff\d`},
+		{buffer(`a\xff`), `a\x5cxff`, `a\x5cxff`}, // not those of the one before
 		{record([]string{"a", "b"}, num(1), num(2)), "{ .a = 1, .b = 2 }", "{.a=1,.b=2}"},
 		{stack(ModeBpftrace, Frame{Symbol: "f", Offset: 1}), "\n        f+1\n", "\nf+1\n"},
 	}

@@ -165,14 +165,15 @@ func (s *Session) content(st *record.Storage, take bool) (*result.Map, error) {
 	return m, nil
 }
 
-// rows reads the entries. Stacks of several processes that run the same code are one key to the reader, so aggregations
-// under such keys are put together.
+// rows reads the entries. Stacks of several processes that run the same code are one key to the reader, and so are
+// times that are shown alike, such as those of one hour: aggregations under such keys are put together. Functions of
+// one name are not: they may be of several files.
 func (s *Session) rows(st *record.Storage, take bool) ([]row, error) {
 	read := s.kernel.Maps.Each
 	if take {
 		read = s.kernel.Maps.Take
 	}
-	merge := st.Map.Value.IsAgg() && !st.Scalar && hasStack(st.Map.Key)
+	merge := st.Map.Value.IsAgg() && !st.Scalar && shownAlike(st.Map.Key)
 	var rows []row
 	seen := map[string]int{}
 	var text []byte
@@ -198,13 +199,13 @@ func (s *Session) rows(st *record.Storage, take bool) ([]row, error) {
 	return rows, err
 }
 
-// hasStack tells whether a key is or holds a user stack.
-func hasStack(t *types.Type) bool {
-	if t.Kind == types.UStack {
+// shownAlike tells whether a key is or holds a user stack or a time.
+func shownAlike(t *types.Type) bool {
+	if t.Kind == types.UStack || t.Kind == types.Timestamp {
 		return true
 	}
 	for _, f := range t.Fields {
-		if (t.Kind == types.Tuple || t.Kind == types.Record) && hasStack(f.Type) {
+		if (t.Kind == types.Tuple || t.Kind == types.Record) && shownAlike(f.Type) {
 			return true
 		}
 	}

@@ -243,11 +243,15 @@ func (j *JSON) printMap(e *result.PrintMap) error {
 	if !e.Continued {
 		j.raw(`{`)
 	}
+	var seen map[string]int // how often a key has come; what comes in several events has none twice
+	if !e.Continued && !e.More {
+		seen = make(map[string]int, len(m.Entries))
+	}
 	for i := range m.Entries {
 		if i > 0 || e.Continued {
 			j.raw(`, `)
 		}
-		j.entry(&m.Entries[i])
+		j.entry(&m.Entries[i], seen)
 	}
 	if !e.More {
 		j.raw("}}}\n")
@@ -255,14 +259,18 @@ func (j *JSON) printMap(e *result.PrintMap) error {
 	return j.out.end()
 }
 
-// entry writes a key of a map and its value.
-func (j *JSON) entry(e *result.Entry) {
-	if e.Key.Kind == result.String {
-		j.out.buf = result.AppendJSONString(j.out.buf, e.Key.Text)
-	} else {
-		j.key = e.Key.AppendCompactKey(j.key[:0])
-		j.out.buf = result.AppendJSONString(j.out.buf, j.key)
+// entry writes a key of a map and its value. Of keys that are shown as one, such as addresses in one function, all but
+// the first get a number, or readers would lose values.
+func (j *JSON) entry(e *result.Entry, seen map[string]int) {
+	j.key = e.Key.AppendCompactKey(j.key[:0])
+	if text := string(j.key); seen != nil {
+		for taken := seen[text] > 0; taken; taken = seen[string(j.key)] > 0 {
+			seen[text]++
+			j.key = fmt.Appendf(j.key[:len(text)], " #%d", seen[text])
+		}
+		seen[string(j.key)]++
 	}
+	j.out.buf = result.AppendJSONString(j.out.buf, j.key)
 	j.raw(`: `)
 	j.out.buf = e.Value.AppendJSON(j.out.buf)
 }

@@ -468,3 +468,26 @@ func BenchmarkEvents(b *testing.B) {
 		})
 	}
 }
+
+// TestKeysStayApart: of keys that are shown as one, none is lost to who reads the object.
+func TestKeysStayApart(t *testing.T) {
+	symbol := func(at uint64) *result.Value { return &result.Value{Kind: result.Symbol, Text: "f", Num: at} }
+	text := func(s string) *result.Value { return &result.Value{Kind: result.String, Text: s} }
+	m := &result.Map{Name: "@", Keyed: true}
+	for i, key := range []*result.Value{symbol(1), symbol(2), text("f #3"), symbol(3), symbol(4), text("g")} {
+		value := result.Value{Kind: result.Int, Num: uint64(i), Signed: true, Size: 8}
+		m.Entries = append(m.Entries, result.Entry{Key: key, Value: value})
+	}
+	var b bytes.Buffer
+	j := NewJSON(Options{Out: &b})
+	if err := j.Event(&result.PrintMap{Map: m}); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"type": "map", "data": {"@": {"f": 0, "f #2": 1, "f #3": 2, "f #4": 3, "f #5": 4, "g": 5}}}` + "\n"
+	if b.String() != want {
+		t.Errorf("got  %swant %s", b.String(), want)
+	}
+}
