@@ -1,6 +1,9 @@
 package types
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Language is a source language, as far as names, types and code are made in its own way.
 type Language uint8
@@ -28,6 +31,7 @@ type traits struct {
 	ownABI bool // see OwnABI
 	manage bool // see Managed
 	blank  string
+	closed []string // see Closed
 }
 
 // style is how declarations are written.
@@ -42,12 +46,18 @@ const (
 var languageTraits = [languages]traits{
 	UnknownLanguage: {name: "unknown", scopes: true, throws: true},
 	C:               {name: "C"},
-	CPlusPlus:       {name: "C++", scopes: true, throws: true},
-	Rust:            {name: "Rust", style: nameColon, scopes: true, throws: true},
-	Go:              {name: "Go", style: nameFirst, whole: true, ownABI: true, manage: true, blank: "_"},
-	OtherLanguage:   {name: "other", scopes: true, throws: true},
-	DotNet:          {name: ".NET", scopes: true, throws: true, ownABI: true},
-	Assembler:       {name: "assembler", throws: true},
+	CPlusPlus:       {name: "C++", scopes: true, throws: true, closed: []string{"std::", "__gnu_cxx::", "_"}},
+	Rust: {
+		name: "Rust", style: nameColon, scopes: true, throws: true,
+		closed: []string{"core::", "alloc::", "std::", "hashbrown::", "&", "*", "dyn "},
+	},
+	Go: {
+		name: "Go", style: nameFirst, whole: true, ownABI: true, manage: true, blank: "_",
+		closed: []string{"time.", "sync.", "atomic.", "unique."},
+	},
+	OtherLanguage: {name: "other", scopes: true, throws: true},
+	DotNet:        {name: ".NET", scopes: true, throws: true, ownABI: true},
+	Assembler:     {name: "assembler", throws: true},
 }
 
 func (l Language) traits() *traits {
@@ -81,3 +91,9 @@ func (t *Type) Shared() bool { return strings.HasPrefix(t.Name, "go.shape.") }
 
 // Blank tells the name of members that nothing can be in.
 func (l Language) Blank(name string) bool { return name != "" && name == l.traits().blank }
+
+// Closed tells, by its name, a structure of the language or its library that is not for others to take apart: its
+// members mean nothing without each other.
+func (l Language) Closed(name string) bool {
+	return slices.ContainsFunc(l.traits().closed, func(begin string) bool { return strings.HasPrefix(name, begin) })
+}

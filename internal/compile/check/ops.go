@@ -244,6 +244,10 @@ func (inf *inferrer) fieldType(n *node, x ty) ty {
 		inf.errorf(n.span, "the result '%s' is not available: %s", n.str, f.Type.Name)
 		return ty{}
 	}
+	if f.Type.Kind == types.Void && !f.Type.Incomplete && t.Kind == types.Struct { // types.Missing
+		inf.errorf(n.span, "the member '%s' is not available: %s", n.str, f.Type.Name)
+		return ty{}
+	}
 	if space == types.AnySpace {
 		return known(elemType(f.Type))
 	}

@@ -55,6 +55,8 @@ type matcher struct {
 
 	far map[*objfile.File]*farJumps
 
+	lacking map[string]*types.Type // types of which members are not available, by what they lack
+
 	kernelFuncs *kernelFunctions
 	tracefs     *tracefs.FS // nil until something needs it
 }
@@ -381,7 +383,7 @@ func (m *matcher) spec(s *spec) []*probe.Point {
 	if !s.kind.parse(m, s) {
 		return nil
 	}
-	points := m.harmless(s, s.kind.match(m, s))
+	points := m.partly(m.harmless(s, s.kind.match(m, s)))
 	if hasWildcard(s.target + s.ns + s.fn) {
 		for _, p := range points {
 			p.Pattern = true

@@ -53,7 +53,7 @@ func (b *binary) unread(info *debuginfo.Info, fn *debuginfo.Function, vars []deb
 			return slices.ContainsFunc(rest, func(p [2]int) bool { return p[0] <= off && off < p[0]+p[1] }) && !o.Kept(off)
 		}
 		if !known || !sure || !use.ReadsAny() || !b.filled(info, calls, o) {
-			v.Place = types.Unknown(whyUnread)
+			v.Place = membersRead(v.Type, v.Place, use)
 		}
 	}
 }
@@ -202,6 +202,45 @@ func (s *shown) unused(use *code.ObjectUse) (parts [][2]int, known bool) {
 		}
 	}
 	return parts, !s.unclear
+}
+
+// membersRead is the place of an object as far as a function is seen to use all of a member.
+func membersRead(t *types.Type, p types.Place, use *code.ObjectUse) types.Place {
+	out, at, some := types.Place{Kind: types.InPieces}, 0, false
+	piece := func(to int, place types.Place) {
+		if to > at {
+			out.Pieces = append(out.Pieces, types.Piece{Size: to - at, Place: place})
+			at = to
+		}
+	}
+	for _, m := range membersOf(t, 0, 0, nil) {
+		var s shown
+		s.add(m.Type, m.Offset, 0)
+		if rest, known := s.unused(use); !known || len(rest) > 0 || m.Offset < at {
+			continue
+		}
+		piece(m.Offset, types.Unknown(whyUnread))
+		piece(m.Offset+m.Type.Complete().Size, p.Slice(m.Offset, m.Type.Complete().Size))
+		some = true
+	}
+	if !some {
+		return types.Unknown(whyUnread)
+	}
+	piece(t.Complete().Size, types.Unknown(whyUnread))
+	return out
+}
+
+// membersOf are the members of a structure, and of those that are structures themselves, by where they begin.
+func membersOf(t *types.Type, at, depth int, list []types.Field) []types.Field {
+	if t = t.Complete(); !t.OfMembers() || depth > maxNesting {
+		return append(list, types.Field{Type: t, Offset: at})
+	}
+	for i := range t.Fields {
+		if f := &t.Fields[i]; f.BitSize == 0 && len(list) < maxShown {
+			list = membersOf(f.Type, at+f.Offset, depth+1, list)
+		}
+	}
+	return list
 }
 
 // callers are the calls of a function in code that GCC compiled together with it. known: these are all; more: there are
