@@ -8,7 +8,7 @@ var memory = []Func{
 		Variants: []string{"uint64 * uaddr(const string symbol)"},
 		Doc: `The address of a variable of the traced program or library, by the symbol's name, corrected for where the file is
 loaded. If the symbol's size is 1, 2 or 4 bytes, the result points to a uint8, uint16 or uint32. Of a
-thread-local variable (__thread, thread_local, errno in libc) it is the running thread's own. Only in uprobe, uretprobe and
+thread-local variable (__thread, thread_local) it is the running thread's own, and so is errno. Only in uprobe, uretprobe and
 usdt probes.
 
 With debug information a variable that is in no function is written by its name alone, and has its type:

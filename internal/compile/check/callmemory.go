@@ -189,7 +189,8 @@ func (inf *inferrer) userSymbol(n *node) (Symbol, bool) {
 	if err != nil {
 		d := inf.errorf(n.span, "%s", err.Error())
 		if n.kids[0].str == "errno" {
-			d.Hint("errno is a variable of the C library: it is known in functions of that, such as libc:open")
+			d.Hint("errno is a variable of the C library: it is known in functions of that, such as libc:open, and of files " +
+				"that are linked with glibc")
 		}
 		return Symbol{}, false
 	}

@@ -1,6 +1,7 @@
 package match
 
 import (
+	"errors"
 	"fmt"
 	"path"
 	"strings"
@@ -22,8 +23,11 @@ func (r *Result) Variable(p *probe.Point, name string) (Symbol, *types.Type, err
 	if b == nil {
 		return Symbol{}, nil, debuginfo.ErrNotFound
 	}
-	if name == "errno" {
+	if name == errnoVariable {
 		place, _, err := b.obj.ThreadLocal(name)
+		if other, ok := r.files.errno(b); ok && errors.Is(err, objfile.ErrNoSymbol) {
+			place, err = other, nil
+		}
 		return Symbol{Place: place, Size: 4}, types.TInt32, err
 	}
 	info, err := b.debug()
