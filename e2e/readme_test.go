@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -93,6 +94,32 @@ func page(t *testing.T, name string, least int) {
 			t.Fatalf("%s: %v\n%s", name, err, out)
 		}
 	}
+	shown(t, found, dir)
+}
+
+// TestSeeds does it for the page about what it took before, on a program that .NET runs.
+func TestSeeds(t *testing.T) {
+	app := dotnetApp(t, "seeds.cs")
+	text, err := os.ReadFile("../docs/seeds.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := examples(string(text))
+	if len(found) < 10 {
+		t.Fatalf("%d examples", len(found))
+	}
+	dir := t.TempDir()
+	if err := tracer(filepath.Join(dir, "trocar")); err != nil {
+		t.Fatal(err)
+	}
+	program := startManaged(t, app, aheadOnly)
+	shown(t, found, dir, "PID="+strconv.Itoa(program.Process.Pid))
+	program.goOn()
+	program.ends()
+}
+
+// shown runs examples where the tracer is in a folder: each line that is shown is found in the output.
+func shown(t *testing.T, found []example, dir string, env ...string) {
 	for _, e := range found {
 		t.Run(e.command, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -100,6 +127,7 @@ func page(t *testing.T, name string, least int) {
 			cmd := exec.CommandContext(ctx, "sh", "-c", e.command)
 			cmd.Dir = dir
 			cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "BPFTRACE_COLOR=never", "LC_ALL=C")
+			cmd.Env = append(cmd.Env, env...)
 			out, err := cmd.CombinedOutput()
 			if ctx.Err() != nil {
 				t.Fatalf("it does not end: %v\n%s", err, out)

@@ -41,7 +41,7 @@ func (s *Session) runtimesAtWork() error {
 				}
 			}
 			n.made = append(n.made, g)
-			if why := at.About().Stacks; why != "" {
+			if why := at.About().Stacks; why != "" && s.in.Script.Stacks() {
 				if err := s.notice(result.Info, "process %d: %s", pid, why); err != nil {
 					return err
 				}

@@ -7,6 +7,7 @@ package record
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"trocar/internal/binary/types"
 	"trocar/result"
@@ -161,16 +162,20 @@ func (l *Layout) Arrange(header int, args ...*types.Type) {
 
 // Names tells whether records or maps hold addresses that will be named: of user space, of the kernel.
 func (s *Script) Names() (user, kernel bool) {
+	return s.holds(types.UStack, types.USym), s.holds(types.KStack, types.KSym)
+}
+
+// Stacks tells whether records or maps hold call stacks of user space.
+func (s *Script) Stacks() bool { return s.holds(types.UStack) }
+
+// holds tells whether records or maps hold values of one of the kinds.
+func (s *Script) holds(kinds ...types.Kind) (found bool) {
 	var look func(t *types.Type, depth int)
 	look = func(t *types.Type, depth int) {
-		if t == nil || depth > maxNesting {
+		if t == nil || depth > maxNesting || found {
 			return
 		}
 		switch t.Kind {
-		case types.UStack, types.USym:
-			user = true
-		case types.KStack, types.KSym:
-			kernel = true
 		case types.Tuple, types.Record, types.Struct:
 			for _, f := range t.Fields {
 				look(f.Type, depth+1)
@@ -182,6 +187,8 @@ func (s *Script) Names() (user, kernel bool) {
 			}
 		case types.Array, types.List:
 			look(t.Elem, depth+1)
+		default:
+			found = slices.Contains(kinds, t.Kind)
 		}
 	}
 	for _, l := range s.Layouts {
@@ -193,5 +200,5 @@ func (s *Script) Names() (user, kernel bool) {
 		look(s.Storage[i].Map.Key, 0)
 		look(s.Storage[i].Map.Value, 0)
 	}
-	return user, kernel
+	return found
 }

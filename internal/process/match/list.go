@@ -1,6 +1,7 @@
 package match
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"runtime"
@@ -97,7 +98,10 @@ func (m *matcher) asCommands(ap *syntax.AttachPoint) {
 		ap.Kind, ap.Parts, ap.Quoted = "tracepoint", []string{"syscalls", "sys_enter_" + name}, []bool{false, false}
 		return
 	}
-	if strings.HasPrefix(name, ":") { // a name of C++ or Rust
+	if strings.HasPrefix(name, ":") { // a name of C++, Rust or .NET
+		if m.pid() != 0 {
+			ap.Kind, ap.Parts, ap.Quoted = "uprobe", []string{"", ap.Text}, []bool{true, true}
+		}
 		return
 	}
 	if _, err := m.files.find(ap.Kind); err == nil {
@@ -374,6 +378,9 @@ func listUprobes(m *matcher, s *spec) (out []listing) {
 	if s.isAddr || s.file != "" {
 		return []listing{{name: files[0].name + ":"}}
 	}
+	if s.target == "" && objfile.NamesMethod(s.fn) {
+		files = append(files, m.files.assemblies()...)
+	}
 	q := objfile.NewQuery(s.fn, s.lang)
 	for _, b := range files {
 		if m.done() {
@@ -387,13 +394,14 @@ func listUprobes(m *matcher, s *spec) (out []listing) {
 		type named struct {
 			name, shown string
 			fn          *objfile.Func
+			at          int // in the order of the file
 		}
 		names := make([]named, 0, len(funcs))
 		for i := range funcs {
 			fn := &funcs[i]
-			names = append(names, named{name: fn.Name, fn: fn})
+			names = append(names, named{name: fn.Name, fn: fn, at: len(names)})
 			for _, n := range fn.Aliases {
-				names = append(names, named{name: n, fn: fn})
+				names = append(names, named{name: n, fn: fn, at: len(names)})
 			}
 		}
 		inParallel(len(names), func(i int) {
@@ -401,7 +409,12 @@ func listUprobes(m *matcher, s *spec) (out []listing) {
 				names[i].shown = m.listed(s, names[i].name)
 			}
 		})
-		slices.SortStableFunc(names, func(a, b named) int { return strings.Compare(a.shown, b.shown) })
+		slices.SortFunc(names, func(a, b named) int {
+			if c := strings.Compare(a.shown, b.shown); c != 0 {
+				return c
+			}
+			return cmp.Compare(a.at, b.at)
+		})
 		out = slices.Grow(out, len(names))
 		for i, n := range names {
 			if i == 0 || names[i-1].shown != n.shown || names[i-1].fn != n.fn {

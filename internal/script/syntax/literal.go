@@ -200,6 +200,13 @@ func escapedEnd(text string) bool {
 
 // quote writes a string as a literal.
 func quote(s string) string {
+	plain := 0
+	for plain < len(s) && s[plain] >= ' ' && s[plain] < 0x7f && s[plain] != '"' && s[plain] != '\\' {
+		plain++
+	}
+	if plain == len(s) { // most
+		return `"` + s + `"`
+	}
 	var b strings.Builder
 	b.WriteByte('"')
 	for i := 0; i < len(s); {
