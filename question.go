@@ -208,7 +208,7 @@ func ask(ctx context.Context, r Request, images *image.Set, on offers) (*Script,
 		find = recipe.FindAllocators
 	}
 	fns := find(ctx, recipe.Target{
-		Whole: question.Whole(), ThreadEnds: on.threadEnds,
+		Whole: question.Whole(), Together: question.Together(), ThreadEnds: on.threadEnds,
 		Confined: r.Target.PID != 0 || len(r.Target.Command) > 0,
 		Lines:    q.Kind == QuestionTrace, Arch: on.arch,
 		Path: q.Path, PID: r.Target.PID, Patterns: q.Functions, SearchPath: r.Files.SearchPath,

@@ -55,13 +55,14 @@ var right = map[builtin.ID]string{
 var refused = map[builtin.ID]string{
 	// Of this one the kernel's types are not known.
 	builtin.PPID: "7.0", builtin.PComm: "7.0", builtin.LeaderTID: "7.0", builtin.LeaderComm: "7.0",
-	builtin.RetVal: "", builtin.FuncRetVal: "", builtin.Duration: "", // not at an entry
+	builtin.RetVal: "", builtin.FuncRetVal: "", builtin.FuncReturn: "", builtin.Duration: "", // not at an entry
 	builtin.SyscallArgs: "", builtin.SyscallDone: "", builtin.SyscallResult: "", // not of system calls
 	builtin.KAddr: "", builtin.PerCPUKAddr: "", builtin.Path: "", builtin.SkbOutput: "", builtin.SocketCookie: "",
 	builtin.Override: "",
 	builtin.CgroupID: "", builtin.Fail: "", builtin.TypeInfo: "", builtin.ContainerOf: "",
 	builtin.SyscallID:   "5.10",
 	builtin.StrContains: "5.10", builtin.StrStr: "5.10", builtin.RoutineID: "arm64", builtin.RoutineFrame: "arm64",
+	builtin.CallFrame: "arm64",
 }
 
 // calls are the calls of a builtin with all that could be its arguments, each with how it is used.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"trocar/internal/compile/builtin"
@@ -123,7 +124,12 @@ func Compile(ctx context.Context, r Request, m *Machine) (p *Program, err error)
 	if err := p.failed(&diags, false); err != nil {
 		return p, err
 	}
-	p.warnings = append(p.warnings, public(&diags, true)...)
+	for _, d := range public(&diags, true) {
+		if slices.ContainsFunc(p.warnings, func(w Diagnostic) bool { return w.Text == d.Text }) {
+			continue // the functions of a pattern are often those of two clauses
+		}
+		p.warnings = append(p.warnings, d)
+	}
 	return p, ctx.Err()
 }
 

@@ -75,6 +75,9 @@ func (v *Value) AppendJSON(dst []byte) []byte {
 		}
 		return append(v.Elems[0].AppendJSON(dst), '}')
 	case Struct, Record, Stats, Times:
+		if v.Type == ArgumentsType && len(v.Elems) == 1 && v.Elems[0].Kind == Unavailable && v.Names[0] == "" {
+			return v.Elems[0].AppendJSON(dst) // none of them is known
+		}
 		return v.appendFieldsJSON(dst)
 	case Unavailable:
 		dst = append(dst, `{"unavailable": `...)

@@ -206,8 +206,11 @@ func (v *Value) appendText(dst []byte, st style) []byte {
 		}
 		return append(dst, ')')
 	case Struct, Record:
-		if v.Type == ArgumentsType {
+		switch v.Type {
+		case ArgumentsType:
 			return v.appendArguments(dst, st)
+		case ReturnType:
+			return v.appendReturn(dst, st)
 		}
 		return v.appendFields(dst, v.Names, st)
 	case Stats:
@@ -347,6 +350,19 @@ func (v *Value) appendArguments(dst []byte, st style) []byte {
 
 // ArgumentsType is the Type of a Record that is the arguments of a call.
 const ArgumentsType = "arguments"
+
+// ReturnType is the Type of a Record that is a call's result, if it has one, with the sign before it.
+const ReturnType = "return"
+
+func (v *Value) appendReturn(dst []byte, st style) []byte {
+	for i := range v.Elems {
+		if dst = append(dst, " = "...); v.Elems[i].Kind == Unavailable {
+			return append(dst, '?')
+		}
+		return v.Elems[i].appendText(dst, st)
+	}
+	return dst
+}
 
 func (v *Value) appendFields(dst []byte, names []string, st style) []byte {
 	st = st.inside(v)

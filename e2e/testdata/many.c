@@ -35,6 +35,13 @@ KEEP int many_seven(int a, int b, int c, int d, int e, int f, int g) { return a 
 KEEP int many_texts(const char *a, const char *b, const char *c, const char *d) { return *a + *b + *c + *d; }
 PLAIN(null, const char *, none)
 
+#ifdef CROWD
+#define ONE(n) int filler_##n(int a) { return a + 1##n; }
+#define TEN(n) ONE(n##0) ONE(n##1) ONE(n##2) ONE(n##3) ONE(n##4) ONE(n##5) ONE(n##6) ONE(n##7) ONE(n##8) ONE(n##9)
+#define HUNDRED(n) TEN(n##0) TEN(n##1) TEN(n##2) TEN(n##3) TEN(n##4) TEN(n##5) TEN(n##6) TEN(n##7) TEN(n##8) TEN(n##9)
+HUNDRED(1) HUNDRED(2) HUNDRED(3)
+#endif
+
 int main(void)
 {
 	struct point p = {3, 4};

@@ -76,7 +76,9 @@ func (s *script) call(fn *Function) *call {
 	} else if fn.EntryKey == "" && !fn.Line {
 		s.notice(fn, "only calls are shown, without results and durations: the location of its frame is not known")
 	}
-	if len(s.args) > 0 {
+	if fn.together() {
+		s.togetherCall(c)
+	} else if len(s.args) > 0 {
 		s.expressions(c, s.args)
 	} else if fn.Syscall || fn.Syscalls {
 		c.shown = []part{s.syscallArgs()}

@@ -34,6 +34,8 @@ type Target struct {
 	VectorsStepped func() bool
 	// Whole: a pattern is one function (Function.Whole): nothing that is asked needs to know more.
 	Whole bool
+	// Together: a pattern that fits many functions is one function, too, of which calls are shown by their registers.
+	Together bool
 	// ThreadEnds: the kernel tells when threads end, and whether their process does.
 	ThreadEnds bool
 	// Onward: where tail calls lead is looked for.
@@ -71,9 +73,13 @@ func Find(ctx context.Context, o Target, diags *diag.List) []Function {
 			path = lib
 		}
 		var fns []Function
-		if o.Whole && isPattern(name) {
+		switch {
+		case o.Whole && isPattern(name):
 			fns = whole(ctx, o, path, name, &missing)
-		} else {
+		case o.Together && isPattern(name):
+			fns = together(ctx, o, path, name)
+		}
+		if len(fns) == 0 && !(o.Whole && isPattern(name)) {
 			fns = functions(ctx, o, path, name, &missing)
 		}
 		for _, fn := range fns {

@@ -13,6 +13,22 @@ import (
 // givenWords is the size of the registers of arguments with the number of the signature.
 const givenWords = 8 * 8
 
+// together tells whether it stands for many functions, of which calls are shown.
+func (fn *Function) together() bool { return fn.Whole && fn.EntryKey != "" && !fn.Syscalls }
+
+// togetherCall shows calls of many functions.
+func (s *script) togetherCall(c *call) {
+	if !c.fn.Typed { // what of them is known all the same is told by each call
+		bare := *c.fn
+		bare.Result = nil
+		s.parameters(&call{fn: &bare})
+	}
+	c.name = ""
+	c.shown = []part{{
+		field: "args_", expr: "funcargs", size: givenWords + record.MostTexts*s.bytes(AsText, 0), all: true,
+	}}
+}
+
 // together tells whether the arguments are shown as one value.
 func (c *call) together() bool { return len(c.shown) == 1 && c.shown[0].all }
 

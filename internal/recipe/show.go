@@ -109,6 +109,9 @@ func (s *script) printLine(indent string, c *call, m moment) {
 	switch {
 	case m.ret:
 		switch r := c.fn.Result; {
+		case c.fn.together(): // with the sign before it, if there is one
+			format += "%+s"
+			args = append(args, "funcreturn")
 		case r == nil && !c.fn.Typed:
 			format += " = ?"
 		case r == nil:

@@ -88,8 +88,13 @@ func (o Target) together(name string, numbers []int) Function {
 	return fn
 }
 
-// ends is the condition that a system call is one that does not return.
-func (fn *Function) ends() string { return isOneOf(fn.Final) }
+// ends is the condition that a call is one that does not return.
+func (fn *Function) ends() string {
+	if fn.together() {
+		return "funcreturns == 0"
+	}
+	return isOneOf(fn.Final)
+}
 
 func isOneOf(numbers []int) string {
 	var is []string

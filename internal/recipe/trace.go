@@ -39,7 +39,8 @@ func Trace(fns []Function, o Question, diags *diag.List) Script {
 	if !s.parse(diags) {
 		return s.done()
 	}
-	if s.many = len(fns) > maxShapes; s.many {
+	s.many = len(fns) > maxShapes || slices.ContainsFunc(fns, func(f Function) bool { return f.together() })
+	if s.many {
 		fns = s.namedInLines(fns)
 	}
 	mentioned := wanted(append(slices.Concat(s.args, s.ending), s.cond))

@@ -2,10 +2,12 @@ package recipe
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
 	"trocar/internal/binary/objfile"
+	"trocar/internal/binary/types"
 	"trocar/internal/process/match"
 	"trocar/internal/process/probe"
 	"trocar/internal/script/diag"
@@ -74,6 +76,68 @@ func isPattern(name string) bool {
 // to. Of more the parts are functions of their own, as they are in scripts.
 const mostParted = 2000
 
+// Together tells whether functions of a pattern can share a clause that shows each call by the registers that its
+// function is given values in (funcargs), if they are many: nothing is asked of single ones.
+func (o Question) Together() bool {
+	if o.Kind != "trace" || len(o.Args) > 0 || len(o.Results) > 0 {
+		return false
+	}
+	libs := map[string]bool{}
+	for _, f := range o.Functions { // one function is not to be in two clauses
+		lib, _, _ := splitFunction(f)
+		if libs[lib] {
+			return false
+		}
+		libs[lib] = true
+	}
+	cond := syntax.Expr(nil)
+	if o.If != "" {
+		cond = syntax.ParseExpr(&diag.Source{Text: o.If}, &diag.List{})
+	}
+	return cond == nil || onlyWords(cond, append(slices.Clone(ofNoFunction), "duration"))
+}
+
+// together makes one function of all that a pattern fits; none, if they are so few that each is looked at.
+func together(ctx context.Context, o Target, path, pattern string) (out []Function) {
+	matched := match.All(ctx, []*syntax.Probe{pointOf("uprobe", path, pattern, false)}, match.Options{
+		PID: o.PID, Demangle: true, SearchPath: o.SearchPath, Images: o.Images, VectorsStepped: o.VectorsStepped,
+		Spread: o.Spread, FilteredReturns: o.FilteredReturns, Needs: []probe.Needs{{}}, Missing: match.MissingRefused,
+		Plain: true,
+	})
+	defer matched.Close()
+	points := matched.PointsOf(0)
+	if len(points) <= fewFunctions {
+		return nil
+	}
+	for i, fn := range filesOf(o, path, pattern, points) {
+		var first *probe.Point // of code that a runtime runs, if there is some
+		for _, p := range points {
+			if fileOf(o, path, p) == fn.file && (first == nil || first.Call == nil && p.Call != nil) {
+				first = p
+			}
+		}
+		one := &candidate{Function: fn.Function, known: matched.Known(first), point: first, arch: o.Arch}
+		one.Typed = one.known.Info != nil
+		one.EntryKey = "pid(init), (int64)callframe"
+		if c := first.Call; c != nil {
+			one.EntryKey, one.Tasks = taskKey(&c.Tasks), &c.Tasks
+			if r, ok := match.RuntimeOf(one.known.File); ok {
+				one.NoDebug = r.NoDebug
+			}
+		}
+		one.ReturnKey, one.BareKey = one.EntryKey, one.EntryKey
+		one.Managed = one.known.File != nil && one.known.File.Managed() != nil
+		one.Panics = one.known.Func != nil && one.known.Func.Lang == types.Rust
+		one.Result, one.ResultExpr = &Value{Name: "retval"}, "funcretval"
+		if i == 0 && one.Typed {
+			one.Notices = []string{fmt.Sprintf("of the arguments and results of %d functions those in registers are shown: "+
+				"numbers, addresses and texts; select fewer functions to see all", fn.Count)}
+		}
+		out = append(out, one.Function)
+	}
+	return out
+}
+
 // whole makes one function of all that a pattern fits.
 func whole(ctx context.Context, o Target, path, pattern string, diags *diag.List) []Function {
 	probes := []*syntax.Probe{pointOf("uprobe", path, pattern, false)}
@@ -93,8 +157,21 @@ func whole(ctx context.Context, o Target, path, pattern string, diags *diag.List
 	if len(points) <= mostParted && len(partsOf(matched, points)) > 0 {
 		return functions(ctx, o, path, pattern, diags)
 	}
-	// Methods may be in several of a process's files.
 	var out []Function
+	for _, fn := range filesOf(o, path, pattern, points) {
+		out = append(out, fn.Function)
+	}
+	return out
+}
+
+// ofFile is a function that stands for all of a file.
+type ofFile struct {
+	Function
+	file string
+}
+
+// filesOf makes one function of all that a pattern fits: methods may be in several of a process's files.
+func filesOf(o Target, path, pattern string, points []*probe.Point) (out []ofFile) {
 	at := map[string]int{}
 	for _, p := range points {
 		file := fileOf(o, path, p)
@@ -106,9 +183,9 @@ func whole(ctx context.Context, o Target, path, pattern string, diags *diag.List
 			if beyond(points, pattern) {
 				point = syntax.QuoteWord(file) + ":" + readable + ":" + syntax.QuoteWord(pattern)
 			}
-			out = append(out, Function{
+			out = append(out, ofFile{file: file, Function: Function{
 				Point: point, Returns: []string{"uretprobe:" + point}, Name: pattern, Called: true, Whole: true,
-			})
+			}})
 		}
 		out[i].Count++
 		out[i].Mangled = out[i].Mangled || objfile.IsMangled(p.Func)

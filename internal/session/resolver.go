@@ -35,17 +35,19 @@ type resolver struct {
 	wall    result.Wall
 	clocks  record.Control
 
-	symbols  *symbolize.Symbolizer
-	watching bool // what processes map
-	users    target.Users
-	cgroups  target.Cgroups
-	files    map[string]*symbolize.File // probed ones
-	images   *image.Set
-	runtimes []runtimes.Runtime
-	probed   map[string]*image.Image    // files of points whose types were asked for; nil: cannot be read
-	dynamic  map[dynamicKey]*types.Type // nil: it is not known
-	stacks   storedStacks
-	made     []generated // runtimes at work in the processes that are traced
+	symbols   *symbolize.Symbolizer
+	watching  bool // what processes map
+	users     target.Users
+	cgroups   target.Cgroups
+	files     map[string]*symbolize.File // probed ones
+	images    *image.Set
+	runtimes  []runtimes.Runtime
+	probed    map[string]*image.Image    // files of points whose types were asked for; nil: cannot be read
+	dynamic   map[dynamicKey]*types.Type // nil: it is not known
+	stacks    storedStacks
+	made      []generated     // runtimes at work in the processes that are traced
+	given     map[int]givenTo // by points
+	asksGiven func(p *probe.Point) ([]record.Given, bool)
 
 	// background are goroutines that look at what will be asked for; stop ends them.
 	background sync.WaitGroup
@@ -61,7 +63,7 @@ func newResolver(in *Input, wall result.Wall) *resolver {
 		}),
 		stop:  func() {},
 		files: map[string]*symbolize.File{}, images: in.Images, runtimes: in.Runtimes, probed: map[string]*image.Image{},
-		dynamic: map[dynamicKey]*types.Type{},
+		dynamic: map[dynamicKey]*types.Type{}, given: map[int]givenTo{}, asksGiven: in.Given,
 	}
 	n.user, n.kernel = in.Script.Names()
 	if in.Command != nil {
@@ -290,6 +292,25 @@ func (n *resolver) DynamicType(point int, delta uint64) (*types.Type, bool) {
 		n.dynamic[key] = t
 	}
 	return t, t != nil
+}
+
+// givenTo is what a function is given, or gives back, if that is known.
+type givenTo struct {
+	list  []record.Given
+	known bool
+}
+
+// Given is what the function of a point is given, or gives back, found out when it is first called.
+func (n *resolver) Given(point int) ([]record.Given, bool) {
+	if n.asksGiven == nil || point < 0 || point >= len(n.points) {
+		return nil, false
+	}
+	g, ok := n.given[point]
+	if !ok {
+		g.list, g.known = n.asksGiven(n.points[point])
+		n.given[point] = g
+	}
+	return g.list, g.known
 }
 
 // codeAt is the code of the runtime whose an address in an image is; nil: it is native.

@@ -41,6 +41,9 @@ type Input struct {
 	DryRun    bool // attach, then end
 	// Images opens the files that are probed and mapped. Nil: types that only a program's file tells of are not known.
 	Images *image.Set
+	// Given is what the function of a point is given, or gives back, where a script keeps that of all functions; false: it
+	// is not known. Nil: no script does.
+	Given func(p *probe.Point) (list []record.Given, known bool)
 	// Runtimes are those that are known.
 	Runtimes []runtimes.Runtime
 

@@ -440,6 +440,37 @@ func (a *Arch) IntegerArgs() []int {
 	return a.C.Args
 }
 
+// OwnIntegers are the registers of integers, arguments or results, in order, of code that a runtime runs by a
+// convention of its own.
+func (a *Arch) OwnIntegers() []int {
+	if a == nil || a.golang == nil {
+		return nil
+	}
+	return a.golang.Integers
+}
+
+// Passing are the registers in which functions are given numbers and addresses, or give them back, by DWARF numbers.
+// Those of C are the first: so many of them for arguments, so many for a result.
+func (a *Arch) Passing() (all []int, args, result int) {
+	if a == nil || len(a.C.Args) == 0 {
+		return nil, 0, 0
+	}
+	all, result = append(all, a.C.Result), 1
+	add := func(regs []int) {
+		for _, r := range regs {
+			if !slices.Contains(all, r) {
+				all = append(all, r)
+			}
+		}
+	}
+	add(a.C.Args)
+	args = len(all)
+	if a.golang != nil {
+		add(a.golang.Integers)
+	}
+	return all, args, result
+}
+
 // CPlaces gives the places of the arguments of a C or C++ function at its entry: of `this` first. A place is nil for a
 // value of a type that is not known in full; then those behind it are as well. The list is nil if the convention is not
 // known.

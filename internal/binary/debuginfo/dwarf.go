@@ -190,6 +190,7 @@ const (
 	ateUnsigned     = 0x07
 	ateUnsignedChar = 0x08
 	ateImagFloat    = 0x09
+	ateDecimalFloat = 0x0f
 	ateUTF          = 0x10
 	ateUCS          = 0x11
 	ateASCII        = 0x12

@@ -54,6 +54,7 @@ const (
 	PythonForm              // Pointer to an object; see PythonObject
 	HexForm                 // Enum: what has no name is in hexadecimal
 	OctalForm               // Enum: what has no name is in octal
+	GivenForm               // Record: the registers of a call, see record.GivenOf
 )
 
 // Variants are the alternatives of a Rust enum: the discriminant tells which one a value is.

@@ -31,6 +31,9 @@ const (
 	FuncName // func
 	FuncArgs
 	FuncRetVal
+	FuncReturn
+	FuncReturns
+	CallFrame
 	SyscallArgs
 	SyscallDone
 	SyscallResult

@@ -28,14 +28,34 @@ when compiling, so it can decide an "if comptime".`,
 		ID: FuncArgs, Names: []string{"funcargs"}, Variable: true, Group: GroupProbeInfo,
 		Variants: []string{"record funcargs"},
 		Doc: `The arguments of whichever function was called, with their names, in uprobes of many functions: one program serves
-all, while args takes one for each kind of arguments. It has integers, pointers and C strings that are passed in registers; others are
-not available. uprobe:libc:* { printf("%s%s\n", func, funcargs); } prints each call.`,
+all, while args takes one for each kind of arguments, and debug information is read of those only that are called. It has
+numbers, pointers and texts that are passed in registers; others are not available. uprobe:libc:* { printf("%s%s\n", func, funcargs); }
+prints each call.`,
 	},
 	{
 		ID: FuncRetVal, Names: []string{"funcretval"}, Variable: true, Group: GroupProbeInfo,
 		Variants: []string{"record funcretval"},
 		Doc: `The result of whichever function returns, as its type is, in uretprobes of many functions: one program serves all. It is
-an integer, a pointer or a C string; others are not available.`,
+a number, a pointer or a text; others are not available.`,
+	},
+	{
+		ID: FuncReturn, Names: []string{"funcreturn"}, Variable: true, Group: GroupProbeInfo,
+		Variants: []string{"record funcreturn"},
+		Doc: `The same for the end of a line: " = " and the result, or nothing if the function returns nothing.
+uretprobe:libc:* { printf("%s%s\n", func, funcreturn); } prints each return.`,
+	},
+	{
+		ID: FuncReturns, Names: []string{"funcreturns"}, Variable: true, Group: GroupProbeInfo, Result: types.TUint8,
+		Variants: []string{"uint8 funcreturns"},
+		Doc: `In uprobes: 1 if the script has a uretprobe at the return of the function that was called, else 0, as of functions that
+never return. What is kept of a call until it returns is taken back then.`,
+	},
+	{
+		ID: CallFrame, Names: []string{"callframe"}, Variable: true, Group: GroupProbeInfo, Result: types.TUint64,
+		Variants: []string{"uint64 callframe"},
+		Doc: `The place of the frame of the call that begins or returns, in uprobes and uretprobes at functions: it is the same at
+both ends, and no other call of the process has it that is open, but one whose function ended in a jump to this one. In Go, whose
+stacks move, it is goframe, and goid is needed, too. @start[pid, callframe, func] keeps something until that call returns.`,
 	},
 	{
 		ID: SyscallArgs, Names: []string{"syscall_args"}, Variable: true, Group: GroupProbeInfo,

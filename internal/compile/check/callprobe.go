@@ -28,7 +28,9 @@ func (m *meanings) probeInfo() {
 	m[builtin.FuncArgs] = meaning{place: placeGiven, typed: func(inf *inferrer, n *node) {
 		inf.made(n, inf.given(inf.act, n.fn.ID).Type)
 	}, fill: fillGiven}
-	m[builtin.FuncRetVal] = m[builtin.FuncArgs]
+	m[builtin.FuncRetVal], m[builtin.FuncReturn] = m[builtin.FuncArgs], m[builtin.FuncArgs]
+	m[builtin.FuncReturns] = meaning{place: placeGiven}
+	m[builtin.CallFrame] = meaning{place: placeCallFrame}
 	m[builtin.SyscallArgs] = meaning{place: placeSyscall(true), typed: func(inf *inferrer, n *node) {
 		inf.made(n, inf.syscallArgs(inf.act).Type)
 	}, fill: func(b *builder, c *Call, _ *node) bool {
@@ -123,11 +125,25 @@ func placeFunc(inf *inferrer, n *node) {
 // placeGiven: the arguments of functions that are called, and the results of those that return.
 func placeGiven(inf *inferrer, n *node) {
 	kind, where := probe.Uprobe, "uprobe"
-	if n.fn.ID == builtin.FuncRetVal {
+	if n.fn.ID == builtin.FuncRetVal || n.fn.ID == builtin.FuncReturn {
 		kind, where = probe.Uretprobe, "uretprobe"
 	}
 	if inf.act.kind != kind {
 		inf.errorf(n.span, "%s can only be used with '%s' probes", n.str, where)
+	}
+}
+
+// placeCallFrame: the place of the frame is known where a call begins and where it returns.
+func placeCallFrame(inf *inferrer, n *node) {
+	p := inf.act.points[0]
+	switch {
+	case p.Kind == probe.Uretprobe, p.Kind == probe.Uprobe && p.Entry && !p.Inlined:
+	default:
+		inf.errorf(n.span, "callframe is known where functions begin and return: in uprobes and uretprobes, without offset")
+		return
+	}
+	if p.Call != nil && p.Call.Unknown != "" {
+		inf.errorf(n.span, "callframe is not known: %s", p.Call.Unknown)
 	}
 }
 

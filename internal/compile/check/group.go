@@ -19,7 +19,7 @@ type uses struct {
 	allArgs   bool            // args as a whole, or vars
 	argN      map[int]bool
 	retval    bool
-	calls     bool // goid, duration: how calls are told apart
+	calls     bool // goid, duration, callframe: how calls are told apart
 	file      bool // the traced file (uaddr, types from its debug information)
 	probeName bool // the probe's name, when compiling
 }
@@ -47,7 +47,7 @@ func (c *checker) usesOf(act *action) uses {
 			if i, ok := argNumber(n.str); ok {
 				u.argN[i] = true
 			}
-		case is(n, builtin.RoutineID, builtin.RoutineFrame, builtin.Duration):
+		case is(n, builtin.RoutineID, builtin.RoutineFrame, builtin.Duration, builtin.CallFrame):
 			u.calls = true
 		case is(n, builtin.UAddr), n.op == opEnum && n.flag:
 			u.file = true

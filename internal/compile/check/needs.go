@@ -16,7 +16,7 @@ func NeedsOf(p *syntax.Probe) probe.Needs {
 			return
 		}
 		switch f.ID {
-		case builtin.Args, builtin.FuncArgs, builtin.SyscallArgs:
+		case builtin.Args, builtin.SyscallArgs:
 			n.Args = true
 		case builtin.Vars:
 			n.Args, n.Vars = true, true
@@ -24,8 +24,10 @@ func NeedsOf(p *syntax.Probe) probe.Needs {
 			n.ArgN = true
 		case builtin.RoutineID, builtin.RoutineFrame:
 			n.Routine = true
-		case builtin.RetVal, builtin.FuncRetVal:
+		case builtin.RetVal:
 			n.Retval = true
+		case builtin.FuncArgs, builtin.FuncRetVal, builtin.FuncReturn:
+			n.Given = true
 		case builtin.Duration:
 			n.Duration = true
 		case builtin.Probe, builtin.FuncName:

@@ -9,13 +9,18 @@ import (
 	"trocar/internal/compile/ir"
 	"trocar/internal/compile/record"
 	"trocar/internal/process/probe"
+	"trocar/internal/script/diag"
 )
 
 func (c *codes) probeInfo() {
 	c[builtin.Probe].memory = func(g *gen, dst memory, _ *check.Call, t *types.Type) { g.pointName(dst, 0, t) }
 	c[builtin.FuncName].memory = func(g *gen, dst memory, _ *check.Call, _ *types.Type) { g.function(dst) }
 	c[builtin.FuncArgs].memory = func(g *gen, dst memory, e *check.Call, _ *types.Type) { g.given(dst, e) }
-	c[builtin.FuncRetVal] = c[builtin.FuncArgs]
+	c[builtin.FuncRetVal], c[builtin.FuncReturn] = c[builtin.FuncArgs], c[builtin.FuncArgs]
+	c[builtin.FuncReturns].scalar = func(g *gen, _ *check.Call) ir.Reg {
+		return g.b.OpImm(ir.And, g.b.OpImm(ir.Shr, g.pointWord(), returnsBit), 1)
+	}
+	c[builtin.CallFrame].scalar = (*gen).callFrame
 	c[builtin.SyscallArgs].memory = func(g *gen, dst memory, e *check.Call, _ *types.Type) { g.syscallArgs(dst, e) }
 	c[builtin.SyscallDone].memory = func(g *gen, dst memory, e *check.Call, _ *types.Type) { g.syscallDone(dst, e) }
 	c[builtin.SyscallResult] = code{
@@ -119,38 +124,100 @@ func (g *gen) functionPoint() ir.Reg {
 func (g *gen) given(dst memory, e *check.Call) {
 	b, of := g.b, e.Given
 	g.zero(dst, of.Type.Size)
-	word := b.Copy(g.signature(of))
-	g.store(dst, 8, b.Low32(word))
+	word := b.Copy(g.pointWord())
+	g.store(dst, 8, word)
 	for i, reg := range of.Regs {
 		g.store(dst.at(8+8*i), 8, g.machine(reg, e.Span))
 	}
 	none := b.Label()
-	for i := range of.Texts {
-		n := b.Copy(b.OpImm(ir.Shr, word, int64(check.TextShift+8*i)))
-		b.ApplyImm(ir.And, n, 15) // arm64 passes eight, which is number 8
-		b.IfImm(ir.EQ, n, 0, none)
-		b.ApplyImm(ir.Shl, n, 3)
+	// kept is the register of a number in the word, of which 0 is the word itself.
+	kept := func(shift int) (n, value ir.Reg) {
+		n = b.Copy(b.OpImm(ir.Shr, word, int64(shift)))
+		b.ApplyImm(ir.And, n, types.TextRegister)
+		at := b.Copy(b.OpImm(ir.Shl, n, 3))
 		base, off := g.ref(dst)
-		at := memory{space: onStack, off: b.Slot(8)}
-		g.store(at, 8, b.Load(8, b.Op(ir.Add, base, n), off))
-		g.captureCString(dst.at(of.TextAt(i)), at, of.Text, e.Span)
+		return n, b.Copy(b.Load(8, b.Op(ir.Add, base, at), off))
+	}
+	for i := range record.TextsIn(of.Type) {
+		shift := record.TextShift + i*types.TextBits
+		n, p := kept(shift)
+		b.IfImm(ir.EQ, n, 0, none)
+		at, to, next := memory{space: onStack, off: b.Slot(8)}, dst.at(record.TextAt(of.Type, i)), b.Label()
+		g.store(at, 8, p)
+		if g.points[0].Call != nil {
+			ends := b.Label()
+			sized, n := kept(shift + types.TextBits/2)
+			b.IfImm(ir.EQ, sized, 0, ends)
+			g.captureSized(to, p, n, of.Text, e.Span)
+			b.Jump(next)
+			b.Bind(ends)
+		}
+		g.captureCString(to, at, of.Text, e.Span)
+		b.Bind(next)
 	}
 	b.Bind(none)
 }
 
-// signature is the word of the function that was hit (check.Given).
-func (g *gen) signature(of *check.Given) ir.Reg {
+// captureSized captures a text of n bytes at p, in the form of one that ends with a NUL.
+func (g *gen) captureSized(dst memory, p, n ir.Reg, to *types.Type, span diag.Span) {
 	b := g.b
+	bytes, fits := b.Copy(n), b.Label()
+	g.told(dst, func() {
+		g.readN(dst.at(8), p, bytes, int(to.Max), span)
+		b.IfImm(ir.LE, n, to.Max, fits)
+		b.SetImm(n, to.Max+1)
+		b.Bind(fits)
+		g.store(dst, 8, n)
+	})
+}
+
+// returnsBit of a point's word is set if the returns of its function are probed.
+const returnsBit = 62
+
+// pointWord is the number of the point that was hit with what is told of it: see types.TextWord and returnsBit.
+func (g *gen) pointWord() ir.Reg {
+	b := g.b
+	g.asksWord = true
 	if len(g.points) == 1 {
-		return b.Imm(int64(of.Word(g.points[0].Scope)))
+		g.knowsPoint = true
+		return b.Imm(int64(g.c.word(g.points[0], g.firstCookie)))
 	}
-	g.asksGiven = of
 	n, word, none := b.Copy(g.point()), b.Imm(0), b.Label()
+	b.Set(word, n)
 	b.IfImm(ir.GE, n, int64(g.firstCookie)+int64(len(g.points)), none)
 	b.ApplyImm(ir.Shl, n, 3)
 	b.Set(word, b.Load(8, b.Op(ir.Add, b.MapValue(record.GivenName, 0), n), 0))
 	b.Bind(none)
 	return word
+}
+
+// word is what is told of a point to a program that asks.
+func (c *compiler) word(p *probe.Point, n uint64) uint64 {
+	word := n | uint64(p.Texts)<<record.TextShift
+	if c.returning == nil {
+		c.returning = map[functionKey]bool{}
+		for _, a := range c.prog.Actions {
+			for _, p := range a.Points {
+				if p.Kind == probe.Uretprobe {
+					c.returning[keyOf(p)] = true
+				}
+			}
+		}
+	}
+	if c.returning[keyOf(p)] {
+		word |= 1 << returnsBit
+	}
+	return word
+}
+
+// callFrame is the place of the frame of the call that begins or returns here.
+func (g *gen) callFrame(e *check.Call) ir.Reg {
+	p := g.points[0]
+	if c := p.Call; c != nil {
+		_, frame := g.call(c, e.Span)
+		return frame
+	}
+	return g.frameOf(p)
 }
 
 // function is the value of func: the number of the point says which function is meant, at a kprobe the address.

@@ -70,7 +70,7 @@ type Program struct {
 	Cookies   []uint64 // beside Points: the point's number, and from bit 32 on that of its function's first point
 	Cookied   bool     // the code asks for the cookie
 
-	given *check.Given // that the code asks for
+	asksWord bool // the code asks what is told of its points
 }
 
 // Output is the compiled script.
@@ -108,7 +108,8 @@ type compiler struct {
 	stringAt   map[string]int
 	usesPoints bool
 	pointSize  int
-	words      []uint64               // of signatures, by the number of the point (check.Given); empty: no program asks
+	words      []uint64               // by the number of the point, see word; empty: no program asks
+	returning  map[functionKey]bool   // functions whose returns are probed; nil: not looked at
 	functions  map[functionKey]uint64 // number of a function's first point
 
 	layoutSpans, lossSpans []diag.Span // beside those of out: the text around them is looked up once all is known
@@ -328,9 +329,9 @@ func (c *compiler) add(p *Program) {
 		n := uint64(len(c.out.Points))
 		p.Cookies = append(p.Cookies, n|c.functionOf(pt, n)<<functionShift)
 		c.out.Points = append(c.out.Points, pt)
-		if p.given != nil {
+		if p.asksWord {
 			c.words = append(c.words, make([]uint64, int(n)+1-len(c.words))...)
-			c.words[n] = p.given.Word(pt.Scope)
+			c.words[n] = c.word(pt, n)
 		}
 	}
 	c.out.Programs = append(c.out.Programs, p)
@@ -370,7 +371,7 @@ func (c *compiler) program(a *check.Action, of *group, firstCookie uint64) (prog
 		return &Program{
 			Name: name, Type: of.typ, Return: of.ret, Session: of.session != nil, Sleepable: g.sleepable, Action: a,
 			Insns: insns,
-			IR:    g.p, Points: of.points, Cookied: g.asksCookie, given: g.asksGiven,
+			IR:    g.p, Points: of.points, Cookied: g.asksCookie, asksWord: g.asksWord,
 		}, g.knowsPoint
 	}
 }

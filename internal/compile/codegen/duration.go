@@ -124,18 +124,24 @@ func (g *gen) openCall() int {
 		b.Store(8, ir.FP, key+openFrame, frame)
 	} else {
 		b.StoreImm(8, ir.FP, key+openID, 0)
-		sp := b.Copy(g.saved(g.c.opts.Arch.SP))
-		if f := p.Frame; f != nil {
-			b.Set(sp, g.saved(f.Reg))
-			b.ApplyImm(ir.Add, sp, f.Offset)
-		}
-		if g.ret && g.c.opts.Arch.ReturnOnStack() {
-			b.ApplyImm(ir.Sub, sp, 8) // the return address has been taken off
-		}
-		b.Store(8, ir.FP, key+openFrame, sp)
+		b.Store(8, ir.FP, key+openFrame, g.frameOf(p))
 	}
 	b.Store(8, ir.FP, key+openFunction, g.functionPoint())
 	return key
+}
+
+// frameOf is the place of the frame of a call that is told apart by the stack.
+func (g *gen) frameOf(p *probe.Point) ir.Reg {
+	b := g.b
+	sp := b.Copy(g.saved(g.c.opts.Arch.SP))
+	if f := p.Frame; f != nil {
+		b.Set(sp, g.saved(f.Reg))
+		b.ApplyImm(ir.Add, sp, f.Offset)
+	}
+	if g.ret && g.c.opts.Arch.ReturnOnStack() {
+		b.ApplyImm(ir.Sub, sp, 8) // the return address has been taken off
+	}
+	return sp
 }
 
 // timed goes to quit at the entry, and at the return of a call whose begin was not seen; where it goes on, the duration

@@ -22,10 +22,10 @@ type gen struct {
 	room        stackUse
 	points      []*probe.Point
 	firstCookie uint64
-	knowsPoint  bool         // the code differs by the point that is hit
-	asksCookie  bool         // and asks the kernel for it
-	asksGiven   *check.Given // and what is told of each point
-	whichSlot   int          // of interpreted functions, what stands for the cookie
+	knowsPoint  bool // the code differs by the point that is hit
+	asksCookie  bool // and asks the kernel for it
+	asksWord    bool // and what is told of each point
+	whichSlot   int  // of interpreted functions, what stands for the cookie
 
 	p    *ir.Program
 	main *ir.Builder

@@ -25,6 +25,8 @@ type Resolver interface {
 	// DynamicType gives the type that a value has at run time. What the language's runtime tells it by, a description or a
 	// table of methods, is delta beyond the point's address. Of some there is the name only.
 	DynamicType(point int, delta uint64) (*types.Type, bool)
+	// Given is what the function of a point is given, or gives back; false: that is not known.
+	Given(point int) ([]Given, bool)
 	// Function names the function whose code is delta beyond the point's address.
 	Function(point int, delta uint64) string
 	CgroupPath(id uint64, filter int) string
@@ -246,6 +248,10 @@ func (d *Decoder) value(v *result.Value, t *types.Type, b []byte) {
 		s := wide(b, t.Len, true)
 		d.string(v, []byte(s), !endsWide(b, t.Len))
 	case types.Struct, types.Union, types.Tuple, types.Record:
+		if t.Form() == types.GivenForm {
+			d.givenValue(v, t, b)
+			return
+		}
 		if vs := t.Alternatives(); vs != nil {
 			d.variant(v, vs, b)
 			return

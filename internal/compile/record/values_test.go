@@ -42,8 +42,10 @@ func (resolver) KernelStack(frames []uint64) []result.Frame {
 func (resolver) UserSymbol(tgid uint32, addr uint64, point int) string {
 	return fmt.Sprintf("symbol %d %d %d", tgid, addr, point)
 }
-func (resolver) KernelSymbol(addr uint64) string { return fmt.Sprintf("kernel symbol %d", addr) }
-func (resolver) Username(uid uint64) string      { return fmt.Sprintf("user %d", uid) }
+func (resolver) KernelSymbol(addr uint64) string  { return fmt.Sprintf("kernel symbol %d", addr) }
+func (resolver) Username(uid uint64) string       { return fmt.Sprintf("user %d", uid) }
+func (resolver) Given(int) ([]record.Given, bool) { return nil, false }
+
 func (resolver) DynamicType(point int, delta uint64) (*types.Type, bool) {
 	t := goTypes[delta]
 	return t, point == 0 && t != nil

@@ -9,7 +9,7 @@ import (
 const ArgumentsType = result.ArgumentsType
 
 // MostTexts bounds the texts that are kept of one call.
-const MostTexts = 3
+const MostTexts = types.MostTexts
 
 // Word tells a value that is one word: it is shown as it is, or as the C text that it points to. more tells that by
 // itself what a pointer refers to would be shown, too.

@@ -37,6 +37,7 @@ type matcher struct {
 	files   *files
 	count   int
 	listing bool // for -l: patterns stay patterns
+	stays   bool // points stay where they are, whatever is not in its place there
 	iters   int  // iter attach points of the probe
 
 	begins []*probe.Point // of the attach point's functions

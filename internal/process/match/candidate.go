@@ -48,6 +48,7 @@ func (m *matcher) scopeAt(c *candidate, p *probe.Point, scope *probe.Scope) {
 			p.Scope = in
 		}
 	}
+	p.Texts = m.textsAt(c.b, c.fn.Addr, p)
 	needed := m.needs.Typed() || m.needs.ArgN && p.Call != nil && c.b.runtimeAt(c.fn.Addr).Numbered()
 	if needed && (p.Entry || p.Kind == probe.Uretprobe) {
 		m.typed(c.s, c.b, c.fn.Addr, p)

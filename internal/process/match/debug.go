@@ -97,7 +97,11 @@ func (m *matcher) typed(s *spec, b *binary, entry uint64, p *probe.Point) {
 	if p.Entry {
 		given = b.givenObjects(fn, vars)
 	}
-	if late && !ruled {
+	if late && !ruled && m.stays {
+		if p.Entry {
+			b.byConvention(info, fn, vars)
+		}
+	} else if late && !ruled {
 		if moved := m.behindPrologue(s, b, info, fn, p, vars); moved != nil {
 			vars = moved
 		} else if p.Entry {

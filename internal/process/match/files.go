@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"trocar/internal/binary/debuginfo"
 	"trocar/internal/binary/image"
 	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/opener"
@@ -30,6 +31,9 @@ type binary struct {
 
 	codes []runtimes.Code // of runtimes, once asked
 	asked bool
+
+	texts      map[uint64]debuginfo.Passed // see textsAt, once asked
+	askedTexts bool
 }
 
 // fileID is what the file is.

@@ -123,6 +123,7 @@ func (m *matcher) runtimeReturns(c *candidate, code runtimes.Code) []*probe.Poin
 			Kind: probe.Uretprobe, Path: c.b.path, PID: m.pid(), Name: c.name, Func: c.shown, AtReturn: true, Start: fn.Addr,
 			Call: m.call(c.b, fn.Addr), Scope: scope,
 		}
+		p.Texts = m.textsAt(c.b, fn.Addr, p)
 		if p = m.place(p, c.b, addr); p != nil {
 			points = append(points, p)
 		}
@@ -139,6 +140,7 @@ func (m *matcher) runtimeExits(c *candidate, code runtimes.Code, exits []runtime
 	if m.needs.Typed() {
 		p.Scope = code.Result(c.fn)
 	}
+	p.Texts = m.textsAt(c.b, c.fn.Addr, &p)
 	var found native.Returns
 	at := map[uint64]*runtimes.Exit{}
 	for i := range exits {

@@ -8,6 +8,8 @@ type Needs struct {
 	Retval bool // retval, which has a type in some probe kinds
 	// Name: probe or func. Without it, names that a pattern found stay mangled.
 	Name bool
+	// Given: what functions are given, or give back, by registers, whose types are asked for when one has been called.
+	Given bool
 	// Duration: return probes need the entries of their functions too.
 	Duration bool
 	// Routine: goid or goframe, which only code with a Call has. Functions that a pattern found and where it is not known

@@ -36,8 +36,10 @@ type Point struct {
 	// Frame, AtReturn: where the return address is there; nil: on top of the stack.
 	Frame *Frame
 	// of a place that is not its entry: address of the function's first instruction, 0 if it has none of its own
-	Start  uint64
-	Call   *Call  // in Go code; nil: calls are told apart by thread and stack pointer
+	Start uint64
+	Call  *Call // in Go code; nil: calls are told apart by thread and stack pointer
+	// Texts, where Needs.Given asks for them, are the registers that have the addresses of texts .
+	Texts  types.TextWord
 	RefCtr uint64 // USDT: file offset of the semaphore, 0: none
 	PID    int    // only this process; 0: all
 
