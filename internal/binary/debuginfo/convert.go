@@ -290,8 +290,17 @@ func (c *converter) array(d *die, deep bool, depth int) *types.Type {
 	return t
 }
 
-// count is the number of elements of an array's dimension, -1 if it isn't fixed.
+// count is the number of elements of an array's dimension, -1 if it isn't fixed. In C none means that only the program
+// knows.
 func (s *die) count(lang types.Language) int {
+	n := s.counted(lang)
+	if n == 0 && (lang == types.C || lang == types.CPlusPlus) {
+		return -1
+	}
+	return n
+}
+
+func (s *die) counted(lang types.Language) int {
 	if n, ok := s.num(atCount); ok {
 		if _, isRef := s.refOf(atCount); isRef || n > maxTypeSize {
 			return -1

@@ -162,6 +162,37 @@ func holdsText(t *types.Type) bool {
 	return ok
 }
 
+// openEnded tells an array of bytes at the end of a structure, of which only the program knows the length.
+func openEnded(t ty) bool { return t.is(types.Array) && t.t.Len < 1 && t.t.Elem.Size == 1 }
+
+// addressOf is the address of such an array, which stands in memory that a pointer leads to.
+func (b *builder) addressOf(k *node) Expr {
+	x := b.expr(k)
+	if x == nil {
+		return nil
+	}
+	elem, off := x.Type().Elem, 0
+	for {
+		m, ok := x.(*Member)
+		if !ok {
+			break
+		}
+		off += m.Field.Offset
+		if x = m.X; x.Type().Kind == types.Pointer {
+			break
+		}
+	}
+	if d, ok := x.(*Deref); ok {
+		x = d.X
+	}
+	if x.Type().Kind != types.Pointer {
+		b.errorf(k.span, "the length of this array is not known, and its address neither: it is not behind a pointer")
+		return nil
+	}
+	sum := &Binary{E{types.TUint64, k.span}, "+", castTo(x, types.TUint64), &Const{E{types.TUint64, k.span}, uint64(off)}}
+	return castTo(sum, types.PointerTo(elem, x.Type().Space))
+}
+
 func (b *builder) str(c *Call, n *node) bool {
 	k := n.kids[0]
 	t := k.ty
@@ -174,6 +205,10 @@ func (b *builder) str(c *Call, n *node) bool {
 		x = b.expr(k)
 	case t.isInt(), t.isPtr():
 		x = b.pointerArg(k, types.TInt8)
+	case openEnded(t):
+		if x = b.addressOf(k); x == nil {
+			return false
+		}
 	default:
 		b.errorf(n.span, "str() expects a string, integer or a pointer type as first argument (%s provided)", typestr(t.t))
 		return false
@@ -194,6 +229,10 @@ func (b *builder) buf(c *Call, n *node) bool {
 	t := k.ty
 	var x Expr
 	switch {
+	case openEnded(t) && len(n.kids) > 1:
+		if x = b.addressOf(k); x == nil {
+			return false
+		}
 	case t.isStr(), t.is(types.Array):
 		x = untext(b.expr(k))
 	case t.isInt(), t.isPtr():
@@ -203,6 +242,10 @@ func (b *builder) buf(c *Call, n *node) bool {
 		return false
 	}
 	if len(n.kids) == 1 {
+		if openEnded(t) {
+			b.errorf(n.span, "buf() expects a length argument: how long this array is, its type does not tell")
+			return false
+		}
 		if !t.is(types.Array) {
 			b.errorf(n.span, "buf() expects a length argument for non-array type %s", kindstr(t.t))
 			return false
@@ -245,6 +288,12 @@ func (b *builder) stringArg(k *node) Expr {
 		str := &Call{E: E{types.StringOf(b.cfg.TextSize()), k.span}, Fn: builtin.Get(builtin.Str)}
 		str.Args = []Arg{{Expr: b.pointerArg(k, types.TInt8)}}
 		return str
+	case openEnded(t):
+		at := b.addressOf(k)
+		if at == nil {
+			return nil
+		}
+		return &Call{E: E{types.StringOf(b.cfg.TextSize()), k.span}, Fn: builtin.Get(builtin.Str), Args: []Arg{{Expr: at}}}
 	default:
 		return &Cast{E{types.StringOf(max(t.t.Len, 0) + 1), k.span}, b.expr(k)}
 	}
