@@ -119,7 +119,6 @@ func (b *binary) calleeUse(from uint64, depth int) code.Callee {
 type shown struct {
 	parts   [][2]int // offsets and sizes
 	follows []int    // offsets of addresses behind which more is read
-	texts   []int    // offsets of addresses of characters, which functions take for nothing but to read these
 	unclear bool     // not all of it is known
 }
 
@@ -140,7 +139,7 @@ func (s *shown) add(t *types.Type, off, depth int) {
 		if !text.Before {
 			part(text.Len, text.LenSize)
 		}
-		s.texts = append(s.texts, off+text.Data)
+		s.follows = append(s.follows, off+text.Data)
 	case isList:
 		part(list.Data, 8)
 		part(list.Len, list.LenSize)
@@ -188,11 +187,6 @@ const maxShown = 512
 func (s *shown) unused(use *code.ObjectUse) (parts [][2]int, known bool) {
 	for _, at := range s.follows {
 		if !use.Follows(at) {
-			return nil, false
-		}
-	}
-	for _, at := range s.texts {
-		if !use.Follows(at) && !use.Reads(at, 8) {
 			return nil, false
 		}
 	}
