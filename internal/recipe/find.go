@@ -70,7 +70,11 @@ func Find(ctx context.Context, o Target, diags *diag.List) []Function {
 		}
 		path := o.Path
 		if lib != "" {
-			path = lib
+			var static bool
+			if path, static = library(ctx, o, lib); static {
+				missing.Add(diag.Info, diag.Span{}, "%s is a static program, which loads no %s: its own functions are named "+
+					"without it", o.Path, lib)
+			}
 		}
 		var fns []Function
 		switch {
@@ -109,6 +113,20 @@ func Find(ctx context.Context, o Target, diags *diag.List) []Function {
 		diags.Take(d)
 	}
 	return out
+}
+
+// library is the library of a name: the one that the program will load, which may be another than most programs do. The
+// program may be static, and load none.
+func library(ctx context.Context, o Target, name string) (path string, static bool) {
+	if o.PID != 0 || o.Path == "" || strings.Contains(name, "/") {
+		return name, false
+	}
+	opts := match.Options{SearchPath: o.SearchPath, Images: o.Images}
+	path, static = match.LibraryOf(ctx, opts, o.Path, name)
+	if path == "" {
+		path = name
+	}
+	return path, static
 }
 
 // shares tells whether two functions have the same code.

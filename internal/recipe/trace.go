@@ -305,6 +305,9 @@ func (s *script) show(indent string, c *call, m moment) {
 func (s *script) sums() {
 	if n := s.o.Lines; n > 0 {
 		ended := fmt.Sprintf("exited after %d lines (-n); ", n)
+		if n == 1 {
+			ended = "exited after 1 line (-n); "
+		}
 		s.totals = append(s.totals, Total{
 			Map: "@lines", Over: int64(n),
 			One: ended + "1 more came before the probes were detached", Many: ended + "%d more came before the probes were " +

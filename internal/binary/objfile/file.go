@@ -67,7 +67,7 @@ type File struct {
 	dyn         struct{ off, size uint64 } // PT_DYNAMIC in the file
 	noteRegions []region
 	tls         *tlsSegment // nil: none
-	interp      bool        // asks for a dynamic linker
+	interp      region      // the path of the dynamic linker that it asks for; empty: none
 
 	room      *Room
 	unpacking sync.Mutex
@@ -402,7 +402,7 @@ func (f *File) parseSegments(off, ent, num uint64) error {
 		case ptTLS:
 			f.tls = &tlsSegment{addr: s.Addr, size: s.MemSiz, align: align}
 		case ptInterp:
-			f.interp = true
+			f.interp = region{s.Offset, s.FileSize, align}
 		case ptDynamic:
 			f.dyn.off, f.dyn.size = s.Offset, s.FileSize
 		case ptNote:
@@ -510,6 +510,18 @@ func (f *File) Section(name string) (Section, bool) {
 
 // IsExecutable tells whether the file can hold code that runs: a program or a library.
 func (f *File) IsExecutable() bool { return f.typ == TypeExec || f.typ == TypeDyn }
+
+// Interpreter is the path of the dynamic linker that a program asks for; "": it loads no libraries, or is one.
+func (f *File) Interpreter() string {
+	if f.interp.size > maxPath {
+		return ""
+	}
+	text, _, _ := strings.Cut(string(f.slice(f.interp.off, f.interp.size)), "\x00")
+	return text
+}
+
+// maxPath is the longest path that the kernel takes (PATH_MAX).
+const maxPath = 4096
 
 func u16(b []byte, at int) uint64 { return uint64(binary.LittleEndian.Uint16(b[at:])) }
 func u32(b []byte, at int) uint64 { return uint64(binary.LittleEndian.Uint32(b[at:])) }

@@ -156,7 +156,7 @@ func (f *File) program() bool {
 		return true
 	}
 	d := f.dynamicInfo()
-	return d.pie || f.interp && !d.named
+	return d.pie || f.interp.size > 0 && !d.named
 }
 
 // tlsReloc is a relocation for thread-local variables.

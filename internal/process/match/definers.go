@@ -2,6 +2,10 @@ package match
 
 import (
 	"context"
+	"path"
+	"strings"
+
+	"trocar/internal/process/target"
 )
 
 // run are the files that a process runs, its program first, or, without a process, the programs and libraries at
@@ -33,6 +37,28 @@ func (fs *files) run(paths []string, wanted func(path string) bool) (out []*bina
 		}
 	}
 	return out
+}
+
+// LibraryOf is the library of a name that a program will load, if it is not the one that the name alone means; "": it
+// is, or there is none. A program that loads none at all is static.
+func LibraryOf(ctx context.Context, opts Options, program, name string) (lib string, static bool) {
+	fs := newFiles(ctx, opts)
+	defer fs.close()
+	files := fs.run([]string{program}, func(string) bool { return false })
+	for i, b := range files {
+		if i > 0 && (target.IsLibrary(path.Base(b.name), name) || name == "libc" && isMusl(path.Base(b.name))) {
+			if usual, err := fs.library(name); err == nil && usual != nil && usual.path == b.path {
+				return "", false
+			}
+			return fs.root.Path(b.path), false
+		}
+	}
+	return "", len(files) == 1 && files[0].obj.Interpreter() == "" && len(files[0].obj.Needed()) == 0
+}
+
+// isMusl tells whether a file's name is that of musl's libc.
+func isMusl(file string) bool {
+	return strings.HasPrefix(file, "ld-musl-") || strings.HasPrefix(file, "libc.musl-")
 }
 
 // Definer is a file with the functions of a list that it has.

@@ -519,8 +519,15 @@ func (fs *files) neededBy(b *binary) (paths []string) {
 		dirs = append(dirs, strings.Split(v, ":")...)
 	}
 	origin := fs.root.Path(path.Dir(b.path))
+	loader := b.obj.Interpreter()
 needed:
 	for _, lib := range b.obj.Needed() {
+		// musl's libc is the loader itself, whatever file has its name.
+		if strings.HasPrefix(path.Base(loader), "ld-musl-") && target.IsLibrary(lib, "libc") ||
+			strings.HasPrefix(lib, "libc.musl-") {
+			paths = append(paths, fs.inside(loader))
+			continue
+		}
 		if strings.Contains(lib, "/") {
 			paths = append(paths, fs.inside(lib))
 			continue

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"slices"
 	"strings"
 
@@ -222,6 +223,11 @@ func (m *matcher) badTarget(s *spec, err error) {
 		}
 		if strings.HasPrefix(s.target, "lib") && !strings.Contains(s.target, "/") {
 			d.Hint("`ldconfig -p` lists the libraries that are found by name; or give the path")
+		}
+		if lib, _, ok := strings.Cut(path.Base(s.target), ".so"); ok && strings.Contains(s.target, "/") {
+			if found, err := m.files.root.FindLibrary(lib); err == nil && len(found) > 0 {
+				d.Hint("%s is %s here: give the name %s in place of the path", lib, found[0], lib)
+			}
 		}
 	case errors.Is(err, objfile.ErrNotELF), errors.Is(err, opener.ErrNotRegular):
 		d = m.noFile(s)

@@ -103,6 +103,9 @@ func (s *Symbolizer) mapNew(p *process, c *target.Change) {
 		m.file = s.files.seen(&c.Mapping, c.BuildID)
 	}
 	s.insert(p, m)
+	if m.kind == anonymous {
+		s.generated(p.spaces[0], p) // what is to be known of the process for that is gone when it has ended
+	}
 }
 
 // insert puts a mapping, with its reference to a file, into a process's newest generation.

@@ -268,8 +268,13 @@ func (r *recipeFlags) question(a *app, cmd *cobra.Command, words []string) (argv
 	events := r.noFunctions() && r.q.Kind != trocar.QuestionLeaks ||
 		len(words) > 0 && !slices.ContainsFunc(words, inProgram)
 	if !events && r.q.Path == "" && r.process == 0 && len(argv) == 0 && r.command == "" && r.q.Comm == "" {
-		return nil, usageErrorf("nothing to trace; give " +
+		err := usageErrorf("nothing to trace; give " +
 			"-p PID, --container NAME, --comm NAME, -x PATH, -c COMMAND, or a command after --")
+		lib, fn, _ := strings.Cut(strings.Join(words, " "), ":")
+		if len(words) == 1 && lib != "" && fn != "" && fn[0] != ':' {
+			return nil, &hinted{err, fmt.Sprintf("to trace it in all processes: %s %s -x %s %s", a.name, r.q.Kind, lib, fn)}
+		}
+		return nil, err
 	}
 	if r.q.Kind == trocar.QuestionDist {
 		if len(words) < 2 {
