@@ -62,6 +62,7 @@ func describe(k match.Known, p *probe.Point, path string, many bool) *candidate 
 	}
 	fn.signature = sig
 	fn.params(p.Scope, sig)
+	fn.unlisted(k.Func, sig)
 	// Of what is written in assembler only the place is known.
 	fn.Typed = fn.Typed || len(sig.Params) == 0 && k.Func.Lang != types.Assembler
 	return fn
@@ -135,6 +136,23 @@ func structor(fn *debuginfo.Function) bool {
 	class, _, _ = strings.Cut(class, "<")
 	name, _, _ := strings.Cut(fn.Name, "<")
 	return class == name || strings.HasSuffix(class, "::"+name)
+}
+
+// unlisted tells of parameters that only the function's mangled name has: LLVM leaves those out that unoptimized code
+// is passed by address and does not use.
+func (fn *candidate) unlisted(f *debuginfo.Function, sig debuginfo.Signature) {
+	if !strings.Contains(f.Producer, "clang") {
+		return
+	}
+	n, ok := objfile.ParamCount(f.Linkage)
+	for i := range sig.Params {
+		if !sig.Params[i].Artificial {
+			n--
+		}
+	}
+	if ok && n > 0 {
+		fn.Notices = append(fn.Notices, "an argument is not shown: the debug information does not list it")
+	}
 }
 
 // params tells the parameters that a point has.

@@ -150,8 +150,13 @@ func (b *binary) paramsAt(info *debuginfo.Info, fn *debuginfo.Function,
 
 // opaque takes the place of a variable away of which the bytes mean nothing here: nothing is done to have it.
 func opaque(v *debuginfo.Var) {
-	if t := v.Type.Complete(); t != nil && t.Incomplete && t.Size > 0 {
+	t := v.Type.Complete()
+	switch {
+	case t == nil || !t.Incomplete:
+	case t.Size > 0:
 		v.Place, v.Late = types.Unknown("values of type %s cannot be shown", t), false
+	case t.Kind == types.Struct, t.Kind == types.Union:
+		v.Place, v.Late = types.Unknown("the debug information only declares its type (clang: -fstandalone-debug)"), false
 	}
 }
 
