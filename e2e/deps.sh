@@ -3,7 +3,7 @@
 set -euo pipefail
 
 # program:Debian package
-needed=(gcc:gcc g++:g++ readelf:binutils ld.lld:lld musl-gcc:musl-tools rustc:rustc gdb:gdb strace:strace xz:xz-utils zip:zip
+needed=(gcc:gcc g++:g++ readelf:binutils ld.lld:lld musl-gcc:musl-tools gdb:gdb strace:strace xz:xz-utils zip:zip
 	clang:clang llvm-dwarfdump:llvm dwz:dwz debuginfod:debuginfod groff:groff-base
 	javac:openjdk-17-jdk-headless node:nodejs mcs:mono-mcs)
 
@@ -27,6 +27,12 @@ packages=()
 for pair in "${needed[@]}"; do
 	command -v "${pair%%:*}" >/dev/null || packages+=("${pair##*:}")
 done
+# The programs in Rust want 1.66; Debian 12's package of that name has 1.63, and has newer ones for building browsers.
+rust=$({ rustc --version 2>/dev/null || true; } | cut -d' ' -f2)
+if [ "$(printf '%s\n' 1.66 "${rust:-0}" | sort -V | head -1)" != 1.66 ]; then
+	apt-cache show rustc >/dev/null 2>&1 || { [ "$(id -u)" -eq 0 ] && apt-get update -q </dev/null; } || true
+	packages+=("$(apt-cache show rustc-web >/dev/null 2>&1 && echo rustc-web || echo rustc)")
+fi
 # gcc alone does not bring the C library's headers.
 echo '#include <stdio.h>' | gcc -E - >/dev/null 2>&1 || packages+=(libc6-dev)
 # The debug information of the C library, a large program to compare readers on.

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -121,7 +122,7 @@ func TestFollow(t *testing.T) {
 		}
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
-		go func() { _ = exec.Command("kill", fmt.Sprint(child)).Run() }()
+		go func() { _ = syscall.Kill(int(child), syscall.SIGTERM) }()
 	}
 	o := start(t, t.Context(), s, f, func(in *session.Input, _ *sink) { in.PID, in.Follow = pid, true })
 	expect(t, o, "attached 1", "end")
