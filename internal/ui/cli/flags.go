@@ -64,6 +64,7 @@ func rules() map[string]rule {
 		"vars":                notBlank("the name of a function"),
 		"map":                 readable,
 		"dir":                 notEmpty("a directory"),
+		"diff":                readable,
 	}
 }
 

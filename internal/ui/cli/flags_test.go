@@ -58,6 +58,7 @@ func senseless(t *testing.T) map[string][]string {
 		"type":                {"", " "},
 		"vars":                {"", " "},
 		"dir":                 {""},
+		"diff":                {"", "/nonexistent", "/", "/dev/zero"},
 		"map":                 {"", "/nonexistent", "/"},
 	}
 }

@@ -13,7 +13,7 @@ func newLeaks(a *app) *cobra.Command {
 has loaded, from the moment of attaching. Shown are the blocks that have not been freed at the end, or with -i at each
 interval: among them those that the program still uses, unless --older leaves out what is new. Of mmap, a region counts as
 unmapped when munmap is called with its start.
-` + picturesHelp + `
+` + picturesHelp + "\n" + diffHelp + `
 
     trocar leaks -p 812 --for 60s --older 10s
     trocar leaks -p 812 -i 10s --older 5s --top 3
@@ -21,6 +21,7 @@ unmapped when munmap is called with its start.
 		flags: func(r *recipeFlags, cmd *cobra.Command) {
 			span(cmd.Flags(), &r.q.Older, "older", "", "only blocks that were allocated at least this long ago, such as 5s")
 			r.every(cmd)
+			r.compares(cmd)
 		},
 	}.make(a)
 }

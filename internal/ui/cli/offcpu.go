@@ -13,7 +13,7 @@ func newOffCPU(a *app) *cobra.Command {
 futex or read; [kernel] is a page that has to be read, or a thread of the kernel itself, and [CPU] a thread that could
 run but does not, since others do. Waits that have not ended count as far as they go; those that began before the
 probes were attached are not seen. Without a target, all processes are traced, but trocar itself.
-` + picturesHelp + `
+` + picturesHelp + "\n" + diffHelp + `
 
     trocar offcpu -p 812 --for 10s
     trocar offcpu -p 812 --min 1ms -i 5s --top 3
@@ -21,6 +21,7 @@ probes were attached are not seen. Without a target, all processes are traced, b
 		flags: func(r *recipeFlags, cmd *cobra.Command) {
 			span(cmd.Flags(), &r.q.Min, "min", "", "only waits of at least this long, such as 1ms")
 			r.every(cmd)
+			r.compares(cmd)
 		},
 	}.make(a)
 }

@@ -67,7 +67,7 @@ func valueName(f *pflag.Flag) string {
 		return "PID"
 	case "cmd":
 		return "COMMAND"
-	case "output":
+	case "output", "diff":
 		return "FILE"
 	case "exe":
 		return "PATH"

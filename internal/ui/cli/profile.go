@@ -23,16 +23,19 @@ func newProfile(a *app) *cobra.Command {
 		long: `Each CPU is looked at N times a second (-F), by a timer of the kernel: there need be no hardware counter.
 Shares are of all samples: "self" is in the function itself, "total" with what it calls. Without a target, all
 processes are sampled, but trocar itself. Samples are of threads that run; for those that wait see syscalls and latency.
-` + picturesHelp + `
+` + picturesHelp + "\n" + diffHelp + `
 
     trocar profile -p 812 --for 10s
     trocar profile --for 10s -o cpu.html
+    trocar profile -p 812 --for 10s --diff yesterday.pb.gz -o more.html
+    trocar profile --diff yesterday.pb.gz today.pb.gz
     trocar profile -F 999 --top 20 -- ./server`,
 		flags: func(r *recipeFlags, cmd *cobra.Command) {
 			f := cmd.Flags()
 			f.IntVarP(&r.q.Frequency, "frequency", "F", 99, "samples per second on each CPU")
 			f.StringArrayVar(&r.q.By, "by", nil, "also separate by these expressions, separated by commas")
 			r.every(cmd)
+			r.compares(cmd)
 		},
 	}.make(a)
 }
@@ -44,7 +47,8 @@ type drawn struct {
 	skip   string // a part of the keys that is not shown
 	title  string
 	unit   string
-	period time.Duration // that a sample stands for; 0: none
+	period time.Duration  // that a sample stands for; 0: none
+	base   *flame.Profile // that is compared with; nil: none
 	table  func(*flame.Profile, []byte, int) []byte
 }
 
@@ -67,11 +71,11 @@ func (r *recipeFlags) picture() error {
 	}
 	d := &drawn{form: form, top: r.q.Top, title: r.q.Kind, unit: "samples", table: (*flame.Profile).AppendTable}
 	switch {
-	case r.q.Kind == trocar.QuestionStack && form == "":
+	case r.q.Kind == trocar.QuestionStack && form == "" && r.diff == "":
 		return nil // the map of the script
 	case r.q.Kind == trocar.QuestionStack:
 		d.skip, d.unit, d.title = "func", "calls", "calls of "+strings.Join(r.q.Functions, ", ")
-	case r.machine():
+	case r.machine() && r.diff == "":
 		return nil
 	case form != "" && r.q.Top > 0:
 		return usageErrorf("--top is for the table; a picture (-o %s) has all stacks", r.output)
@@ -83,7 +87,7 @@ func (r *recipeFlags) picture() error {
 		d.period = time.Second / time.Duration(r.q.Frequency)
 	}
 	r.drawn = d
-	return nil
+	return r.earlier(d)
 }
 
 // draw collects stacks in place of showing maps of them.
@@ -96,6 +100,9 @@ func (k *sink) draw(out io.Writer) {
 			if err := k.stacks.Sink.Flush(); err != nil {
 				return err
 			}
+			if d.base != nil {
+				p.Compare(d.base)
+			}
 			_, err := out.Write(d.table(p, nil, d.top))
 			return err
 		}
@@ -107,6 +114,9 @@ func (k *sink) draw(out io.Writer) {
 func (k *sink) drawn() error {
 	if k.picture == nil {
 		return nil
+	}
+	if k.s.drawn.base != nil {
+		k.stacks.Profile.Compare(k.s.drawn.base)
 	}
 	data, err := k.stacks.Profile.Encode(k.s.drawn.form)
 	if err != nil {

@@ -23,6 +23,7 @@ type recipeFlags struct {
 	script bool // --script
 	depth  int
 	linear string // --linear
+	diff   string // --diff
 	q      trocar.Question
 }
 
@@ -200,12 +201,15 @@ buckets, or with --linear as a linear one; strings, and all values with --values
 func newStack(a *app) *cobra.Command {
 	return questionCommand{
 		kind: trocar.QuestionStack, words: "FUNC…", short: "Count calls of functions by call stack",
-		long: functionsHelp + "\n" + picturesHelp + `
+		long: functionsHelp + "\n" + picturesHelp + "\n" + diffHelp + `
 
     trocar stack -p 812 libc:malloc --for 5s
     trocar stack -p 812 libc:malloc --for 5s -o malloc.html
     trocar stack handle_request --if 'req->size > 4096' -- ./server`,
-		flags: func(r *recipeFlags, cmd *cobra.Command) { r.every(cmd) },
+		flags: func(r *recipeFlags, cmd *cobra.Command) {
+			r.every(cmd)
+			r.compares(cmd)
+		},
 	}.make(a)
 }
 
@@ -316,6 +320,9 @@ func (r *recipeFlags) question(a *app, cmd *cobra.Command, words []string) (argv
 func (a *app) ask(cmd *cobra.Command, r *recipeFlags, words []string) error {
 	if r.format == "json" {
 		r.format = output.RecordsName // bpftrace's form is for scripts
+	}
+	if path, ok := r.secondFile(cmd, words); ok {
+		return a.compareFiles(r, cmd, path)
 	}
 	argv, err := r.question(a, cmd, words)
 	if err != nil {

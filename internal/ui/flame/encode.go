@@ -2,6 +2,7 @@ package flame
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -9,16 +10,17 @@ import (
 type form struct {
 	suffix string // of the file
 	encode func(*Profile) ([]byte, error)
+	diff   bool // it can show how a profile differs from an earlier one
 }
 
 // forms are all that there are. A new one is a file of its own and a row here.
 func forms() []form {
 	return []form{
-		{".folded", func(p *Profile) ([]byte, error) { return p.AppendFolded(nil), nil }},
-		{".svg", func(p *Profile) ([]byte, error) { return p.appendSVG(nil), nil }},
-		{".html", (*Profile).html},
-		{".pb.gz", (*Profile).pprof},
-		{".speedscope.json", (*Profile).speedscope},
+		{".folded", func(p *Profile) ([]byte, error) { return p.AppendFolded(nil), nil }, true},
+		{".svg", func(p *Profile) ([]byte, error) { return p.appendSVG(nil), nil }, true},
+		{".html", (*Profile).html, true},
+		{".pb.gz", (*Profile).pprof, false},
+		{".speedscope.json", (*Profile).speedscope, false},
 	}
 }
 
@@ -30,6 +32,11 @@ func Form(path string) string {
 		}
 	}
 	return ""
+}
+
+// Differs tells whether a form can show how stacks differ from earlier ones.
+func Differs(name string) bool {
+	return slices.ContainsFunc(forms(), func(f form) bool { return f.suffix == name && f.diff })
 }
 
 // Encode is the content of a file of a form.

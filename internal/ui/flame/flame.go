@@ -28,6 +28,9 @@ type Profile struct {
 	Unit    string // of the counts, a plural: "samples"
 	Period  int64  // nanoseconds that a sample stands for; 0: the counts are none of time
 	Samples []Sample
+
+	Base *Profile // what it is compared with; nil: nothing
+	flat bool     // what stands at the roots is not told from functions
 }
 
 // Total is the sum of all counts.

@@ -8,19 +8,32 @@ import (
 )
 
 // AppendFolded appends a line for each stack: its names from the root inwards with semicolons between them, and the
-// count. It is what flamegraph.pl and speedscope read.
+// count. It is what flamegraph.pl and speedscope read. Two counts are the earlier profile's and the later one's, as
+// difffolded.pl writes them.
 func (p *Profile) AppendFolded(dst []byte) []byte {
-	counts := map[string]uint64{}
-	for i := range p.Samples {
-		names := p.Samples[i].names()
-		for j, n := range names {
-			names[j] = foldable(n)
+	counts := map[string][2]uint64{} // before, after
+	add := func(samples []Sample, at int) {
+		for i := range samples {
+			names := samples[i].names()
+			for j, n := range names {
+				names[j] = foldable(n)
+			}
+			line := strings.Join(names, ";")
+			n := counts[line]
+			n[at] += samples[i].Count
+			counts[line] = n
 		}
-		counts[strings.Join(names, ";")] += p.Samples[i].Count
+	}
+	add(p.Samples, 1)
+	if p.Base != nil {
+		add(p.Base.Samples, 0)
 	}
 	for _, line := range slices.Sorted(maps.Keys(counts)) {
 		dst = append(append(dst, line...), ' ')
-		dst = append(strconv.AppendUint(dst, counts[line], 10), '\n')
+		if p.Base != nil {
+			dst = append(strconv.AppendUint(dst, counts[line][0], 10), ' ')
+		}
+		dst = append(strconv.AppendUint(dst, counts[line][1], 10), '\n')
 	}
 	return dst
 }

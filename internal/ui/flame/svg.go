@@ -28,18 +28,24 @@ func (p *Profile) appendSVG(dst []byte) []byte {
 <rect width="100%%" height="100%%" fill="#fffdf8"/>
 <text x="%d" y="24" text-anchor="middle" font-size="16">%s: %d %s</text>
 `, svgWidth, height, svgWidth, height, svgWidth/2, escaped(p.Title), root.total, escaped(p.Unit))
-	return p.appendBox(dst, root, root.total, 0, float64(height-2*svgRow))
-}
-
-func (p *Profile) appendBox(dst []byte, n *node, all uint64, x, y float64) []byte {
-	dst = p.boxes(dst, n, all, x, y)
+	if root.total > 0 {
+		b := svgBoxes{root: root, color: p.colors(root), unit: escaped(p.Unit), diff: p.Base != nil}
+		dst = b.append(dst, root, 0, float64(height-2*svgRow))
+	}
 	return append(dst, "</svg>\n"...)
 }
 
-func (p *Profile) boxes(dst []byte, n *node, all uint64, x, y float64) []byte {
-	if all == 0 {
-		return dst
-	}
+// svgBoxes is what the boxes of a picture have in common.
+type svgBoxes struct {
+	root  *node
+	color func(*node) string
+	unit  string
+	diff  bool
+}
+
+// append draws a node with those that it calls above it.
+func (b *svgBoxes) append(dst []byte, n *node, x, y float64) []byte {
+	all := b.root.total
 	width := float64(n.total) / float64(all) * svgWidth
 	if width < svgLeast {
 		return dst
@@ -48,18 +54,31 @@ func (p *Profile) boxes(dst []byte, n *node, all uint64, x, y float64) []byte {
 	if n.detail != "" {
 		detail = " (" + n.detail + ")"
 	}
-	dst = fmt.Appendf(dst, `<g><title>%s%s: %d %s, %.2f%%; self %d</title><rect x="%.2f" y="%.0f" width="%.2f" `+
-		`height="%d" fill="%s" rx="1"/>`, escaped(n.name), escaped(detail), n.total, escaped(p.Unit),
-		100*float64(n.total)/float64(all), n.self, x, y, max(width-0.3, 0.1), svgRow-1, n.color())
+	dst = fmt.Appendf(dst, `<g><title>%s%s: %d %s, %.2f%%; self %d`, escaped(n.name), escaped(detail), n.total, b.unit,
+		share(n.total, all), n.self)
+	if b.diff {
+		before := share(n.before, b.root.before)
+		dst = fmt.Appendf(dst, "; before %.2f%%, change %+.2f%%", before, share(n.total, all)-before)
+	}
+	dst = fmt.Appendf(dst, `</title><rect x="%.2f" y="%.0f" width="%.2f" height="%d" fill="%s" rx="1"/>`, x, y,
+		max(width-0.3, 0.1), svgRow-1, b.color(n))
 	if text := fitting(n.name, int((width-4)/svgLetter)); text != "" {
 		dst = fmt.Appendf(dst, `<text x="%.2f" y="%.0f">%s</text>`, x+2, y+12, escaped(text))
 	}
 	dst = append(dst, "</g>\n"...)
 	for _, c := range n.children {
-		dst = p.boxes(dst, c, all, x, y-svgRow)
+		dst = b.append(dst, c, x, y-svgRow)
 		x += float64(c.total) / float64(all) * svgWidth
 	}
 	return dst
+}
+
+// colors tells the colour of nodes below a root.
+func (p *Profile) colors(root *node) func(*node) string {
+	if p.Base == nil {
+		return (*node).color
+	}
+	return func(n *node) string { return n.shade(root.total, root.before) }
 }
 
 // color is the same for a function in all pictures; the kernel's are of another hue.

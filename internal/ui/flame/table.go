@@ -144,5 +144,5 @@ func (p *Profile) merged(samples []Sample) []Sample {
 }
 
 func appendShare(dst []byte, n, total uint64) []byte {
-	return fmt.Appendf(dst, "%5.1f%%", 100*float64(n)/float64(total))
+	return fmt.Appendf(dst, "%5.1f%%", share(n, total))
 }

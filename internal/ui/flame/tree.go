@@ -12,6 +12,7 @@ type node struct {
 	kernel   bool
 	total    uint64 // of the stacks that go through it
 	self     uint64 // of those that end in it
+	before   uint64 // the total in the profile that is compared with
 	children []*node
 	byName   map[string]*node
 }
@@ -19,21 +20,31 @@ type node struct {
 // tree puts stacks together by their beginnings; the children of a node are sorted by name.
 func (p *Profile) tree() *node {
 	root := &node{name: "all"}
-	for i := range p.Samples {
-		s := &p.Samples[i]
-		root.total += s.Count
-		at := root
+	if p.Base != nil {
+		root.add(p.Base.Samples, func(n *node) *uint64 { return &n.before }, false)
+	}
+	root.add(p.Samples, func(n *node) *uint64 { return &n.total }, true)
+	root.sort()
+	return root
+}
+
+// add adds the stacks of samples to a sum of the nodes.
+func (n *node) add(samples []Sample, sum func(*node) *uint64, self bool) {
+	for i := range samples {
+		s := &samples[i]
+		*sum(n) += s.Count
+		at := n
 		for j, name := range s.names() {
 			at = at.child(name)
-			at.total += s.Count
+			*sum(at) += s.Count
 			if k := len(s.Frames) - 1 - (j - len(s.Roots)); j >= len(s.Roots) && k >= 0 {
 				at.describe(s, k)
 			}
 		}
-		at.self += s.Count
+		if self {
+			at.self += s.Count
+		}
 	}
-	root.sort()
-	return root
 }
 
 func (n *node) child(name string) *node {
