@@ -11,12 +11,14 @@ PACKAGES  = $(shell $(GO) list ./... | grep -v /e2e$$)
 # One static file without a C library; paths of the building machine stay out of it.
 export CGO_ENABLED = 0
 # Nothing here speaks HTTP/2: servers of debug files are asked over HTTP/1.1, and 300 kB are left out. Packages that wait
-# for networks and users, or are small beside what they call, are not inlined, which leaves out 350 kB more; nor are those
-# that check scripts and make code, where it brings nothing (a compilation takes as long) and leaves out 650 kB.
-COLD  = net net/http crypto/tls crypto/x509 crypto/internal/... vendor/golang.org/x/... encoding/json encoding/asn1 math/big \
-	regexp/syntax text/template/... github.com/spf13/... trocar/internal/ui/... trocar/internal/recipe \
-	trocar/internal/compile/check trocar/internal/compile/codegen trocar/internal/script/... trocar/internal/process/match \
-	github.com/cilium/ebpf/... trocar/internal/process/runtimes/...
+# for networks, users or the kernel, or are small beside what they call, are not inlined, which leaves out 650 kB more; nor
+# are those that read and check scripts and make code, where it brings nothing (a compilation takes as long) and leaves out
+# 700 kB. Packages that run for each event, symbol or entry of debug information are inlined.
+COLD  = net net/http crypto/tls crypto/x509 crypto/internal/... crypto/... vendor/golang.org/x/... encoding/json encoding/asn1 \
+	encoding/xml math/big regexp/syntax text/template/... text/tabwriter mime/... log html go/... flag \
+	github.com/spf13/... github.com/cilium/ebpf/... trocar trocar/internal/ui/... trocar/internal/recipe trocar/internal/kernel \
+	trocar/internal/script/... trocar/internal/process/target trocar/internal/process/runtimes/... \
+	trocar/internal/compile/check trocar/internal/compile/codegen trocar/internal/binary/uapi trocar/internal/binary/packages
 BUILD = $(GO) build -tags nethttpomithttp2 $(COLD:%=-gcflags=%=-l) -trimpath -buildvcs=false -ldflags "-s -w"
 
 .PHONY: build test deps lint format unit e2e truth soak cross fuzz bench demo generate clean
