@@ -35,6 +35,10 @@ if [ "$(printf '%s\n' 1.66 "${rust:-0}" | sort -V | head -1)" != 1.66 ]; then
 fi
 # gcc alone does not bring the C library's headers.
 echo '#include <stdio.h>' | gcc -E - >/dev/null 2>&1 || packages+=(libc6-dev)
+# LLVM's C++ library.
+echo '#include <vector>' | clang++ -stdlib=libc++ -x c++ -E - >/dev/null 2>&1 || packages+=(libc++-dev libc++abi-dev)
+# kill, as a program of its own.
+command -v kill >/dev/null && [ -x "$(type -P kill)" ] || packages+=(procps)
 # The debug information of the C library, a large program to compare readers on.
 [ -d /usr/lib/debug/.build-id ] || packages+=(libc6-dbg)
 [ ${#packages[@]} -eq 0 ] && exit 0

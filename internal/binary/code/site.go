@@ -124,6 +124,32 @@ func Targets(arch *abi.Arch, body []byte, addr uint64, hit func(uint64)) {
 	}
 }
 
+// Straight tells whether code that is executed from one address on always gets to another one behind it, and nothing
+// else does: there is no jump between them, nor one in text, which is at addr, to what is behind the first. Calls are
+// taken to come back. Both are where instructions begin, else it is false; jumps through registers are not looked at.
+func Straight(arch *abi.Arch, text []byte, addr, from, to uint64) bool {
+	if from < addr || from >= to || to-addr > uint64(len(text)) {
+		return false
+	}
+	begins := false
+	for at := addr; at < to; {
+		in, ok := Decode(arch, text[at-addr:])
+		if !ok {
+			return false
+		}
+		begins = begins || at == from
+		if at >= from && (in.Op == Ret || in.Op == Jump || in.Op == CondJump || in.Op == Trap) {
+			return false
+		}
+		if at += uint64(in.Len); at > to {
+			return false
+		}
+	}
+	free := true
+	Targets(arch, text, addr, func(t uint64) { free = free && (t <= from || t > to) })
+	return begins && free
+}
+
 // FarTargets calls hit with everything from low to high in which the bytes of code at addr, taken as a jump or call
 // with a distance of 32 bits, may lead. It knows nothing of where instructions begin: it names targets that are none,
 // but misses none.

@@ -176,3 +176,19 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+func TestStraight(t *testing.T) {
+	// 0: xor eax,eax  2: mov ecx,edx  4: inc ecx  6: je 4  8: ret
+	text := []byte{0x31, 0xc0, 0x89, 0xd1, 0xff, 0xc1, 0x74, 0xfc, 0xc3}
+	for _, c := range []struct {
+		from, to uint64
+		want     bool
+	}{
+		{0, 2, true}, {2, 4, false}, {0, 4, false}, {4, 6, true}, {4, 8, false}, {0, 1, false}, {1, 2, false}, {2, 2, false},
+		{0, 100, false},
+	} {
+		if got := Straight(abi.AMD64, text, 0x1000, 0x1000+c.from, 0x1000+c.to); got != c.want {
+			t.Errorf("from %d to %d: %v", c.from, c.to, got)
+		}
+	}
+}

@@ -77,6 +77,7 @@ const (
 	atGNULocviews       = 0x2137
 	atCount             = 0x37
 	atDataMemberLoc     = 0x38
+	atDeclColumn        = 0x39
 	atDeclFile          = 0x3a
 	atDeclLine          = 0x3b
 	atDeclaration       = 0x3c

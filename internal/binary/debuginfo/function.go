@@ -67,7 +67,9 @@ type Instance struct {
 	Entry  uint64
 	Ranges []Range
 
-	// The rest is for inlined copies.
+	// The rest is for inlined copies. Begin is where GCC says that a copy begins, if no instruction of it is left there
+	// (Entry is 0): calls need not all pass where the others are.
+	Begin                uint64
 	Parent               *Instance // whose code it was put into
 	CallFile             string
 	CallLine, CallColumn int
@@ -279,7 +281,7 @@ func (in *Info) instancesAt(addr uint64) ([]*Instance, error) {
 			return len(ranges) == 0 && c.tag == tagLexicalBlock // a block without addresses is as large as what is around
 		}
 		if c.tag == tagInlinedSubroutine && len(chain) < maxInlineDepth {
-			if i := in.inlined(c, ranges, inst); i != nil {
+			if i := in.inlined(c, ranges, inst); i != nil && !in.isRejoined(c, i) {
 				inst = i
 				chain = append([]*Instance{i}, chain...)
 			}
@@ -299,6 +301,9 @@ func (in *Info) inlined(c *die, ranges []Range, parent *Instance) *Instance {
 		return nil
 	}
 	i := &Instance{Parent: parent, u: c.u, off: c.off, Ranges: ranges, Entry: c.entryPC(ranges)}
+	if i.Entry == 0 {
+		i.Begin, _ = c.beginPC(ranges)
+	}
 	i.Func = in.function(o)
 	if f, ok := c.num(atCallFile); ok {
 		if lt, err := c.u.lineHeader(); err == nil && lt != nil {
@@ -309,6 +314,15 @@ func (in *Info) inlined(c *die, ranges []Range, parent *Instance) *Instance {
 	col, _ := c.num(atCallColumn)
 	i.CallLine, i.CallColumn = int(min(line, 1<<31-1)), int(min(col, 1<<31-1))
 	return i
+}
+
+// isRejoined tells an instance that is a piece of the one around it, put back.
+func (in *Info) isRejoined(c *die, i *Instance) bool {
+	if i.Func == nil || i.Parent.Func == nil || i.Func.identity != i.Parent.Func.identity {
+		return false
+	}
+	abstract, ok := c.refOf(atAbstractOrigin)
+	return ok && rejoined(c, abstract)
 }
 
 // descend goes through the code within a function: visit is called for each lexical block and inlined copy, and tells

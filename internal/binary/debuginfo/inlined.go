@@ -206,7 +206,9 @@ func (in *Info) instancesIn(at inFunction, offs []int) (copies []*Instance) {
 	var c die
 	instance := func(l *level, parent *Instance) *Instance {
 		if l.inst == nil && c.read(at.u, d.table, l.off) {
-			l.inst = in.inlined(&c, c.pcRanges(maxRanges), parent)
+			if l.inst = in.inlined(&c, c.pcRanges(maxRanges), parent); l.inst != nil && in.isRejoined(&c, l.inst) {
+				l.inst = parent
+			}
 		}
 		return l.inst
 	}
@@ -251,8 +253,34 @@ func (in *Info) instancesIn(at inFunction, offs []int) (copies []*Instance) {
 	return copies
 }
 
+// rejoined tells a copy that is a piece of the function around it from a call. GCC parts a function of which callers need
+// only the beginning (-fpartial-inlining; write of glibc 2.36 is one), and where the rest is put back, it is called where
+// the function is declared. Only a function that calls itself, with both from one expansion of a macro, looks so as well.
+func rejoined(c, abstract *die) bool {
+	line, ok := c.num(atCallLine)
+	if !ok {
+		return false
+	}
+	col, _ := c.num(atCallColumn)
+	file, _ := c.num(atCallFile)
+	d := abstract
+	for range maxOrigins {
+		if declared, ok := d.num(atDeclLine); ok {
+			declCol, _ := d.num(atDeclColumn)
+			declFile, _ := d.num(atDeclFile)
+			return line == declared && col == declCol && file == declFile && c.u == d.u
+		}
+		next, ok := d.refOf(atSpecification)
+		if !ok {
+			return false
+		}
+		d = next
+	}
+	return false
+}
+
 // eachInlined calls yield with each inlined copy in a unit that has an attribute for code, the function around it that
-// has code, and what it is a copy of.
+// has code, and what it is a copy of. Pieces of a function that are put back into it are none.
 func (s *scanner) eachInlined(u *unit, yield func(d *die, function int, origin value)) {
 	if u.typeOff != 0 || u.load().err != nil {
 		return
@@ -262,8 +290,12 @@ func (s *scanner) eachInlined(u *unit, yield func(d *die, function int, origin v
 		return
 	}
 	w := walker{u: u, t: t, pos: u.first}
-	type level struct{ depth, off int }
-	var around []level // functions with code
+	// around is functions with code and copies that the walk is in; function is the last of the functions.
+	type level struct {
+		depth, function int
+		of              reference
+	}
+	var around []level
 	for depth := 0; depth < maxDepth; {
 		ab := w.next()
 		if w.bad {
@@ -276,10 +308,14 @@ func (s *scanner) eachInlined(u *unit, yield func(d *die, function int, origin v
 			}
 			continue
 		}
-		if ab.tag == tagInlinedSubroutine && ab.has&hasPC != 0 && len(around) > 0 {
+		var of reference // of an entry with code
+		if n := len(around); ab.tag == tagInlinedSubroutine && ab.has&hasPC != 0 && n > 0 {
 			s.die.at(&w, ab)
 			if v, ok := s.die.get(atAbstractOrigin); ok {
-				yield(&s.die, around[len(around)-1].off, v)
+				of = v.reference()
+				if of != around[n-1].of || !s.rejoined(u, v) {
+					yield(&s.die, around[n-1].function, v)
+				}
 			}
 		}
 		switch {
@@ -287,12 +323,26 @@ func (s *scanner) eachInlined(u *unit, yield func(d *die, function int, origin v
 		case w.sibling != 0 && isType(ab.tag):
 			w.pos = w.sibling
 		default:
-			if ab.tag == tagSubprogram && ab.has&hasPC != 0 {
-				around = append(around, level{depth, w.off})
+			switch {
+			case ab.has&hasPC == 0:
+			case ab.tag == tagSubprogram:
+				s.die.at(&w, ab)
+				if v, ok := s.die.get(atAbstractOrigin); ok {
+					of = v.reference()
+				}
+				around = append(around, level{depth, w.off, of})
+			case ab.tag == tagInlinedSubroutine && len(around) > 0:
+				around = append(around, level{depth, around[len(around)-1].function, of})
 			}
 			depth++
 		}
 	}
+}
+
+// rejoined is rejoined of the entry that the walk is at.
+func (s *scanner) rejoined(u *unit, origin value) bool {
+	abstract, ok := s.origin(u, origin)
+	return ok && rejoined(&s.die, abstract)
 }
 
 // origin follows a DW_AT_abstract_origin to its end. The entry is only valid until the next call.

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -141,6 +142,10 @@ func TestInlineChains(t *testing.T) {
 				}
 				if len(chain) > 1 {
 					deep++
+				}
+				// Pieces of a function that were put back into it are no calls here.
+				if len(got) < len(want[i]) {
+					got, want[i] = slices.Compact(got), slices.Compact(want[i])
 				}
 				// The outermost name llvm-symbolizer takes from the symbol table, which has clones and parts.
 				if len(got) != len(want[i]) || norm(got[:len(got)-1]) != norm(want[i][:len(got)-1]) {

@@ -84,7 +84,8 @@ func (d *die) hasCode() bool {
 	return ok
 }
 
-// entryPC is the address at which the code of an entry begins to run (DWARF 5, 2.18).
+// entryPC is the address at which the code of an entry begins to run (DWARF 5, 2.18). It is 0 for an inlined copy that
+// begins where no instruction of it is left.
 func (d *die) entryPC(ranges []Range) uint64 {
 	if len(ranges) == 0 {
 		return 0
@@ -95,27 +96,38 @@ func (d *die) entryPC(ranges []Range) uint64 {
 			low = min(low, r.Low)
 		}
 	}
-	v, ok := d.get(atEntryPC)
-	if !ok {
-		if v, ok := d.get(atLowPC); ok {
-			if a, ok := d.u.address(v); ok && contains(ranges, a) {
-				return a
-			}
-		}
+	pc, ok := d.beginPC(ranges)
+	switch {
+	case ok && contains(ranges, pc):
+		return pc
+	case ok && d.tag == tagInlinedSubroutine:
+		return 0
+	case ok:
 		return low
 	}
+	if v, ok := d.get(atLowPC); ok {
+		if a, ok := d.u.address(v); ok && contains(ranges, a) {
+			return a
+		}
+	}
+	return low
+}
+
+// beginPC is what DW_AT_entry_pc says, an address or an offset from the entry's base address.
+func (d *die) beginPC(ranges []Range) (pc uint64, ok bool) {
+	v, ok := d.get(atEntryPC)
+	if !ok || len(ranges) == 0 {
+		return 0, false
+	}
 	pc, isAddr := d.u.address(v)
-	if !isAddr { // an offset from the entry's base address
+	if !isAddr {
 		base := ranges[0].Low
 		if lv, ok := d.get(atLowPC); ok {
 			base, _ = d.u.address(lv)
 		}
 		pc = base + v.u
 	}
-	if !contains(ranges, pc) {
-		return low
-	}
-	return pc
+	return pc, true
 }
 
 // rangeList reads the list that DW_AT_ranges names.

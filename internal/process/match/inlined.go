@@ -105,14 +105,39 @@ func (m *matcher) copiesOf(s *spec, b *binary, fn *debuginfo.Function, points []
 	in := inlinedFunc{name: m.display(nameOf(fn)), entry: fn.Entry, empty: empty}
 	for _, c := range copies {
 		ic := inlinedCopy{entry: c.Entry, ranges: c.Ranges, of: c}
+		if c.Entry == 0 {
+			ic.entry = b.onward(c)
+		}
 		for _, r := range c.Outer().Ranges {
-			if r.Contains(c.Entry) {
+			if r.Contains(ic.entry) {
 				ic.outer = r.Low
 			}
 		}
 		in.copies = append(in.copies, ic)
 	}
 	return m.inlinedPoints(s, b, &in, points)
+}
+
+// onward is the first instruction that is left of an inlined copy, if nothing is where it begins, but all calls get from
+// there to it; 0: they may not.
+func (b *binary) onward(c *debuginfo.Instance) (at uint64) {
+	var err error
+	defer objfile.Guard(&err)()
+	for _, r := range c.Ranges {
+		if r.High > r.Low && r.Low > c.Begin && (at == 0 || r.Low < at) {
+			at = r.Low
+		}
+	}
+	for _, r := range c.Outer().Ranges {
+		if at == 0 || !r.Contains(c.Begin) || !r.Contains(at) {
+			continue
+		}
+		text := b.obj.Bytes(r.Low, int(min(r.High-r.Low, code.MaxFunction)))
+		if code.Straight(b.obj.Arch(), text, r.Low, c.Begin, at) {
+			return at
+		}
+	}
+	return 0
 }
 
 // inlinedPoints adds the points of a function's inlined copies, and says so.
@@ -189,7 +214,11 @@ func places(n int) string {
 func (m *matcher) copyPoint(
 	s *spec, b *binary, in *inlinedFunc, c *inlinedCopy, refuse func(string, ...any) *diag.Diagnostic,
 ) *probe.Point {
-	if c.entry == 0 || c.outer == 0 {
+	if c.entry == 0 {
+		refuse("the compiler left no instruction where they begin")
+		return nil
+	}
+	if c.outer == 0 {
 		return nil
 	}
 	if !m.boundary(s, b, in.name, c.outer, c.entry, refuse) {
