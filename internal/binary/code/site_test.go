@@ -184,7 +184,14 @@ func TestStraight(t *testing.T) {
 		from, to uint64
 		want     bool
 	}{
-		{0, 2, true}, {2, 4, false}, {0, 4, false}, {4, 6, true}, {4, 8, false}, {0, 1, false}, {1, 2, false}, {2, 2, false},
+		{0, 2, true},
+		{2, 4, false},
+		{0, 4, false},
+		{4, 6, true},
+		{4, 8, false},
+		{0, 1, false},
+		{1, 2, false},
+		{2, 2, false},
 		{0, 100, false},
 	} {
 		if got := Straight(abi.AMD64, text, 0x1000, 0x1000+c.from, 0x1000+c.to); got != c.want {

@@ -253,9 +253,10 @@ func (in *Info) instancesIn(at inFunction, offs []int) (copies []*Instance) {
 	return copies
 }
 
-// rejoined tells a copy that is a piece of the function around it from a call. GCC parts a function of which callers need
-// only the beginning (-fpartial-inlining; write of glibc 2.36 is one), and where the rest is put back, it is called where
-// the function is declared. Only a function that calls itself, with both from one expansion of a macro, looks so as well.
+// rejoined tells a copy that is a piece of the function around it from a call. GCC parts a function of which callers
+// need only the beginning (-fpartial-inlining; write of glibc 2.36 is one), and where the rest is put back, it is
+// called where the function is declared. Only a function that calls itself, with both from one expansion of a macro,
+// looks so, too.
 func rejoined(c, abstract *die) bool {
 	line, ok := c.num(atCallLine)
 	if !ok {

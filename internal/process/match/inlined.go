@@ -118,8 +118,8 @@ func (m *matcher) copiesOf(s *spec, b *binary, fn *debuginfo.Function, points []
 	return m.inlinedPoints(s, b, &in, points)
 }
 
-// onward is the first instruction that is left of an inlined copy, if nothing is where it begins, but all calls get from
-// there to it; 0: they may not.
+// onward is the first instruction that is left of an inlined copy, if nothing is where it begins, but all calls get
+// from there to it; 0: they may not.
 func (b *binary) onward(c *debuginfo.Instance) (at uint64) {
 	var err error
 	defer objfile.Guard(&err)()

@@ -3,6 +3,8 @@
 // The default command runs a script and takes bpftrace's flags. It is a command without the others below it, so that
 // neither a script file called "list" nor a script's argument is ever taken for a command, and a run does not pay for
 // them: the tree is built only if the first word names a command.
+//
+// It is more than 4,000 lines because each command has a file here, with its help: what they do is in other packages.
 package cli
 
 import (

@@ -52,7 +52,8 @@ func (p *Profile) AppendChanges(dst []byte, top int) []byte {
 	if n := len(list) - top; n > 0 {
 		dst = fmt.Appendf(dst, "and %d more functions\n", n)
 	}
-	return append(dst, "\nbefore, after and change are of what functions do themselves, total is the change with what they call\n"...)
+	return append(dst, "\nbefore, after and change are of what functions do themselves, total is the change with what "+
+		"they call\n"...)
 }
 
 // changes are the functions of both profiles, by the names that pictures have.
