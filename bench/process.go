@@ -207,13 +207,17 @@ func (s *session) kill() {
 	}
 }
 
-// counted is the number behind "@: ", or the sum of a histogram's bars.
+// counted is the number behind "@: ", or the sum of a histogram's bars, or of what was counted by stack.
 func (s *session) counted() int {
 	sum := 0
 	for _, line := range s.other {
 		if n, ok := strings.CutPrefix(line, "@: "); ok {
 			n, _ := strconv.Atoi(n)
 			return n
+		}
+		if n, ok := strings.CutPrefix(line, "]: "); ok {
+			v, _ := strconv.Atoi(n)
+			sum += v
 		}
 		if _, bar, ok := strings.Cut(line, ")"); ok && line[0] == '[' {
 			n, _, _ := strings.Cut(strings.TrimSpace(bar), " ")

@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"time"
+	"unsafe"
 
 	"trocar/internal/binary/image"
 	"trocar/internal/compile/record"
@@ -39,8 +40,9 @@ func (m walkMaps) Words(piece uint32, value []byte) error {
 func (m walkMaps) File(key, value []byte) error { return m.Put(record.UnwindFiles, key, value) }
 
 // FileKey has a program look at our own mapping: it is of the process that runs it.
-func (m walkMaps) FileKey(addr uintptr) ([]byte, error) {
+func (m walkMaps) FileKey(page []byte) ([]byte, error) {
 	value := make([]byte, record.UnwindFileSize)
+	addr := uintptr(unsafe.Pointer(unsafe.SliceData(page)))
 	// It may be changed just now.
 	for i := range 10 {
 		clear(value)

@@ -30,19 +30,21 @@ func (f *File) StackDeltas(yield func(*StackDelta) bool) (ok bool) {
 		if !good || rec == nil || !f.Executable(entry) {
 			continue
 		}
-		switch goStack(cString(t.names, uint64(name))) {
+		switch kind := goStack(cString(t.names, uint64(name))); kind {
 		case goOutermost:
 			out = StackDelta{Low: entry, High: end, Stop: true}
 		case goSwitches:
 			out = StackDelta{Low: entry, High: end, Frame: true}
-		case goOrdinary:
+		case goOrdinary, goBorrows:
 			at, more := entry, true
 			t.pcValues(u32(rec, funcPCSP), f.goQuantum(), func(low, high uint64, delta int) bool {
 				if low, high = entry+low, min(entry+high, end); low < at || high <= low {
 					return false
 				}
 				at, left = high, left-1
-				out = StackDelta{Low: low, High: high, Delta: delta, Frame: delta < 0}
+				// At 8 the caller's frame pointer is saved, and the own one not yet there.
+				frame := delta < 0 || kind == goBorrows && delta > 8
+				out = StackDelta{Low: low, High: high, Delta: delta, Frame: frame}
 				more = yield(&out)
 				return more && left > 0
 			})
@@ -68,6 +70,7 @@ const (
 	goOrdinary  goKind = iota
 	goOutermost        // nothing called it
 	goSwitches         // it goes on, or calls, on another stack
+	goBorrows          // it calls on another stack, once it has its frame
 )
 
 // goStack tells the functions of the runtime to which pcsp does not apply.
@@ -77,6 +80,9 @@ func goStack(name string) goKind {
 		if strings.HasPrefix(name, "_rt0_") {
 			return goOutermost
 		}
+		if name == "time.now" {
+			return goBorrows
+		}
 		return goOrdinary
 	}
 	switch name {
@@ -85,6 +91,10 @@ func goStack(name string) goKind {
 		return goOutermost
 	case "systemstack", "systemstack.abi0", "asmcgocall", "asmcgocall.abi0":
 		return goSwitches
+	case "nanotime1", "nanotime1.abi0", "walltime", "walltime.abi0", "vgetrandom1", "asmcgocall_no_g",
+		"asmcgocall_no_g.abi0", "callCgoMmap", "callCgoMmap.abi0", "callCgoMunmap", "callCgoMunmap.abi0", "callCgoSigaction",
+		"callCgoSigaction.abi0":
+		return goBorrows
 	}
 	return goOrdinary
 }

@@ -13,15 +13,16 @@ type Kind uint8
 
 // Kinds of rules. Programs have these numbers in their code.
 const (
-	None     Kind = iota // nothing is known, or it cannot be expressed
-	Stop                 // there is no caller
-	Stack                // CFA = stack pointer + Offset
-	Frame                // CFA = frame pointer + Offset
-	Deref                // CFA = what is at frame pointer + Offset, + Arg
-	PLT                  // CFA = stack pointer + Offset, + 8 if the lower 4 bits of the address are Arg or more
-	Signal               // the registers are in the structure that the kernel has put on the stack
-	FP                   // the caller's frame pointer and the return address are where the frame pointer points
-	Register             // CFA = the register that is at 8 * Arg in struct pt_regs, + Offset
+	None       Kind = iota // nothing is known, or it cannot be expressed
+	Stop                   // there is no caller
+	Stack                  // CFA = stack pointer + Offset
+	Frame                  // CFA = frame pointer + Offset
+	Deref                  // CFA = what is at frame pointer + Offset, + Arg
+	PLT                    // CFA = stack pointer + Offset, + 8 if the lower 4 bits of the address are Arg or more
+	Signal                 // the registers are in the structure that the kernel has put on the stack
+	FP                     // the caller's frame pointer and the return address are where the frame pointer points
+	Register               // CFA = the register that is at 8 * Arg in struct pt_regs, + Offset
+	StackDeref             // CFA = what is at stack pointer + Offset, + Arg
 )
 
 // Values of Rule.Saved that are no offsets.
@@ -178,8 +179,8 @@ func base(r *section.Reader) (reg int, ok bool) {
 	return int(op) - opBreg0, !r.Bad && op >= opBreg0 && op < opBreg0+32
 }
 
-// expression knows the two forms that compilers and linkers write: what functions use that align their stack (the CFA
-// is at a place relative to the frame pointer), and that of procedure linkage tables.
+// expression knows the forms that compilers, linkers and assembly have: what functions use that align their stack (the
+// CFA is at a place relative to the frame pointer, or to the stack pointer), and that of procedure linkage tables.
 func expression(b []byte, cpu *abi.Arch) (rule Rule, ok bool) {
 	r := section.Reader{Data: b}
 	reg, ok := base(&r)
@@ -187,8 +188,11 @@ func expression(b []byte, cpu *abi.Arch) (rule Rule, ok bool) {
 	if !ok || r.Bad || off != int64(int32(off)) {
 		return rule, false
 	}
-	if reg == cpu.FP {
+	if reg == cpu.FP || reg == cpu.SP && r.Left() > 0 && r.Data[r.Pos] == opDeref {
 		rule = Rule{Kind: Deref, Offset: int32(off)}
+		if reg == cpu.SP {
+			rule.Kind = StackDeref
+		}
 		if r.U8() != opDeref {
 			return rule, false
 		}

@@ -171,7 +171,7 @@ func (r Rule) describe() (cfa, frame string) {
 		cfa = fmt.Sprintf("rbp%+d", r.Offset)
 	case Register:
 		cfa = fmt.Sprintf("%s%+d", names[int(r.Arg)], r.Offset)
-	case Deref, PLT:
+	case Deref, PLT, StackDeref:
 		cfa = "exp"
 	case None, Stop, Signal, FP:
 	}

@@ -77,6 +77,7 @@ const (
 	ruleSignal   = 6
 	ruleFP       = 7
 	ruleRegister = 8
+	ruleStackAt  = 9 // unwind.StackDeref
 
 	ruleKept    = 0
 	ruleAtFrame = 0x7fff
@@ -325,15 +326,22 @@ func (w *walker) follow(pc, rule ir.Reg, have, guess, next, stop ir.Label) {
 	b.IfImm(ir.EQ, kind, ruleFrame, frame)
 	b.IfImm(ir.EQ, kind, ruleStop, stop)
 	deref, plt, signal, fp, register := b.Label(), b.Label(), b.Label(), b.Label(), b.Label()
+	stackAt, at := b.Label(), b.Label()
 	b.IfImm(ir.EQ, kind, ruleDeref, deref)
 	b.IfImm(ir.EQ, kind, rulePLT, plt)
 	b.IfImm(ir.EQ, kind, ruleSignal, signal)
 	b.IfImm(ir.EQ, kind, ruleFP, fp)
 	b.IfImm(ir.EQ, kind, ruleRegister, register)
+	b.IfImm(ir.EQ, kind, ruleStackAt, stackAt)
 	b.Jump(guess)
 
+	b.Bind(stackAt)
+	b.Apply(ir.Add, off, w.load(walkSP))
+	b.Jump(at)
 	b.Bind(deref)
-	w.read(w.s.at(walkPair), 8, b.Op(ir.Add, off, w.load(walkBP)), stop)
+	b.Apply(ir.Add, off, w.load(walkBP))
+	b.Bind(at)
+	w.read(w.s.at(walkPair), 8, off, stop)
 	b.Set(cfa, w.load(walkPair))
 	b.Apply(ir.Add, cfa, arg)
 	b.Jump(done)
@@ -458,17 +466,23 @@ func (w *walker) inside(at ir.Reg) ir.Reg {
 	return b.Load(8, i, w.s.off+walkBytes)
 }
 
-// guess goes on by the frame pointer where no table is. If nothing is known of the code that was hit there is no stack:
-// then the kernel walks it, and so it does at a function's entry, where the caller is known without a frame.
+// guess goes on by the frame pointer where no table is. At a function's entry, and where it returns, the caller is
+// known without a frame. If nothing is known of other code that was hit there is no stack: then the kernel walks it.
 func (w *walker) guess(next, stop ir.Label) {
 	b := w.g.b
 	some, known, sound := b.Label(), b.Label(), b.Label()
 	b.IfImm(ir.NE, w.load(walkCount), 1, some)
-	if !w.g.atEntry() {
+	if w.g.atEntry() {
+		w.read(w.s.at(walkPair), 8, w.load(walkSP), stop)
+		w.store(walkPC, w.load(walkPair))
+		w.store(walkSP, b.OpImm(ir.Add, w.load(walkSP), 8))
+		w.set(walkBack, 1)
+		b.Jump(next)
+	} else {
 		b.IfImm(ir.EQ, b.OpImm(ir.And, w.load(walkEndedBy), walkUnknown), 0, known)
+		w.set(walkCount, 0)
+		b.Jump(stop)
 	}
-	w.set(walkCount, 0)
-	b.Jump(stop)
 	b.Bind(some)
 	b.Bind(known)
 	w.mark(walkGuessed)

@@ -35,9 +35,9 @@ type Memory interface {
 	// Rules writes all rules, Words a piece of the words of the tables.
 	Rules(value []byte) error
 	Words(piece uint32, value []byte) error
-	// FileKey asks by what key the kernel knows the file that is mapped at an address of ours; nil: it does not tell. File
+	// FileKey asks by what key the kernel knows the file that is mapped in memory of ours; nil: it does not tell. File
 	// writes the table of a file.
-	FileKey(addr uintptr) ([]byte, error)
+	FileKey(page []byte) ([]byte, error)
 	File(key, value []byte) error
 }
 
@@ -255,7 +255,7 @@ func (t *Tables) publish(f *os.File, of *table) error {
 		return nil
 	}
 	defer func() { _ = unix.Munmap(page) }()
-	key, err := t.memory.FileKey(uintptr(unsafe.Pointer(&page[0])))
+	key, err := t.memory.FileKey(page)
 	if err != nil || key == nil {
 		return err
 	}

@@ -1,0 +1,299 @@
+package stacktables
+
+import (
+	"encoding/binary"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"trocar/internal/binary/image"
+	"trocar/internal/binary/objfile"
+	"trocar/internal/binary/unwind"
+	"trocar/internal/compile/record"
+	"trocar/internal/process/target"
+)
+
+// programs is what they would see.
+type programs struct {
+	rules []byte
+	words map[uint32][]byte
+	files map[string][]byte
+	asked int
+}
+
+func newPrograms() *programs {
+	return &programs{words: map[uint32][]byte{}, files: map[string][]byte{}}
+}
+
+func (p *programs) Rules(value []byte) error {
+	p.rules = append([]byte(nil), value...)
+	return nil
+}
+
+func (p *programs) Words(piece uint32, value []byte) error {
+	p.words[piece] = append([]byte(nil), value...)
+	return nil
+}
+
+// FileKey is another for each file that is asked for.
+func (p *programs) FileKey([]byte) ([]byte, error) {
+	p.asked++
+	return binary.LittleEndian.AppendUint64(make([]byte, record.FileKeySize-8), uint64(p.asked)), nil
+}
+
+func (p *programs) File(key, value []byte) error {
+	p.files[string(key)] = append([]byte(nil), value...)
+	return nil
+}
+
+func tables(t *testing.T) (*Tables, *programs) {
+	t.Helper()
+	p := newPrograms()
+	return New(image.NewSet(t.Context(), image.Options{}), p), p
+}
+
+// lengths are those of the tables.
+func (p *programs) lengths() (list []uint32) {
+	for _, v := range p.files {
+		list = append(list, binary.LittleEndian.Uint32(v[12:]))
+	}
+	return list
+}
+
+// program is one that is not Go's, so that it has .eh_frame.
+func program(t *testing.T) string {
+	t.Helper()
+	for _, path := range []string{"/bin/true", "/usr/bin/env"} {
+		if f, err := objfile.Open(path); err == nil {
+			_, ok := f.Section(".eh_frame")
+			f.Close()
+			if ok {
+				return path
+			}
+		}
+	}
+	t.Skip("no program with .eh_frame is here")
+	return ""
+}
+
+func copyOf(t *testing.T, path string, change func(b []byte)) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if change != nil {
+		change(b)
+	}
+	to := filepath.Join(t.TempDir(), "copy")
+	if err := os.WriteFile(to, b, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return to
+}
+
+// only makes the table of one file.
+func only(t *testing.T, tb *Tables, path string) {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := tb.opened(f, func() string { return path }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestCopies: what is in copies of a file, in other containers perhaps, is there once; and one that only says that it
+// is the same, by its build id, has a table of its own.
+func TestCopies(t *testing.T) {
+	t.Parallel()
+	path := program(t)
+	f, err := objfile.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sec, _ := f.Section(".eh_frame")
+	f.Close()
+	tb, p := tables(t)
+	only(t, tb, copyOf(t, path, nil))
+	next := tb.next
+	if next == 0 {
+		t.Fatal("there is no table")
+	}
+	only(t, tb, copyOf(t, path, nil))
+	if tb.next != next {
+		t.Errorf("the copy has another table: %d words, then %d", next, tb.next)
+	}
+	only(t, tb, copyOf(t, path, func(b []byte) { clear(b[sec.Offset+sec.Size/2 : sec.Offset+sec.Size]) }))
+	if tb.next == next {
+		t.Error("what has other call frame information has the same table")
+	}
+	if len(p.files) != 3 {
+		t.Errorf("%d files are told of, want 3", len(p.files))
+	}
+}
+
+// TestOnce: a file is looked at once, and again when it was written to.
+func TestOnce(t *testing.T) {
+	t.Parallel()
+	tb, p := tables(t)
+	path := copyOf(t, program(t), nil)
+	only(t, tb, path)
+	only(t, tb, path)
+	if p.asked != 1 {
+		t.Errorf("it was looked at %d times", p.asked)
+	}
+	if err := os.Truncate(path, 1000); err != nil {
+		t.Fatal(err)
+	}
+	only(t, tb, path)
+	if p.asked != 2 {
+		t.Error("what was written is not seen")
+	}
+}
+
+// TestHostile: files that are none, or end early, have no table; the programs are told, so that they don't ask again.
+func TestHostile(t *testing.T) {
+	t.Parallel()
+	path := program(t)
+	for name, change := range map[string]func(b []byte){
+		"zeros":   func(b []byte) { clear(b) },
+		"header":  func(b []byte) { clear(b[64:]) },
+		"garbage": func(b []byte) { fill(b[64:]) },
+	} {
+		tb, p := tables(t)
+		only(t, tb, copyOf(t, path, change))
+		if got := p.lengths(); len(got) != 1 || got[0] != 0 {
+			t.Errorf("%s: lengths %d, want one that is 0", name, got)
+		}
+	}
+	tb, p := tables(t)
+	only(t, tb, "/proc/self/maps")
+	if len(p.files) != 0 {
+		t.Error("what cannot be mapped is told of")
+	}
+}
+
+func fill(b []byte) {
+	x := uint32(1)
+	for i := range b {
+		x = x*1664525 + 1013904223
+		b[i] = byte(x >> 24)
+	}
+}
+
+// TestRulesFirst: the table that the programs are told of leads to the same rules as the file's.
+func TestRulesFirst(t *testing.T) {
+	t.Parallel()
+	path := program(t)
+	tb, p := tables(t)
+	only(t, tb, path)
+	f, err := objfile.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	im, err := tb.images.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer im.Close()
+	rules := unwind.NewRules()
+	made, err := unwind.Compile(f, im.Frames(), rules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var value []byte
+	for _, v := range p.files {
+		value = v
+	}
+	at, length := binary.LittleEndian.Uint32(value[8:]), binary.LittleEndian.Uint32(value[12:])
+	if length != uint32(made.High-made.Low) {
+		t.Fatalf("length %d, want %d", length, made.High-made.Low)
+	}
+	word := func(i uint32) uint32 {
+		return binary.LittleEndian.Uint32(p.words[i/unwind.ChunkWords][4*(i%unwind.ChunkWords):])
+	}
+	for addr := made.Low; addr < made.High; addr += 3 {
+		index := word(at + uint32((addr-made.Low)>>8))
+		row := uint32(0)
+		for i := uint32(0); i <= index>>24; i++ {
+			if w := word(index&0xffffff + i); w&0xff <= uint32(addr&0xff) {
+				row = w
+			}
+		}
+		got := binary.LittleEndian.Uint64(p.rules[8*(row>>8):])
+		if want := rules.At(made.Find(addr)).Word(); got != want {
+			t.Fatalf("rule at %#x is %#x, want %#x", addr, got, want)
+		}
+	}
+}
+
+// TestProcess: the files of a process are looked at, with the libraries and the virtual one; and one that asks in vain
+// is not looked at each time.
+func TestProcess(t *testing.T) {
+	t.Parallel()
+	cmd := exec.Command("cat")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Skip(err)
+	}
+	defer cmd.Wait()
+	defer in.Close()
+	if _, err := in.Write([]byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(out, make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	tb, p := tables(t)
+	now := time.Now()
+	tb.now = func() time.Time { return now }
+	pid := target.PID(cmd.Process.Pid)
+	look := func() {
+		t.Helper()
+		if err := tb.Process(pid); err != nil {
+			t.Fatal(err)
+		}
+	}
+	look()
+	files := len(p.files)
+	if files < 2 {
+		t.Skipf("only %d files may be opened", files)
+	}
+	look() // nothing is new
+	vain := tb.looks[pid].vain
+	look() // too early
+	if got := tb.looks[pid].vain; got != vain {
+		t.Error("it was looked at again at once")
+	}
+	now = now.Add(mostWait)
+	look()
+	if got := tb.looks[pid].vain; got != vain+1 {
+		t.Error("it was not looked at later")
+	}
+	if len(p.files) != files {
+		t.Errorf("%d files, then %d", files, len(p.files))
+	}
+}
+
+// TestGone: of a process that has ended nothing is known.
+func TestGone(t *testing.T) {
+	t.Parallel()
+	tb, _ := tables(t)
+	if err := tb.Process(target.PID(1 << 22)); err == nil {
+		t.Error("no error")
+	}
+}
