@@ -141,6 +141,7 @@ func (s *Session) span(index int) time.Duration {
 // row is an entry as it is read: the values of all CPUs, and of all entries that are shown as one.
 type row struct {
 	key  *result.Value
+	raw  []byte // the key
 	cpus [][]byte
 }
 
@@ -180,11 +181,12 @@ func (s *Session) rows(st *record.Storage, take bool) ([]row, error) {
 	err := read(st.Name, func(key, value []byte) error {
 		cpus := st.CPUs(append([]byte(nil), value...))
 		if st.Scalar {
-			rows = append(rows, row{nil, cpus})
+			rows = append(rows, row{cpus: cpus})
 			return nil
 		}
 		k := &result.Value{}
-		s.decoder.Value(k, st.Map.Key, append([]byte(nil), key...))
+		raw := append([]byte(nil), key...)
+		s.decoder.Value(k, st.Map.Key, raw)
 		if merge {
 			text = k.AppendKey(text[:0])
 			if i, ok := seen[string(text)]; ok {
@@ -193,9 +195,12 @@ func (s *Session) rows(st *record.Storage, take bool) ([]row, error) {
 			}
 			seen[string(text)] = len(rows)
 		}
-		rows = append(rows, row{k, cpus})
+		rows = append(rows, row{k, raw, cpus})
 		return nil
 	})
+	if !merge && !st.Scalar {
+		s.apart(st.Map.Key, rows)
+	}
 	return rows, err
 }
 
