@@ -122,24 +122,25 @@ func zeros(size int) (pieces []Piece) {
 	return pieces
 }
 
-// Lacks describes what a type has only reasons for, so that those that lack the same can be one.
+// Lacks describes what a type has only reasons for, by the numbers of members, so that those that lack the same can be
+// one.
 func (t *Type) Lacks() string {
 	var b strings.Builder
-	t.lacks(&b, 0, 0)
+	t.lacks(&b, "", 0)
 	return b.String()
 }
 
-func (t *Type) lacks(b *strings.Builder, at, depth int) {
+func (t *Type) lacks(b *strings.Builder, at string, depth int) {
 	if t.Kind != Struct || depth > maxPartly {
 		return
 	}
-	for _, f := range t.Fields {
-		switch {
+	for i, f := range t.Fields {
+		switch path := fmt.Sprintf("%s.%d", at, i); {
 		case f.Type == nil:
 		case f.Type.Kind == Void:
-			fmt.Fprintf(b, "%d %s\n", at+f.Offset, f.Type.Name)
+			fmt.Fprintf(b, "%s %s\n", path, f.Type.Name)
 		default:
-			f.Type.lacks(b, at+f.Offset, depth+1)
+			f.Type.lacks(b, path, depth+1)
 		}
 	}
 }

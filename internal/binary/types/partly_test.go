@@ -25,13 +25,17 @@ func TestPartly(t *testing.T) {
 		{"all of it", pair, pieces(Piece{8, in(1)}, Piece{8, in(2)}), "", false},
 		{"none", pair, pieces(Piece{8, gone}, Piece{8, gone}), "", false},
 		{"not in pieces", pair, gone, "", false},
-		{"one", pair, pieces(Piece{8, in(1)}, Piece{8, gone}), "8 gone\n", true},
-		{"the end is not told", pair, pieces(Piece{8, in(1)}), "8 its place is not told in full\n", true},
-		{"within", outer, pieces(Piece{8, gone}, Piece{8, in(1)}, Piece{8, gone}), "0 gone\n16 gone\n", true},
-		{"whole members", outer, pieces(Piece{16, gone}, Piece{8, in(1)}), "0 gone\n", true},
-		{"half of a member", outer, pieces(Piece{4, in(1)}, Piece{12, gone}, Piece{8, in(1)}), "0 gone\n", true},
-		{"bits", bits, pieces(Piece{1, in(1)}, Piece{7, gone}, Piece{8, in(2)}), "0 gone\n", true},
-		{"pieces in pieces", pair, pieces(Piece{16, pieces(Piece{8, gone}, Piece{8, in(1)})}), "0 gone\n", true},
+		{"one", pair, pieces(Piece{8, in(1)}, Piece{8, gone}), ".1 gone\n", true},
+		{"the end is not told", pair, pieces(Piece{8, in(1)}), ".1 its place is not told in full\n", true},
+		{"within", outer, pieces(Piece{8, gone}, Piece{8, in(1)}, Piece{8, gone}), ".0.0 gone\n.1 gone\n", true},
+		{
+			"the first of the first", outer, pieces(Piece{8, gone}, Piece{16, pieces(Piece{8, in(1)}, Piece{8, in(2)})}),
+			".0.0 gone\n", true,
+		},
+		{"whole members", outer, pieces(Piece{16, gone}, Piece{8, in(1)}), ".0 gone\n", true},
+		{"half of a member", outer, pieces(Piece{4, in(1)}, Piece{12, gone}, Piece{8, in(1)}), ".0 gone\n", true},
+		{"bits", bits, pieces(Piece{1, in(1)}, Piece{7, gone}, Piece{8, in(2)}), ".1 gone\n", true},
+		{"pieces in pieces", pair, pieces(Piece{16, pieces(Piece{8, gone}, Piece{8, in(1)})}), ".0 gone\n", true},
 	} {
 		known, p, ok := Partly(c.t, c.p)
 		if ok != c.ok {
