@@ -201,7 +201,9 @@ func builtIn(ctx context.Context, o Target, rest string, diags *diag.List) (out 
 		}
 		names[p.Name] = true
 		fn := Function{Probe: p.Name, Name: p.Name[strings.LastIndexByte(p.Name, ':')+1:], Event: !paired}
-		if p.Scope != nil {
+		if p.Scope != nil && len(p.Scope.Args) > 0 {
+			fn.parametersOf(p.Scope)
+		} else if p.Scope != nil {
 			fn.Args = len(p.Scope.ArgN)
 		}
 		if paired {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"trocar/internal/process/probe"
 	"trocar/internal/script/diag"
 	"trocar/internal/script/syntax"
 )
@@ -31,16 +32,22 @@ func interpreted(ctx context.Context, o Target, name string, diags *diag.List) (
 			continue // it is at several places
 		}
 		known[p.Start] = true
-		fn := Function{Name: p.Func, Called: true, Probe: "python:" + syntax.QuoteWord(p.Func), Event: true, Typed: true}
-		types := paramTypes{}
-		fn.ShowOf = types.show
-		if p.Scope != nil {
-			for _, v := range p.Scope.Args {
-				fn.Params = append(fn.Params, *paramOf(v))
-				types[v.Name] = v.Type
-			}
-		}
+		fn := Function{Name: p.Func, Called: true, Probe: "python:" + syntax.QuoteWord(p.Func), Event: true}
+		fn.parametersOf(p.Scope)
 		out = append(out, fn)
 	}
 	return out
+}
+
+// parametersOf are the variables of a scope.
+func (fn *Function) parametersOf(scope *probe.Scope) {
+	types := paramTypes{}
+	fn.Typed, fn.ShowOf = true, types.show
+	if scope == nil {
+		return
+	}
+	for _, v := range scope.Args {
+		fn.Params = append(fn.Params, *paramOf(v))
+		types[v.Name] = v.Type
+	}
 }

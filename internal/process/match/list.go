@@ -485,7 +485,7 @@ func listUSDT(m *matcher, s *spec) (out []listing) {
 			}
 			seen[n] = true
 			names = append(names, listing{name: n, params: func() []string {
-				return usdtParams(operandScope(b.obj, u.Addr, u.Args))
+				return usdtParams(operandScope(b.obj, u, true))
 			}})
 		}
 		slices.SortFunc(names, func(a, b listing) int { return strings.Compare(a.name, b.name) })
@@ -501,6 +501,9 @@ func listUSDT(m *matcher, s *spec) (out []listing) {
 func usdtParams(sc *probe.Scope) (out []string) {
 	for i, t := range sc.ArgNTypes {
 		line := t.String() + " arg" + uintText(uint64(i))
+		if len(sc.Args) > 0 {
+			line = types.Declare(sc.Args[i].Type, sc.Args[i].Name)
+		}
 		if p := sc.ArgN[i]; p.Kind == types.Unavailable {
 			line += " (" + p.Why + ")"
 		}

@@ -120,14 +120,17 @@ func (m *matcher) usdtPoint(s *spec, b *binary, u *objfile.USDT, scopes map[stri
 	}
 	// Operands relative to the instruction pointer depend on the place.
 	key := u.Args
-	if strings.Contains(key, "rip") || strings.Contains(key, "$") {
+	switch {
+	case strings.Contains(key, "rip") || strings.Contains(key, "$"):
 		key = ""
+	case key != "" && m.needs.Args:
+		key += " " + u.Provider + ":" + u.Name // of which the names are
 	}
 	if sc := scopes[key]; sc != nil && key != "" {
 		p.Scope = sc
 		return p
 	}
-	p.Scope = operandScope(b.obj, p.Addr, u.Args)
+	p.Scope = operandScope(b.obj, u, m.needs.Args)
 	scopes[key] = p.Scope
 	return p
 }
