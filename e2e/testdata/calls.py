@@ -84,6 +84,12 @@ def busy(n):
     return n
 
 
+table = {
+    int: lambda n: n + 1,
+    str: lambda n: n + 2,
+}
+
+
 def work(count):
     for i in range(count):
         n = (-1) ** i * 7 ** (i % 60)
@@ -118,6 +124,8 @@ def work(count):
             says(f"__main__.Shape.area(side={i})")
             shape.grow(by=1) if False else shape.grow(1)
             says("__main__.Shape.grow(self=<Shape>, by=1)")
+            table[int](i)
+            table[str](i)
             cached(i)
             says(f"__main__.cached(n={i})")
 

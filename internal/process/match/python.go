@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"strconv"
 	"strings"
 
 	"trocar/internal/binary/types"
 	"trocar/internal/near"
 	"trocar/internal/process/probe"
 	"trocar/internal/process/runtimes/cpython"
+	"trocar/internal/script/syntax"
 )
 
 // Python: functions that CPython executes in a process.
@@ -61,13 +63,31 @@ func pythonName(pattern string, f *cpython.Function) string {
 // pythonFunctions are the functions of the process that a spec means, and the others.
 func pythonFunctions(in *cpython.Interpreter, s *spec) (found []*cpython.Function, others []string) {
 	for _, f := range in.Functions() {
-		if name := pythonName(s.fn, f); matchGlob(s.fn, name) {
+		if name := pythonName(s.fn, f); matchGlob(s.fn, name) || s.fn == pythonAt(name, f) {
 			found = append(found, f)
 		} else if !hasWildcard(s.fn) {
 			others = append(others, name)
 		}
 	}
 	return found, others
+}
+
+// pythonAt is the name of a function where others have it, too.
+func pythonAt(name string, f *cpython.Function) string { return name + ":" + strconv.Itoa(f.Line) }
+
+// pythonNames are the names of functions, with their lines where several have one.
+func pythonNames(found []*cpython.Function) []string {
+	count, names := map[string]int{}, make([]string, len(found))
+	for i, f := range found {
+		names[i] = f.String()
+		count[names[i]]++
+	}
+	for i, f := range found {
+		if count[names[i]] > 1 {
+			names[i] = pythonAt(f.String(), f)
+		}
+	}
+	return names
 }
 
 func matchPython(m *matcher, s *spec) (points []*probe.Point) {
@@ -89,11 +109,12 @@ func matchPython(m *matcher, s *spec) (points []*probe.Point) {
 		return nil
 	}
 	scopes := map[string]*probe.Scope{} // by parameters: equal ones share a program
-	for _, f := range found {
+	names := pythonNames(found)
+	for i, f := range found {
 		scope := m.pythonScope(in, f, scopes)
 		for _, at := range in.Places {
 			p := &probe.Point{
-				Kind: probe.Python, Name: "python:" + f.String(), Func: f.String(), Path: b.path, PID: m.pid(), Start: f.Code,
+				Kind: probe.Python, Name: "python:" + names[i], Func: names[i], Path: b.path, PID: m.pid(), Start: f.Code,
 				Scope: scope, Interpreted: in.Tells(f),
 			}
 			if p = m.place(p, b, at); p != nil {
@@ -135,8 +156,9 @@ func listPython(m *matcher, s *spec) (out []listing) {
 	}
 	defer in.Close()
 	found, _ := pythonFunctions(in, s)
-	for _, f := range found {
-		out = append(out, listing{name: f.String(), params: func() []string { return f.Declared() }})
+	names := pythonNames(found)
+	for i, f := range found {
+		out = append(out, listing{name: syntax.QuoteWord(names[i]), params: func() []string { return f.Declared() }})
 	}
 	return out
 }

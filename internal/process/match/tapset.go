@@ -54,7 +54,7 @@ postgresql:sort__start kind unique keys memory random
 postgresql:sort__done external used
 `
 
-// nameArguments gives the arguments of a probe their names, where its program is known, and all of them are in its note.
+// nameArguments gives the arguments of a probe their names, where its program is known and its note has all of them.
 func nameArguments(sc *probe.Scope, provider, name string) {
 	for line := range strings.Lines(tapsets) {
 		words := strings.Fields(line)

@@ -80,6 +80,9 @@ func (w *walk) globals(dict uint64) {
 	}
 }
 
+// mostItems bounds the dictionaries of modules that are looked into.
+const mostItems = 1 << 12
+
 // deepest is how many decorators and classes within others are looked into.
 const deepest = 12
 
@@ -107,6 +110,12 @@ func (w *walk) object(obj uint64, depth int) {
 	case m.is(obj, isType):
 		w.seen[obj] = true
 		m.each(m.word(obj, typeDict), func(_ string, value uint64) bool {
+			w.object(value, depth+1)
+			return true
+		})
+	case m.is(obj, isDict): // functions for keys
+		w.seen[obj] = true
+		m.items(obj, mostItems, func(_, value uint64) bool {
 			w.object(value, depth+1)
 			return true
 		})

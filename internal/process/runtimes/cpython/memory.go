@@ -121,8 +121,16 @@ func (l *layout) compact() int64 {
 	return l.ascii + 16
 }
 
-// each calls yield with what a dictionary has, until it gives false.
+// each calls yield with what a dictionary has under names, until it gives false.
 func (m *memory) each(dict uint64, yield func(key string, value uint64) bool) {
+	m.items(dict, maxTable, func(key, value uint64) bool {
+		name, ok := m.text(key)
+		return !ok || yield(name, value)
+	})
+}
+
+// items calls yield with what a dictionary of not more than most elements has, until it gives false.
+func (m *memory) items(dict, most uint64, yield func(key, value uint64) bool) {
 	if !m.is(dict, isDict) {
 		return
 	}
@@ -130,7 +138,7 @@ func (m *memory) each(dict uint64, yield func(key string, value uint64) bool) {
 	keys := m.word(dict, dictKeys)
 	head := m.word(keys, keysHead)
 	size, kind, n := head>>8&0xff, head>>16&0xff, m.word(keys, keysCount)
-	if size > 40 || n > maxTable || kind != general && kind != unicode {
+	if size > 40 || n > most || kind != general && kind != unicode {
 		return
 	}
 	at, width := keys+keysTable+1<<size, uint64(16)
@@ -142,7 +150,7 @@ func (m *memory) each(dict uint64, yield func(key string, value uint64) bool) {
 		if value == 0 {
 			continue // it was taken away
 		}
-		if key, ok := m.text(m.word(at, 0)); ok && !yield(key, value) {
+		if !yield(m.word(at, 0), value) {
 			return
 		}
 	}
