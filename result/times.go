@@ -60,6 +60,12 @@ func (h *Hist) quantile(n, percent, longest uint64) uint64 {
 	return longest
 }
 
+// What a line of a histogram of durations takes: 80 columns in all, with counts of nine digits.
+const (
+	durationsWidth = 20 // "  [4.10 us, 8.19 us)"
+	durationsBar   = 48
+)
+
 // appendDurations appends the histogram of durations, a line for each power of two of nanoseconds.
 func (h *Hist) appendDurations(dst []byte) []byte {
 	var most uint64
@@ -83,15 +89,15 @@ func (h *Hist) appendDurations(dst []byte) []byte {
 		} else {
 			dst = append(AppendDuration(dst, uint64(b.Hi)), ')')
 		}
-		dst = padRight(dst, start, labelWidth+8)
+		dst = padRight(dst, start, durationsWidth)
 		start = len(dst)
 		dst = padLeft(strconv.AppendUint(dst, b.Count, 10), start, countWidth, ' ')
 		dst = append(dst, " |"...)
 		start = len(dst)
-		for range int(float64(b.Count) / float64(max(1, most)) * barWidth) {
+		for range int(float64(b.Count) / float64(max(1, most)) * durationsBar) {
 			dst = append(dst, '@')
 		}
-		dst = append(padRight(dst, start, barWidth), '|')
+		dst = append(padRight(dst, start, durationsBar), '|')
 	}
 	return dst
 }
