@@ -70,6 +70,7 @@ type File struct {
 	interp      region      // the path of the dynamic linker that it asks for; empty: none
 
 	room      *Room
+	inlinedIn inlineIndex
 	unpacking sync.Mutex
 	taken     [][]byte // of room
 	packedOf  map[*Section]*packed

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"sync"
 )
 
 // What Go's table of functions tells of each besides its name: its place in the source, how large its arguments are and
@@ -224,11 +225,65 @@ func (f *File) GoInlined(name string) (list []GoInline) {
 		}
 		at++
 	}
-	f.goInlines(func(n uint64) bool { return n == uint64(at) }, func(in *GoInline) bool {
+	want := func(n uint64) bool { return n == uint64(at) }
+	add := func(in *GoInline) bool {
 		list = append(list, *in)
 		return len(list) < maxInlines
-	})
+	}
+	index := f.inlinedIn.of(f, t)
+	if index == nil {
+		f.goInlines(want, add)
+		return list
+	}
+	base, steps := f.goFuncBase(), 0
+	for _, i := range index[uint32(at)] {
+		entry, end, _, ok := t.at(int(i))
+		if rec := t.record(int(i)); ok && rec != nil && !f.inlinesOf(t, rec, base, entry, end, &steps, want, add) {
+			break
+		}
+	}
 	return list
+}
+
+// inlineIndex has the functions (by their numbers in the table) into which others were inlined, by the names of these.
+// It is made for who asks about several functions: to look for one takes as long.
+type inlineIndex struct {
+	mu    sync.Mutex
+	asked bool
+	into  map[uint32][]uint32
+}
+
+// of is the index; nil: it is not worth it yet.
+func (x *inlineIndex) of(f *File, t *funcTable) map[uint32][]uint32 {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	base := f.goFuncBase()
+	if x.into != nil || base == 0 {
+		return x.into
+	}
+	if !x.asked {
+		x.asked = true
+		return nil
+	}
+	x.into = map[uint32][]uint32{}
+	steps := 0
+	for i := range t.n {
+		entry, end, _, ok := t.at(i)
+		rec := t.record(i)
+		if !ok || rec == nil || !f.Executable(entry) {
+			continue
+		}
+		f.inlinesOf(t, rec, base, entry, end, &steps, func(name uint64) bool {
+			if l := x.into[uint32(name)]; len(l) == 0 || l[len(l)-1] != uint32(i) {
+				x.into[uint32(name)] = append(l, uint32(i))
+			}
+			return false // none is to be shown
+		}, nil)
+		if steps > maxInlineStep {
+			break
+		}
+	}
+	return x.into
 }
 
 func (f *File) goInlines(want func(name uint64) bool, yield func(*GoInline) bool) {
