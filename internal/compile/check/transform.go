@@ -84,6 +84,8 @@ func (inf *inferrer) rewrite(n *node) bool {
 		return inf.rewriteCall(n)
 	case opField:
 		return rewriteError(n)
+	case opBinary:
+		return compares(n.str) && literalOfWide(n) && behindReferences(n.kids)
 	case opNil:
 		return inf.rewriteNil(n)
 	default:

@@ -51,10 +51,10 @@ func literalOfWide(n *node) bool {
 }
 
 func isWideText(t *types.Type) bool {
-	if t == nil || t.Kind != types.Struct {
+	if t == nil || t.Kind != types.Struct && t.Kind != types.Pointer {
 		return false
 	}
-	v, ok := t.Complete().Text()
+	v, ok := behindReference(t).Complete().Text()
 	return ok && v.Unit > 1 && !v.Short
 }
 
@@ -103,4 +103,14 @@ func ofBytes(t *types.Type) bool {
 	}
 	v, _ := t.Complete().Text()
 	return v.Unit == 1
+}
+
+// behindReferences puts what a reference refers to in its place.
+func behindReferences(operands []*node) (changed bool) {
+	for i, k := range operands {
+		if k.ty.isPtr() {
+			operands[i], changed = &node{op: opUnary, span: k.span, str: "*", kids: []*node{k}}, true
+		}
+	}
+	return changed
 }

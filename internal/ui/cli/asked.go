@@ -14,12 +14,13 @@ import (
 
 // asked is what a command asked for.
 type asked struct {
-	texts   []asText // expressions
-	filters []string // flags that leave calls out
-	waits   bool     // for what other processes do, not a command of its own
-	samples bool     // it is about what runs, not about calls
-	memory  bool     // it is about what is allocated
-	waiting bool     // it is about how long threads wait
+	functions int      // that it is about; 0: those of the program
+	texts     []asText // expressions
+	filters   []string // flags that leave calls out
+	waits     bool     // for what other processes do, not a command of its own
+	samples   bool     // it is about what runs, not about calls
+	memory    bool     // it is about what is allocated
+	waiting   bool     // it is about how long threads wait
 }
 
 // asText is an expression as the user gave it, and by which flag.
@@ -106,6 +107,9 @@ func (k *sink) silent(p *trocar.Program) {
 	took := time.Since(k.attached).Round(100 * time.Millisecond)
 	d := trocar.Diagnostic{Severity: result.Info}
 	n := p.Functions()
+	if own := k.s.asked.functions; own > 0 && n > 0 {
+		n = own // there may be probes on others, such as those that throw exceptions
+	}
 	probed := either(n == 1, "1 function was probed", fmt.Sprintf("%d functions were probed", n))
 	if k.s.asked.samples {
 		d.Text = fmt.Sprintf("no samples in %v: no thread that is traced was running when a CPU was looked at", took)

@@ -367,6 +367,10 @@ func (a *app) ask(cmd *cobra.Command, r *recipeFlags, words []string) error {
 		samples: r.q.Kind == trocar.QuestionProfile, memory: r.q.Kind == trocar.QuestionLeaks,
 		waiting: r.q.Kind == trocar.QuestionOffCPU,
 	}
+	whole := func(f trocar.Function) bool { return strings.Contains(f.Name, "*") }
+	if r.q.Kind != trocar.QuestionLeaks && !slices.ContainsFunc(script.Functions, whole) {
+		r.asked.functions = len(script.Functions)
+	}
 	err = a.traceWith(ctx, &r.settings, request, script.Notices...)
 	if s := (*statusError)(nil); !r.compiled && errors.As(err, &s) && s.status == exitUsage && s.err == nil &&
 		!r.machine() {
