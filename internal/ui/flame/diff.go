@@ -50,7 +50,7 @@ func (p *Profile) AppendChanges(dst []byte, top int) []byte {
 		dst = append(result.AppendShownLine(dst, c.name), '\n')
 	}
 	if n := len(list) - top; n > 0 {
-		dst = fmt.Appendf(dst, "and %d more functions\n", n)
+		dst = append(appendNumber(append(dst, "and "...), uint64(n), "more functions"), '\n')
 	}
 	return append(dst, "\nbefore, after and change are of what functions do themselves, total is the change with what "+
 		"they call\n"...)

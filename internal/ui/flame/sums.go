@@ -4,13 +4,15 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 
 	"trocar/result"
 )
 
 // AppendBlocks appends the stacks with the bytes and the blocks of memory of each, the largest first.
 func (p *Profile) AppendBlocks(dst []byte, top int) []byte {
-	return p.appendSums(dst, top, "blocks", func(dst []byte, n uint64) []byte { return fmt.Appendf(dst, "%d bytes", n) })
+	return p.appendSums(dst, top, "blocks", func(dst []byte, n uint64) []byte { return appendNumber(dst, n, "bytes") })
 }
 
 // AppendWaits appends the stacks with the time and the number of waits of each, the longest first.
@@ -28,9 +30,10 @@ func (p *Profile) appendSums(dst []byte, top int, parts string, sum func([]byte,
 	for i := range stacks {
 		all += stacks[i].Parts
 	}
-	dst = fmt.Appendf(sum(dst, p.Total()), " in %d %s, %d stacks\n", all, parts, len(stacks))
+	dst = appendNumber(append(sum(dst, p.Total()), " in "...), all, parts)
+	dst = append(appendNumber(append(dst, ", "...), uint64(len(stacks)), "stacks"), '\n')
 	for _, s := range stacks[:min(top, len(stacks))] {
-		dst = fmt.Appendf(sum(append(dst, '\n'), s.Count), " in %d %s", s.Parts, parts)
+		dst = appendNumber(append(sum(append(dst, '\n'), s.Count), " in "...), s.Parts, parts)
 		for _, r := range s.Roots {
 			dst = result.AppendShownLine(append(dst, "  "...), r)
 		}
@@ -43,7 +46,7 @@ func (p *Profile) appendSums(dst []byte, top int, parts string, sum func([]byte,
 		}
 	}
 	if n := len(stacks) - top; n > 0 {
-		dst = fmt.Appendf(dst, "\nand %d more stacks\n", n)
+		dst = append(appendNumber(append(dst, "\nand "...), uint64(n), "more stacks"), '\n')
 	}
 	return dst
 }
@@ -60,4 +63,13 @@ func appendFrame(dst []byte, f *result.Frame) []byte {
 		dst = result.AppendShownLine(append(dst, "  "...), filepath.Base(f.Module))
 	}
 	return append(dst, '\n')
+}
+
+// appendNumber appends how many there are of what is named in the plural.
+func appendNumber(dst []byte, n uint64, of string) []byte {
+	dst = append(strconv.AppendUint(dst, n, 10), ' ')
+	if n == 1 {
+		of = strings.TrimSuffix(of, "s")
+	}
+	return append(dst, of...)
 }

@@ -24,11 +24,11 @@ func TestBlocks(t *testing.T) {
 	}
 	want := `55 bytes in 4 blocks, 2 stacks
 
-30 bytes in 1 blocks
+30 bytes in 1 block
         f  a.c:2
         g  x.so
 
-and 1 more stacks
+and 1 more stack
 `
 	if got := string(c.Profile.AppendBlocks(nil, 1)); got != want {
 		t.Errorf("%s", got)

@@ -77,7 +77,8 @@ func (p *Profile) AppendTable(dst []byte, top int) []byte {
 		top = DefaultTop
 	}
 	total := p.Total()
-	dst = fmt.Appendf(dst, "%d %s, %d stacks\n", total, p.Unit, len(p.Samples))
+	dst = append(appendNumber(dst, total, p.Unit), ", "...)
+	dst = append(appendNumber(dst, uint64(len(p.Samples)), "stacks"), '\n')
 	if total == 0 {
 		return dst
 	}
@@ -93,7 +94,7 @@ func (p *Profile) AppendTable(dst []byte, top int) []byte {
 		dst = append(dst, '\n')
 	}
 	if n := len(list) - top; n > 0 {
-		dst = fmt.Appendf(dst, "and %d more functions\n", n)
+		dst = append(appendNumber(append(dst, "and "...), uint64(n), "more functions"), '\n')
 	}
 	stacks := slices.Clone(p.Samples)
 	slices.SortStableFunc(stacks, func(a, b Sample) int { return cmp.Compare(b.Count, a.Count) })
@@ -115,7 +116,7 @@ func (p *Profile) AppendTable(dst []byte, top int) []byte {
 		}
 	}
 	if n := len(stacks) - top; n > 0 {
-		dst = fmt.Appendf(dst, "\nand %d more stacks\n", n)
+		dst = append(appendNumber(append(dst, "\nand "...), uint64(n), "more stacks"), '\n')
 	}
 	return dst
 }
