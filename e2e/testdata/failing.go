@@ -60,5 +60,4 @@ func main() {
 	look(&node{}, 1, nil)
 	look(&node{list: []int{}, do: main}, nil, errors.New("e"))
 	look(&node{next: &node{}, by: map[string]int{}}, "text", nil)
-	fmt.Println(total)
 }
