@@ -144,3 +144,24 @@ func (t *Type) lacks(b *strings.Builder, at string, depth int) {
 		}
 	}
 }
+
+// Lack is why a part of the values of a type is not available; false: all of it is.
+func (t *Type) Lack() (why string, some bool) { return t.lack(0) }
+
+func (t *Type) lack(depth int) (why string, some bool) {
+	if t == nil || t.Kind != Struct && t.Kind != Tuple && t.Kind != Record || depth > maxPartly {
+		return "", false
+	}
+	for _, f := range t.Fields {
+		switch {
+		case f.Type == nil:
+		case f.Type.Kind == Void && !f.Type.Incomplete:
+			return f.Type.Name, true
+		default:
+			if why, some := f.Type.lack(depth + 1); some {
+				return why, true
+			}
+		}
+	}
+	return "", false
+}

@@ -205,7 +205,7 @@ func (b *builder) memcmp(c *Call, n *node) bool {
 	}
 	for _, k := range n.kids[:2] {
 		x := b.expr(k)
-		if x == nil {
+		if x == nil || !b.whole(k) {
 			return false
 		}
 		if uint64(x.Type().Size) < size.num {

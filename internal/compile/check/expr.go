@@ -198,6 +198,8 @@ func (b *builder) binary(n *node, e E) Expr {
 	case n.str != "==" && n.str != "!=":
 		b.errorf(n.span, "The %s operator can not be used on expressions of types %s, %s", n.str, typestr(l.t), typestr(r.t))
 		return nil
+	case !b.whole(x) || !b.whole(y):
+		return nil
 	case l.is(types.Tuple, types.Record):
 		p, ok := promote(l, r)
 		if !ok {
@@ -211,6 +213,15 @@ func (b *builder) binary(n *node, e E) Expr {
 		return &Binary{e, n.str, ex, ey}
 	}
 	return &Binary{e, n.str, b.expr(x), b.expr(y)}
+}
+
+// whole refuses a value of which a part is not available, where its bytes are compared.
+func (b *builder) whole(n *node) bool {
+	why, lacks := n.ty.t.Lack()
+	if lacks {
+		b.errorf(n.span, "values of which a part is not available cannot be compared: %s", why)
+	}
+	return !lacks
 }
 
 func (b *builder) truthful(t ty) bool { return t.numeric() || t.isPtr() }
