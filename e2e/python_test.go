@@ -71,10 +71,23 @@ func python(t *testing.T, interpreter string) {
 		"python:calls.awaited", "python:calls.Shape.made", "python:calls.Shape.side", "python:calls.Shape.area",
 		"python:calls.Shape.grow", "python:calls.cached")
 	var seen []string
+	thrown := 0
 	for line := range strings.Lines(trace) {
-		if _, call, ok := strings.Cut(line, "__main__."); ok {
-			seen = append(seen, "__main__."+strings.TrimSpace(call))
+		_, call, ok := strings.Cut(line, "__main__.")
+		switch {
+		case !ok:
+		case strings.HasPrefix(call, "throws(") && !strings.Contains(call, " = "):
+			thrown++ // it is told when its frame has another call
+		default:
+			i := strings.LastIndex(call, " <")
+			if i < 0 {
+				t.Fatalf("no duration: %s", line)
+			}
+			seen = append(seen, "__main__."+call[:i])
 		}
+	}
+	if thrown != rounds/10 {
+		t.Errorf("%d calls were left by an exception", thrown)
 	}
 	text, err := os.ReadFile(said)
 	if err != nil {
@@ -94,11 +107,12 @@ func python(t *testing.T, interpreter string) {
 	counts, notes := program.traced(func() { program.goOn(); program.says("done"); program.ends() }, "run", "-e", `
 		python:calls.busy { @busy = count(); }
 		python:"calls.Shape.*" { @[func] = count(); }
+		pythonret:calls.busy { @returned = count(); }
 		python:"calls.<lambda>*" { @[func] = count(); }`)
 	before, _, _ := strings.Cut(string(script), "int: lambda")
 	line := 1 + strings.Count(before, "\n")
 	for _, want := range []string{
-		"@busy: 6000\n", "@[__main__.Shape.__init__]: 200\n", "@[__main__.Shape.grow]: 200\n",
+		"@busy: 6000\n", "@returned: 6000\n", "@[__main__.Shape.__init__]: 200\n", "@[__main__.Shape.grow]: 200\n",
 		fmt.Sprintf("@[__main__.<lambda>:%d]: 200\n", line), fmt.Sprintf("@[__main__.<lambda>:%d]: 200\n", line+1),
 	} {
 		if !strings.Contains(counts, want) {

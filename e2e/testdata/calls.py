@@ -1,4 +1,5 @@
-# Functions of Python that are traced: the program writes each call to the file of its argument, as the trace shows it.
+# Functions of Python that are traced: the program writes each call to the file of its argument, as the trace shows it
+# when the function returns.
 import asyncio
 import functools
 import sys
@@ -99,35 +100,34 @@ def work(count):
         values(n, text, flag, *rest, named=i / 4, other=1)
         quoted = text.replace('"', '\\"').replace("\n", "\\n")
         shape = f'{n}, text="{quoted}", flag={shown}, named={i / 4:g}, rest=tuple({len(rest)}), others=dict(1)'
-        says(f"__main__.values(n={shape})")
+        says(f"__main__.values(n={shape}) = {n}")
         if i % 10 == 0:
-            kept(i, [1])if False else kept(i, 2)
-            says(f"__main__.kept(x={i}, y=2)")
-            says("__main__.kept.<locals>.inner(z=1)")
+            kept(i, 2)
+            says(f"__main__.kept.<locals>.inner(z=1) = {i + 3}")
+            says(f"__main__.kept(x={i}, y=2) = {i + 3}")
             list(waits(3))
-            says("__main__.waits(n=3)")
+            says("__main__.waits(n=3) = None")
             try:
                 throws(Number(i))
             except ValueError:
-                says(f"__main__.throws(n={i})")
-            throws_text = Name("n")
+                throws_text = Name("n")
             deep(2)
-            for k in (2, 1, 0):
-                says(f"__main__.deep(n={k})")
+            for k in range(3):
+                says(f"__main__.deep(n={k}) = {k}")
             asyncio.run(awaited([1, 2]))
-            says("__main__.awaited(n=list(2))")
+            says("__main__.awaited(n=list(2)) = list(2)")
             shape = Shape.made(i)
-            says("__main__.Shape.made(cls=<class>, side=%d)" % i)
+            says("__main__.Shape.made(cls=<class>, side=%d) = <Shape>" % i)
             shape.side
-            says("__main__.Shape.side(self=<Shape>)")
+            says(f"__main__.Shape.side(self=<Shape>) = {i}")
             Shape.area(side=throws_text and i)
-            says(f"__main__.Shape.area(side={i})")
-            shape.grow(by=1) if False else shape.grow(1)
-            says("__main__.Shape.grow(self=<Shape>, by=1)")
+            says(f"__main__.Shape.area(side={i}) = {i * i}")
+            shape.grow(1)
+            says("__main__.Shape.grow(self=<Shape>, by=1) = None")
             table[int](i)
             table[str](i)
             cached(i)
-            says(f"__main__.cached(n={i})")
+            says(f"__main__.cached(n={i}) = {i}")
 
 
 def beside(count):

@@ -26,14 +26,33 @@ func interpreted(ctx context.Context, o Target, name string, diags *diag.List) (
 	if o.Whole && isPattern(name) {
 		return []Function{{Name: name, Probe: "python:" + syntax.QuoteWord(name), Called: true, Event: true, Whole: true}}
 	}
+	var result *Value
+	ended := matchEvents(ctx, o, "pythonret:"+syntax.QuoteWord(name), &diag.List{})
+	ends := ended != nil
+	if ends {
+		for _, p := range ended.PointsOf(0)[:1] {
+			if p.Scope != nil && p.Scope.Retval != nil {
+				result = paramOf(*p.Scope.Retval)
+			}
+		}
+		ended.Close()
+	}
 	known := map[uint64]bool{}
 	for _, p := range points {
 		if known[p.Start] {
 			continue // it is at several places
 		}
 		known[p.Start] = true
-		fn := Function{Name: p.Func, Called: true, Probe: "python:" + syntax.QuoteWord(p.Func), Event: true}
+		fn := Function{Name: p.Func, Called: true, Probe: "python:" + syntax.QuoteWord(p.Func), Managed: true}
 		fn.parametersOf(p.Scope)
+		if name, ok := archOf(matched.Known(p).File).ScriptName(p.Interpreted.Frame); ok && ends {
+			fn.EntryKey = frameKey(name, 0)
+			fn.ReturnKey, fn.BareKey = fn.EntryKey, fn.EntryKey
+			fn.Returns = []string{"pythonret:" + syntax.QuoteWord(p.Func)}
+			fn.Result, fn.ResultExpr = result, "retval"
+		} else {
+			fn.Event = true
+		}
 		out = append(out, fn)
 	}
 	return out

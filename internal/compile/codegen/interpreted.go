@@ -42,8 +42,11 @@ func (g *gen) interpreted(quit ir.Label) {
 	b.IfImm(ir.EQ, found, 0, quit)
 	b.Store(8, ir.FP, g.whichSlot, b.Load(8, found, meantCookie))
 	was, begin := b.Copy(b.Load(8, found, meantName)), b.Copy(b.Load(8, found, meantBegin))
-	b.If(ir.NE, g.user(frame, of.At, 8, span), begin, quit)
 	b.If(ir.NE, g.user(code, of.Name, 8, span), was, quit)
+	if of.Begin == 0 {
+		return
+	}
+	b.If(ir.NE, g.user(frame, of.At, 8, span), begin, quit)
 	if of.Version != 0 {
 		made := g.user(code, of.Made, 8, span)
 		b.If(ir.NE, g.user(b.Imm(int64(of.Version)), 0, 8, span), made, quit)

@@ -32,11 +32,7 @@ func (c Capture) ofManaged(t *types.Type, depth int) (*types.Type, bool) {
 	case types.UnsafeForm:
 		return nil, false
 	case types.PythonForm:
-		n := c.Strlen
-		if depth > 0 {
-			n = c.inner()
-		}
-		return PythonOf(t, n), true
+		return PythonOf(t, c.inner()), true // each argument has room for a text
 	}
 	if t.Kind != types.Pointer || !t.Lang().Managed() || t.Elem == nil || t.Shared() ||
 		c.hops >= maxHops || depth > 2 || depth >= c.levels() {

@@ -39,6 +39,7 @@ func kinds() []kind {
 		{kind: probe.Kretprobe, parse: parseKprobe, match: matchKprobe, list: listKprobes},
 		{kind: probe.Profile, parse: parseTimer, match: matchTimer, list: listUnits},
 		{kind: probe.Python, parse: parsePython, match: matchPython, list: listPython},
+		{kind: probe.PythonReturn, parse: parsePython, match: matchPython},
 		{kind: probe.RawTracepoint, parse: parseRawTracepoint, match: matchRawTracepoint, list: listRawTracepoints},
 		{kind: probe.Software, parse: parseEvent, match: matchEvent, list: listEvents},
 		{kind: probe.Tracepoint, parse: parseTracepoint, match: matchTracepoint, list: listTracepoints},

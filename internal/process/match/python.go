@@ -108,21 +108,50 @@ func matchPython(m *matcher, s *spec) (points []*probe.Point) {
 		}
 		return nil
 	}
-	scopes := map[string]*probe.Scope{} // by parameters: equal ones share a program
-	names := pythonNames(found)
-	for i, f := range found {
-		scope := m.pythonScope(in, f, scopes)
-		for _, at := range in.Places {
-			p := &probe.Point{
-				Kind: probe.Python, Name: "python:" + names[i], Func: names[i], Path: b.path, PID: m.pid(), Start: f.Code,
-				Scope: scope, Interpreted: in.Tells(f),
-			}
-			if p = m.place(p, b, at); p != nil {
-				points = append(points, p)
+	add := func(at []uint64, p probe.Point) {
+		for _, addr := range at {
+			p := p
+			if m.place(&p, b, addr) != nil {
+				points = append(points, &p)
 			}
 		}
 	}
+	ends := s.kind.kind == probe.PythonReturn
+	if ends && !in.Ends() {
+		m.diags.Errorf(s.ap.Span, "the places are not known where Python functions return in this interpreter")
+		return nil
+	}
+	names := pythonNames(found)
+	scopes := map[string]*probe.Scope{} // equal ones share a program
+	for i, f := range found {
+		p := probe.Point{
+			Kind: s.kind.kind, Name: s.kind.name + ":" + names[i], Func: names[i], Path: b.path, PID: m.pid(), Start: f.Code,
+			Interpreted: in.Tells(f),
+		}
+		if !ends {
+			p.Scope = m.pythonScope(in, f, scopes)
+			add(in.Places, p)
+			continue
+		}
+		p.Interpreted.Begin = 0
+		p.Scope = pythonResult(in, scopes, in.Returned(f))
+		add(in.Returns, p)
+		p.Scope = pythonResult(in, scopes, in.Constant(f))
+		add(in.Constants, p)
+	}
 	return points
+}
+
+// pythonResult has the result of a function where it returns.
+func pythonResult(in *cpython.Interpreter, scopes map[string]*probe.Scope, at types.Place) *probe.Scope {
+	key := fmt.Sprint(at)
+	if scopes[key] == nil {
+		scopes[key] = &probe.Scope{
+			ArgN:   probe.NoArgN("arguments are known where the function begins"),
+			Retval: &probe.Var{Name: "retval", Type: in.Object, Place: at},
+		}
+	}
+	return scopes[key]
 }
 
 // pythonScope has the parameters of a function where its body begins: in the frame, or in cells that the frame has.

@@ -7,7 +7,7 @@ type Interpreted struct {
 	// Code, Name and At are where the frame has the address of the function's code and what was executed last, and the
 	// code that of the function's name.
 	Code, Name, At int
-	// OfCode, OfName and Begin are what must be there when the function begins.
+	// OfCode, OfName and Begin are what must be there when the function begins; Begin is 0 where it ends.
 	OfCode, OfName, Begin uint64
 	// Version is where the process has a number that must be the same as that at Made of the code: else the instruction is
 	// executed anew. 0: it is not.

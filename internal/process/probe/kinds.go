@@ -24,6 +24,7 @@ const (
 	Uretprobe
 	USDT
 	Python
+	PythonReturn
 	Watchpoint
 	Tracepoint
 	RawTracepoint
@@ -104,6 +105,10 @@ var table = [...]Traits{
 	Python: {
 		Name: "python", Aliases: []string{"py"}, Form: "python:MODULE.FUNCTION, as in python:app.handle, with -p",
 		Group: "python", Program: UprobeProgram, Space: types.User, Function: true, Signals: true,
+	},
+	PythonReturn: {
+		Name: "pythonret", Aliases: []string{"pyret"}, Form: "pythonret:MODULE.FUNCTION, as in pythonret:app.handle, with -p",
+		Group: "pythonret", Program: UprobeProgram, Space: types.User, Function: true, Signals: true,
 	},
 	Watchpoint: {
 		Name: "watchpoint", Aliases: []string{"w"}, Group: "watchpoint",

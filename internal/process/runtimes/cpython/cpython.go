@@ -73,7 +73,7 @@ func (p *process) About() runtimes.About {
 		a.Lacks = append(a.Lacks, "names: "+a.Stacks)
 	}
 	if version(p.minor) != nil {
-		a.Has = append(a.Has, "calls of Python functions with their arguments: python:MODULE.FUNCTION")
+		a.Has = append(a.Has, "calls of Python functions with arguments and results: python:MODULE.FUNCTION")
 	} else {
 		a.Lacks = append(a.Lacks, "probes on Python functions by name: "+ofKnown)
 	}

@@ -14,6 +14,8 @@ type Function struct {
 	Params            []Param
 	// Waits: it is a generator or a coroutine, whose body runs in parts.
 	Waits bool
+	// Variables and Constants are how many it has.
+	Variables, Constants int
 
 	// Code is its code object, Name the object that is its name: code of another function that comes to lie there has
 	// another one. Begin is what its frame has noted where its body begins.
@@ -156,6 +158,7 @@ func (w *walk) code(obj uint64, module string, depth int) {
 		Module: module, Qualified: name, Line: m.number(obj, lay.line), Code: obj, Name: m.word(obj, lay.qualified),
 		Begin: begin,
 	}
+	f.Variables, f.Constants = m.number(obj, lay.variables), int(m.word(m.word(obj, constants), sized))
 	f.File, _ = m.text(m.word(obj, lay.file))
 	flags := m.word(obj, lay.flags)
 	const optimized, more, moreNamed, waits = 1, 4, 8, 0x20 | 0x80 | 0x100 | 0x200

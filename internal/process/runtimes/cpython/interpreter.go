@@ -36,6 +36,8 @@ type Interpreter struct {
 	// address there, by its DWARF number.
 	Places []uint64
 	Frame  int
+	// Returns and Constants are where functions return what they have computed, and constants.
+	Returns, Constants []uint64
 	// Version is where the process has the version of the events that are monitored, 0 if there is none: the instruction
 	// is executed anew when those of the function were made for another one.
 	Version uint64
@@ -252,4 +254,38 @@ func (in *Interpreter) Place(p Param) types.Place {
 		at.Derefs = []int64{content}
 	}
 	return at
+}
+
+// Returned is where a function's result is at the places of Returns: all that it has computed besides its variables.
+func (in *Interpreter) Returned(f *Function) types.Place {
+	return types.Place{Kind: types.InMemory, Reg: in.Frame, Offset: in.lay.locals + 8*int64(f.Variables)}
+}
+
+// Constant is where the result is at the places of Constants: the instruction has its number.
+func (in *Interpreter) Constant(f *Function) types.Place {
+	const most = 256 // that one instruction can tell alone
+	if f.Constants > most {
+		return types.Unknown("the function has more than %d constants", most)
+	}
+	var ops []types.PlaceOp
+	push := func(code types.PlaceCode, n int64) { ops = append(ops, types.PlaceOp{Code: code, Arg: n}) }
+	load := func(off, size int64) {
+		push(types.PushConst, off)
+		push(types.Add, 0)
+		push(types.Load, size)
+	}
+	ofFrame := func(off int64) {
+		ops = append(ops, types.PlaceOp{Code: types.PushReg, Reg: in.Frame})
+		load(off, 8)
+	}
+	ofFrame(in.lay.instruction)
+	load(1, 1) // behind the opcode
+	push(types.PushConst, 8)
+	push(types.Mul, 0)
+	ofFrame(in.lay.code)
+	load(constants, 8)
+	push(types.Add, 0)
+	push(types.PushConst, elements)
+	push(types.Add, 0)
+	return types.Place{Kind: types.InMemory, Ops: ops}
 }

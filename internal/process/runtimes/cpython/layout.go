@@ -15,6 +15,7 @@ type layout struct {
 
 	arguments, keywords int64 // in a code object: how many parameters there are of a kind
 	flags, line         int64
+	variables           int64 // how many there are in a frame; behind them is what is being computed
 	names, kinds        int64 // of the variables
 	file, qualified     int64 // names
 	resume              int64 // the index of the instruction with which the body begins
@@ -24,6 +25,8 @@ type layout struct {
 	ascii int64 // in a str: the text, if it is of ASCII; of others it is behind that
 
 	resumes   []int  // opcodes that the instruction may have
+	returns   []int  // opcodes that return what was computed last
+	constants []int  // opcodes that return a constant
 	undefined [2]int // a range of opcodes that there are none of: all lead to the same place, and those beside to others
 }
 
@@ -54,21 +57,25 @@ const (
 func version(minor int) *layout {
 	l := layout{
 		head: 40, next: 0, monitors: absent, running: 56, frame: 0, code: 0, instruction: 56, locals: 72,
-		arguments: 52, keywords: 60, flags: 48, line: 68, names: 96, kinds: 104, file: 112, qualified: 128, ascii: 40,
+		arguments: 52, keywords: 60, flags: 48, line: 68, variables: 72,
+		names: 96, kinds: 104, file: 112, qualified: 128, ascii: 40,
 	}
 	switch minor {
 	case 11:
 		l.threads, l.modules, l.frame, l.code, l.ascii = 16, 888, 8, 32, 48
-		l.arguments, l.keywords, l.line, l.resume, l.instructions = 56, 64, 72, 168, 184
+		l.arguments, l.keywords, l.line, l.variables, l.resume, l.instructions = 56, 64, 72, 76, 168, 184
 		l.resumes, l.undefined = []int{150, 151}, [2]int{181, 254}
+		l.returns = []int{83}
 	case 12:
 		l.threads, l.modules, l.monitors = 72, 944, 48
 		l.monitored, l.resume, l.instructions = 160, 176, 192
 		l.resumes, l.undefined = []int{151, 240}, [2]int{177, 236}
+		l.returns, l.constants = []int{83, 242}, []int{121, 247}
 	case 13:
 		l.head, l.next, l.threads, l.modules, l.monitors, l.running, l.frame = 632, 7264, 7344, 7656, 0, 72, absent
 		l.monitored, l.resume, l.instructions = 168, 184, 200
 		l.resumes, l.undefined = []int{149, 207, 236}, [2]int{119, 148}
+		l.returns, l.constants = []int{36, 239}, []int{103, 240}
 	default:
 		return nil
 	}

@@ -43,21 +43,33 @@ func (in *Interpreter) places(table []uint64, low, size uint64) error {
 	direct, through := in.entered(low, size)
 	jumps := slices.Concat(targets, direct)
 	slices.Sort(jumps)
-	for _, opcode := range in.lay.resumes {
-		begin := table[opcode]
-		if n := slices.Index(table, begin); n != opcode && !slices.Contains(in.lay.resumes, n) {
-			return errUnusual
+	find := func(opcodes []int) (places []uint64) {
+		for _, opcode := range opcodes {
+			begin := table[opcode]
+			if n := slices.Index(table, begin); n != opcode && !slices.Contains(opcodes, n) {
+				return nil
+			}
+			if slices.Contains(direct, begin) || !slices.Contains(through, begin) {
+				return nil // one instruction goes on in another from its beginning
+			}
+			at, ok := in.place(begin, of.from, jumps)
+			if !ok {
+				return nil
+			}
+			places = append(places, at)
 		}
-		if slices.Contains(direct, begin) || !slices.Contains(through, begin) {
-			return errUnusual // one instruction goes on in another from its beginning
-		}
-		at, ok := in.place(begin, of.from, jumps)
-		if !ok {
-			return errUnusual
-		}
-		in.Places = append(in.Places, at)
+		return places
+	}
+	in.Places, in.Returns, in.Constants = find(in.lay.resumes), find(in.lay.returns), find(in.lay.constants)
+	if in.Places == nil {
+		return errUnusual
 	}
 	return nil
+}
+
+// Ends tells whether the places are known where functions return.
+func (in *Interpreter) Ends() bool {
+	return in.Returns != nil && (in.Constants != nil || len(in.lay.constants) == 0)
 }
 
 // place finds the place of an instruction of Python that begins at an address: behind where it is noted in the frame,
