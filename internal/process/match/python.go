@@ -61,8 +61,12 @@ func pythonName(pattern string, f *cpython.Function) string {
 }
 
 // pythonFunctions are the functions of the process that a spec means, and the others.
-func pythonFunctions(in *cpython.Interpreter, s *spec) (found []*cpython.Function, others []string) {
-	for _, f := range in.Functions() {
+func (m *matcher) pythonFunctions(in *cpython.Interpreter, s *spec) (found []*cpython.Function, others []string) {
+	all := in.Functions()
+	if in.Cut(all) {
+		m.diags.Warnf(s.ap.Span, "the process has more Python functions than are looked for: these are among %d", len(all))
+	}
+	for _, f := range all {
 		if name := pythonName(s.fn, f); matchGlob(s.fn, name) || s.fn == pythonAt(name, f) {
 			found = append(found, f)
 		} else if !hasWildcard(s.fn) {
@@ -97,7 +101,7 @@ func matchPython(m *matcher, s *spec) (points []*probe.Point) {
 		return nil
 	}
 	defer in.Close()
-	found, others := pythonFunctions(in, s)
+	found, others := m.pythonFunctions(in, s)
 	if len(found) == 0 {
 		if d := m.missing(s, "No Python function matches %s", s.fn); d != nil {
 			if n := near.Names(s.fn, others); len(n) > 0 {
@@ -184,7 +188,7 @@ func listPython(m *matcher, s *spec) (out []listing) {
 		return nil
 	}
 	defer in.Close()
-	found, _ := pythonFunctions(in, s)
+	found, _ := m.pythonFunctions(in, s)
 	names := pythonNames(found)
 	for i, f := range found {
 		out = append(out, listing{name: syntax.QuoteWord(names[i]), params: func() []string { return f.Declared() }})

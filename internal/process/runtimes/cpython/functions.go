@@ -33,7 +33,7 @@ type Param struct {
 func (f *Function) String() string { return f.Module + "." + f.Qualified }
 
 // mostFunctions bounds the functions of a process.
-const mostFunctions = 1 << 18
+const mostFunctions = 1 << 17
 
 // Functions are those of the process, by their names: what modules have, their classes, what is wrapped by decorators,
 // and functions within these.
@@ -52,6 +52,11 @@ func (in *Interpreter) Functions() []*Function {
 		return strings.Compare(a.Qualified, b.Qualified)
 	})
 	return w.found
+}
+
+// Cut tells whether there may be more functions than were looked for.
+func (in *Interpreter) Cut(found []*Function) bool {
+	return len(found) >= mostFunctions || in.m.reads > mostReads
 }
 
 // walk looks for functions.
@@ -147,7 +152,7 @@ func (w *walk) code(obj uint64, module string, depth int) {
 		}
 	})
 	name, ok := m.text(m.word(obj, lay.qualified))
-	if !ok {
+	if !ok || len(w.found) >= mostFunctions {
 		return
 	}
 	begin := obj + uint64(lay.instructions) + 2*uint64(m.number(obj, lay.resume))

@@ -26,9 +26,16 @@ type memory struct {
 	from  io.ReaderAt
 	pages map[uint64]*[page]byte
 	lay   *layout
+	reads int // so far
 }
 
+// mostReads bounds the time that a process's memory can take, which is about a second.
+const mostReads = 1 << 26
+
 func (m *memory) read(b []byte, addr uint64) bool {
+	if m.reads++; m.reads > mostReads {
+		return false
+	}
 	for len(b) > 0 {
 		at, off := addr/page, addr%page
 		p := m.pages[at]
