@@ -55,16 +55,10 @@ func TestSoftware(t *testing.T) {
 		}
 		questions := [][]string{{"list", "-x", file}, {"info", file}, append([]string{"syscalls", "--"}, sw.command...)}
 		for _, kind := range []string{"count", "latency", "stack", "trace"} {
-			if sw.large && kind == "trace" && !of {
-				continue // more functions than it takes
-			}
 			questions = append(questions, append([]string{kind, sw.pattern, "--"}, sw.command...))
 		}
 		questions = append(questions, append([]string{"dist", sw.pattern, "duration", "--"}, sw.command...))
 		for _, args := range questions {
-			if sw.large && !of && args[0] == "dist" {
-				continue
-			}
 			out, err := exec.Command(path, args...).CombinedOutput()
 			var ended *exec.ExitError
 			switch {

@@ -86,7 +86,7 @@ func (f *File) match(q *Query) (funcs []Func, err error) {
 		f.walkMini(want, add)
 		f.tableFunctions(want, add)
 	}
-	funcs = mergeAliases(funcs)
+	funcs = q.preferred(mergeAliases(funcs))
 	if len(funcs) > 0 {
 		funcs[0].Variants = variants
 	}

@@ -11,7 +11,8 @@ import (
 //   - the name as in the source without parameters ("A::b", "depot_app::Shelf<T>::put"), with or without the arguments
 //     of templates and generics ("max" fits "max<int>"), return types never counting;
 //   - the name of a generic function of Go without its type arguments, or with "[...]": all its instances;
-//   - the name with its parameters ("A::b(int)"), which picks one overload.
+//   - the name with its parameters ("A::b(int)"), which picks one overload: that for const objects only where there is no
+//     other.
 //
 // Blanks that do not separate words are of no matter ("A<B<int> >").
 type Query struct {
@@ -68,7 +69,40 @@ func (q *Query) Wildcard() bool { return q.raw.wild() }
 
 // ownStars tells whether stars of a pattern may be those of a name: of types, and of operators.
 func (q *Query) ownStars() bool {
-	return q.Wildcard() && q.demangle && (strings.ContainsAny(q.Pattern, "(<") || strings.Contains(q.Pattern, "operator"))
+	return q.Wildcard() && (strings.Contains(q.Pattern, "[") ||
+		q.demangle && (strings.ContainsAny(q.Pattern, "(<") || strings.Contains(q.Pattern, "operator")))
+}
+
+// preferred are the functions of whose names a name with parameters is all, if there are such: "A::get()" is that of
+// "A::get() const" only where no other is.
+func (q *Query) preferred(funcs []Func) []Func {
+	if !q.params || q.readable.wild() || len(funcs) < 2 {
+		return funcs
+	}
+	style := llvmStyle
+	if q.gnu {
+		style = gnuStyle
+	}
+	whole := func(name string) bool {
+		if q.raw.match(name) {
+			return true
+		}
+		if base, _ := Variant(name); base != "" {
+			name = base
+		}
+		full := demangledAs(style, name, false)
+		return q.readable.match(squeeze(full)) || q.readable.match(squeeze(full[returnType(full):]))
+	}
+	var found []Func
+	for i := range funcs {
+		if whole(funcs[i].Name) || slices.ContainsFunc(funcs[i].Aliases, whole) {
+			found = append(found, funcs[i])
+		}
+	}
+	if len(found) == 0 {
+		return funcs
+	}
+	return found
 }
 
 // literal is the query for the name that the pattern is if its stars are its own.
@@ -276,6 +310,8 @@ func returnType(s string) (n int) {
 	switch head, _, found := strings.Cut(s, " thunk to "); {
 	case found && (head == "virtual" || head == "non-virtual" || head == "covariant return"):
 		return 0 // one of the linker's names: "non-virtual thunk to A::f()" is not "A::f()"
+	case strings.HasPrefix(s, "transaction clone for "), strings.HasPrefix(s, "non-transaction clone for "):
+		return 0 // likewise
 	}
 	depth := 0
 	for i := 0; i < len(s); i++ {

@@ -121,15 +121,18 @@ template <class T> struct shelf {
 	KEEP shelf &operator*=(int n) { t *= n; return *this; }
 	KEEP long operator()(int *p, unsigned long n) const { return *p + n; }
 };
+struct both { int n; KEEP int &at(int i) { return n += i; } KEEP int at(int i) const { return n + i; } };
 struct tagged { KEEP __attribute__((abi_tag("v2"))) int put(unsigned long a) { return a; } };
 KEEP int take(int (*f)(int *), int *p) { return f(p); }
 int main(int n, char **) {
 	box<int> b{n};
 	shelf<double> s{1.0}, o{2.0};
 	tagged g;
+	both w{n};
+	const both c{n};
 	auto f = [n](int x) KEEP { return n + x; };
 	auto h = [](int *x) KEEP { return *x; };
 	s *= 2;
 	return b.get() + *b.at(&n) + *twice(&n) + twice(2.0) + (s < o) + double(s) + (s * 3) + *(double *)s + s(&n, 2) +
-		g.put(3) + f(1) + take(h, &n);
+		g.put(3) + w.at(1) + c.at(2) + f(1) + take(h, &n);
 }`
