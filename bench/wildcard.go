@@ -29,7 +29,10 @@ func wildcards(s *stage) ([]row, error) {
 		{what: "durations, script", ours: true, args: []string{"-e", `uretprobe:LIBC:* { @[func] = hist(duration); }`}},
 		{what: "trocar latency", budget: "1.5 of the script", ours: true, args: []string{"latency", "-x", "LIBC", "*"}},
 		{what: "a line per call, script", args: []string{"-e", `uprobe:LIBC:* { printf("%d\n", tid); }`}},
-		{what: "trocar trace", ours: true, args: []string{"trace", "-x", "LIBC", "*"}},
+		{what: "a line per return, script", ours: true, args: []string{
+			"-e", `uretprobe:LIBC:* { printf("%s %d\n", func, duration); }`,
+		}},
+		{what: "trocar trace", budget: "1.5 of the script", ours: true, args: []string{"trace", "-x", "LIBC", "*"}},
 	}
 	const cpu, memory = ": CPU time until attached", ": memory then"
 	var rows []row

@@ -166,8 +166,15 @@ func returnsSeen(fn *Function) bool {
 
 // wholeLatency times all functions that patterns fit, if there are no others.
 func (s *script) wholeLatency(fns []Function) {
+	s.wholeReturns(fns, latencyMap, s.by, s.columns(s.by), "times(duration)")
+	s.results(latencyMap)
+	s.timer()
+}
+
+// wholeReturns writes the probe of the returns of all functions that patterns fit, by function and expressions.
+func (s *script) wholeReturns(fns []Function, name string, exprs []syntax.Expr, columns []string, how string) {
 	keys := []string{"func"}
-	for _, x := range s.by {
+	for _, x := range exprs {
 		keys = append(keys, syntax.PrintExpr(x))
 	}
 	cond := both(s.comm, s.cond)
@@ -188,9 +195,7 @@ func (s *script) wholeLatency(fns []Function) {
 	if cond != nil {
 		s.line("/%s/", syntax.PrintExpr(cond))
 	}
-	s.line("{\n  %s[%s] = times(duration);\n}", latencyMap, s.columned(keys, s.columns(s.by)))
-	s.results(latencyMap)
-	s.timer()
+	s.line("{\n  %s[%s] = %s;\n}", name, s.columned(keys, columns), how)
 }
 
 func (s *script) timedProbe(returns []string, key string) {

@@ -23,8 +23,36 @@ func Dist(fns []Function, o Question, diags *diag.List) Script {
 	if diags.Errors() > 0 {
 		return s.done()
 	}
+	if slices.ContainsFunc(fns, func(f Function) bool { return f.Whole && !f.Syscalls }) {
+		s.wholeDist(s.named(fns), value)
+		return s.done()
+	}
 	s.distribution(fns, value, "@"+mapName(value), diags, nil)
 	return s.done()
+}
+
+// wholeDist shows how what is made of the durations of all functions that patterns fit is distributed.
+func (s *script) wholeDist(fns []Function, value syntax.Expr) {
+	name, number := "@"+mapName(value), syntax.PrintExpr(value)
+	exprs, columns := slices.Clone(s.by), []string(nil)
+	how := "hist(" + number + ")"
+	switch l := s.o.Linear; {
+	case s.o.Table:
+		exprs, how = append(exprs, value), "count()"
+		columns = s.columns(exprs)
+		if !s.o.Values {
+			name = "@count" // the name of its column
+		}
+	case l != [3]int64{}:
+		how = fmt.Sprintf("lhist(%s, %d, %d, %d)", number, l[0], l[1], l[2])
+	}
+	s.tables = true
+	s.config(false)
+	s.sized(name, fns, 0)
+	s.wholeReturns(fns, name, exprs, columns, how)
+	s.every(name)
+	s.timer()
+	s.lastly(name)
 }
 
 // ownMaps are the maps that scripts use themselves.

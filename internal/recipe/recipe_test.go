@@ -305,6 +305,26 @@ func TestEventKinds(t *testing.T) {
 	}
 }
 
+// TestTogether: a pattern that fits many functions is one clause where nothing is asked of single ones.
+func TestTogether(t *testing.T) {
+	for _, c := range []struct {
+		o    Question
+		want bool
+	}{
+		{Question{Kind: "trace", Functions: []string{"*"}}, true},
+		{Question{Kind: "trace", Functions: []string{"*"}, If: "duration > 5 && comm == \"x\"", Enter: true}, true},
+		{Question{Kind: "trace", Functions: []string{"libc:*", "libm:*"}}, true},
+		{Question{Kind: "trace", Functions: []string{"libc:a*", "libc:*b"}}, false},
+		{Question{Kind: "trace", Functions: []string{"*"}, Args: []string{"arg0"}}, false},
+		{Question{Kind: "trace", Functions: []string{"*"}, If: "retval < 0"}, false},
+		{Question{Kind: "count", Functions: []string{"*"}}, false},
+	} {
+		if got := c.o.Together(); got != c.want {
+			t.Errorf("%+v: %v", c.o, got)
+		}
+	}
+}
+
 // TestWhole: a pattern is a clause where nothing is asked that differs between functions.
 func TestWhole(t *testing.T) {
 	for _, c := range []struct {
@@ -321,7 +341,10 @@ func TestWhole(t *testing.T) {
 		{Question{Kind: "latency", If: "args.comm"}, false},
 		{Question{Kind: "count", Functions: []string{"a*", "x.c:12"}}, false},
 		{Question{Kind: "trace"}, false},
-		{Question{Kind: "dist", Value: "duration"}, false},
+		{Question{Kind: "dist", Value: "duration"}, true},
+		{Question{Kind: "dist", Value: "duration / 1000", By: []string{"comm"}}, true},
+		{Question{Kind: "dist", Value: "duration + name"}, false},
+		{Question{Kind: "dist", Value: "retval"}, false},
 	} {
 		if got := c.o.Whole(); got != c.want {
 			t.Errorf("%+v: %v", c.o, got)

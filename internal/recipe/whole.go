@@ -37,12 +37,18 @@ func (o Question) Whole() bool {
 	words := ofNoFunction
 	switch o.Kind {
 	case "count", "stack":
-	case "latency":
+	case "latency", "dist":
 		words = append(slices.Clone(words), "duration")
 	default:
 		return false
 	}
-	for _, text := range append(slices.Clone(o.By), o.If) {
+	if o.Kind == "dist" {
+		value := syntax.ParseExpr(&diag.Source{Text: o.Value}, &diag.List{})
+		if value == nil || !mentions(value, "duration") || o.OfEvents() {
+			return false
+		}
+	}
+	for _, text := range append(slices.Clone(o.By), o.If, o.Value) {
 		if text == "" {
 			continue
 		}
