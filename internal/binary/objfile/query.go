@@ -11,8 +11,8 @@ import (
 //   - the name as in the source without parameters ("A::b", "depot_app::Shelf<T>::put"), with or without the arguments
 //     of templates and generics ("max" fits "max<int>"), return types never counting;
 //   - the name of a generic function of Go without its type arguments, or with "[...]": all its instances;
-//   - the name with its parameters ("A::b(int)"), which picks one overload: that for const objects only where there is no
-//     other.
+//   - the name with its parameters ("A::b(int)"), which picks one overload: that for const objects only where there is
+//     no other.
 //
 // Blanks that do not separate words are of no matter ("A<B<int> >").
 type Query struct {

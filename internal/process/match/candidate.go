@@ -93,8 +93,9 @@ func (m *matcher) entry(c *candidate, kept bool) {
 	}
 	site := max(c.site, 0) // a harmful one is left out, with the returns
 	p := &probe.Point{
-		Kind: probe.Uprobe, Path: c.b.path, PID: m.pid(), Func: c.shown, Entry: true, Skip: site,
-		Call: m.call(c.b, c.fn.Addr),
+		Kind: probe.Uprobe, Path: c.b.path, PID: m.pid(), Name: c.name, Func: c.shown, Entry: true, Skip: site,
+		Pattern: c.pattern,
+		Call:    m.call(c.b, c.fn.Addr),
 	}
 	if m.place(p, c.b, c.fn.Addr+uint64(site)) != nil {
 		m.begins = append(m.begins, p)
