@@ -18,9 +18,11 @@ COLD  = net net/http crypto/tls crypto/x509 crypto/internal/... crypto/... vendo
 	encoding/xml math/big regexp/syntax text/template/... text/tabwriter mime/... log html go/... flag \
 	github.com/spf13/... github.com/cilium/ebpf/... trocar trocar/internal/ui/... trocar/internal/recipe trocar/internal/kernel \
 	trocar/internal/script/... trocar/internal/process/target trocar/internal/process/runtimes/... \
-	trocar/internal/compile/check trocar/internal/compile/codegen trocar/internal/process/match trocar/internal/binary/uapi trocar/internal/binary/packages \
-	trocar/internal/process/stacktables trocar/internal/process/probe trocar/internal/compile/builtin trocar/internal/near \
-	trocar/internal/demo trocar/internal/binary/debuginfod
+	trocar/internal/compile/check trocar/internal/compile/codegen trocar/internal/process/match trocar/internal/process/probe \
+	trocar/internal/process/stacktables trocar/internal/compile/ir trocar/internal/compile/builtin \
+	trocar/internal/compile/feature trocar/internal/near trocar/internal/demo trocar/internal/binary/debuginfod \
+	github.com/ianlancetaylor/demangle os/... context path/... regexp net/url trocar/internal/binary/uapi \
+	trocar/internal/binary/packages
 BUILD = $(GO) build -tags nethttpomithttp2 $(COLD:%=-gcflags=%=-l) -trimpath -buildvcs=false -ldflags "-s -w"
 
 .PHONY: build test deps lint format unit e2e truth soak cross fuzz bench demo generate clean

@@ -24,6 +24,7 @@ var goRooms = []string{
 	"internal/process/runtimes/golang/*.go",
 	"internal/process/match/runtimes.go", // the list of runtimes
 	"internal/binary/types/language.go",  // the table of languages
+	"internal/ui/flame/locks.go",         // which functions of its runtime wait for locks, as of other languages
 	"internal/binary/abi/golang.go",
 	"internal/binary/abi/arch.go",         // which CPUs have the convention,
 	"internal/binary/abi/x86.go",          // and its registers

@@ -69,6 +69,7 @@ const (
 	QuestionStack    = "stack"    // by which stacks they are called
 	QuestionProfile  = "profile"  // what runs on CPUs, by stack
 	QuestionOffCPU   = "offcpu"   // how long threads wait, by why and by stack
+	QuestionLocks    = "locks"    // how long threads wait for locks, by lock and by stack
 	QuestionLeaks    = "leaks"    // which memory is allocated and not given back, by stack
 	QuestionSyscalls = "syscalls" // which system calls are made, how long they take and how they fail
 )
@@ -187,7 +188,8 @@ func ask(ctx context.Context, r Request, images *image.Set, on offers) (*Script,
 			return nil, err
 		}
 	}
-	if q.Path == "" && r.Target.PID == 0 && !question.OfEvents() {
+	needs := !question.OfEvents() || question.OfLocks() && len(r.Target.Command) > 0
+	if q.Path == "" && r.Target.PID == 0 && needs {
 		switch {
 		case len(r.Target.Command) > 0:
 			q.Path = r.Target.Command[0]
@@ -204,8 +206,11 @@ func ask(ctx context.Context, r Request, images *image.Set, on offers) (*Script,
 	q.Own = q.Own || !r.Target.everywhere() || q.Comm != ""
 	question = recipe.Question(q)
 	find := recipe.Find
-	if question.OfMemory() {
+	switch {
+	case question.OfMemory():
 		find = recipe.FindAllocators
+	case question.OfLocks():
+		find = recipe.FindLocks
 	}
 	fns := find(ctx, recipe.Target{
 		Whole: question.Whole(), Together: question.Together(), ThreadEnds: on.threadEnds,

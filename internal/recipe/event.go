@@ -41,7 +41,7 @@ func eventKind(pattern string) (kind, rest string) {
 // OfEvents tells whether a question is about no function of a program, so that none need be named.
 func (o Question) OfEvents() bool {
 	switch o.Kind {
-	case "syscalls", "profile", "offcpu":
+	case "syscalls", "profile", "offcpu", "locks":
 		return true
 	}
 	return len(o.Functions) > 0 && !slices.ContainsFunc(o.Functions, func(f string) bool {
@@ -52,6 +52,9 @@ func (o Question) OfEvents() bool {
 
 // OfMemory tells whether a question is about the functions that allocate memory, whatever they are called.
 func (o Question) OfMemory() bool { return o.Kind == "leaks" }
+
+// OfLocks tells whether a question is about waits for locks.
+func (o Question) OfLocks() bool { return o.Kind == "locks" }
 
 // mostEvents is how many tracepoints a question has, as each takes a program of its own, and system calls, which take
 // two.

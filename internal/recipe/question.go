@@ -97,6 +97,7 @@ func kinds() []kind {
 		{"profile", Profile},
 		{"offcpu", OffCPU},
 		{"leaks", Leaks},
+		{"locks", Locks},
 	}
 }
 

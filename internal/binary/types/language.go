@@ -32,6 +32,7 @@ type traits struct {
 	manage bool // see Managed
 	blank  string
 	closed []string // see Closed
+	parks  string   // see Parking
 }
 
 // style is how declarations are written.
@@ -54,6 +55,7 @@ var languageTraits = [languages]traits{
 	Go: {
 		name: "Go", style: nameFirst, whole: true, ownABI: true, manage: true, blank: "_",
 		closed: []string{"time.", "sync.", "atomic.", "unique."},
+		parks:  "runtime.semacquire1", // runtime/sema.go, Go 1.5 to 1.26
 	},
 	OtherLanguage: {name: "other", scopes: true, throws: true},
 	DotNet:        {name: ".NET", scopes: true, throws: true, ownABI: true},
@@ -96,4 +98,15 @@ func (l Language) Blank(name string) bool { return name != "" && name == l.trait
 // members mean nothing without each other.
 func (l Language) Closed(name string) bool {
 	return slices.ContainsFunc(l.traits().closed, func(begin string) bool { return strings.HasPrefix(name, begin) })
+}
+
+// Parking are the functions of languages' runtimes, of those that schedule by themselves, in which what waits for a
+// lock does so without a thread that waits in the kernel. The first argument is the word that it waits for.
+func Parking() (names []string) {
+	for _, l := range languageTraits {
+		if l.parks != "" {
+			names = append(names, l.parks)
+		}
+	}
+	return names
 }

@@ -73,6 +73,7 @@ func commands() []named {
 		{"stack", newStack},
 		{"syscalls", newSyscalls},
 		{"profile", newProfile},
+		{"locks", newLocks},
 		{"offcpu", newOffCPU},
 		{"leaks", newLeaks},
 		{"info", newInfo},

@@ -58,7 +58,7 @@ func (d *drawn) file() bool { return d != nil && d.form != "" }
 // picture finds out whether stacks are shown as a picture or a table.
 func (r *recipeFlags) picture() error {
 	switch r.q.Kind {
-	case trocar.QuestionProfile, trocar.QuestionStack, trocar.QuestionOffCPU, trocar.QuestionLeaks:
+	case trocar.QuestionProfile, trocar.QuestionStack, trocar.QuestionOffCPU, trocar.QuestionLeaks, trocar.QuestionLocks:
 	default:
 		return nil
 	}
@@ -81,6 +81,8 @@ func (r *recipeFlags) picture() error {
 		return usageErrorf("--top is for the table; a picture (-o %s) has all stacks", r.output)
 	case r.q.Kind == trocar.QuestionOffCPU:
 		d.unit, d.title, d.table = "nanoseconds", "waiting", (*flame.Profile).AppendWaits
+	case r.q.Kind == trocar.QuestionLocks:
+		d.unit, d.title, d.table = "nanoseconds", "waiting for locks", (*flame.Profile).AppendLocks
 	case r.q.Kind == trocar.QuestionLeaks:
 		d.unit, d.title, d.table = "bytes", "memory that is not given back", (*flame.Profile).AppendBlocks
 	default:

@@ -64,6 +64,8 @@ type settings struct {
 	// compiled: nothing is wrong with the script.
 	compiled bool
 	asked    asked
+	locks    bool // stacks are of waits, of which those for locks are shown, or all
+	allWaits bool
 	drawn    *drawn // stacks are shown as a table or a picture; nil: as the script shows them
 	// controls: the script prints control characters of its own.
 	controls bool

@@ -30,6 +30,7 @@ type sink struct {
 	// picture is the file of -o if a picture is drawn, of what was collected.
 	picture *os.File
 	stacks  *flame.Collector
+	locks   *flame.Locks // waits for locks are told from others; nil: there are none
 	notify  bool
 
 	attached time.Time // when the probes were; zero: not yet
@@ -66,6 +67,7 @@ func (a *app) sink(s *settings) (*sink, error) {
 	if s.drawn != nil {
 		k.draw(out)
 	}
+	k.waits()
 	return k, nil
 }
 

@@ -38,7 +38,7 @@ type questionCommand struct {
 // use is how the command is called.
 func (q questionCommand) use() string {
 	switch q.kind {
-	case trocar.QuestionProfile, trocar.QuestionOffCPU:
+	case trocar.QuestionProfile, trocar.QuestionOffCPU, trocar.QuestionLocks:
 		return q.kind + " [-p PID | -c COMMAND] [-- COMMAND ARG…]"
 	case trocar.QuestionLeaks:
 		return q.kind + " {-p PID | -c COMMAND} [-- COMMAND ARG…]"
@@ -49,7 +49,8 @@ func (q questionCommand) use() string {
 // noFunctions tells whether a question is about no functions.
 func (r *recipeFlags) noFunctions() bool {
 	switch r.q.Kind {
-	case trocar.QuestionSyscalls, trocar.QuestionProfile, trocar.QuestionOffCPU, trocar.QuestionLeaks:
+	case trocar.QuestionSyscalls, trocar.QuestionProfile, trocar.QuestionOffCPU, trocar.QuestionLeaks,
+		trocar.QuestionLocks:
 		return true
 	}
 	return false
@@ -73,7 +74,7 @@ func (q questionCommand) make(a *app) *cobra.Command {
 	f.StringVarP(&r.pid, "pid", "p", "", "trace this process; several: -p 12,34")
 	f.IntVar(&r.thread, "tid", 0, "trace this thread")
 	switch q.kind {
-	case trocar.QuestionProfile, trocar.QuestionOffCPU, trocar.QuestionLeaks:
+	case trocar.QuestionProfile, trocar.QuestionOffCPU, trocar.QuestionLeaks, trocar.QuestionLocks:
 	default:
 		f.StringVarP(&r.q.Path, "exe", "x", "", "trace this program or library, in all processes")
 	}
@@ -84,7 +85,7 @@ func (q questionCommand) make(a *app) *cobra.Command {
 	switch q.kind {
 	case trocar.QuestionProfile:
 		f.StringVar(&r.q.If, "if", "", "only samples for which this is true, such as 'cpu == 0'")
-	case trocar.QuestionOffCPU:
+	case trocar.QuestionOffCPU, trocar.QuestionLocks:
 		f.StringVar(&r.q.If, "if", "", "only waits of threads for which this is true, such as 'tid != 812'")
 	case trocar.QuestionLeaks:
 		f.StringVar(&r.q.If, "if", "", "only allocations of threads for which this is true, such as 'tid != 812'")
@@ -361,11 +362,11 @@ func (a *app) ask(cmd *cobra.Command, r *recipeFlags, words []string) error {
 		return a.fail(&r.settings, err)
 	}
 	request.Question, request.Script, request.Totals = nil, script.Text, script.Totals
-	r.made = true
+	r.made, r.locks = true, r.q.Kind == trocar.QuestionLocks
 	r.asked = asked{
 		texts: r.texts(), filters: r.filters(), waits: len(argv) == 0,
 		samples: r.q.Kind == trocar.QuestionProfile, memory: r.q.Kind == trocar.QuestionLeaks,
-		waiting: r.q.Kind == trocar.QuestionOffCPU,
+		waiting: r.q.Kind == trocar.QuestionOffCPU || r.q.Kind == trocar.QuestionLocks,
 	}
 	whole := func(f trocar.Function) bool { return strings.Contains(f.Name, "*") }
 	if r.q.Kind != trocar.QuestionLeaks && !slices.ContainsFunc(script.Functions, whole) {
