@@ -94,8 +94,7 @@ func (s *Session) loss(l *record.Loss, n uint64) (result.Event, error) {
 		d.Text = fmt.Sprintf("%d reads of memory failed; their values were taken as 0 or empty", n)
 		d.Hints = []string{"-k prints each with its location"}
 	case record.LostStacks:
-		d.Text = fmt.Sprintf("%d call stacks have no frames: there were too many different ones at once (%d are kept)", n,
-			record.MostStacks)
+		d.Text = fmt.Sprintf("%d call stacks have no frames: there were too many different ones at once", n)
 	case record.LostBegins:
 		d.Text = fmt.Sprintf("%d returns were left out: their calls had begun before, "+
 			"and the location of the result is known only at function entry", n)

@@ -184,7 +184,7 @@ func TestLosses(t *testing.T) {
 		"lost 10 events ", "lost 11 events no scratch memory was free",
 		"notice WARNING Map full; can't update element of @full (12 times)",
 		"notice WARNING 13 reads of memory failed; their values were taken as 0 or empty",
-		"notice WARNING 14 call stacks have no frames: there were too many different ones at once (65536 are kept)",
+		"notice WARNING 14 call stacks have no frames: there were too many different ones at once",
 		"notice WARNING a loop was stopped 15 times by the kernel's limit of iterations",
 		"notice WARNING 16 returns were left out: their calls had begun before, and the location of the result is known " +
 			"only at function entry",

@@ -164,7 +164,8 @@ func (s *Session) mapped(pid target.PID) error {
 	}
 	select {
 	case err := <-s.walks.failed:
-		return s.notice(result.Warning, "call stacks are walked by frame pointers from now on: %v", err)
+		return s.notice(result.Warning, "call stacks are walked by frame pointers in files that are mapped from now on: %v",
+			err)
 	default:
 		return nil
 	}

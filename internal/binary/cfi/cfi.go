@@ -128,6 +128,9 @@ type cie struct {
 // maxCIEs bounds the cache of CIEs: there are some for each kind of function, or one for each unit.
 const maxCIEs = 1 << 14
 
+// maxCIESize bounds what each function's entry may have us read again; compilers and assembly need less than 100 bytes.
+const maxCIESize = 1 << 12
+
 // Row is how the caller's frame is found from a frame at certain addresses.
 type Row struct {
 	Range      // where it holds

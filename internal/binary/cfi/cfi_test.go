@@ -2,6 +2,7 @@ package cfi
 
 import (
 	"bufio"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -261,5 +262,36 @@ func compile(t testing.TB, cmd *exec.Cmd) {
 	need.Tool(t, cmd.Args[0])
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %v\n%s", cmd.Args, err, out)
+	}
+}
+
+// TestHostile: entries that are small, and share large ones by turns, don't have each of them read for each function.
+func TestHostile(t *testing.T) {
+	t.Parallel()
+	const functions, large = 20000, 1 << 20
+	var b []byte
+	word := func(v int) { b = binary.LittleEndian.AppendUint32(b, uint32(v)) }
+	var at [2]int
+	for i := range at {
+		at[i] = len(b)
+		word(4 + 9 + large)
+		word(0)
+		b = append(b, 1, 'z', 'R', 0, 1, 0x78, 16, 1, 0) // absolute addresses of 8 bytes
+		b = append(b, make([]byte, large)...)            // DW_CFA_nop
+	}
+	for i := range functions {
+		word(4 + 16 + 1)
+		word(len(b) - at[i%2])
+		b = binary.LittleEndian.AppendUint64(b, uint64(0x1000+16*i))
+		b = binary.LittleEndian.AppendUint64(b, 16)
+		b = append(b, 0)
+	}
+	word(0)
+	table := New(fakeSections{".eh_frame": b}, abi.AMD64, func() Sections { return nil })
+	if err := table.Callers(func(c *Caller) bool {
+		t.Errorf("%+v", c)
+		return false
+	}); err != nil {
+		t.Error(err)
 	}
 }

@@ -83,6 +83,9 @@ func (s *frameSection) readCIE(off int) (*cie, error) {
 	if r.Bad || n == 0 || n > uint64(r.Left()) {
 		return nil, errShort
 	}
+	if n > maxCIESize {
+		return nil, errors.New("common information entry of more than 4096 bytes")
+	}
 	r.Data = s.data[:r.Pos+int(n)]
 	if id := r.Offset(off64 && !s.eh); r.Bad || !s.isCIE(id, off64) {
 		return nil, errors.New("no common information entry")

@@ -29,7 +29,7 @@ const (
 
 	maxSpan = 1 << 30 // bytes of code in one table
 	maxRows = 1 << 22
-	// maxGap is how many bytes between functions still belong to the one in front: padding.
+	// maxGap is how many bytes of padding between functions still belong to the one in front, to save rows.
 	maxGap = 32
 )
 
@@ -51,7 +51,7 @@ func Compile(f *objfile.File, frames Caller, rules *Rules) (*Table, error) {
 	if cpu == nil || cpu.LR >= 0 || cpu.FP < 0 {
 		return nil, fmt.Errorf("%s: stacks of programs for this CPU are not walked by tables", f.Path())
 	}
-	b := builder{rules: rules}
+	b := builder{rules: rules, bytes: f.Bytes}
 	for _, s := range f.Segments() {
 		if s.Exec && s.Addr+s.MemSiz > s.Addr {
 			b.code = append(b.code, cfi.Range{Low: s.Addr, High: s.Addr + s.MemSiz})
@@ -117,6 +117,7 @@ func deltaRule(c *objfile.StackDelta) Rule {
 type builder struct {
 	rules *Rules
 	code  []cfi.Range // executable addresses
+	bytes func(addr uint64, n int) []byte
 	t     Table
 	end   uint64 // of the last rule
 	last  uint16 // the rule in force at end
@@ -139,7 +140,7 @@ func (b *builder) add(low, high uint64, r Rule) bool {
 		b.err = errors.New("its code is spread over more than 1 GiB")
 		return false
 	}
-	if low-b.end > maxGap {
+	if low > b.end && !b.padding(low) {
 		b.row(b.end, 0)
 	}
 	b.row(low, b.rules.Number(r))
@@ -149,6 +150,27 @@ func (b *builder) add(low, high uint64, r Rule) bool {
 		return false
 	}
 	return true
+}
+
+// padding tells whether no code is between the last rule and an address. Assembly without call frame information may
+// be as small as padding.
+func (b *builder) padding(to uint64) bool {
+	n := to - b.end
+	if n > maxGap {
+		return false
+	}
+	gap := b.bytes(b.end, int(n))
+	return uint64(len(gap)) == n && !slices.ContainsFunc(gap, func(c byte) bool { return !fills(c) })
+}
+
+// fills tells whether a byte is one of those that assemblers and linkers fill gaps with: zeros, int3, nop and its
+// longer forms. No code has these only, since they cannot return, call or jump.
+func fills(c byte) bool {
+	switch c {
+	case 0, 0xcc, 0x90, 0x66, 0x2e, 0x0f, 0x1f, 0x40, 0x44, 0x80, 0x84:
+		return true
+	}
+	return false
 }
 
 func (b *builder) executable(low, high uint64) bool {

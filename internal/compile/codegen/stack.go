@@ -46,7 +46,7 @@ func (c *compiler) byFramePointers(span diag.Span) {
 	c.warned = true
 	why := "this kernel has no " + feature.StackTables.Info().Name + " (Linux " + feature.StackTables.Info().Since + ")"
 	if c.opts.Features.Has(feature.StackTables) {
-		why = "on this CPU and in this kind of probe nothing else is known"
+		why = "tables cannot be used on this CPU, in this kind of probe, or with what this kernel tells of its structures"
 	}
 	c.diags.Warnf(span, "call stacks are walked by frame pointers: %s", why)
 }
@@ -88,7 +88,6 @@ func (g *gen) stack(dst memory, t *types.Type, span diag.Span) {
 		}
 		b.Jump(end)
 		b.Bind(kernel)
-		g.count(g.c.lossOnce(record.GuessedStacks))
 	}
 	frames := dst.at(16)
 	if t.Stored() {
@@ -102,6 +101,9 @@ func (g *gen) stack(dst memory, t *types.Type, span diag.Span) {
 	// A thread of the kernel has no user stack: that is no loss.
 	b.Jump(end)
 	b.Bind(ok)
+	if t.Kind == types.UStack && g.walkDepth > 0 {
+		g.count(g.c.lossOnce(record.GuessedStacks))
+	}
 	b.ApplyImm(ir.Shr, n, 3)
 	if t.Stored() {
 		g.identify(dst.at(16), n, frames, t.Depth)

@@ -58,6 +58,9 @@ const (
 	walkReturns  = 64      // MAX_URETPROBE_DEPTH
 
 	walkMostTries = 20
+
+	codeSegment   = 136  // cs in struct pt_regs
+	codeSegment32 = 0x23 // __USER32_CS
 )
 
 // Bits of walkEndedBy.
@@ -154,7 +157,7 @@ func (w *walker) mark(bit int64) {
 }
 
 // registers are those of the program: at a uprobe the context has them, elsewhere the task. It goes to none in threads
-// of the kernel, which have none.
+// of the kernel, which have none, and in programs of 32 bits.
 func (w *walker) registers(none ir.Label) {
 	g, b, at := w.g, w.g.b, w.g.unwind
 	arch := g.c.opts.Arch
@@ -168,6 +171,9 @@ func (w *walker) registers(none ir.Label) {
 		w.store(field, b.Load(8, regs, off))
 	}
 	w.store(walkRegs, regs)
+	// The stack of a program of 32 bits has other words, which the kernel knows.
+	code := b.OpImm(ir.And, b.Load(8, regs, codeSegment), 0xffff)
+	b.IfImm(ir.EQ, code, codeSegment32, none)
 	mm := b.Load(8, task, at.MM)
 	b.IfImm(ir.EQ, mm, 0, none)
 	w.store(walkArea+areaSpace, mm)

@@ -74,6 +74,7 @@ type table struct {
 	at       uint32
 	length   uint32
 	segments []objfile.Segment
+	told     bool // the programs have it
 }
 
 // fileKey says which file it is, and that nobody has written to it since.
@@ -163,23 +164,37 @@ func (t *Tables) file(pid target.PID, m *target.Mapping) error {
 
 // opened makes the table of an open file, if it is the first time.
 func (t *Tables) opened(f *os.File, path func() string) error {
-	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() {
+	key, ok := keyOf(f)
+	if !ok {
 		return nil
 	}
-	key := fileKey{size: info.Size()}
+	of := t.files[key]
+	switch {
+	case of == nil && len(t.files) >= maxFiles:
+		return nil
+	case of == nil:
+		var err error
+		if of, err = t.made(f, path()); err != nil {
+			return err
+		}
+		t.files[key] = of
+	case of.told:
+		return nil
+	}
+	return t.publish(f, key, of)
+}
+
+// keyOf is a regular file's key.
+func keyOf(f *os.File) (key fileKey, ok bool) {
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return key, false
+	}
+	key.size = info.Size()
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		key.dev, key.inode, key.changed = st.Dev, st.Ino, st.Ctim
 	}
-	if t.files[key] != nil || len(t.files) >= maxFiles {
-		return nil
-	}
-	of, err := t.made(f, path())
-	if err != nil {
-		return err
-	}
-	t.files[key] = of
-	return t.publish(f, of)
+	return key, true
 }
 
 // made makes the table of a file. One without call frame information leaves it empty.
@@ -248,8 +263,9 @@ func (t *Tables) ahead(root target.Root, path string) (libraries []string, err e
 	return libraries, nil
 }
 
-// publish tells the programs where the table of a file is.
-func (t *Tables) publish(f *os.File, of *table) error {
+// publish tells the programs where the table of a file is. If the kernel does not tell the file's key now, it is asked
+// again when the file is looked at next. A file that was written to meanwhile is none that the table is of.
+func (t *Tables) publish(f *os.File, made fileKey, of *table) error {
 	page, err := unix.Mmap(int(f.Fd()), 0, pageSize, unix.PROT_READ, unix.MAP_PRIVATE)
 	if err != nil {
 		return nil
@@ -259,7 +275,15 @@ func (t *Tables) publish(f *os.File, of *table) error {
 	if err != nil || key == nil {
 		return err
 	}
-	return t.memory.File(key, of.value())
+	if now, ok := keyOf(f); !ok || now != made {
+		delete(t.files, made)
+		return nil
+	}
+	if err := t.memory.File(key, of.value()); err != nil {
+		return err
+	}
+	of.told = true
+	return nil
 }
 
 // value is what the programs are told of a table.

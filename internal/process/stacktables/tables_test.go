@@ -22,6 +22,9 @@ type programs struct {
 	words map[uint32][]byte
 	files map[string][]byte
 	asked int
+
+	silent int    // how often the kernel tells no key
+	before func() // what happens before it tells one
 }
 
 func newPrograms() *programs {
@@ -40,6 +43,13 @@ func (p *programs) Words(piece uint32, value []byte) error {
 
 // FileKey is another for each file that is asked for.
 func (p *programs) FileKey([]byte) ([]byte, error) {
+	if p.before != nil {
+		p.before()
+	}
+	if p.silent > 0 {
+		p.silent--
+		return nil, nil
+	}
 	p.asked++
 	return binary.LittleEndian.AppendUint64(make([]byte, record.FileKeySize-8), uint64(p.asked)), nil
 }
@@ -154,6 +164,52 @@ func TestOnce(t *testing.T) {
 	only(t, tb, path)
 	if p.asked != 2 {
 		t.Error("what was written is not seen")
+	}
+}
+
+// TestSilent: a file whose key the kernel did not tell is asked for again, and its table made once.
+func TestSilent(t *testing.T) {
+	t.Parallel()
+	tb, p := tables(t)
+	p.silent = 1
+	path := program(t)
+	only(t, tb, path)
+	if len(p.files) != 0 {
+		t.Fatalf("%d files are told", len(p.files))
+	}
+	made := tb.next
+	for range 2 {
+		only(t, tb, path)
+		if len(p.files) != 1 || p.asked != 1 || tb.next != made {
+			t.Errorf("%d files are told, %d were asked for, words end at %d, not %d", len(p.files), p.asked, tb.next, made)
+		}
+	}
+}
+
+// TestWritten: the table of what a file was is not told of what it is when it is written to meanwhile.
+func TestWritten(t *testing.T) {
+	t.Parallel()
+	tb, p := tables(t)
+	path := copyOf(t, program(t), nil)
+	p.before = func() {
+		p.before = nil
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer f.Close()
+		if _, err := f.WriteString("more"); err != nil {
+			t.Error(err)
+		}
+	}
+	only(t, tb, path)
+	if len(p.files) != 0 {
+		t.Errorf("the table of a file that was changed is told")
+	}
+	only(t, tb, path)
+	if len(p.files) != 1 {
+		t.Errorf("%d files are told when it is looked at again", len(p.files))
 	}
 }
 
