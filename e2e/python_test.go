@@ -106,13 +106,18 @@ func python(t *testing.T, interpreter string) {
 	program = startManaged(t, launcher)
 	counts, notes := program.traced(func() { program.goOn(); program.says("done"); program.ends() }, "run", "-e", `
 		python:calls.busy { @busy = count(); }
+		python:calls.inside { @inside = count(); }
 		python:"calls.Shape.*" { @[func] = count(); }
 		pythonret:calls.busy { @returned = count(); }
 		python:"calls.<lambda>*" { @[func] = count(); }`)
+	inside, err := os.ReadFile(said + ".inside")
+	if err != nil {
+		t.Fatal(err)
+	}
 	before, _, _ := strings.Cut(string(script), "int: lambda")
 	line := 1 + strings.Count(before, "\n")
 	for _, want := range []string{
-		"@busy: 6000\n", "@returned: 6000\n", "@[__main__.Shape.__init__]: 200\n", "@[__main__.Shape.grow]: 200\n",
+		"@inside: " + string(inside), "@busy: 6000\n", "@returned: 6000\n", "@[__main__.Shape.__init__]: 200\n", "@[__main__.Shape.grow]: 200\n",
 		fmt.Sprintf("@[__main__.<lambda>:%d]: 200\n", line), fmt.Sprintf("@[__main__.<lambda>:%d]: 200\n", line+1),
 	} {
 		if !strings.Contains(counts, want) {

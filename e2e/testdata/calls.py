@@ -146,10 +146,43 @@ def beside(count):
         t.join()
 
 
+insides = 0
+
+
+def inside(n):
+    return n
+
+
+def calls_inside(*_):
+    global insides
+    insides += 1
+    inside(insides)
+
+
+def watching(count):
+    # What traces and profiles calls a function, before and after that is traced itself.
+    for _ in range(count):
+        for watch in sys.setprofile, sys.settrace:
+            watch(calls_inside)
+            watched(0)
+            watch(None)
+            calls_inside()
+        sys.settrace(lambda *_: None)
+        calls_inside()
+        sys.settrace(None)
+
+
+def watched(n):
+    return n
+
+
 print("ready", flush=True)
 sys.stdin.readline()
 work(int(sys.argv[2]))
 beside(1000)
+watching(100)
+with open(sys.argv[1] + ".inside", "w") as told:
+    print(insides, file=told)
 calls.close()
 print("done", flush=True)
 sys.stdin.readline()

@@ -49,7 +49,15 @@ func (g *gen) interpreted(quit ir.Label) {
 	b.If(ir.NE, g.user(frame, of.At, 8, span), begin, quit)
 	if of.Version != 0 {
 		made := g.user(code, of.Made, 8, span)
-		b.If(ir.NE, g.user(b.Imm(int64(of.Version)), 0, 8, span), made, quit)
+		if of.Lock == 0 {
+			b.If(ir.NE, g.user(b.Imm(int64(of.Version)), 0, 8, span), made, quit)
+			return
+		}
+		once := b.Label()
+		b.If(ir.EQ, g.user(b.Imm(int64(of.Version)), 0, 8, span), made, once)
+		thread := g.user(g.user(b.Imm(int64(of.Lock)), 0, 8, span), of.Holder, 8, span)
+		b.IfImm(ir.EQ, g.user(thread, of.Tracing, 4, span), 0, quit)
+		b.Bind(once)
 	}
 }
 

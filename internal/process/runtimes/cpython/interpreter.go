@@ -41,6 +41,9 @@ type Interpreter struct {
 	// Version is where the process has the version of the events that are monitored, 0 if there is none: the instruction
 	// is executed anew when those of the function were made for another one.
 	Version uint64
+	// Lock is where the process has the address of the interpreter's lock, where the instruction is not executed anew by
+	// threads that trace; 0: it is by all.
+	Lock uint64
 }
 
 // Mapped is the interpreter's code in a process, and its minor version; nil: there is none.
@@ -149,6 +152,9 @@ func (in *Interpreter) find() error {
 	if in.lay.monitors != absent {
 		in.Version = main + uint64(in.lay.monitors)
 	}
+	if in.lay.lock != absent {
+		in.Lock = main + uint64(in.lay.lock)
+	}
 	return in.verify(main)
 }
 
@@ -161,6 +167,12 @@ func (in *Interpreter) verify(main uint64) error {
 	thread := in.m.word(main, in.lay.threads)
 	if thread == 0 || in.m.word(thread, 16) != main {
 		return unlike
+	}
+	if in.Lock != 0 {
+		holder := in.m.word(in.m.word(in.Lock, 0), in.lay.holder)
+		if holder == 0 || in.m.word(holder, 16) != main {
+			return unlike
+		}
 	}
 	for n := 0; thread != 0 && n < 1000; n++ {
 		frame := in.m.word(thread, in.lay.running)
@@ -244,6 +256,7 @@ func (in *Interpreter) Tells(f *Function) *probe.Interpreted {
 	return &probe.Interpreted{
 		Frame: in.Frame, Code: int(in.lay.code), Name: int(in.lay.qualified), At: int(in.lay.instruction), OfCode: f.Code,
 		OfName: f.Name, Begin: f.Begin, Version: in.Version, Made: int(in.lay.monitored),
+		Lock: in.Lock, Holder: int(in.lay.holder), Tracing: int(in.lay.tracing),
 	}
 }
 

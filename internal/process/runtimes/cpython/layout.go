@@ -9,6 +9,8 @@ type layout struct {
 	modules    int64 // the dictionary sys.modules
 	monitors   int64 // the version of the events that are monitored; absent: there is none
 
+	lock, holder, tracing int64 // the interpreter's lock; in it, the thread that has it; in a thread, whether it traces
+
 	running, frame int64 // in a thread: the frame that runs, or what has it at frame; absent: running is it
 
 	code, instruction, locals int64 // in a frame: the code object, what was executed last, the variables
@@ -56,7 +58,7 @@ const (
 // version is the layout of a minor version of Python 3; nil: it is not known.
 func version(minor int) *layout {
 	l := layout{
-		head: 40, next: 0, monitors: absent, running: 56, frame: 0, code: 0, instruction: 56, locals: 72,
+		head: 40, next: 0, monitors: absent, lock: absent, running: 56, frame: 0, code: 0, instruction: 56, locals: 72,
 		arguments: 52, keywords: 60, flags: 48, line: 68, variables: 72,
 		names: 96, kinds: 104, file: 112, qualified: 128, ascii: 40,
 	}
@@ -73,6 +75,7 @@ func version(minor int) *layout {
 		l.returns, l.constants = []int{83, 242}, []int{121, 247}
 	case 13:
 		l.head, l.next, l.threads, l.modules, l.monitors, l.running, l.frame = 632, 7264, 7344, 7656, 0, 72, absent
+		l.lock, l.holder, l.tracing = 16, 8, 60
 		l.monitored, l.resume, l.instructions = 168, 184, 200
 		l.resumes, l.undefined = []int{149, 207, 236}, [2]int{119, 148}
 		l.returns, l.constants = []int{36, 239}, []int{103, 240}
