@@ -49,8 +49,11 @@ libc:lll_lock_wait_private,lll_lock_wait,mutex_init,mutex_destroy,mutex_acquired
 postgresql:transaction__start,transaction__commit,transaction__abort transaction
 postgresql:query__start,query__done,query__parse__start,query__parse__done,query__rewrite__start,query__rewrite__done text*
 postgresql:statement__status text*
-postgresql:lwlock__acquire,lwlock__release,lwlock__wait__start,lwlock__wait__done,lwlock__condacquire lock* mode
+postgresql:lwlock__acquire,lwlock__wait__start,lwlock__wait__done lock* mode
+postgresql:lwlock__condacquire,lwlock__condacquire__fail,lwlock__acquire__or__wait,lwlock__acquire__or__wait__fail lock* mode
+postgresql:lwlock__release lock*
 postgresql:sort__start kind unique keys memory random
+postgresql:sort__start kind unique keys memory random parallel
 postgresql:sort__done external used
 `
 

@@ -19,6 +19,9 @@ func TestNameArguments(t *testing.T) {
 		{"python", "function", "884", ""},
 		{"other", "function__return", "884", ""},
 		{"hotspot", "gc__begin", "4", "int32 full"},
+		{"postgresql", "lwlock__acquire", "84", "char *lock, int32 mode"},
+		{"postgresql", "lwlock__release", "8", "char *lock"},
+		{"postgresql", "lwlock__release", "84", ""}, // of old versions, where the second is no mode
 		{"postgresql", "query__start", "8", "char *text"},
 		{"postgresql", "query__start", "4", "int32 text"}, // an address would have 8 bytes
 	} {
