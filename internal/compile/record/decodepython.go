@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math/big"
+	"unicode/utf8"
 
 	"trocar/internal/binary/types"
 	"trocar/result"
@@ -102,7 +103,8 @@ func pythonInt(v *result.Value, t *types.Type, word uint64, content []byte) {
 		}
 	}
 	if digits > uint64(len(content))/4 {
-		unavailable(v, "an int of more than "+new(big.Int).SetUint64(digits*9).String()+" digits")
+		least := new(big.Int).SetUint64(digits - 1) // the highest digit can be 1
+		unavailable(v, "an int of more than "+least.Mul(least, big.NewInt(9)).String()+" digits")
 		return
 	}
 	n := new(big.Int)
@@ -130,16 +132,25 @@ func (d *Decoder) pythonStr(v *result.Value, n, unit uint64, content []byte) {
 		return
 	}
 	kept := min(n, uint64(len(content))/unit)
-	runes := make([]rune, 0, kept)
+	text := make([]byte, 0, kept)
 	for i := range kept {
+		var r rune
 		switch unit {
 		case 1:
-			runes = append(runes, rune(content[i]))
+			r = rune(content[i])
 		case 2:
-			runes = append(runes, rune(binary.LittleEndian.Uint16(content[2*i:])))
+			r = rune(binary.LittleEndian.Uint16(content[2*i:]))
 		default:
-			runes = append(runes, rune(binary.LittleEndian.Uint32(content[4*i:])))
+			r = rune(binary.LittleEndian.Uint32(content[4*i:]))
+		}
+		if r >= escaped+0x80 && r <= escaped+0xff {
+			text = append(text, byte(r-escaped))
+		} else {
+			text = utf8.AppendRune(text, r)
 		}
 	}
-	d.string(v, []byte(string(runes)), n > kept)
+	d.string(v, text, n > kept)
 }
+
+// escaped is what Python adds to bytes of names of files and of arguments that are not UTF-8.
+const escaped = 0xdc00

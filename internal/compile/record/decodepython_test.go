@@ -37,7 +37,7 @@ func TestDecodePython(t *testing.T) {
 		{object(recent, "int", 1, isInt, 0, ""), "0"},
 		{object(recent, "int", 2<<3|2, isInt, 0, "\x01\x00\x00\x00\x01"), "-1073741825"},
 		{object(recent, "int", 3<<3, isInt, 0, "\x00\x00\x00\x00\x00\x00\x00\x00\x20"), "36893488147419103232"},
-		{object(recent, "int", 7<<3, isInt, 0, ""), "<an int of more than 63 digits>"},
+		{object(recent, "int", 7<<3, isInt, 0, ""), "<an int of more than 54 digits>"},
 		{object(old, "int", negative, isInt, 0, "\x01\x00\x00\x00\x01"), "-1073741825"},
 		{object(old, "Number", 1, isInt|heap, 0, "\x2a"), "42"},
 		{object(recent, "bool", 1<<3, isInt, 0, "\x01"), "true"},
@@ -49,6 +49,7 @@ func TestDecodePython(t *testing.T) {
 		{object(recent, "str", 2, isStr, 1<<2|1<<5, "\xe9\xe8"), "éè"},
 		{object(recent, "str", 1, isStr, 2<<2|1<<5, "\xac\x20"), "€"},
 		{object(recent, "str", 1, isStr, 4<<2|1<<5, "\x00\xf6\x01\x00"), "😀"},
+		{object(recent, "str", 2, isStr, 2<<2|1<<5, "a\x00\xe9\xdc"), "a\xe9"}, // a byte of a file's name
 		{object(recent, "str", 30, isStr, 1<<2|3<<5, "abcdefghijklmnopqrstuvwx"), "abcdefghijklmnopqrstuvwx.."},
 		{object(recent, "str", 30, isStr, 3<<2, "abc"), "<a str whose characters are not known>"},
 		{object(recent, "bytes", 2, isBytes, 0, "ab"), "ab"},
