@@ -69,7 +69,7 @@ func python(t *testing.T, interpreter string) {
 	trace, notes := program.traced(work, "trace", "python:calls.values", "python:calls.kept",
 		"python:calls.kept.<locals>.inner", "python:__main__.waits", "python:__main__.throws", "python:calls.deep",
 		"python:calls.awaited", "python:calls.Shape.made", "python:calls.Shape.side", "python:calls.Shape.area",
-		"python:calls.Shape.grow", "python:calls.cached")
+		"python:calls.Shape.grow", "python:calls.cached", "python:calls.constants")
 	var seen []string
 	thrown := 0
 	for line := range strings.Lines(trace) {
@@ -117,7 +117,8 @@ func python(t *testing.T, interpreter string) {
 	before, _, _ := strings.Cut(string(script), "int: lambda")
 	line := 1 + strings.Count(before, "\n")
 	for _, want := range []string{
-		"@inside: " + string(inside), "@busy: 6000\n", "@returned: 6000\n", "@[__main__.Shape.__init__]: 200\n", "@[__main__.Shape.grow]: 200\n",
+		"@inside: " + string(inside),
+		"@busy: 6000\n", "@returned: 6000\n", "@[__main__.Shape.__init__]: 200\n", "@[__main__.Shape.grow]: 200\n",
 		fmt.Sprintf("@[__main__.<lambda>:%d]: 200\n", line), fmt.Sprintf("@[__main__.<lambda>:%d]: 200\n", line+1),
 	} {
 		if !strings.Contains(counts, want) {

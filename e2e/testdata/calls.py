@@ -91,6 +91,11 @@ table = {
 }
 
 
+# A function of more constants than one instruction can tell alone, by which versions from 3.12 on return them.
+exec(compile("def constants(n):\n" + "".join(f"    if n == {i}000:\n        return 'is {i}'\n" for i in range(300)),
+             __file__, "exec"))
+
+
 def work(count):
     for i in range(count):
         n = (-1) ** i * 7 ** (i % 60)
@@ -128,6 +133,8 @@ def work(count):
             table[str](i)
             cached(i)
             says(f"__main__.cached(n={i}) = {i}")
+            constants(299000)
+            says("__main__.constants(n=299000) = " + ("?" if sys.version_info >= (3, 12) else '"is 299"'))
 
 
 def beside(count):

@@ -26,13 +26,13 @@ func interpreted(ctx context.Context, o Target, name string, diags *diag.List) (
 	if o.Whole && isPattern(name) {
 		return []Function{{Name: name, Probe: "python:" + syntax.QuoteWord(name), Called: true, Event: true, Whole: true}}
 	}
-	var result *Value
+	results := map[uint64]*Value{}
 	ended := matchEvents(ctx, o, "pythonret:"+syntax.QuoteWord(name), &diag.List{})
 	ends := ended != nil
 	if ends {
-		for _, p := range ended.PointsOf(0)[:1] {
-			if p.Scope != nil && p.Scope.Retval != nil {
-				result = paramOf(*p.Scope.Retval)
+		for _, p := range ended.PointsOf(0) {
+			if known := results[p.Start]; p.Scope != nil && p.Scope.Retval != nil && (known == nil || known.Show != Hidden) {
+				results[p.Start] = paramOf(*p.Scope.Retval) // at all places, or hidden
 			}
 		}
 		ended.Close()
@@ -49,7 +49,7 @@ func interpreted(ctx context.Context, o Target, name string, diags *diag.List) (
 			fn.EntryKey = frameKey(name, 0)
 			fn.ReturnKey, fn.BareKey = fn.EntryKey, fn.EntryKey
 			fn.Returns = []string{"pythonret:" + syntax.QuoteWord(p.Func)}
-			fn.Result, fn.ResultExpr = result, "retval"
+			fn.Result, fn.ResultExpr = results[p.Start], "retval"
 		} else {
 			fn.Event = true
 		}

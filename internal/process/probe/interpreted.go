@@ -13,8 +13,8 @@ type Interpreted struct {
 	// executed anew. 0: it is not.
 	Version uint64
 	Made    int
-	// Lock is where the process has the address of the lock that the thread has which executes the instruction. The lock has
-	// the thread's at Holder, and that a number at Tracing: while it is not 0, nothing is executed anew. 0: it always is.
+	// Lock is where the process has the address of the lock that the thread has which executes the instruction. The lock
+	// has the thread's at Holder, and that a number at Tracing: while it is not 0, nothing is executed anew. 0: it is.
 	Lock            uint64
 	Holder, Tracing int
 }
