@@ -169,8 +169,8 @@ func (in *Interpreter) verify(main uint64) error {
 		return unlike
 	}
 	if in.Lock != 0 {
-		holder := in.m.word(in.m.word(in.Lock, 0), in.lay.holder)
-		if holder == 0 || in.m.word(holder, 16) != main {
+		const size = 1 << 20 // and the thread that has had it last may have ended
+		if lock := in.m.word(in.Lock, 0); lock < main || lock-main >= size {
 			return unlike
 		}
 	}
