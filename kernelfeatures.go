@@ -72,11 +72,11 @@ func (p *Program) unwind() (*codegen.Unwind, bool) {
 	if a.Changes = -1; !within(mm, &a.Changes, "mm_lock_seq", "sequence") {
 		a.ChangesAfter = within(mm, &a.Changes, "mm_lock_seq")
 	}
-	// The time of the last change: from 6.11, from 6.7, before.
+	// The time of the last change, which, unlike that of the last write, nobody sets: from 6.11, from 6.6, before.
 	switch {
-	case within(inode, &a.Seconds, "i_mtime_sec") && within(inode, &a.Nanoseconds, "i_mtime_nsec"):
-	case within(inode, &a.Seconds, "__i_mtime", "tv_sec") && within(inode, &a.Nanoseconds, "__i_mtime", "tv_nsec"):
-	case within(inode, &a.Seconds, "i_mtime", "tv_sec") && within(inode, &a.Nanoseconds, "i_mtime", "tv_nsec"):
+	case within(inode, &a.Seconds, "i_ctime_sec") && within(inode, &a.Nanoseconds, "i_ctime_nsec"):
+	case within(inode, &a.Seconds, "__i_ctime", "tv_sec") && within(inode, &a.Nanoseconds, "__i_ctime", "tv_nsec"):
+	case within(inode, &a.Seconds, "i_ctime", "tv_sec") && within(inode, &a.Nanoseconds, "i_ctime", "tv_nsec"):
 	default:
 		ok = false
 	}

@@ -109,6 +109,7 @@ int main(int argc, char **argv)
 	show("./other.so");
 	if (rename("large.so", "small.so") < 0)
 		return 1;
+	learn("./small.so"); // to have another name is a change of the file
 	show("./small.so");
 	execl(argv[0], argv[0], "./small.so", NULL);
 	return 1;

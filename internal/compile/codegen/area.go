@@ -233,7 +233,8 @@ func (f *finder) key(inode ir.Reg, fail ir.Label) {
 	f.store(areaKey, f.bytes(8, p, at.Number))
 	f.store(areaKey+16, f.bytes(8, p, at.Size))
 	f.store(areaKey+24, f.bytes(8, p, at.Seconds))
-	b.Store(4, f.base, f.off+areaKey+32, f.bytes(4, p, at.Nanoseconds))
+	// The highest bit says that somebody has asked for the time (I_CTIME_QUERIED).
+	b.Store(4, f.base, f.off+areaKey+32, b.OpImm(ir.And, f.bytes(4, p, at.Nanoseconds), 1<<31-1))
 	b.Store(4, f.base, f.off+areaKey+36, f.bytes(4, p, at.Generation))
 	b.StoreImm(8, f.base, f.off+areaKey+8, 0)
 	f.read(areaKey+8, 4, f.bytes(8, p, at.SuperBlk), at.Device, fail)
