@@ -33,11 +33,13 @@ type fake struct {
 	failed   []kernel.AttachError
 	attached func() // called by Attach, at its end
 	detached bool
-	missed   []kernel.Missed
-	orphans  uint64 // starts of processes that the kernel did not tell of
-	followed *descendants
-	iterated func(pid int) error
-	calls    []string // what was done with maps and programs
+	// detaching, if not nil, is what Detach waits for.
+	detaching chan struct{}
+	missed    []kernel.Missed
+	orphans   uint64 // starts of processes that the kernel did not tell of
+	followed  *descendants
+	iterated  func(pid int) error
+	calls     []string // what was done with maps and programs
 }
 
 type fakeMap struct {
@@ -216,7 +218,12 @@ func (f *fake) Unwatch(addr uint64) int {
 
 func (f *fake) Missed() []kernel.Missed { return f.missed }
 
-func (f *fake) Detach() { f.detached = true }
+func (f *fake) Detach() {
+	if f.detaching != nil {
+		<-f.detaching
+	}
+	f.detached = true
+}
 
 func (f *fake) Run(name string) (uint32, error) {
 	do, ok := f.run[name]

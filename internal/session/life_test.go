@@ -279,3 +279,25 @@ func TestControl(t *testing.T) {
 	})
 	expect(t, start(t, t.Context(), s, f, nil), "attached 1", "end")
 }
+
+// TestResultsDoNotWait: results come although the probes are not gone yet, and the run ends when they are.
+func TestResultsDoNotWait(t *testing.T) {
+	f, s := newFake(), newScript()
+	p := s.layout(record.Layout{Kind: record.Printf, Format: "%d"}, types.TInt64)
+	f.attached = func() { f.send(rec(p, 1), rec(s.exitLayout(), 0)) }
+	f.detaching = make(chan struct{})
+	shown := false
+	o := start(t, t.Context(), s, f, func(in *session.Input, k *sink) {
+		in.Patience = time.Millisecond
+		in.Totals = func(func(string) int64) []string { // asked when the maps are shown
+			shown = !f.detached
+			close(f.detaching)
+			return nil
+		}
+	})
+	expect(t, o, "attached 1", "printf 1", "notice INFO detaching the probes takes long, since other processes start at "+
+		"the same time: these are the results until now, and this command ends when the probes are gone", "end")
+	if !shown || !f.detached {
+		t.Errorf("shown before %v, detached %v", shown, f.detached)
+	}
+}

@@ -49,6 +49,8 @@ type Input struct {
 
 	// Errors is where commands of system() write their errors; nil: nowhere.
 	Errors io.Writer
+	// Patience is how long results wait for the probes to be taken away; 0: some seconds.
+	Patience time.Duration
 	// Progress is told how many points of all are attached; nil: nobody is.
 	Progress func(done, total int)
 	// Totals is called at the end, behind the end probes; it may read the script's maps of one integer, of which those
@@ -115,6 +117,7 @@ type Session struct {
 	before      target.Stat     // of the process, when it began to be traced
 	idleProbes  <-chan *result.Notice
 	walks       *walks                      // nil: no user stacks are walked by tables
+	late        bool                        // the results did not wait for the probes to be taken away
 	detached    atomic.Bool                 // or about to be
 	targetExit  atomic.Pointer[target.Exit] // how the process ended, if it did and that is known
 
@@ -136,6 +139,9 @@ type Session struct {
 	newRecords   int      // since the last look
 	reported     []uint64 // losses, by counter
 }
+
+// errEnough ends reading when the results cannot wait any longer.
+var errEnough = errors.New("enough")
 
 // errExit ends reading when a script has called exit().
 var errExit = errors.New("exit")
@@ -265,9 +271,11 @@ func (s *Session) attach(ctx context.Context) error {
 
 // finish takes the probes away, runs the end probes and shows the maps.
 func (s *Session) finish() error {
-	s.detached.Store(true)
-	s.kernel.Programs.Detach()
-	s.ended = time.Now()
+	detached, err := s.detach()
+	if err != nil {
+		return err
+	}
+	defer detached() // before anything is freed
 	s.names.rename()
 	for _, step := range []func() error{s.drain, s.tellIdle, s.unfollowed, s.tellDeath} {
 		if err := step(); err != nil {
@@ -314,6 +322,48 @@ func (s *Session) finish() error {
 	return s.sink.Flush()
 }
 
+// mostDetaching is how long results wait for the probes to be taken away, mostDraining for how long records are read of
+// such as are not gone then.
+const (
+	mostDetaching = 3 * time.Second
+	mostDraining  = time.Second
+)
+
+// detach takes the probes away. The kernel waits for processes that are just being started (dup_mmap_sem, one time for
+// each probe), so that thousands of probes can take minutes where many processes start and have little time to run. The
+// results do not wait for that; who calls detached does.
+func (s *Session) detach() (detached func(), err error) {
+	s.detached.Store(true)
+	done := make(chan struct{})
+	go func() {
+		s.kernel.Programs.Detach()
+		close(done)
+	}()
+	detached = func() { <-done }
+	late := time.NewTimer(s.patience())
+	defer late.Stop()
+	select {
+	case <-done:
+	case <-late.C:
+		s.late = true
+		err = s.notice(result.Info, "detaching the probes takes long, since other processes start at the same time: "+
+			"these are the results until now, and this command ends when the probes are gone")
+	}
+	s.ended = time.Now()
+	if err != nil {
+		detached()
+	}
+	return detached, err
+}
+
+// patience is how long results wait for the probes to be taken away.
+func (s *Session) patience() time.Duration {
+	if s.in.Patience > 0 {
+		return s.in.Patience
+	}
+	return mostDetaching
+}
+
 // endCommand ends the command if it still runs.
 func (s *Session) endCommand() {
 	if s.command == nil {
@@ -331,9 +381,19 @@ func (s *Session) endCommand() {
 
 // drain reads what is left in the ring; exit() in it changes nothing any more.
 func (s *Session) drain() error {
+	take := s.take
+	if s.late { // records may come faster than they are read
+		end := time.Now().Add(mostDraining)
+		take = func(rec []byte) error {
+			if time.Now().After(end) {
+				return errEnough
+			}
+			return s.take(rec)
+		}
+	}
 	for {
-		_, err := s.kernel.Records.Read(s.take)
-		if err == nil {
+		_, err := s.kernel.Records.Read(take)
+		if err == nil || errors.Is(err, errEnough) {
 			return s.showPending(false)
 		}
 		if !errors.Is(err, errExit) {
