@@ -112,8 +112,10 @@ func (s *Session) loss(l *record.Loss, n uint64) (result.Event, error) {
 			"%d calls had not returned, or were left: they have no duration")
 	case record.GuessedStacks:
 		d.Severity = result.Info
-		d.Text = plural(n, "1 call stack goes through code that no unwinding table is known of: frames may be missing there",
-			"%d call stacks go through code that no unwinding table is known of: frames may be missing there")
+		d.Text = plural(n, "1 call stack goes through code that no unwinding table is known of: "+
+			"frames there may be missing or wrong",
+			"%d call stacks go through code that no unwinding table is known of: "+
+				"frames there may be missing or wrong")
 	case record.BrokenStacks:
 		d.Severity = result.Info
 		d.Text = plural(n, "1 call stack ends early: the caller of its last frame was not found",

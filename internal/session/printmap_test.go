@@ -192,7 +192,8 @@ func TestLosses(t *testing.T) {
 		"notice WARNING 18 returns were lost: the kernel sees those of only 64 calls that are nested in a thread",
 		"notice INFO 19 calls were left by an exception, longjmp or the end of a thread: they have no duration",
 		"notice INFO 20 calls had not returned, or were left: they have no duration",
-		"notice INFO 21 call stacks go through code that no unwinding table is known of: frames may be missing there",
+		"notice INFO 21 call stacks go through code that no unwinding table is known of: " +
+			"frames there may be missing or wrong",
 		"notice INFO 22 call stacks end early: the callers of their last frames were not found",
 	}
 	s.Losses = nil

@@ -36,7 +36,8 @@ func (s *Session) stored() {
 	}
 }
 
-// takeStacks empties the programs' memory of stacks when it is filled to a quarter.
+// takeStacks empties the programs' memory of stacks when there are enough new ones: a quarter of what has room in those
+// with memory of their own.
 func (s *Session) takeStacks() error {
 	t := &s.names.stacks
 	if t.size == 0 || time.Now().Before(t.next) {

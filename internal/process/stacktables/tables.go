@@ -313,8 +313,8 @@ func bias(segments []objfile.Segment) (bias uint64, ok bool) {
 // maxFiles bounds the files that are remembered.
 const maxFiles = 1 << 14
 
-// virtual makes the table of the virtual library that the kernel maps into every process. That of programs of 32 bits
-// is another, of another size.
+// virtual makes the table of the virtual library that the kernel maps into every process. Programs of 32
+// bits have another, and are not walked by tables.
 func (t *Tables) virtual() error {
 	t.vdso = true
 	maps, err := target.PID(os.Getpid()).Maps()
