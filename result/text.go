@@ -355,13 +355,13 @@ const ArgumentsType = "arguments"
 const ReturnType = "return"
 
 func (v *Value) appendReturn(dst []byte, st style) []byte {
-	for i := range v.Elems {
-		if dst = append(dst, " = "...); v.Elems[i].Kind == Unavailable {
-			return append(dst, '?')
-		}
-		return v.Elems[i].appendText(dst, st)
+	if len(v.Elems) == 0 {
+		return dst
 	}
-	return dst
+	if dst = append(dst, " = "...); v.Elems[0].Kind == Unavailable {
+		return append(dst, '?')
+	}
+	return v.Elems[0].appendText(dst, st)
 }
 
 func (v *Value) appendFields(dst []byte, names []string, st style) []byte {

@@ -31,7 +31,7 @@ func parsePython(m *matcher, s *spec) bool {
 // interpreter opens the interpreter of the process.
 func (m *matcher) interpreter() (*cpython.Interpreter, *binary, error) {
 	if m.pid() == 0 || m.opts.ChildPID != 0 {
-		return nil, nil, errors.New("Python functions are found in a process that runs: start it, and name it with -p")
+		return nil, nil, errors.New("functions of Python are found in a process that runs: start it, and name it with -p")
 	}
 	mapping, minor := cpython.Mapped(m.files.mappings())
 	if mapping == nil {

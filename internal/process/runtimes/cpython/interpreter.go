@@ -143,7 +143,7 @@ func (in *Interpreter) find() error {
 	}
 	main := in.m.word(runtime, in.lay.head)
 	if main == 0 {
-		return errors.New("Python has not started yet: try again when the program runs")
+		return errors.New("its interpreter has not started yet: try again when the program runs")
 	}
 	if in.m.word(main, in.lay.next) != 0 {
 		return errors.New("it has several interpreters in one process, which are not told apart yet")
