@@ -5,7 +5,7 @@ set -euo pipefail
 # program:Debian package
 needed=(gcc:gcc g++:g++ readelf:binutils ld.lld:lld musl-gcc:musl-tools gdb:gdb strace:strace xz:xz-utils zip:zip
 	clang:clang llvm-dwarfdump:llvm dwz:dwz debuginfod:debuginfod groff:groff-base
-	javac:openjdk-17-jdk-headless node:nodejs mcs:mono-mcs)
+	javac:openjdk-17-jdk-headless node:nodejs mcs:mono-mcs python3.11:python3.11)
 
 # A .NET runtime for x86-64, as part of a program that was published with it, comes in a package of npm, from where
 # npm is set up to get packages.
