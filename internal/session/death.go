@@ -33,6 +33,11 @@ func (s *Session) tellDeath() error {
 		default:
 		}
 	}
+	if exit == nil && s.held != nil { // it may have ended when we were
+		if e, ok := s.held.Exit(); ok {
+			exit = &e
+		}
+	}
 	if exit == nil || exit.Signal == 0 {
 		return nil
 	}

@@ -141,6 +141,9 @@ func (s *Session) endWithTarget(ctx context.Context, cancel func()) {
 		for _, p := range append([]int{pid}, s.in.Others...) {
 			all = append(all, target.Hold(target.PID(p)))
 		}
+		if len(all) == 1 {
+			s.held = target.Hold(target.PID(pid))
+		}
 		s.background.Go(func() {
 			for _, h := range all {
 				defer h.Close()

@@ -119,6 +119,7 @@ type Session struct {
 	walks       *walks                      // nil: no user stacks are walked by tables
 	late        bool                        // the results did not wait for the probes to be taken away
 	detached    atomic.Bool                 // or about to be
+	held        *target.Handle              // the process, if it is one; nil: none
 	targetExit  atomic.Pointer[target.Exit] // how the process ended, if it did and that is known
 
 	// Of the records.
@@ -179,6 +180,9 @@ func (s *Session) Run(ctx context.Context, k Kernel) (Exit, error) {
 	defer func() {
 		cancel()
 		s.background.Wait()
+		if s.held != nil {
+			s.held.Close()
+		}
 		if s.descendants != nil {
 			s.descendants.Close()
 		}
