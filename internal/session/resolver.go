@@ -140,14 +140,15 @@ func (n *resolver) prepare(ctx context.Context) error {
 			}
 		}
 	}
+	err := n.symbols.Watch()
+	n.watching = err == nil
 	if n.pid != 0 {
-		// Without mappings there are no names; who asked for a process that is gone was told already.
+		// Without mappings there are no names; who asked for a process that is gone was told already. It lives, so that what
+		// it has mapped can be looked up also where it cannot be watched.
 		_ = n.symbols.Snapshot(n.pid)
 		return nil
 	}
-	n.watching = true
-	if err := n.symbols.Watch(); err != nil {
-		n.watching = false
+	if err != nil {
 		return err
 	}
 	if n.command == 0 {
@@ -170,12 +171,13 @@ func (n *resolver) poll() {
 
 // UserStack names a stack, with the caller put in where the walk by frame pointers missed it.
 func (n *resolver) UserStack(
-	tgid uint32, point int, caller uint64, addrs []uint64, mode types.StackMode,
+	tgid uint32, point int, caller, time uint64, addrs []uint64, mode types.StackMode,
 ) []result.Frame {
 	if len(addrs) == 0 {
 		return nil
 	}
 	h := n.hit(tgid, point, addrs[0])
+	h.Time = time
 	if caller != 0 && (len(addrs) < 2 || addrs[1] != caller) {
 		addrs = slices.Insert(addrs, 1, caller)
 	}
@@ -206,8 +208,8 @@ func plausible(addrs []uint64) []uint64 {
 	return addrs
 }
 
-// Stack gives the frames of a stored stack.
-func (n *resolver) Stack(id [16]byte) []uint64 { return n.stacks.find(id) }
+// Stack gives the frames of a stored stack, and when it was first seen.
+func (n *resolver) Stack(id [16]byte) (frames []uint64, time uint64) { return n.stacks.find(id) }
 
 // KernelStack names kernel frames.
 func (n *resolver) KernelStack(addrs []uint64) []result.Frame {

@@ -12,8 +12,8 @@ import (
 // of it, so that there is room.
 type storedStacks struct {
 	maps  Maps
-	taken map[[16]byte][]uint64
-	size  int // of a value
+	taken map[[16]byte][]uint64 // with the time behind the frames
+	size  int                   // of a value
 	next  time.Time
 	seen  uint64 // how many the programs had kept when they were taken last
 }
@@ -67,22 +67,27 @@ func (s *Session) takeStacks() error {
 	})
 }
 
-// find gives the frames of a stack, nil if they are not known.
-func (t *storedStacks) find(id [16]byte) []uint64 {
-	if frames, ok := t.taken[id]; ok {
-		return frames
+// find gives the frames of a stack and when it was first seen, nil if they are not known.
+func (t *storedStacks) find(id [16]byte) (frames []uint64, time uint64) {
+	all, ok := t.taken[id]
+	if !ok {
+		if t.size == 0 || t.maps == nil {
+			return nil, 0
+		}
+		value := make([]byte, t.size)
+		if t.maps.Get(record.StacksName, id[:], value) != nil {
+			return nil, 0
+		}
+		all = words(value)
 	}
-	if t.size == 0 || t.maps == nil {
-		return nil
+	if len(all) == 0 {
+		return nil, 0
 	}
-	value := make([]byte, t.size)
-	if t.maps.Get(record.StacksName, id[:], value) != nil {
-		return nil
-	}
-	return words(value)
+	last := len(all) - 1
+	return all[:last], all[last]
 }
 
-// words are the frames of a value; what is behind the last one of the stack need not be.
+// words are those of a value; frames behind the last one of the stack need not be.
 func words(value []byte) []uint64 {
 	frames := make([]uint64, len(value)/8)
 	for i := range frames {

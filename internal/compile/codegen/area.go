@@ -268,11 +268,13 @@ func (w *walker) mapping(q ir.Reg, nowhere, other, none ir.Label) {
 	}
 	f.find(nowhere)
 	file, known := b.Label(), b.Label()
+	w.set(walkFile, 0)
 	b.IfImm(ir.NE, f.load(areaFile), 0, file)
 	w.set(walkDelta, 0)
 	w.set(walkTable, noFile)
 	b.Jump(known)
 	b.Bind(file)
+	w.store(walkFile, b.Op(ir.Xor, f.load(areaKey), f.load(areaKey+32)))
 	table := b.Copy(b.Call(asm.FnMapLookupElem, ir.M(record.UnwindFiles), g.addr(w.s.at(walkArea+areaKey))))
 	some := b.Label()
 	b.IfImm(ir.NE, table, 0, some)
@@ -302,7 +304,7 @@ func (w *walker) mapping(q ir.Reg, nowhere, other, none ir.Label) {
 const noFile = 1
 
 // What was seen to be mapped is remembered until the address space changes, at a place that is made of it and of the
-// address: u64 version, odd while it is written; u64 address space; u64 start; u64 end; u64 delta; u64 table; u64 0;
+// address: u64 version, odd while it is written; u64 address space; u64 start; u64 end; u64 delta; u64 table; u64 file;
 // u64 how many are writing.
 const (
 	rememberedSize  = 64
@@ -331,12 +333,13 @@ func (w *walker) remembered(q ir.Reg, miss ir.Label) {
 	start, end := b.Load(8, p, 16), b.Load(8, p, 24)
 	b.If(ir.LT, q, start, miss)
 	b.If(ir.GE, q, end, miss)
-	delta, table := b.Load(8, p, 32), b.Load(8, p, 40)
+	delta, table, file := b.Load(8, p, 32), b.Load(8, p, 40), b.Load(8, p, 48)
 	b.If(ir.NE, b.Load(8, p, 0), version, miss)
 	w.store(walkStart, start)
 	w.store(walkEnd, end)
 	w.store(walkDelta, delta)
 	w.store(walkTable, table)
+	w.store(walkFile, file)
 }
 
 // remember keeps it, unless the address space has changed meanwhile or somebody else is writing there.
@@ -354,7 +357,7 @@ func (w *walker) remember() {
 	version := b.Load(8, p, 0)
 	b.Store(8, p, 0, b.OpImm(ir.Add, version, 1))
 	b.Store(8, p, 8, w.load(walkSpace))
-	for i, field := range []int{walkStart, walkEnd, walkDelta, walkTable} {
+	for i, field := range []int{walkStart, walkEnd, walkDelta, walkTable, walkFile} {
 		b.Store(8, p, 16+8*i, w.load(field))
 	}
 	b.Store(8, p, 0, b.OpImm(ir.Add, version, 2))

@@ -93,7 +93,7 @@ func (g *gen) stack(dst memory, t *types.Type, span diag.Span) {
 	if t.Stored() {
 		m := g.mark()
 		defer g.free(m)
-		frames = memory{space: inScratch, off: g.reserve(8 * g.c.stackDepth)}
+		frames = memory{space: inScratch, off: g.reserve(8*g.c.stackDepth + 8)}
 	}
 	n := b.Call(asm.FnGetStack, ir.R(g.context()), g.addr(frames), ir.I(int64(8*t.Depth)), ir.I(flags))
 	ok := b.Label()
@@ -158,13 +158,15 @@ func (g *gen) mix(first, second, pc ir.Reg) {
 	}
 }
 
-// keep stores the frames of a stack by its identity, if they are not there yet.
+// keep stores the frames of a stack by its identity, if they are not there yet, and behind them the time: other files
+// may be mapped there later.
 func (g *gen) keep(dst memory, n ir.Reg, frames memory, kind types.Kind) {
 	b := g.b
 	g.c.stored, g.c.interrupts = true, g.c.interrupts || g.typ != probe.UprobeProgram
 	kept, full := b.Label(), b.Label()
 	p := b.Call(asm.FnMapLookupElem, ir.M(record.StacksName), g.addr(dst.at(16)))
 	b.IfImm(ir.NE, p, 0, kept)
+	g.store(frames.at(8*g.c.stackDepth), 8, b.Call(asm.FnKtimeGetNs))
 	res := b.Call(asm.FnMapUpdateElem, ir.M(record.StacksName), g.addr(dst.at(16)), g.addr(frames), ir.I(1))
 	b.IfImm(ir.EQ, res, -int64(syscall.EEXIST), kept)
 	b.IfImm(ir.NE, res, 0, full)
@@ -183,7 +185,7 @@ func (c *compiler) stackMap(add func(*ebpf.MapSpec)) {
 		return
 	}
 	m := &ebpf.MapSpec{
-		Name: record.StacksName, Type: ebpf.Hash, KeySize: 16, ValueSize: uint32(8 * c.stackDepth),
+		Name: record.StacksName, Type: ebpf.Hash, KeySize: 16, ValueSize: uint32(8*c.stackDepth + 8),
 		MaxEntries: record.MostStacks, Flags: 1, // BPF_F_NO_PREALLOC
 	}
 	if c.interrupts {

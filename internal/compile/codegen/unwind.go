@@ -46,7 +46,8 @@ const (
 	walkChange  = 136 // its number of changes
 	walkID      = 144 // 2 words
 	walkRule    = 160
-	walkPair    = 168 // 2 words
+	walkFile    = 168 // what tells the file of that mapping from others; 0: it is of none
+	walkPair    = 176 // 2 words
 	walkArea    = walkPair + 16
 	walkBytes   = walkArea + areaSize // the part of the stack
 	walkFrames  = walkBytes + walkBaseSize + 8
@@ -226,7 +227,8 @@ func (w *walker) step(next, stop ir.Label) {
 	w.caller(next, stop)
 }
 
-// note adds a frame to the stack and to its identity.
+// note adds a frame to the stack and to its identity, in which the file counts, too: another one may be mapped where
+// it was.
 func (w *walker) note(pc ir.Reg) {
 	g, b := w.g, w.g.b
 	n := g.atMost(w.load(walkCount), g.walkDepth-1)
@@ -240,6 +242,7 @@ func (w *walker) note(pc ir.Reg) {
 	b.Store(8, slot, w.s.off+walkFrames, pc)
 	w.store(walkCount, b.OpImm(ir.Add, n, 1))
 	first, second := w.load(walkID), w.load(walkID+8)
+	b.Apply(ir.Xor, pc, b.Op(ir.Mul, w.load(walkFile), b.Imm(mixSecond)))
 	g.mix(first, second, pc)
 	w.store(walkID, first)
 	w.store(walkID+8, second)

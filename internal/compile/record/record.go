@@ -43,7 +43,7 @@ type Script struct {
 	Layouts []*Layout // by record id
 	Storage []Storage // by Layout.Map and Loss.Map
 	Losses  []Loss    // by index of a counter
-	// StackSize is the size of the frames of a stored stack.
+	// StackSize is the size of a stored stack: of its frames, and the time when it was first seen.
 	StackSize int
 	Formats   []string // of times, and filters of cgroup paths, by the number in their values
 }

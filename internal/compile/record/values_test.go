@@ -16,15 +16,21 @@ import (
 // resolver names things by what it was asked.
 type resolver struct{}
 
-func (resolver) Stack(id [16]byte) []uint64 {
+func (resolver) Stack(id [16]byte) (frames []uint64, time uint64) {
 	if id[0] != 7 {
-		return nil
+		return nil, 0
 	}
-	return []uint64{11, 12, 13, 0}
+	return []uint64{11, 12, 13, 0}, 99
 }
 
-func (resolver) UserStack(tgid uint32, point int, caller uint64, frames []uint64, _ types.StackMode) []result.Frame {
-	out := []result.Frame{{Symbol: fmt.Sprintf("process %d point %d caller %d", tgid, point, caller)}}
+func (resolver) UserStack(
+	tgid uint32, point int, caller, time uint64, frames []uint64, _ types.StackMode,
+) []result.Frame {
+	who := fmt.Sprintf("process %d point %d caller %d", tgid, point, caller)
+	if time != 0 {
+		who += fmt.Sprintf(" at %d", time)
+	}
+	out := []result.Frame{{Symbol: who}}
 	for _, f := range frames {
 		out = append(out, result.Frame{Addr: f})
 	}
@@ -226,7 +232,7 @@ func TestDecodeValues(t *testing.T) {
 		{types.StackType(types.UStack, 1, types.StackPerf), le(uint32(7), uint32(1), 0, 1), "process 7 point -1 caller 00"},
 		{
 			types.StoredStack(types.UStack, 3, types.StackPerf), le(uint32(7), uint32(2|5<<types.StackPointShift), 0, 7, 8),
-			"process 7 point 4 caller 00 < 11 < 12",
+			"process 7 point 4 caller 0 at 990 < 11 < 12",
 		},
 		{
 			types.StoredStack(types.UStack, 3, types.StackPerf), le(uint32(7), uint32(2), 0, 6, 8),

@@ -71,6 +71,8 @@ func (s *Symbolizer) look(p *process) {
 		p.spaces[0].stat = sp.stat // known by the watch, which would have told of another program
 	}
 	if len(p.spaces) > 0 && sameRun(p.spaces[0].stat, sp.stat) {
+		sp.remember(p.spaces[0])
+		s.mapped += len(sp.former)
 		s.forget(p.spaces[0]) // the same program, with more mapped
 		p.spaces[0] = sp
 		return
@@ -172,10 +174,10 @@ func (s *Symbolizer) space(p *process, h *Hit, addrs []uint64) *space {
 // that has is preferred, unless the probed instruction says otherwise.
 func (p *process) fitting(h *Hit, addrs []uint64) (fits *space, all bool) {
 	for _, sp := range p.spaces {
-		if h.anchored() && !sp.holds(h) || !h.anchored() && sp.find(addrs[0]) == nil {
+		if h.anchored() && !sp.holds(h) || !h.anchored() && sp.at(addrs[0], h.Time) == nil {
 			continue
 		}
-		if sp.covers(addrs) {
+		if sp.covers(addrs, h.Time) {
 			return sp, true
 		}
 		if fits == nil {

@@ -17,6 +17,8 @@ type mapping struct {
 	file       *File  // nil: not of a file
 	path       string // as the process names it
 	kind       kind
+	since      uint64 // when it was seen to be mapped, on the monotonic clock; 0: before
+	until      uint64 // of a former one: when something else was mapped there
 }
 
 type kind uint8
@@ -48,12 +50,14 @@ var specialNames = [...]string{vdso: "[vdso]", vsyscall: "[vsyscall]", special: 
 
 // space is what is mapped executable in one generation of a process.
 type space struct {
-	maps []mapping   // by address
-	stat target.Stat // zero: known by the watch alone
-	jit  *perfMap    // nil: it has no code of its own making, or nobody asked
-	asOf uint64      // CLOCK_MONOTONIC: changes before are in it
-	from target.PID  // not 0: forked from this process, of which we knew nothing
-	refs int         // processes that have it: forks share it
+	maps []mapping // by address
+	// former are mappings of files in place of which there are others now, by the order in which they went.
+	former []mapping
+	stat   target.Stat // zero: known by the watch alone
+	jit    *perfMap    // nil: it has no code of its own making, or nobody asked
+	asOf   uint64      // CLOCK_MONOTONIC: changes before are in it
+	from   target.PID  // not 0: forked from this process, of which we knew nothing
+	refs   int         // processes that have it: forks share it
 }
 
 // generated is the names of code that the program made itself.
@@ -78,15 +82,71 @@ func (sp *space) find(addr uint64) *mapping {
 	return nil
 }
 
-// covers tells whether all addresses of a stack are mapped. The address 0 ends some stacks.
-func (sp *space) covers(addrs []uint64) bool {
+// at is the mapping that an address had at a time; 0: now. It is nil if it is not known what was there.
+func (sp *space) at(addr, time uint64) *mapping {
+	m := sp.find(addr)
+	if time == 0 || m != nil && m.since <= time {
+		return m
+	}
+	for i := range sp.former {
+		if f := &sp.former[i]; f.start <= addr && addr < f.end && f.since <= time && time < f.until {
+			return f
+		}
+	}
+	if m == nil {
+		return nil
+	}
+	for i := range sp.former {
+		if f := &sp.former[i]; f.start <= addr && addr < f.end {
+			return nil // something else was there, and what is not known
+		}
+	}
+	return m // the word of it came late
+}
+
+// maxFormer bounds the former mappings of a process.
+const maxFormer = 1 << 10
+
+// leave notes that a part of a mapping is no longer there.
+func (sp *space) leave(m mapping, start, end, when uint64) {
+	if m.kind != ofFile || len(sp.former) >= maxFormer || start >= end {
+		return
+	}
+	m.offset += start - m.start
+	m.start, m.end, m.until = start, end, when
+	m.file.refs++
+	sp.former = append(sp.former, m)
+}
+
+// remember takes over what an earlier look at the same program knew.
+func (sp *space) remember(old *space) {
+	for _, f := range old.former {
+		sp.leave(f, f.start, f.end, f.until)
+	}
+	for _, o := range old.maps {
+		if m := sp.find(o.start); m == nil || m.start != o.start || m.end != o.end || m.file != o.file {
+			sp.leave(o, o.start, o.end, sp.asOf)
+		}
+	}
+	for i := range sp.maps {
+		m := &sp.maps[i]
+		if o := old.find(m.start); o != nil && o.start == m.start && o.end == m.end && o.file == m.file {
+			m.since = o.since
+		} else if o != nil {
+			m.since = sp.asOf
+		}
+	}
+}
+
+// covers tells whether all addresses of a stack were mapped at a time. The address 0 ends some stacks.
+func (sp *space) covers(addrs []uint64, time uint64) bool {
 	for i, a := range addrs {
 		if a&Exact != 0 {
 			a &^= Exact
 		} else if i > 0 && a != 0 {
 			a-- // a return address
 		}
-		if a != 0 && sp.find(a) == nil {
+		if a != 0 && sp.at(a, time) == nil {
 			return false
 		}
 	}
@@ -98,7 +158,7 @@ func (h *Hit) anchored() bool { return h.File != nil && h.File.elf != nil }
 
 // holds tells whether the probed instruction is mapped where the hit was.
 func (sp *space) holds(h *Hit) bool {
-	m := sp.find(h.IP)
+	m := sp.at(h.IP, h.Time)
 	return m != nil && m.kind == ofFile && h.IP-m.start+m.offset == h.Offset && (m.file.elf == nil || m.file.same(h.File))
 }
 
@@ -182,10 +242,12 @@ func (s *Symbolizer) forget(sp *space) {
 	if sp.refs--; sp.refs > 0 {
 		return
 	}
-	s.mapped -= len(sp.maps)
-	for i := range sp.maps {
-		if f := sp.maps[i].file; f != nil {
-			s.files.release(f)
+	s.mapped -= len(sp.maps) + len(sp.former)
+	for _, list := range [][]mapping{sp.maps, sp.former} {
+		for i := range list {
+			if f := list[i].file; f != nil {
+				s.files.release(f)
+			}
 		}
 	}
 	if sp.jit != nil {

@@ -103,6 +103,8 @@ type Hit struct {
 	// Sources asks for the frames of inlined functions and for places in the source, as far as debug information, or Go's
 	// own table, tells of them.
 	Sources bool
+	// Time is when the addresses were taken, on the monotonic clock; 0: just now.
+	Time uint64
 }
 
 // Probed opens a file that is probed and keeps it until Close, for Hit. The path is valid from our own root; a member
@@ -223,7 +225,7 @@ func (s *Symbolizer) frame(p *process, sp *space, h *Hit, addr uint64, exact boo
 	}
 	var m *mapping
 	if sp != nil {
-		m = sp.find(at)
+		m = sp.at(at, h.Time)
 	}
 	if m != nil && m.kind != ofFile {
 		nextExact = s.special(&f.Frame, p, sp, m, at)

@@ -94,7 +94,7 @@ func (s *Symbolizer) mapNew(p *process, c *target.Change) {
 	}
 	m := mapping{
 		start: c.Mapping.Start, end: c.Mapping.End, offset: c.Mapping.Offset, path: c.Mapping.Path,
-		kind: kindOf(&c.Mapping),
+		kind: kindOf(&c.Mapping), since: c.Time,
 	}
 	if c.BuildID != "" {
 		m.kind = ofFile
@@ -113,18 +113,28 @@ func (s *Symbolizer) insert(p *process, m mapping) {
 	sp := p.spaces[0]
 	if sp.refs > 1 { // a fork goes its own way
 		sp.refs--
-		sp = &space{refs: 1, stat: sp.stat, asOf: sp.asOf, from: sp.from, maps: slices.Clone(sp.maps)}
-		for i := range sp.maps {
-			if f := sp.maps[i].file; f != nil {
-				f.refs++
+		sp = &space{
+			refs: 1, stat: sp.stat, asOf: sp.asOf, from: sp.from, maps: slices.Clone(sp.maps),
+			former: slices.Clone(sp.former),
+		}
+		for _, list := range [][]mapping{sp.maps, sp.former} {
+			for i := range list {
+				if f := list[i].file; f != nil {
+					f.refs++
+				}
 			}
 		}
-		s.mapped += len(sp.maps)
+		s.mapped += len(sp.maps) + len(sp.former)
 		p.spaces[0] = sp
 	}
-	s.mapped -= len(sp.maps)
+	s.mapped -= len(sp.maps) + len(sp.former)
+	for i := range sp.maps {
+		if old := &sp.maps[i]; old.start < m.end && m.start < old.end && old.file != m.file {
+			sp.leave(*old, max(old.start, m.start), min(old.end, m.end), m.since)
+		}
+	}
 	sp.maps = s.files.replace(sp.maps, m)
-	s.mapped += len(sp.maps)
+	s.mapped += len(sp.maps) + len(sp.former)
 }
 
 // replace puts a mapping among others, which are by address, and cuts away what it covers.

@@ -298,3 +298,35 @@ func TestWatchByInode(t *testing.T) {
 		}
 	}
 }
+
+// TestFormer: an address at a time is in what was mapped then.
+func TestFormer(t *testing.T) {
+	s := New(Options{})
+	defer s.Close()
+	p := s.enter(1)
+	s.push(p, &space{refs: 1})
+	oak, elm := &File{path: "oak"}, &File{path: "elm"}
+	for i, f := range []*File{oak, elm, oak} {
+		f.refs++
+		s.insert(p, mapping{start: 0x1000, end: 0x3000, file: f, since: uint64(10 * (i + 1))})
+	}
+	f := &File{path: "half"}
+	f.refs++
+	s.insert(p, mapping{start: 0x2000, end: 0x4000, file: f, since: 40})
+	for _, c := range []struct {
+		addr, time uint64
+		want       string
+	}{
+		{0x1800, 0, "oak"}, {0x1800, 10, "oak"}, {0x1800, 19, "oak"}, {0x1800, 20, "elm"}, {0x1800, 29, "elm"},
+		{0x1800, 30, "oak"}, {0x1800, 100, "oak"}, {0x2800, 0, "half"}, {0x2800, 35, "oak"}, {0x2800, 40, "half"},
+		{0x3800, 50, "half"}, {0x3800, 5, "half"}, {0x1800, 5, ""}, {0x4000, 50, ""},
+	} {
+		got := ""
+		if m := p.spaces[0].at(c.addr, c.time); m != nil {
+			got = m.file.path
+		}
+		if got != c.want {
+			t.Errorf("%#x at %d: %q, want %q", c.addr, c.time, got, c.want)
+		}
+	}
+}
