@@ -176,6 +176,27 @@ func TestMissed(t *testing.T) {
 	expect(t, start(t, t.Context(), s, f, follow), "attached 1", "end")
 }
 
+// TestTables: files of which the programs cannot be given tables are told of once, and end nothing.
+func TestTables(t *testing.T) {
+	f, s := newFake(), newScript()
+	m := s.layout(record.Layout{Kind: record.Mapped}, types.TUint64)
+	p := s.layout(record.Layout{Kind: record.Printf, Format: "%d"}, types.TInt64)
+	f.attached = func() { f.send(rec(m, os.Getpid()), rec(p, 1), rec(m, 1<<30), rec(s.exitLayout(), 0)) }
+	o := start(t, t.Context(), s, f, func(in *session.Input, _ *sink) { in.PID = os.Getpid() })
+	var told []string
+	o.sink.lines = slices.DeleteFunc(o.sink.lines, func(line string) bool {
+		is := strings.HasPrefix(line, "notice WARNING call stacks are walked by frame pointers in some files: no ")
+		if is {
+			told = append(told, line)
+		}
+		return is
+	})
+	expect(t, o, "attached 1", "printf 1", "end")
+	if len(told) != 1 {
+		t.Errorf("told %q, want it once", told)
+	}
+}
+
 // TestLosses: each counter is reported, once.
 func TestLosses(t *testing.T) {
 	f, s := newFake(), newScript()

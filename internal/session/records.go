@@ -26,7 +26,8 @@ func (s *Session) take(rec []byte) error {
 	l := s.in.Script.Layouts[id]
 	if pid, ok := asks(l, rec); ok {
 		s.newRecords--
-		return s.mapped(pid)
+		s.mapped(pid)
+		return nil
 	}
 	if s.pending != nil {
 		cleared := l.Kind == record.Clear && l.Map == s.pending.index && !s.storage(l.Map).Scalar

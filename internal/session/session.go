@@ -215,9 +215,7 @@ func (s *Session) trace(ctx context.Context, cancel func()) error {
 		}
 	}
 	s.stored()
-	if err := s.walk(ctx); err != nil {
-		return err
-	}
+	s.walk(ctx)
 	if err := s.runProbes(probe.Begin); err != nil {
 		return err
 	}
@@ -281,7 +279,7 @@ func (s *Session) finish() error {
 	}
 	defer detached() // before anything is freed
 	s.names.rename()
-	for _, step := range []func() error{s.drain, s.tellIdle, s.unfollowed, s.tellDeath} {
+	for _, step := range []func() error{s.drain, s.tellIdle, s.tellWalks, s.unfollowed, s.tellDeath} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -455,6 +453,9 @@ const maxEmptyLooks = 5
 func (s *Session) idle() error {
 	s.names.poll()
 	if err := s.takeStacks(); err != nil {
+		return err
+	}
+	if err := s.tellWalks(); err != nil {
 		return err
 	}
 	if err := s.tellIdle(); err != nil {

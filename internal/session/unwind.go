@@ -20,7 +20,8 @@ import (
 type walks struct {
 	tables *stacktables.Tables
 	asked  chan target.PID
-	failed chan error
+	failed chan error // the first that nobody was told of
+	told   bool
 }
 
 // walkMaps are the maps in which the programs look.
@@ -70,9 +71,9 @@ const mostAsked = 64
 
 // walk makes tables of the files that the traced processes have mapped, before anything is attached, and of those that
 // programs ask for from then on.
-func (s *Session) walk(ctx context.Context) error {
+func (s *Session) walk(ctx context.Context) {
 	if !slices.ContainsFunc(s.in.Script.Layouts, func(l *record.Layout) bool { return l.Kind == record.Mapped }) {
-		return nil
+		return
 	}
 	images := s.in.Images
 	if images == nil {
@@ -84,31 +85,23 @@ func (s *Session) walk(ctx context.Context) error {
 	}
 	s.walks = w
 	for _, pid := range s.targets() {
-		if err := w.look(pid); err != nil {
-			return err
-		}
+		w.look(pid)
 	}
-	if err := s.ahead(); err != nil {
-		return err
-	}
+	s.ahead()
 	s.background.Go(func() {
 		for {
 			select {
 			case <-ctx.Done():
 				return
 			case pid := <-w.asked:
-				if err := w.look(pid); err != nil {
-					w.failed <- err
-					return
-				}
+				w.look(pid)
 			}
 		}
 	})
-	return nil
 }
 
 // ahead makes tables of the files that processes are about to map: what is probed, and what a command executes.
-func (s *Session) ahead() error {
+func (s *Session) ahead() {
 	var paths []string
 	if s.command != nil {
 		if exe, _, err := s.command.PID().Exe(); err == nil {
@@ -123,20 +116,42 @@ func (s *Session) ahead() error {
 		}
 	}
 	for _, path := range paths {
-		if err := s.walks.tables.Ahead(target.Root{}, path); err != nil {
-			return err
-		}
+		s.walks.fail(s.walks.tables.Ahead(target.Root{}, path))
 	}
-	return nil
 }
 
 // look tells the programs of the files that a process has mapped. It is no error if it is gone, or not to be looked at.
-func (w *walks) look(pid target.PID) error {
+func (w *walks) look(pid target.PID) {
 	err := w.tables.Process(pid)
 	if errors.Is(err, target.ErrGone) || errors.Is(err, target.ErrNoMemory) || errors.Is(err, os.ErrPermission) {
+		return
+	}
+	w.fail(err)
+}
+
+// fail keeps an error until it is told. One tells enough: how many stacks are guessed is counted.
+func (w *walks) fail(err error) {
+	if err == nil {
+		return
+	}
+	select {
+	case w.failed <- err:
+	default:
+	}
+}
+
+// tellWalks tells, once, that tables of some files could not be given to the programs.
+func (s *Session) tellWalks() error {
+	if s.walks == nil || s.walks.told {
 		return nil
 	}
-	return err
+	select {
+	case err := <-s.walks.failed:
+		s.walks.told = true
+		return s.notice(result.Warning, "call stacks are walked by frame pointers in some files: %v", err)
+	default:
+		return nil
+	}
 }
 
 // targets are the processes that are named.
@@ -154,20 +169,13 @@ func (s *Session) targets() (pids []target.PID) {
 }
 
 // mapped takes a record in which a program asks for the files that a process has mapped.
-func (s *Session) mapped(pid target.PID) error {
+func (s *Session) mapped(pid target.PID) {
 	if s.walks == nil {
-		return nil
+		return
 	}
 	select {
 	case s.walks.asked <- pid:
 	default: // it is asked for again
-	}
-	select {
-	case err := <-s.walks.failed:
-		return s.notice(result.Warning, "call stacks are walked by frame pointers in files that are mapped from now on: %v",
-			err)
-	default:
-		return nil
 	}
 }
 

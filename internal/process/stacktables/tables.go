@@ -64,7 +64,7 @@ type Tables struct {
 // looks are how often a process was looked at.
 type looks struct {
 	start uint64 // when it was started
-	vain  int    // looks in a row at which no file was new
+	vain  int    // looks in a row at which no file was new, or something failed
 	next  time.Time
 }
 
@@ -101,7 +101,8 @@ const (
 	mostWait  = time.Second
 )
 
-// Process looks at the files that a process has mapped and tells the programs of their tables.
+// Process looks at the files that a process has mapped and tells the programs of their tables. The error is the first
+// one; it does not keep the other files from being told of.
 func (t *Tables) Process(pid target.PID) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -122,6 +123,7 @@ func (t *Tables) Process(pid target.PID) error {
 		return nil
 	}
 	before := len(t.files)
+	var failed error
 	if t.maps, t.text, err = thread.AppendMaps(t.maps[:0], t.text); err != nil {
 		return err
 	}
@@ -130,23 +132,24 @@ func (t *Tables) Process(pid target.PID) error {
 		if m.Perm&target.Exec == 0 {
 			continue
 		}
+		var err error
 		switch {
 		case m.IsFile():
 			err = t.file(thread, m)
 		case m.Path == "[vdso]" && !t.vdso:
 			err = t.virtual()
 		}
-		if err != nil {
-			return err
+		if failed == nil {
+			failed = err
 		}
 	}
-	if len(t.files) > before {
+	if len(t.files) > before && failed == nil {
 		l.vain = 0
 		return nil
 	}
 	l.next = t.now().Add(min(mostWait, leastWait<<min(l.vain, 16)))
 	l.vain++
-	return nil
+	return failed
 }
 
 const pageSize = 4096
@@ -174,10 +177,13 @@ func (t *Tables) opened(f *os.File, path func() string) error {
 		return nil
 	case of == nil:
 		var err error
-		if of, err = t.made(f, path()); err != nil {
+		of, err = t.made(f, path())
+		t.files[key] = of
+		if err != nil {
+			of.length = 0 // it costs too much to try it again and again
+			_ = t.publish(f, key, of)
 			return err
 		}
-		t.files[key] = of
 	case of.told:
 		return nil
 	}
@@ -212,16 +218,17 @@ func (t *Tables) made(f *os.File, path string) (*table, error) {
 const mostAhead = 100
 
 // Ahead makes the tables of a program or library, and of the libraries that it will have mapped, so that they are there
-// when it begins to run. What cannot be found is left for later.
+// when it begins to run. What cannot be found is left for later. The error is the first one, as of Process.
 func (t *Tables) Ahead(root target.Root, path string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	paths, seen := []string{path}, map[string]bool{path: true}
+	var failed error
 	for len(paths) > 0 && len(seen) < mostAhead {
 		path, paths = paths[0], paths[1:]
 		needed, err := t.ahead(root, path)
-		if err != nil {
-			return err
+		if failed == nil {
+			failed = err
 		}
 		for _, p := range needed {
 			if !seen[p] {
@@ -230,7 +237,7 @@ func (t *Tables) Ahead(root target.Root, path string) error {
 			}
 		}
 	}
-	return nil
+	return failed
 }
 
 // ahead makes the table of one file and finds the libraries that it asks for.
@@ -241,12 +248,10 @@ func (t *Tables) ahead(root target.Root, path string) (libraries []string, err e
 	}
 	defer f.Close()
 	ours := root.Ours(path)
-	if err := t.opened(f, func() string { return ours }); err != nil {
-		return nil, err
-	}
+	failed := t.opened(f, func() string { return ours })
 	im, err := t.images.OpenFile(f, ours)
 	if err != nil {
-		return nil, nil
+		return nil, failed
 	}
 	defer im.Close()
 	var folders []string
@@ -260,7 +265,7 @@ func (t *Tables) ahead(root target.Root, path string) (libraries []string, err e
 			libraries = append(libraries, found[0])
 		}
 	}
-	return libraries, nil
+	return libraries, failed
 }
 
 // publish tells the programs where the table of a file is. If the kernel does not tell the file's key now, it is asked
@@ -375,7 +380,6 @@ func (t *Tables) place(of *table, f *objfile.File, frames unwind.Caller) error {
 		of.length = 0
 		return nil
 	}
-	t.next = end
 	if err := t.writeRules(); err != nil {
 		return err
 	}
@@ -385,7 +389,7 @@ func (t *Tables) place(of *table, f *objfile.File, frames unwind.Caller) error {
 			return err
 		}
 	}
-	of.at = at
+	of.at, t.next = at, end
 	t.same[digest] = at
 	return nil
 }
@@ -402,6 +406,9 @@ func (t *Tables) writeRules() error {
 			b[unwind.RuleSize*i+k] = byte(word >> (8 * k))
 		}
 	}
+	if err := t.memory.Rules(b); err != nil {
+		return err
+	}
 	t.known = t.rules.Len()
-	return t.memory.Rules(b)
+	return nil
 }

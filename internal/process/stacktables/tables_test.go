@@ -2,6 +2,7 @@ package stacktables
 
 import (
 	"encoding/binary"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -24,8 +25,11 @@ type programs struct {
 	asked int
 
 	silent int    // how often the kernel tells no key
+	full   int    // how often there is no memory for words
 	before func() // what happens before it tells one
 }
+
+var errFull = errors.New("no memory")
 
 func newPrograms() *programs {
 	return &programs{words: map[uint32][]byte{}, files: map[string][]byte{}}
@@ -37,6 +41,10 @@ func (p *programs) Rules(value []byte) error {
 }
 
 func (p *programs) Words(piece uint32, value []byte) error {
+	if p.full > 0 {
+		p.full--
+		return errFull
+	}
 	p.words[piece] = append([]byte(nil), value...)
 	return nil
 }
@@ -343,6 +351,75 @@ func TestProcess(t *testing.T) {
 	if len(p.files) != files {
 		t.Errorf("%d files, then %d", files, len(p.files))
 	}
+}
+
+// TestFull: a file whose table cannot be written is told to have none, and does not keep others from having theirs.
+func TestFull(t *testing.T) {
+	t.Parallel()
+	tb, p := tables(t)
+	p.full = 1
+	path := copyOf(t, program(t), nil)
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := tb.opened(f, func() string { return path }); !errors.Is(err, errFull) {
+		t.Errorf("the error is %v, want %v", err, errFull)
+	}
+	if got := p.lengths(); len(got) != 1 || got[0] != 0 {
+		t.Errorf("lengths %d, want one that is 0", got)
+	}
+	only(t, tb, path)
+	if p.asked != 1 {
+		t.Errorf("it was looked at %d times", p.asked)
+	}
+
+	tb, p = tables(t)
+	p.full = 1
+	if err := tb.Ahead(target.Root{}, program(t)); !errors.Is(err, errFull) {
+		t.Errorf("the error is %v, want %v", err, errFull)
+	}
+	some := 0
+	for _, n := range p.lengths() {
+		if n > 0 {
+			some++
+		}
+	}
+	if some == 0 || len(p.rules) == 0 {
+		t.Errorf("%d libraries have a table, want at least one", some)
+	}
+
+	tb, p = tables(t)
+	p.full = 1
+	now := time.Now()
+	tb.now = func() time.Time { return now }
+	self := target.PID(os.Getpid())
+	if err := tb.Process(self); !errors.Is(err, errFull) {
+		t.Errorf("the error is %v, want %v", err, errFull)
+	}
+	if _, ok := p.files[string(record.VirtualKey(virtualSize(t)))]; !ok {
+		t.Error("what is mapped behind the program is not told of")
+	}
+	if tb.looks[self].vain != 1 {
+		t.Error("it may be looked at again at once")
+	}
+}
+
+// virtualSize is that of the virtual library.
+func virtualSize(t *testing.T) uint64 {
+	t.Helper()
+	maps, err := target.PID(os.Getpid()).Maps()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range maps {
+		if maps[i].Path == "[vdso]" {
+			return maps[i].End - maps[i].Start
+		}
+	}
+	t.Skip("there is no virtual library")
+	return 0
 }
 
 // TestGone: of a process that has ended nothing is known.
