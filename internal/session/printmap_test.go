@@ -176,6 +176,15 @@ func TestMissed(t *testing.T) {
 	expect(t, start(t, t.Context(), s, f, follow), "attached 1", "end")
 }
 
+// TestFramePointers: a script whose stacks are walked by frame pointers tells so.
+func TestFramePointers(t *testing.T) {
+	f, s := newFake(), newScript()
+	s.FramePointers = "old"
+	f.attached = func() { f.send(rec(s.exitLayout(), 0)) }
+	expect(t, start(t, t.Context(), s, f, nil), "notice WARNING call stacks are walked by frame pointers, so frames of "+
+		"code without them are missing or wrong: old", "attached 1", "end")
+}
+
 // TestTables: files of which the programs cannot be given tables are told of once, and end nothing.
 func TestTables(t *testing.T) {
 	f, s := newFake(), newScript()

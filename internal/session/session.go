@@ -215,6 +215,13 @@ func (s *Session) trace(ctx context.Context, cancel func()) error {
 		}
 	}
 	s.stored()
+	if why := s.in.Script.FramePointers; why != "" {
+		err := s.notice(result.Warning, "call stacks are walked by frame pointers, so frames of code without them are "+
+			"missing or wrong: %s", why)
+		if err != nil {
+			return err
+		}
+	}
 	s.walk(ctx)
 	if err := s.runProbes(probe.Begin); err != nil {
 		return err

@@ -118,9 +118,6 @@ type compiler struct {
 	interrupts bool    // by programs that may run with interrupts off
 	stored     bool    // call stacks are stored
 	unwinds    *Unwind // nil: no user stacks are walked by tables
-	diags      *diag.List
-	warned     bool // that dw_ustack goes by frame pointers
-	sampled    bool // some are in programs that take samples
 
 	sessions     *Session // once askedSession
 	askedSession bool
@@ -130,7 +127,7 @@ type compiler struct {
 func Compile(prog *check.Program, opts Options, diags *diag.List) (out *Output) {
 	c := &compiler{
 		opts: opts, codes: newCodes(), prog: prog, out: &Output{}, stringAt: map[string]int{},
-		functions: map[functionKey]uint64{}, diags: diags,
+		functions: map[functionKey]uint64{},
 	}
 	defer func() {
 		if r := recover(); r != nil {

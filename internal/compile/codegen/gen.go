@@ -91,7 +91,7 @@ func (g *gen) body() {
 	if g.walkDepth = g.tabled(); g.walkDepth > 0 {
 		g.framed = true
 		g.walkAt = g.reserve(walkFrames + 8*g.c.stackDepth + 8)
-		g.c.unwinds, g.c.sampled = g.unwind, g.c.sampled || g.typ == probe.PerfProgram
+		g.c.unwinds = g.unwind
 	}
 	if g.framed {
 		g.ctxSlot, g.bufSlot = b.Slot(8), b.Slot(8)

@@ -36,6 +36,32 @@ func TestKinds(t *testing.T) {
 	}
 }
 
+// TestFramePointers: that user stacks are walked by frame pointers is noted with the reason, of whatever name they are.
+func TestFramePointers(t *testing.T) {
+	for _, c := range []struct {
+		features feature.Fixed
+		name     string
+		kind     types.Kind
+		want     string
+	}{
+		{feature.None, "ustack", types.UStack, "this kernel has no walks of user stacks by tables (Linux 6.1)"},
+		{feature.None, "dw_ustack", types.UStack, "this kernel has no walks of user stacks by tables (Linux 6.1)"},
+		{feature.None, "kstack", types.KStack, ""},
+		{feature.All, "ustack", types.UStack, "with what this kernel tells of its structures"},
+	} {
+		opts := codegen.Options{Features: c.features, Arch: abi.AMD64, CPUs: 2}
+		stack := tree{}.call(c.name, types.StackType(c.kind, 3, types.StackDefault))
+		out, err := compile(tree{}.program(points(probe.Uprobe, 1), nil, nil, tree{}.print(stack)), opts)
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		if got := out.FramePointers; !strings.HasSuffix(got, c.want) || (got == "") != (c.want == "") {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
 // TestPointTold: a program that asks which of its points was hit is made once for each of them, unless the kernel tells
 // it.
 func TestPointTold(t *testing.T) {

@@ -23,8 +23,8 @@ const userStack = 1 << 8
 func (c *codes) stacks() {
 	for _, id := range []builtin.ID{builtin.UStack, builtin.DwUStack, builtin.KStack} {
 		c[id].memory = func(g *gen, dst memory, e *check.Call, t *types.Type) {
-			if e.Fn.ID == builtin.DwUStack && g.walkDepth == 0 && !g.typ.RunByUs() {
-				g.c.byFramePointers(e.Span)
+			if t.Kind == types.UStack && g.walkDepth == 0 && !g.typ.RunByUs() {
+				g.c.byFramePointers()
 			}
 			g.stack(dst, t, e.Span)
 		}
@@ -38,17 +38,13 @@ func (c *codes) stacks() {
 	}
 }
 
-// byFramePointers warns, once, that stacks are not what dw_ustack promises.
-func (c *compiler) byFramePointers(span diag.Span) {
-	if c.warned {
-		return
-	}
-	c.warned = true
+// byFramePointers notes why user stacks are not walked by tables.
+func (c *compiler) byFramePointers() {
 	why := "this kernel has no " + feature.StackTables.Info().Name + " (Linux " + feature.StackTables.Info().Since + ")"
 	if c.opts.Features.Has(feature.StackTables) {
 		why = "tables cannot be used on this CPU, in this kind of probe, or with what this kernel tells of its structures"
 	}
-	c.diags.Warnf(span, "call stacks are walked by frame pointers: %s", why)
+	c.out.FramePointers = why
 }
 
 // deepest is the largest depth of the call stacks that an action takes with some builtins.

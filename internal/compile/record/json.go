@@ -15,13 +15,14 @@ import (
 const scriptVersion = 1
 
 type scriptRow struct {
-	Version   int
-	Types     []typeRow
-	Layouts   []layoutRow
-	Storage   []storageRow
-	Losses    []Loss
-	StackSize int
-	Formats   []string
+	Version       int
+	Types         []typeRow
+	Layouts       []layoutRow
+	Storage       []storageRow
+	Losses        []Loss
+	StackSize     int
+	FramePointers string
+	Formats       []string
 }
 
 // typeRef is 1 + the number of a type, which is less than that of any which refers to it; 0 is no type.
@@ -73,7 +74,10 @@ type (
 // MarshalJSON writes a script that has been frozen.
 func (s *Script) MarshalJSON() ([]byte, error) {
 	w := typeWriter{refs: map[*types.Type]typeRef{}}
-	row := scriptRow{Version: scriptVersion, Losses: s.Losses, Formats: s.Formats, StackSize: s.StackSize}
+	row := scriptRow{
+		Version: scriptVersion, Losses: s.Losses, Formats: s.Formats, StackSize: s.StackSize,
+		FramePointers: s.FramePointers,
+	}
 	for _, l := range s.Layouts {
 		lr := layoutRow{Layout: *l}
 		for _, a := range l.Args {
@@ -145,7 +149,9 @@ func (s *Script) UnmarshalJSON(text []byte) error {
 	for i := range row.Types {
 		r.types = append(r.types, r.read(i))
 	}
-	out := Script{Losses: row.Losses, Formats: row.Formats, StackSize: row.StackSize}
+	out := Script{
+		Losses: row.Losses, Formats: row.Formats, StackSize: row.StackSize, FramePointers: row.FramePointers,
+	}
 	for i := range row.Layouts {
 		lr := &row.Layouts[i]
 		l := lr.Layout

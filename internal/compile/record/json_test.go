@@ -133,6 +133,7 @@ func TestTypesAreData(t *testing.T) {
 	s.Storage[0].Map.Key, s.Storage[0].Map.Value = &inner, types.TInt64
 	s.Storage[0].Scalar, s.Storage[0].ValueSize = false, 8
 	s.Losses = []record.Loss{{Kind: record.LostCalls, Action: 3, Helper: "helper"}}
+	s.StackSize, s.FramePointers = 80, "old"
 	s.Formats = []string{"%H"}
 	throughJSON(t, s)
 }

@@ -45,7 +45,9 @@ type Script struct {
 	Losses  []Loss    // by index of a counter
 	// StackSize is the size of a stored stack: of its frames, and the time when it was first seen.
 	StackSize int
-	Formats   []string // of times, and filters of cgroup paths, by the number in their values
+	// FramePointers is why call stacks of user space are walked by frame pointers only, "" if none are.
+	FramePointers string
+	Formats       []string // of times, and filters of cgroup paths, by the number in their values
 }
 
 // Kinds are all that there are.
