@@ -56,34 +56,25 @@ func (m *Map) PutPiece(index uint32, value []byte) error {
 	if m.inner == nil {
 		return fmt.Errorf("map %s holds no maps", m.m.String())
 	}
-	piece := m.pieces[index]
-	if piece == nil {
-		var err error
-		if piece, err = ebpf.NewMap(m.inner); err != nil {
-			return err
-		}
+	if piece := m.pieces[index]; piece != nil {
+		return wrapMap(piece).Put(make([]byte, 4), value)
 	}
-	err := wrapMap(piece).Put(make([]byte, 4), value)
-	if err == nil && m.pieces[index] == nil {
-		if err = m.m.Put(index, piece); err == nil {
-			if m.pieces == nil {
-				m.pieces = map[uint32]*ebpf.Map{}
-			}
-			m.pieces[index] = piece
-			return nil
-		}
+	piece, err := ebpf.NewMap(m.inner)
+	if err != nil {
+		return err
+	}
+	if err = wrapMap(piece).Put(make([]byte, 4), value); err == nil {
+		err = m.m.Put(index, piece)
+	}
+	if err != nil {
 		piece.Close()
+		return err
 	}
-	return err
-}
-
-// Delete removes an entry, if it is there.
-func (m *Map) Delete(key []byte) error {
-	err := m.elem(cmdMapDelete, key, nil, 0)
-	if errors.Is(err, ErrNoEntry) {
-		return nil
+	if m.pieces == nil {
+		m.pieces = map[uint32]*ebpf.Map{}
 	}
-	return err
+	m.pieces[index] = piece
+	return nil
 }
 
 // Raw is the library's map.

@@ -186,15 +186,6 @@ func (f *fake) Put(name string, key, value []byte) error {
 	return nil
 }
 
-func (f *fake) Delete(name string, key []byte) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if m := f.maps[name]; m != nil {
-		delete(m.entries, string(key))
-	}
-	return nil
-}
-
 func (f *fake) PutPiece(name string, index uint32, value []byte) error {
 	return f.Put(name, binary.LittleEndian.AppendUint32(nil, index), value)
 }

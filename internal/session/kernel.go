@@ -37,7 +37,6 @@ type Maps interface {
 	// Get reads an entry into value; the error is kernel.ErrNoEntry if there is none.
 	Get(name string, key, value []byte) error
 	Put(name string, key, value []byte) error
-	Delete(name string, key []byte) error
 	// PutPiece writes the only value of a map in an array of maps.
 	PutPiece(name string, index uint32, value []byte) error
 }
@@ -108,10 +107,6 @@ func (m maps) Get(name string, key, value []byte) error {
 
 func (m maps) Put(name string, key, value []byte) error {
 	return m.with(name, func(km *kernel.Map) error { return km.Put(key, value) })
-}
-
-func (m maps) Delete(name string, key []byte) error {
-	return m.with(name, func(km *kernel.Map) error { return km.Delete(key) })
 }
 
 func (m maps) PutPiece(name string, index uint32, value []byte) error {

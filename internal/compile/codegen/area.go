@@ -218,7 +218,7 @@ func (f *finder) virtual(other ir.Label) {
 	for _, field := range []int{0, 24, 32} {
 		b.StoreImm(8, f.base, f.off+areaKey+field, 0)
 	}
-	b.StoreImm(8, f.base, f.off+areaKey+8, -1) // record.VirtualDevice
+	b.StoreImm(8, f.base, f.off+areaKey+8, record.VirtualDevice-1<<64)
 	f.store(areaKey+16, size)
 	b.StoreImm(8, f.base, f.off+areaFile, 1)
 	b.Jump(other)

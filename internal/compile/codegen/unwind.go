@@ -167,9 +167,9 @@ func (w *walker) registers(none ir.Label) {
 	if g.typ != probe.UprobeProgram {
 		regs = b.Copy(b.Call(asm.FnTaskPtRegs, ir.R(task)))
 	}
-	for field, reg := range map[int]int{walkPC: arch.IP, walkSP: arch.SP, walkBP: arch.FP} {
-		off, _ := arch.Offset(reg)
-		w.store(field, b.Load(8, regs, off))
+	for _, r := range [][2]int{{walkPC, arch.IP}, {walkSP, arch.SP}, {walkBP, arch.FP}} {
+		off, _ := arch.Offset(r[1])
+		w.store(r[0], b.Load(8, regs, off))
 	}
 	w.store(walkRegs, regs)
 	// The stack of a program of 32 bits has other words, which the kernel knows.
@@ -237,7 +237,7 @@ func (w *walker) note(pc ir.Reg) {
 	back := b.Label()
 	b.IfImm(ir.NE, w.load(walkBack), 0, back)
 	b.IfImm(ir.EQ, n, 0, back)
-	b.Apply(ir.Or, pc, b.Imm(-1<<63)) // record.ExactFrame
+	b.Apply(ir.Or, pc, b.Imm(record.ExactFrame-1<<64))
 	b.Bind(back)
 	b.Store(8, slot, w.s.off+walkFrames, pc)
 	w.store(walkCount, b.OpImm(ir.Add, n, 1))
