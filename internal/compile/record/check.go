@@ -19,6 +19,9 @@ func (s *Script) Check() error {
 			return fmt.Errorf("the storage of map %d: %w", i, err)
 		}
 	}
+	if s.StackSize < 0 || s.StackSize > maxValue {
+		return fmt.Errorf("stacks of %d bytes", s.StackSize)
+	}
 	for i, l := range s.Losses {
 		if l.Kind >= lossKinds || l.Kind == LostUpdates && !s.hasMap(l.Map) {
 			return fmt.Errorf("counter %d is of an unknown kind or map", i)
@@ -36,7 +39,7 @@ func (s *Script) layout(i int, l *Layout) error {
 	least := 0
 	switch l.Kind {
 	case Printf, Errorf, Warnf, Time, Join, Cat, System, Exit:
-	case Print, HelperError, Unwatch:
+	case Print, HelperError, Unwatch, Mapped:
 		least = 1
 	case PrintMap, Clear, Zero:
 		if !s.hasMap(l.Map) {

@@ -236,6 +236,25 @@ func TestScriptRefused(t *testing.T) {
 	}
 }
 
+// TestKindsAreData: records of all kinds are read back, also of those that are added one day.
+func TestKindsAreData(t *testing.T) {
+	for _, k := range record.Kinds() {
+		s := scriptOf(types.TUint64)
+		s.Layouts[0].Kind = k
+		s.Storage = []record.Storage{{
+			Map: record.Map{Name: "@", Value: types.TInt64}, Name: "m0", Scalar: true, ValueSize: 8,
+		}}
+		throughJSON(t, s)
+	}
+	text, err := json.Marshal(&record.Script{StackSize: -8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, new(record.Script)); err == nil {
+		t.Error("stacks of less than no bytes are read")
+	}
+}
+
 // FuzzScript reads scripts of other origin, and what they might tell.
 func FuzzScript(f *testing.F) {
 	for _, t := range []*types.Type{
