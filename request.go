@@ -27,6 +27,9 @@ type Request struct {
 
 	// Totals are lines to be said at the end of the run (see Script).
 	Totals []Total `json:"totals,omitempty"`
+	// Asked are the functions that the question named which Script was written for: what comes to fit them during the run
+	// is told in the end, where that is known.
+	Asked []string `json:"asked,omitempty"`
 
 	Target Target `json:"target,omitzero"`
 	Files  Files  `json:"files,omitzero"`

@@ -171,7 +171,7 @@ func (p *Program) resolve(ctx context.Context, r Request) (err error) {
 		if err != nil {
 			return err
 		}
-		r.Script, r.Totals, r.Question = script.Text, script.Totals, nil
+		r.Script, r.Totals, r.Asked, r.Question = script.Text, script.Totals, r.Question.Functions, nil
 		for _, n := range script.Notices {
 			p.warnings = append(p.warnings, Diagnostic{Severity: result.Info, Text: result.ShownLine(n)})
 		}
@@ -215,6 +215,7 @@ func (p *Program) match(ctx context.Context, diags *diag.List) error {
 	}
 	p.matched = match.All(ctx, p.file.Probes, match.Options{
 		PID: p.req.Target.PID, ChildPID: p.req.Target.Held, Unsafe: p.req.Unsafe, Needs: needs, Filter: p.filter,
+		Asked:          p.req.Asked,
 		VectorsStepped: p.features.VectorsStepped, Spread: p.req.Target.several(),
 		FilteredReturns: p.machine.filteredReturns(),
 		Missing:         p.config.MissingProbes, MaxProbes: p.config.MaxProbes, OutOfLine: p.req.NoInlined,

@@ -126,3 +126,62 @@ func python(t *testing.T, interpreter string) {
 		}
 	}
 }
+
+// TestPythonLate: functions that an import or a reload makes while the trace runs are not traced, and that is told.
+func TestPythonLate(t *testing.T) {
+	for version, interpreter := range pythons(t) {
+		t.Run(version, func(t *testing.T) { pythonLate(t, interpreter) })
+	}
+}
+
+func pythonLate(t *testing.T, interpreter string) {
+	dir := t.TempDir()
+	launcher := filepath.Join(dir, "launch")
+	for name, text := range map[string]string{
+		"first.py":  "def work(): pass\ndef rest(): pass\n",
+		"second.py": "def work(): pass\n",
+		"app.py": `
+import importlib, sys
+import first
+
+def called(): pass
+
+print("ready", flush=True)
+sys.stdin.readline()
+called()
+print("done", flush=True)
+sys.stdin.readline()
+importlib.reload(first)
+import second
+called()
+print("done", flush=True)
+sys.stdin.read()
+`,
+		"launch": fmt.Sprintf("#!/bin/sh\nexec %s %s/app.py\n", interpreter, dir),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const late = "loaded after the probes were attached"
+	for _, c := range []struct {
+		args []string
+		late string
+	}{
+		{[]string{"trace", "--lines", "1", "python:first.*", "python:app.called"}, "(2): first.rest, first.work."},
+		{[]string{"trace", "--lines", "1", "python:*.work", "python:app.called"}, "(2): first.work, second.work."},
+		{[]string{"run", "-e", `python:first.work, python:app.called { exit() }`}, "(1): first.work."},
+		{[]string{"trace", "--lines", "1", "python:app.*"}, ""},
+	} {
+		program := startManaged(t, launcher)
+		work := func() { program.goOn(); program.says("done") }
+		if _, notes := program.traced(work, c.args...); strings.Contains(notes, late) {
+			t.Errorf("%q: nothing was loaded\n%s", c.args, notes)
+		}
+		if _, notes := program.traced(work, c.args...); strings.Contains(notes, late) != (c.late != "") ||
+			!strings.Contains(notes, c.late) {
+			t.Errorf("%q: no %q\n%s", c.args, c.late, notes)
+		}
+		program.ends()
+	}
+}

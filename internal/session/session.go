@@ -56,6 +56,8 @@ type Input struct {
 	// Totals is called at the end, behind the end probes; it may read the script's maps of one integer, of which those
 	// that are not there or have no value are 0. What it gives is said as notices. Nil: nothing is.
 	Totals func(value func(name string) int64) []string
+	// Late tells at the end what fits the script, but was not there when the probes were attached. Nil: it is not known.
+	Late func() []string
 }
 
 // Program is a BPF program with its first point.
@@ -320,6 +322,13 @@ func (s *Session) finish() error {
 		}
 		if err := s.emit(late); err != nil {
 			return err
+		}
+	}
+	if s.in.Late != nil && !s.in.DryRun {
+		for _, text := range s.in.Late() {
+			if err := s.notice(result.Warning, "%s", text); err != nil {
+				return err
+			}
 		}
 	}
 	if err := s.leaveRuntimes(); err != nil {

@@ -59,6 +59,8 @@ type files struct {
 	gotMaps bool
 	mapsErr error
 	living  target.PID // of the process, once asked
+
+	python *pythonProcess // once asked
 }
 
 func newFiles(ctx context.Context, opts Options) *files {
@@ -89,6 +91,10 @@ func (fs *files) close() {
 	}
 	clear(fs.open)
 	clear(fs.found)
+	if fs.python != nil && fs.python.err == nil {
+		fs.python.Close()
+	}
+	fs.python = nil
 }
 
 // closeUnused closes the files of which no types were asked for.

@@ -29,6 +29,9 @@ type Options struct {
 	// Needs is what each probe's code asks of its points, in the probes' order. Nil: types of arguments and results,
 	// arguments by position, and names.
 	Needs []probe.Needs
+	// Asked are names and patterns, with the kind of the probe, of which the script has what they mean one by one; for
+	// Result.Late.
+	Asked []string
 	// Variants adds to a function those that the compiler made of it for some of its callers.
 	Variants bool
 	// OutOfLine leaves inlined copies of functions out.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -28,24 +29,91 @@ func parsePython(m *matcher, s *spec) bool {
 	return true
 }
 
-// interpreter opens the interpreter of the process.
-func (m *matcher) interpreter() (*cpython.Interpreter, *binary, error) {
+// pythonProcess is the process with the functions that it had when they were looked for.
+type pythonProcess struct {
+	*cpython.Interpreter
+	b         *binary
+	functions []*cpython.Function
+	cut       bool
+	sought    []string // names and patterns of probes
+	err       error    // why there is none
+}
+
+// python is the interpreter of the process; its functions are looked for once, for all attach points.
+func (m *matcher) python() (*pythonProcess, error) {
+	if m.files.python == nil {
+		p := &pythonProcess{}
+		if p.err = m.interpret(p); p.err == nil {
+			p.functions, p.cut = p.Functions()
+		}
+		m.files.python = p
+	}
+	return m.files.python, m.files.python.err
+}
+
+// interpret opens the interpreter.
+func (m *matcher) interpret(p *pythonProcess) error {
 	if m.pid() == 0 || m.opts.ChildPID != 0 {
-		return nil, nil, errors.New("functions of Python are found in a process that runs: start it, and name it with -p")
+		return errors.New("functions of Python are found in a process that runs: start it, and name it with -p")
 	}
 	mapping, minor := cpython.Mapped(m.files.mappings())
 	if mapping == nil {
-		return nil, nil, fmt.Errorf("process %d does not run CPython 3", m.pid())
+		return fmt.Errorf("process %d does not run CPython 3", m.pid())
 	}
-	b, err := m.files.openMapping(mapping)
-	if err != nil {
-		return nil, nil, err
+	var err error
+	if p.b, err = m.files.openMapping(mapping); err != nil {
+		return err
 	}
-	in, err := cpython.Interpret(m.files.pid(), mapping, b.obj)
-	if err != nil {
-		return nil, nil, fmt.Errorf("process %d runs Python 3.%d, whose functions cannot be probed: %w", m.pid(), minor, err)
+	if p.Interpreter, err = cpython.Interpret(m.files.pid(), mapping, p.b.obj); err != nil {
+		return fmt.Errorf("process %d runs Python 3.%d, whose functions cannot be probed: %w", m.pid(), minor, err)
 	}
-	return in, b, nil
+	return nil
+}
+
+// mostLate is how many functions are named that came too late.
+const mostLate = 5
+
+// Late tells of functions of the process that fit the script's attach points, or those of Options.Asked, but were made
+// after these were matched: they have no probes. It reads the process, for a second at most; of one that has ended
+// nothing is known.
+func (r *Result) Late() (texts []string) {
+	if r.files == nil || r.files.python == nil || r.files.python.err != nil {
+		return nil
+	}
+	p := r.files.python
+	patterns := slices.Clone(p.sought)
+	for _, asked := range r.files.opts.Asked {
+		word, name, _ := strings.Cut(asked, ":")
+		if k := findKind(kinds(), word); k != nil && k.kind == probe.Python {
+			patterns = append(patterns, name)
+		}
+	}
+	type identity struct{ code, name uint64 }
+	known := make(map[identity]bool, len(p.functions))
+	for _, f := range p.functions {
+		known[identity{f.Code, f.Name}] = true
+	}
+	functions, cut := p.Functions()
+	var late []string
+	for _, f := range functions {
+		fits := func(pattern string) bool { return fitsPython(pattern, f) }
+		if !known[identity{f.Code, f.Name}] && slices.ContainsFunc(patterns, fits) {
+			late = append(late, f.String())
+		}
+	}
+	if len(late) > 0 {
+		n, names := len(late), strings.Join(late[:min(len(late), mostLate)], ", ")
+		if n > mostLate {
+			names += ", …"
+		}
+		texts = append(texts, fmt.Sprintf("Python functions that match were loaded after the probes were attached, and "+
+			"were not traced (%d): %s. To trace them, run it again", n, names))
+	}
+	if cut && !p.cut {
+		texts = append(texts, fmt.Sprintf("the process has more Python functions than are looked for by now: whether some "+
+			"that match were loaded after the probes were attached is known of %d only", len(functions)))
+	}
+	return texts
 }
 
 // pythonName is the name of a function as a pattern has it: the program itself is __main__, or what its file is called.
@@ -60,17 +128,23 @@ func pythonName(pattern string, f *cpython.Function) string {
 	return f.String()
 }
 
+// fitsPython tells whether a function is one that a pattern means.
+func fitsPython(pattern string, f *cpython.Function) bool {
+	name := pythonName(pattern, f)
+	return matchGlob(pattern, name) || pattern == pythonAt(name, f)
+}
+
 // pythonFunctions are the functions of the process that a spec means, and the others.
-func (m *matcher) pythonFunctions(in *cpython.Interpreter, s *spec) (found []*cpython.Function, others []string) {
-	all := in.Functions()
-	if in.Cut(all) {
-		m.diags.Warnf(s.ap.Span, "the process has more Python functions than are looked for: these are among %d", len(all))
+func (m *matcher) pythonFunctions(p *pythonProcess, s *spec) (found []*cpython.Function, others []string) {
+	if p.cut {
+		m.diags.Warnf(s.ap.Span, "the process has more Python functions than are looked for: these are among %d",
+			len(p.functions))
 	}
-	for _, f := range all {
-		if name := pythonName(s.fn, f); matchGlob(s.fn, name) || s.fn == pythonAt(name, f) {
+	for _, f := range p.functions {
+		if fitsPython(s.fn, f) {
 			found = append(found, f)
 		} else if !hasWildcard(s.fn) {
-			others = append(others, name)
+			others = append(others, pythonName(s.fn, f))
 		}
 	}
 	return found, others
@@ -95,12 +169,11 @@ func pythonNames(found []*cpython.Function) []string {
 }
 
 func matchPython(m *matcher, s *spec) (points []*probe.Point) {
-	in, b, err := m.interpreter()
+	in, err := m.python()
 	if err != nil {
 		m.diags.Errorf(s.ap.Span, "%s", err)
 		return nil
 	}
-	defer in.Close()
 	found, others := m.pythonFunctions(in, s)
 	if len(found) == 0 {
 		if d := m.missing(s, "No Python function matches %s", s.fn); d != nil {
@@ -115,7 +188,7 @@ func matchPython(m *matcher, s *spec) (points []*probe.Point) {
 	add := func(at []uint64, p probe.Point) {
 		for _, addr := range at {
 			p := p
-			if m.place(&p, b, addr) != nil {
+			if m.place(&p, in.b, addr) != nil {
 				points = append(points, &p)
 			}
 		}
@@ -125,22 +198,24 @@ func matchPython(m *matcher, s *spec) (points []*probe.Point) {
 		m.diags.Errorf(s.ap.Span, "the places are not known where Python functions return in this interpreter")
 		return nil
 	}
+	in.sought = append(in.sought, s.fn)
 	names := pythonNames(found)
 	scopes := map[string]*probe.Scope{} // equal ones share a program
 	for i, f := range found {
 		p := probe.Point{
-			Kind: s.kind.kind, Name: s.kind.name + ":" + names[i], Func: names[i], Path: b.path, PID: m.pid(), Start: f.Code,
+			Kind: s.kind.kind, Name: s.kind.name + ":" + names[i], Func: names[i], Path: in.b.path, PID: m.pid(),
+			Start:       f.Code,
 			Interpreted: in.Tells(f),
 		}
 		if !ends {
-			p.Scope = m.pythonScope(in, f, scopes)
+			p.Scope = m.pythonScope(in.Interpreter, f, scopes)
 			add(in.Places, p)
 			continue
 		}
 		p.Interpreted.Begin = 0
-		p.Scope = pythonResult(in, scopes, in.Returned(f))
+		p.Scope = pythonResult(in.Interpreter, scopes, in.Returned(f))
 		add(in.Returns, p)
-		p.Scope = pythonResult(in, scopes, in.Constant(f))
+		p.Scope = pythonResult(in.Interpreter, scopes, in.Constant(f))
 		add(in.Constants, p)
 	}
 	return points
@@ -180,14 +255,13 @@ func (m *matcher) pythonScope(
 }
 
 func listPython(m *matcher, s *spec) (out []listing) {
-	in, _, err := m.interpreter()
+	in, err := m.python()
 	if err != nil {
 		if !s.skip {
 			m.diags.Errorf(s.ap.Span, "%s", err)
 		}
 		return nil
 	}
-	defer in.Close()
 	found, _ := m.pythonFunctions(in, s)
 	names := pythonNames(found)
 	for i, f := range found {

@@ -361,7 +361,7 @@ func (a *app) ask(cmd *cobra.Command, r *recipeFlags, words []string) error {
 	if err := a.permitted(cmd.Context()); err != nil {
 		return a.fail(&r.settings, err)
 	}
-	request.Question, request.Script, request.Totals = nil, script.Text, script.Totals
+	request.Question, request.Script, request.Totals, request.Asked = nil, script.Text, script.Totals, r.q.Functions
 	r.made, r.locks = true, r.q.Kind == trocar.QuestionLocks
 	r.asked = asked{
 		texts: r.texts(), filters: r.filters(), waits: len(argv) == 0,

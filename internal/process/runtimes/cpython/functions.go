@@ -32,12 +32,17 @@ type Param struct {
 // String is the function's name as programs import it.
 func (f *Function) String() string { return f.Module + "." + f.Qualified }
 
-// mostFunctions bounds the functions of a process.
-const mostFunctions = 1 << 17
+// mostFunctions bounds the functions of a process, mostObjects the objects that are looked at for them.
+const (
+	mostFunctions = 1 << 17
+	mostObjects   = 8 * mostFunctions
+)
 
 // Functions are those of the process, by their names: what modules have, their classes, what is wrapped by decorators,
-// and functions within these.
-func (in *Interpreter) Functions() []*Function {
+// and functions within these. cut: there may be more than were looked for.
+func (in *Interpreter) Functions() (found []*Function, cut bool) {
+	in.m.forget()
+	defer in.m.forget()
 	w := walk{in: in, seen: map[uint64]bool{}, modules: map[uint64]string{}}
 	in.m.each(in.globals, func(_ string, module uint64) bool {
 		if dict := in.m.word(module, moduleDict); in.m.is(dict, isDict) {
@@ -51,12 +56,7 @@ func (in *Interpreter) Functions() []*Function {
 		}
 		return strings.Compare(a.Qualified, b.Qualified)
 	})
-	return w.found
-}
-
-// Cut tells whether there may be more functions than were looked for.
-func (in *Interpreter) Cut(found []*Function) bool {
-	return len(found) >= mostFunctions || in.m.reads > mostReads
+	return w.found, len(w.found) >= mostFunctions || len(w.seen) > mostObjects || in.m.reads > mostReads
 }
 
 // walk looks for functions.
@@ -95,7 +95,7 @@ const deepest = 12
 
 func (w *walk) object(obj uint64, depth int) {
 	m, t := w.in.m, w.in.types
-	if obj == 0 || depth > deepest || w.seen[obj] || len(w.seen) > 8*mostFunctions {
+	if obj == 0 || depth > deepest || w.seen[obj] || len(w.seen) > mostObjects {
 		return
 	}
 	kind := m.typeOf(obj)

@@ -32,6 +32,12 @@ type memory struct {
 // mostReads bounds the time that a process's memory can take, which is about a second.
 const mostReads = 1 << 26
 
+// forget has all be read again: the process has gone on.
+func (m *memory) forget() {
+	clear(m.pages)
+	m.reads = 0
+}
+
 func (m *memory) read(b []byte, addr uint64) bool {
 	if m.reads++; m.reads > mostReads {
 		return false

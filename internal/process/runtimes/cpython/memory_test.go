@@ -65,7 +65,8 @@ func FuzzFunctions(f *testing.F) {
 		for i, name := range exported {
 			in.types[name] = at + uint64(i)*8
 		}
-		for _, fn := range in.Functions() {
+		found, _ := in.Functions()
+		for _, fn := range found {
 			if fn.Qualified == "" && fn.Code == 0 {
 				t.Errorf("%+v", fn)
 			}
