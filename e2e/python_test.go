@@ -139,7 +139,7 @@ func pythonLate(t *testing.T, interpreter string) {
 	launcher := filepath.Join(dir, "launch")
 	for name, text := range map[string]string{
 		"first.py":  "def work(): pass\ndef rest(): pass\n",
-		"second.py": "def work(): pass\n",
+		"second.py": "def work(x): pass\ndef rest(y): pass\n",
 		"app.py": `
 import importlib, sys
 import first
@@ -152,7 +152,9 @@ called()
 print("done", flush=True)
 sys.stdin.readline()
 importlib.reload(first)
-import second
+import second # its code may lie where that of first was
+second.work(1)
+second.rest(2)
 called()
 print("done", flush=True)
 sys.stdin.read()
@@ -178,9 +180,12 @@ sys.stdin.read()
 		if _, notes := program.traced(work, c.args...); strings.Contains(notes, late) {
 			t.Errorf("%q: nothing was loaded\n%s", c.args, notes)
 		}
-		if _, notes := program.traced(work, c.args...); strings.Contains(notes, late) != (c.late != "") ||
-			!strings.Contains(notes, c.late) {
+		trace, notes := program.traced(work, c.args...)
+		if strings.Contains(notes, late) != (c.late != "") || !strings.Contains(notes, c.late) {
 			t.Errorf("%q: no %q\n%s", c.args, c.late, notes)
+		}
+		if strings.Contains(trace, "first.") || c.args[0] == "trace" && !strings.Contains(trace, "called()") {
+			t.Errorf("%q: %s", c.args, trace)
 		}
 		program.ends()
 	}

@@ -10,6 +10,7 @@ import (
 	"trocar/internal/binary/types"
 	"trocar/internal/compile/ir"
 	"trocar/internal/compile/record"
+	"trocar/internal/process/probe"
 	"trocar/internal/script/diag"
 )
 
@@ -19,9 +20,8 @@ import (
 // In the value of the map.
 const (
 	meantCookie = 0
-	meantName   = 8
-	meantBegin  = 16
-	meantSize   = 24
+	meantBegin  = 8
+	meantMarks  = 16
 )
 
 // interpreted leaves unless an interpreted function begins that is meant.
@@ -41,12 +41,13 @@ func (g *gen) interpreted(quit ir.Label) {
 	found := b.Copy(b.Call(asm.FnMapLookupElem, ir.M(name), ir.A(ir.FP, key)))
 	b.IfImm(ir.EQ, found, 0, quit)
 	b.Store(8, ir.FP, g.whichSlot, b.Load(8, found, meantCookie))
-	was, begin := b.Copy(b.Load(8, found, meantName)), b.Copy(b.Load(8, found, meantBegin))
-	b.If(ir.NE, g.user(code, of.Name, 8, span), was, quit)
+	for i, off := range of.Marks {
+		b.If(ir.NE, g.user(code, off, 8, span), b.Load(8, found, meantMarks+8*i), quit)
+	}
 	if of.Begin == 0 {
 		return
 	}
-	b.If(ir.NE, g.user(frame, of.At, 8, span), begin, quit)
+	b.If(ir.NE, g.user(frame, of.At, 8, span), b.Load(8, found, meantBegin), quit)
 	if of.Version != 0 {
 		made := g.user(code, of.Made, 8, span)
 		if of.Lock == 0 {
@@ -64,9 +65,11 @@ func (g *gen) interpreted(quit ir.Label) {
 // which is what stands for the cookie of the function's point.
 func (g *gen) which() ir.Reg { return g.b.Load(8, g.frame, g.whichSlot) }
 
+func meantSize(of *probe.Interpreted) uint32 { return uint32(meantMarks + 8*len(of.Marks)) }
+
 // meant makes the map. Of a function's several points, which are the places, it has the first.
 func (g *gen) meant(name string) *ebpf.MapSpec {
-	m := &ebpf.MapSpec{Name: name, Type: ebpf.Hash, KeySize: 8, ValueSize: meantSize}
+	m := &ebpf.MapSpec{Name: name, Type: ebpf.Hash, KeySize: 8, ValueSize: meantSize(g.points[0].Interpreted)}
 	known := map[uint64]bool{}
 	for i, p := range g.points {
 		of := p.Interpreted
@@ -75,9 +78,11 @@ func (g *gen) meant(name string) *ebpf.MapSpec {
 		}
 		known[of.OfCode] = true
 		n := g.firstCookie + uint64(i)
-		value := make([]byte, meantSize)
+		value := make([]byte, m.ValueSize)
 		binary.LittleEndian.PutUint64(value[meantCookie:], n|g.c.functionOf(p, n)<<functionShift)
-		binary.LittleEndian.PutUint64(value[meantName:], of.OfName)
+		for j, word := range of.OfMarks {
+			binary.LittleEndian.PutUint64(value[meantMarks+8*j:], word)
+		}
 		binary.LittleEndian.PutUint64(value[meantBegin:], of.Begin)
 		m.Contents = append(m.Contents, ebpf.MapKV{Key: of.OfCode, Value: value})
 	}

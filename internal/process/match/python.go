@@ -88,16 +88,15 @@ func (r *Result) Late() (texts []string) {
 			patterns = append(patterns, name)
 		}
 	}
-	type identity struct{ code, name uint64 }
-	known := make(map[identity]bool, len(p.functions))
+	known := make(map[uint64]*cpython.Function, len(p.functions)) // by their code
 	for _, f := range p.functions {
-		known[identity{f.Code, f.Name}] = true
+		known[f.Code] = f
 	}
 	functions, cut := p.Functions()
 	var late []string
 	for _, f := range functions {
 		fits := func(pattern string) bool { return fitsPython(pattern, f) }
-		if !known[identity{f.Code, f.Name}] && slices.ContainsFunc(patterns, fits) {
+		if was := known[f.Code]; (was == nil || !slices.Equal(was.Marks, f.Marks)) && slices.ContainsFunc(patterns, fits) {
 			late = append(late, f.String())
 		}
 	}

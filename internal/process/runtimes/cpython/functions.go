@@ -17,9 +17,11 @@ type Function struct {
 	// Variables and Constants are how many it has.
 	Variables, Constants int
 
-	// Code is its code object, Name the object that is its name: code of another function that comes to lie there has
-	// another one. Begin is what its frame has noted where its body begins.
-	Code, Name, Begin uint64
+	// Code is its code object, Marks the words of it by which it differs from another one that comes to lie there. Begin
+	// is what its frame has noted where its body begins.
+	Code  uint64
+	Marks []uint64
+	Begin uint64
 }
 
 // Param is a parameter: the variable of a number in the frame, or what the cell has that the variable is.
@@ -160,10 +162,12 @@ func (w *walk) code(obj uint64, module string, depth int) {
 		return // the body of a class or comprehension that is executed elsewhere, or what is being traced in Python
 	}
 	f := &Function{
-		Module: module, Qualified: name, Line: m.number(obj, lay.line), Code: obj, Name: m.word(obj, lay.qualified),
-		Begin: begin,
+		Module: module, Qualified: name, Line: m.number(obj, lay.line), Code: obj, Begin: begin,
 	}
 	f.Variables, f.Constants = m.number(obj, lay.variables), int(m.word(m.word(obj, constants), sized))
+	for _, off := range lay.marks {
+		f.Marks = append(f.Marks, m.word(obj, int64(off)))
+	}
 	f.File, _ = m.text(m.word(obj, lay.file))
 	flags := m.word(obj, lay.flags)
 	const optimized, more, moreNamed, waits = 1, 4, 8, 0x20 | 0x80 | 0x100 | 0x200

@@ -254,8 +254,8 @@ func (in *Interpreter) table(data []byte, low, high uint64) []uint64 {
 // Tells tells the calls of a function from those of others.
 func (in *Interpreter) Tells(f *Function) *probe.Interpreted {
 	return &probe.Interpreted{
-		Frame: in.Frame, Code: int(in.lay.code), Name: int(in.lay.qualified), At: int(in.lay.instruction), OfCode: f.Code,
-		OfName: f.Name, Begin: f.Begin, Version: in.Version, Made: int(in.lay.monitored),
+		Frame: in.Frame, Code: int(in.lay.code), Marks: in.lay.marks, At: int(in.lay.instruction), OfCode: f.Code,
+		OfMarks: f.Marks, Begin: f.Begin, Version: in.Version, Made: int(in.lay.monitored),
 		Lock: in.Lock, Holder: int(in.lay.holder), Tracing: int(in.lay.tracing),
 	}
 }

@@ -23,6 +23,7 @@ type layout struct {
 	resume              int64 // the index of the instruction with which the body begins
 	monitored           int64 // the version of the events that its instructions were made for
 	instructions        int64
+	marks               []int // words of a code object that others at its address do not have
 
 	ascii int64 // in a str: the text, if it is of ASCII; of others it is behind that
 
@@ -62,12 +63,16 @@ func version(minor int) *layout {
 		arguments: 52, keywords: 60, flags: 48, line: 68, variables: 72,
 		names: 96, kinds: 104, file: 112, qualified: 128, ascii: 40,
 	}
+	// From 3.12 on code objects are numbered (co_version), at 92.
+	l.marks = []int{int(l.qualified), 88}
 	switch minor {
 	case 11:
 		l.threads, l.modules, l.frame, l.code, l.ascii = 16, 888, 8, 32, 48
 		l.arguments, l.keywords, l.line, l.variables, l.resume, l.instructions = 56, 64, 72, 76, 168, 184
 		l.resumes, l.undefined = []int{150, 151}, [2]int{181, 254}
 		l.returns = []int{83}
+		// The name, the file, the first line: names and files are objects that functions share.
+		l.marks = []int{int(l.qualified), int(l.file), int(l.line)}
 	case 12:
 		l.threads, l.modules, l.monitors = 72, 944, 48
 		l.monitored, l.resume, l.instructions = 160, 176, 192
