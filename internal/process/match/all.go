@@ -209,12 +209,7 @@ func (r *Result) Symbol(p *probe.Point, name string) (Symbol, error) {
 	case ok:
 		return Symbol{types.Loaded(addr), size}, nil
 	}
-	place, size, err := b.obj.ThreadLocal(name)
-	if name == errnoVariable && errors.Is(err, objfile.ErrNoSymbol) {
-		if other, ok := r.files.errno(b); ok {
-			return Symbol{other, 4}, nil
-		}
-	}
+	place, size, err := r.files.threadLocal(b, name)
 	if errors.Is(err, objfile.ErrNoSymbol) {
 		//lint:ignore ST1005 bpftrace's words, which scripts' tests look for
 		return Symbol{}, fmt.Errorf("Could not resolve symbol: %s:%s", b.name, name)

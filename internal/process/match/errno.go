@@ -3,6 +3,7 @@ package match
 import (
 	"bytes"
 	"encoding/hex"
+	"errors"
 	"path"
 
 	"trocar/internal/binary/objfile"
@@ -15,6 +16,19 @@ import (
 
 // errnoVariable is the library's name for it.
 const errnoVariable = "errno"
+
+const errnoSize = 4
+
+// threadLocal finds a thread-local variable of a file, or errno where the library has it that the file is linked with.
+func (fs *files) threadLocal(b *binary, name string) (types.Place, uint64, error) {
+	place, size, err := b.obj.ThreadLocal(name)
+	if name == errnoVariable && errors.Is(err, objfile.ErrNoSymbol) {
+		if other, ok := fs.errno(b); ok {
+			return other, errnoSize, nil
+		}
+	}
+	return place, size, err
+}
 
 // anchors are functions of glibc whose addresses the loader writes into programs and libraries: the code at their begin
 // needs it (crt1.o), or their end (crtbegin.o).

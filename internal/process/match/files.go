@@ -529,8 +529,7 @@ func (fs *files) neededBy(b *binary) (paths []string) {
 needed:
 	for _, lib := range b.obj.Needed() {
 		// musl's libc is the loader itself, whatever file has its name.
-		if strings.HasPrefix(path.Base(loader), "ld-musl-") && target.IsLibrary(lib, "libc") ||
-			strings.HasPrefix(lib, "libc.musl-") {
+		if isMusl(path.Base(loader)) && target.IsLibrary(lib, "libc") || isMusl(lib) {
 			paths = append(paths, fs.inside(loader))
 			continue
 		}

@@ -1,7 +1,6 @@
 package match
 
 import (
-	"errors"
 	"fmt"
 	"path"
 	"strings"
@@ -24,11 +23,8 @@ func (r *Result) Variable(p *probe.Point, name string) (Symbol, *types.Type, err
 		return Symbol{}, nil, debuginfo.ErrNotFound
 	}
 	if name == errnoVariable {
-		place, _, err := b.obj.ThreadLocal(name)
-		if other, ok := r.files.errno(b); ok && errors.Is(err, objfile.ErrNoSymbol) {
-			place, err = other, nil
-		}
-		return Symbol{Place: place, Size: 4}, types.TInt32, err
+		place, _, err := r.files.threadLocal(b, name)
+		return Symbol{Place: place, Size: errnoSize}, types.TInt32, err
 	}
 	info, err := b.debug()
 	if err != nil {
