@@ -2,6 +2,7 @@ package code
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"trocar/internal/binary/abi"
 )
@@ -155,11 +156,7 @@ func (w *frameWalk) reach(at int, s *frameState) {
 }
 
 func (w *frameWalk) edge(from, to int, s *frameState) {
-	known := false
-	for _, b := range w.before[to] {
-		known = known || b == from
-	}
-	if !known {
+	if !slices.Contains(w.before[to], from) {
 		w.before[to] = append(w.before[to], from)
 	}
 	w.reach(to, s)
@@ -405,9 +402,9 @@ func (b *backWalk) call(s *frameState, at int, in *Inst, need *objectBytes, kept
 		if use == nil {
 			return false
 		}
-		off := int(v.off - b.slot.off)
+		stored := b.reach(use, int(v.off-b.slot.off))
 		for i := range *need {
-			need[i] &^= b.reach(use, off)[i]
+			need[i] &^= stored[i]
 		}
 		if *need != (objectBytes{}) {
 			return false // it may have been another object's

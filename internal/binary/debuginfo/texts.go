@@ -14,7 +14,7 @@ import (
 type Texts uint32
 
 // MostTexts is how many there may be.
-const MostTexts = 3
+const MostTexts = types.MostTexts
 
 // SizedText marks a text whose length is passed behind its address.
 const SizedText = 1 << 6

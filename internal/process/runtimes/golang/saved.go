@@ -72,8 +72,8 @@ func saves(f *objfile.File, entry, end uint64) (found map[int]saved, grows bool)
 const whyLost = "the function does not use it, and loses it where its stack grows before the probe"
 
 // lost are the registers of arguments that a function has lost at the place that stands for its entry, after its stack
-// has grown, or the goroutine was preempted there: it comes back with those only that it saved. all: it is not known
-// which it saves.
+// has grown, or the goroutine was preempted there: it comes back with those only that it saved. Where it is not known
+// which these are, all are lost.
 func lost(f *objfile.File, entry, end uint64) func(reg int) bool {
 	found, grows := saves(f, entry, end)
 	return func(reg int) bool {
