@@ -209,6 +209,10 @@ func (g *gen) syscallRead(
 	b.IfImm(ir.EQ, kind, int64(uapi.Data), got)
 	b.Set(count, b.Low32(count))
 	b.Bind(got)
+	bound, told := b.Imm(record.NotRead-1), b.Label() // what is above has another meaning there
+	b.If(ir.LE, count, bound, told)
+	b.Set(count, bound)
+	b.Bind(told)
 	g.store(slot, 8, count)
 	few, little := b.Label(), b.Label()
 	b.IfImm(ir.LE, count, mostRead, little)
