@@ -151,9 +151,12 @@ var tests = map[string][]string{
 		"internal/process/target", "internal/process/tracefs", "internal/binary/abi", "internal/binary/code",
 		"github.com/rogpeppe/go-internal",
 	},
-	"e2e/kernels":              {"golang.org/x/sys"},
-	"internal/binary/btf":      {"github.com/cilium/ebpf"},              // its btf: a second reader to compare with
-	"internal/compile/codegen": {"internal/kernel", "golang.org/x/sys"}, // which load what was made
+	"e2e/kernels":         {"golang.org/x/sys"},
+	"internal/binary/btf": {"github.com/cilium/ebpf"}, // its btf: a second reader to compare with
+	"internal/compile/codegen": {
+		"internal/kernel", "golang.org/x/sys", // which load what was made
+		"internal/binary/unwind", // whose numbers programs have in their code
+	},
 
 	"internal/binary/debuginfod": {"internal/binary/debuginfo"}, // which asks for the files
 	"internal/binary/image":      {"internal/binary/types"},     // what outlives an image
