@@ -138,7 +138,8 @@ func matchPulse(_ *matcher, s *spec) []*probe.Point {
 			{"internal/process/match/runtimes.go", "import (\n", "\t\"trocar/internal/process/runtimes/toy\"\n"},
 			{"internal/process/match/runtimes.go", "return []runtimes.Runtime{", "toy.Runtime(), "},
 		},
-		files: map[string]string{"internal/process/runtimes/toy/toy.go": `// Package toy is a runtime that walks the stacks of programs which have a function called toy_main.
+		files: map[string]string{"internal/process/runtimes/toy/toy.go": `// Package toy is a runtime that walks the stacks of
+// programs which have a function called toy_main.
 package toy
 
 import (

@@ -13,36 +13,42 @@ import (
 	"unsafe"
 )
 
-type point struct{ X, Y int32 }
-type named int16
-type shape struct {
-	Name string
-	At   point
-	Tags []string
-	Next *shape
-}
-type base struct{ ID uint8 }
-type outer struct {
-	base
-	*point
-	F func(int) int
-	M map[string]int
-	C chan int
-	E error
-	W any
-	T time.Time
-	D time.Duration
-	A [2][3]int8
-	S [][]int
-	Z struct{}
-	R rune
-	B byte
-	U uintptr
-	P unsafe.Pointer
-	G float64
-	H float32
-	X complex128
-}
+type (
+	point struct{ X, Y int32 }
+	named int16
+	shape struct {
+		Name string
+		At   point
+		Tags []string
+		Next *shape
+	}
+)
+
+type (
+	base  struct{ ID uint8 }
+	outer struct {
+		base
+		*point
+		F func(int) int
+		M map[string]int
+		C chan int
+		E error
+		W any
+		T time.Time
+		D time.Duration
+		A [2][3]int8
+		S [][]int
+		Z struct{}
+		R rune
+		B byte
+		U uintptr
+		P unsafe.Pointer
+		G float64
+		H float32
+		X complex128
+	}
+)
+
 type myErr struct {
 	Code int
 	Msg  string
@@ -96,7 +102,10 @@ func slices(a []int, b []string, c []point, d [][]string, e []byte, f []*point, 
 func arrays(a [3]int, b [2][2]int8, c [1]string, d [2]string, e [0]int) {}
 
 //go:noinline
-func maps(a map[string]int, b map[int]string, c map[point]shape, d map[*point]bool, n map[string]int, big map[int]int, e map[string][]string, f map[any]any, s map[string]struct{}) {
+func maps(
+	a map[string]int, b map[int]string, c map[point]shape, d map[*point]bool, n map[string]int, big map[int]int,
+	e map[string][]string, f map[any]any, s map[string]struct{},
+) {
 }
 
 //go:noinline
@@ -180,8 +189,18 @@ func main() {
 	ch <- 1
 	ch <- 2
 	tm := time.Date(2024, 2, 29, 12, 30, 15, 250, time.UTC)
-	o := outer{base{7}, &point{3, 4}, add, map[string]int{"k": 1}, ch, errors.New("inner"), point{5, 6}, tm, 1500 * time.Millisecond,
-		[2][3]int8{{1, 2, 3}, {4, 5, 6}}, [][]int{{1}, {2, 3}}, struct{}{}, 'z', 'b', 77, unsafe.Pointer(&n), 1.25, 2.5, 1 - 1i}
+	o := outer{
+		base{7},
+		&point{3, 4}, add,
+		map[string]int{"k": 1},
+		ch, errors.New("inner"),
+		point{5, 6},
+		tm, 1500 * time.Millisecond,
+		[2][3]int8{{1, 2, 3}, {4, 5, 6}},
+		[][]int{{1}, {2, 3}},
+		struct{}{},
+		'z', 'b', 77, unsafe.Pointer(&n), 1.25, 2.5, 1 - 1i,
+	}
 	structs(point{1, 2}, sh, o)
 	pt := &point{8, 9}
 	str := "pointed"
@@ -190,7 +209,8 @@ func main() {
 	for i := range long {
 		long[i] = i
 	}
-	slices([]int{1, 2}, []string{"x", ""}, []point{{1, 2}}, [][]string{{"a"}, {}}, []byte("hi"), []*point{pt}, nil, long, []any{1, "s"}, []error{io.EOF})
+	slices([]int{1, 2}, []string{"x", ""}, []point{{1, 2}}, [][]string{{"a"}, {}}, []byte("hi"),
+		[]*point{pt}, nil, long, []any{1, "s"}, []error{io.EOF})
 	arrays([3]int{1, 2, 3}, [2][2]int8{{1, 2}, {3, 4}}, [1]string{"one"}, [2]string{"p", "q"}, [0]int{})
 	big := map[int]int{}
 	for i := range 5000 {
@@ -213,7 +233,10 @@ func main() {
 	defer cancel3()
 	ctxs(context.Background(), c1, c2, c3)
 	_, perr := os.Open("/nonexistent")
-	var nerr error = &net.OpError{Op: "dial", Net: "tcp", Addr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1}, Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+	var nerr error = &net.OpError{
+		Op: "dial", Net: "tcp", Addr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1},
+		Err: os.NewSyscallError("connect", syscall.ECONNREFUSED),
+	}
 	var tn *myErr
 	errs(errors.New("plain"), fmt.Errorf("wrap: %w", io.EOF), perr, nerr, &myErr{3, "my"}, valErr{4, "val"}, nil, tn)
 	anys(1, "s", point{1, 2}, pt, nil, numErr(5), []string{"a"}, map[string]int{"a": 1})

@@ -140,14 +140,24 @@ func TestCPlusPlus(t *testing.T) {
 	path := build(t, "shop.cc", `
 #include <string>
 namespace shop {
-struct Item { int n; virtual ~Item(); int price(int q) const; int price(double q) const; template<class T> T as(T x) const { return x + n; } };
+struct Item {
+	int n;
+	virtual ~Item();
+	int price(int q) const;
+	int price(double q) const;
+	template<class T> T as(T x) const { return x + n; }
+};
 __attribute__((noinline)) Item::~Item() { n = 0; }
 __attribute__((noinline)) int Item::price(int q) const { return n * q; }
 __attribute__((noinline)) int Item::price(double q) const { return n * (int)q; }
 namespace { __attribute__((noinline, used)) int hidden(int a) { return a + 1; } }
 __attribute__((noinline)) std::string label(const std::string &s) { return s + "!"; }
 }
-int main(int c, char **v) { shop::Item i; i.n = c; return i.price(2) + i.price(2.0) + i.as<long>(3) + shop::label(v[0]).size() + shop::hidden(1); }`, "-O0")
+int main(int c, char **v) {
+	shop::Item i;
+	i.n = c;
+	return i.price(2) + i.price(2.0) + i.as<long>(3) + shop::label(v[0]).size() + shop::hidden(1);
+}`, "-O0")
 	f := open(t, path)
 	addrs := nm(t, path)
 	at := func(mangled ...string) (out []uint64) {
@@ -322,12 +332,20 @@ func main() { s := &server{len(os.Args)}; println(s.handle("x"), pick(1, 2), pic
 
 func TestUSDT(t *testing.T) {
 	path := build(t, "probes.c", `
-#define SITE(name, sem, ops) __asm__ volatile("900: nop\n.pushsection .note.stapsdt,\"\",\"note\"\n.balign 4\n.4byte 992f-991f, 994f-993f, 3\n" \
- "991: .asciz \"stapsdt\"\n992: .balign 4\n993: .8byte 900b\n.8byte _.stapsdt.base\n.8byte " sem "\n.asciz \"shop\"\n.asciz \"" name "\"\n.asciz \"" ops "\"\n" \
+#define SITE(name, sem, ops) __asm__ volatile("900: nop\n" \
+ ".pushsection .note.stapsdt,\"\",\"note\"\n.balign 4\n.4byte 992f-991f, 994f-993f, 3\n" \
+ "991: .asciz \"stapsdt\"\n992: .balign 4\n993: .8byte 900b\n.8byte _.stapsdt.base\n.8byte " sem "\n" \
+ ".asciz \"shop\"\n.asciz \"" name "\"\n.asciz \"" ops "\"\n" \
  "994: .balign 4\n.popsection\n" ::: "memory")
-__asm__(".pushsection .stapsdt.base,\"aG\",\"progbits\",.stapsdt.base,comdat\n.weak _.stapsdt.base\n.hidden _.stapsdt.base\n_.stapsdt.base: .space 1\n.size _.stapsdt.base, 1\n.popsection");
+__asm__(".pushsection .stapsdt.base,\"aG\",\"progbits\",.stapsdt.base,comdat\n"
+ ".weak _.stapsdt.base\n.hidden _.stapsdt.base\n_.stapsdt.base: .space 1\n.size _.stapsdt.base, 1\n.popsection");
 unsigned short shop_sale_semaphore __attribute__((section(".probes"), used));
-int main(int c, char **v) { SITE("open", "0", "-4@%%edi 8@$5"); SITE("sale", "shop_sale_semaphore", "8@%%rsi"); SITE("open", "0", ""); return 0; }`, "-O1")
+int main(int c, char **v) {
+	SITE("open", "0", "-4@%%edi 8@$5");
+	SITE("sale", "shop_sale_semaphore", "8@%%rsi");
+	SITE("open", "0", "");
+	return 0;
+}`, "-O1")
 	f := open(t, path)
 	probes, err := f.USDTs()
 	if err != nil {

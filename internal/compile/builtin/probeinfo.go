@@ -121,7 +121,8 @@ predicate and all. uretprobe:./app:handle /duration > 1000000/ { @[func] = hist(
 	{
 		ID: Ctx, Names: []string{"ctx"}, Variable: true, Group: GroupProbeInfo,
 		Variants: []string{"void * ctx"},
-		Doc:      `The address of the registers (or of the record) that the kernel passes to the program. reg, argN and args are what you want.`,
+		Doc: "The address of the registers (or of the record) that the kernel passes to the program. " +
+			"reg, argN and args are what you want.",
 	},
 	{
 		ID: UserMode, Names: []string{"usermode"}, Variable: true, Group: GroupProbeInfo, Result: types.TUint8,

@@ -82,7 +82,8 @@ A string that was longer is shown with str_trunc_trailer ("..") behind it. str($
 	{
 		ID: PToN, Names: []string{"pton"}, Min: 1, Max: 1, Group: GroupStrings, CompileTime: true,
 		Variants: []string{"uint8[4] pton(const string addr)", "uint8[16] pton(const string addr)"},
-		Doc:      `The bytes of an IPv4 or IPv6 address in network order. Cast to an integer they can be compared: (uint32)pton("127.0.0.1").`,
+		Doc: "The bytes of an IPv4 or IPv6 address in network order. " +
+			`Cast to an integer they can be compared: (uint32)pton("127.0.0.1").`,
 	},
 	{
 		ID: MACAddr, Names: []string{"macaddr"}, Min: 1, Max: 1, Group: GroupStrings, Result: types.TMAC,

@@ -141,15 +141,18 @@ func TestPromotion(t *testing.T) {
 func TestComptime(t *testing.T) {
 	enable := "config = { unstable_typeinfo=enable } "
 	for src, want := range map[string]map[string]string{
-		`begin { $a = 1; if comptime (typeinfo($a).full_type == "uint64") { @map = 1; } else { @map = "str"; } $a = (uint64)2; }`: {"@map": "int8"},
-		`begin { $a = 1; if comptime (typeinfo($a).full_type == "uint64") { @map = 1; } else { @map = "str"; } }`:                 {"@map": "string[4]"},
-		`begin { if comptime is_str(comm) { @a = 1 } else { @a = "no" } }`:                                                        {"@a": "int8"},
-		`begin { if comptime (probetype == "special") { @a = 1 } else { nonsense(1) } }`:                                          {"@a": "int8"},
-		`begin { $x = comptime (1 + 2 * 3); @ = $x }`:                                                                             {"@": "int8"},
-		`begin { $x = comptime (sizeof((1, "abc"))); }`:                                                                           {"$x": "int8"},
-		`begin { if comptime (is_integer(pid) && is_unsigned_integer(pid) && !is_ptr(pid)) { @a = "u" } else { @a = 1 } }`:        {"@a": "string[2]"},
-		`begin { if comptime is_literal(5) { if comptime (sizeof(int64) == 8) { @a = 1 } } }`:                                     {"@a": "int8"},
-		`begin { @m = 1; if comptime is_scalar(@m) { @a = 1 } else { @a = "x" } }`:                                                {"@a": "int8"},
+		`begin { $a = 1; if comptime (typeinfo($a).full_type == "uint64") { @map = 1; } else { @map = "str"; }
+			$a = (uint64)2; }`: {"@map": "int8"},
+		`begin { $a = 1; if comptime (typeinfo($a).full_type == "uint64") { @map = 1; } else { @map = "str"; }
+			}`: {"@map": "string[4]"},
+		`begin { if comptime is_str(comm) { @a = 1 } else { @a = "no" } }`:               {"@a": "int8"},
+		`begin { if comptime (probetype == "special") { @a = 1 } else { nonsense(1) } }`: {"@a": "int8"},
+		`begin { $x = comptime (1 + 2 * 3); @ = $x }`:                                    {"@": "int8"},
+		`begin { $x = comptime (sizeof((1, "abc"))); }`:                                  {"$x": "int8"},
+		`begin { if comptime (is_integer(pid) && is_unsigned_integer(pid) && !is_ptr(pid)) { @a = "u" }
+			else { @a = 1 } }`: {"@a": "string[2]"},
+		`begin { if comptime is_literal(5) { if comptime (sizeof(int64) == 8) { @a = 1 } } }`: {"@a": "int8"},
+		`begin { @m = 1; if comptime is_scalar(@m) { @a = 1 } else { @a = "x" } }`:            {"@a": "int8"},
 	} {
 		expectTypes(t, enable+src, want)
 	}

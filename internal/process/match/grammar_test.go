@@ -139,7 +139,8 @@ func TestUprobes(t *testing.T) {
 __attribute__((noipa)) int first(int a) { return a + 1; }
 __attribute__((noipa)) int second(int a) { return first(a) * 2; }
 __attribute__((noipa)) void *get(int n) { return malloc(n); }
-__asm__(".globl odd\n.type odd, @function\nodd: push %rbx\nmov $0x1234, %eax\npop %rbx\nret\n.size odd, .-odd\n.globl chopped.cold\n.type chopped.cold, @function\nchopped.cold: nop\nret\n.size chopped.cold, 2\n");
+__asm__(".globl odd\n.type odd, @function\nodd: push %rbx\nmov $0x1234, %eax\npop %rbx\nret\n.size odd, .-odd\n"
+ ".globl chopped.cold\n.type chopped.cold, @function\nchopped.cold: nop\nret\n.size chopped.cold, 2\n");
 __asm__(".globl padded\n.type padded, @function\npadded: push %rbx\n.byte 0x0f, 0x1f, 0x44, 0, 0\npop %rbx\nret\n.size padded, .-padded\n");
 int main(int c, char **v) { return second(c) + (get(3) != 0); }`, "-O1", "-fcf-protection=none")
 	for _, c := range []struct {

@@ -19,7 +19,8 @@ python:import__find__load__done module* found
 python:audit event* arguments
 hotspot:class__loaded,class__unloaded class class_length loader shared
 hotspot:class__initialization__required class class_length loader thread_type
-hotspot:class__initialization__recursive,class__initialization__concurrent,class__initialization__erroneous class class_length loader thread_type wait
+hotspot:class__initialization__recursive,class__initialization__concurrent class class_length loader thread_type wait
+hotspot:class__initialization__erroneous class class_length loader thread_type wait
 hotspot:class__initialization__super__failed,class__initialization__clinit class class_length loader thread_type wait
 hotspot:class__initialization__error,class__initialization__end class class_length loader thread_type wait
 hotspot:gc__begin full

@@ -102,7 +102,8 @@ HINT: a .bt script, a .h header or a directory of them can be imported
 `},
 		{
 			"bpf.bt",
-			`DIR/bpf.bt:1:1-17: ERROR: cannot import x.bpf.c: BPF programs written in C need a C compiler for BPF, which this tracer does without
+			`DIR/bpf.bt:1:1-17: ERROR: cannot import x.bpf.c: BPF programs written in C need a C compiler for BPF, ` +
+				`which this tracer does without
 import "x.bpf.c"; begin {}
 ~~~~~~~~~~~~~~~~
 HINT: write what it does as a macro in a .bt file

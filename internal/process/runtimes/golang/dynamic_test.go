@@ -99,7 +99,10 @@ type leaf struct {
 }
 
 func main() {
-	for _, v := range []any{leaf{}, true, 1, uintptr(1), 1.5, 1i, "text", errors.New("x"), map[string]leaf{}, [3]*leaf{}, []byte{}, time.Time{}, time.Second, make(chan int), unsafe.Pointer(nil)} {
+	for _, v := range []any{
+		leaf{}, true, 1, uintptr(1), 1.5, 1i, "text", errors.New("x"), map[string]leaf{}, [3]*leaf{}, []byte{},
+		time.Time{}, time.Second, make(chan int), unsafe.Pointer(nil),
+	} {
 		t := reflect.TypeOf(v)
 		fmt.Printf("%d %s %d %d", *(*uintptr)(unsafe.Pointer(&v)), t, t.Kind(), t.Size())
 		switch t.Kind() {

@@ -1,6 +1,8 @@
 // Functions with arguments of all kinds, in all the places where Go passes them.
 package main
 
+//lint:file-ignore U1000 what is not used has types, too
+
 import (
 	"context"
 	"errors"
@@ -140,8 +142,10 @@ func main() {
 	n += many(1, 2, 3, 4, 5, 6, 7, 8, "stack", 9) + arrays([1]int{1}, [2]int{2, 3}, [0]int{}, struct{}{}, 4)
 	n += unused(1, "b", 2, 3) + leaf(9, 4) + small(true, 2, -3, 4) + c.whole(3)
 	captured := n
-	n += nested(embedded{point{1, 2}, "e"}, &node{at: time.Unix(1, 0)}, context.Background(), func(i int) int { return i + captured }, make(chan point, 1), map[string][]int{"k": {1}}, 3i)
-	n += variadic("v", 1, "two", color(1)) + (&list[string]{}).push("item", 2) + (&list[int]{}).push(7, 2) + generic(5, 6) + len(generic("g", 7))
+	n += nested(embedded{point{1, 2}, "e"}, &node{at: time.Unix(1, 0)}, context.Background(),
+		func(i int) int { return i + captured }, make(chan point, 1), map[string][]int{"k": {1}}, 3i)
+	n += variadic("v", 1, "two", color(1)) + (&list[string]{}).push("item", 2) + (&list[int]{}).push(7, 2) +
+		generic(5, 6) + len(generic("g", 7))
 	method := c.grow
 	_, _ = method(point{3, 4}, "value", 1, false)
 	fmt.Println(sum, p, ok, n, color(1), len(fmt.Sprint(node{}, embedded{})))
