@@ -143,11 +143,7 @@ func Leaks(fns []Function, o Question, diags *diag.List) Script {
 		s.asked(fn, a, cond)
 		s.ends(fn, a, known)
 	}
-	if o.Every > 0 {
-		s.line("\ninterval:%s\n{\n  time(\"%%H:%%M:%%S\\n\");", span(o.Every))
-		s.left()
-		s.line("}")
-	}
+	s.atIntervals(s.left)
 	s.timer()
 	s.line("\nend\n{")
 	s.left()

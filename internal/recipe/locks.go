@@ -47,6 +47,8 @@ func Locks(fns []Function, o Question, diags *diag.List) Script {
 	s.line("let @waiting = hash(%d);", mostWaiting)
 	s.line("let @locks = percpuhash(%d);", lockEntries)
 	began := "(start=(int64)nsecs, lock=%s, thread=comm, stack=ustack(%d))"
+	shown := waits{"@locks", "lock=(void *)$wait.lock, thread=$wait.thread, stack=$wait.stack"}
+	open := []string{"@waiting"}
 	cond := s.threads()
 	s.line("\ntracepoint:syscalls:sys_enter_futex")
 	if cond != nil {
@@ -58,12 +60,13 @@ func Locks(fns []Function, o Question, diags *diag.List) Script {
 	s.line("    @waiting[tid] = "+began+";\n  }\n}", "(uint64)args.uaddr", lockDepth)
 	s.line("\ntracepoint:syscalls:sys_exit_futex\n{\n  if (has_key(@waiting, tid)) {\n    $wait = @waiting[tid];")
 	s.line("    _ = delete(@waiting, tid);")
-	s.locked("    ")
+	s.waited(shown)
 	s.line("  }\n}")
 	for i := range fns {
 		fn := &fns[i]
 		if i == 0 {
 			s.line("let @parked = hash(%d);", mostWaiting)
+			open = append(open, "@parked")
 		}
 		s.points([]string{fn.Entry()})
 		if cond != nil {
@@ -73,31 +76,9 @@ func Locks(fns []Function, o Question, diags *diag.List) Script {
 		s.points(fn.Returns)
 		s.line("{\n  if (has_key(@parked, (%s))) {\n    $wait = @parked[%[1]s];", fn.ReturnKey)
 		s.line("    _ = delete(@parked, (%s));", fn.ReturnKey)
-		s.locked("    ")
+		s.waited(shown)
 		s.line("  }\n}")
 	}
-	if o.Every > 0 {
-		s.line("\ninterval:%s\n{\n  time(\"%%H:%%M:%%S\\n\");\n  %s;\n  clear(@locks);\n}", span(o.Every),
-			s.printed("@locks"))
-	}
-	s.timer()
-	s.line("\n// Those that still wait have waited until now.\nend\n{")
-	for _, name := range []string{"@waiting", "@parked"}[:1+min(1, len(fns))] {
-		s.line("  for ($kv : %s) {\n    $wait = $kv.1;", name)
-		s.locked("    ")
-		s.line("  }")
-	}
-	s.line("  %s;\n}", s.printed("@locks"))
+	s.showWaits(shown, open...)
 	return s.done()
-}
-
-// locked adds a wait for a lock.
-func (s *script) locked(indent string) {
-	s.line("%s$took = (uint64)((int64)nsecs - $wait.start);", indent)
-	add := "@locks[(lock=(void *)$wait.lock, thread=$wait.thread, stack=$wait.stack)] = stats($took);"
-	if s.o.Min > 0 {
-		s.line("%sif ($took >= %d) {\n%[1]s  %[3]s\n%[1]s}", indent, s.o.Min.Nanoseconds(), add)
-	} else {
-		s.line("%s%s", indent, add)
-	}
 }

@@ -29,13 +29,14 @@ func OffCPU(_ []Function, o Question, diags *diag.List) Script {
 	s.line("config = { print_maps_on_exit = false; filter_target = false }")
 	s.line("let @away = hash(%d);", mostAway)
 	s.line("let @offcpu = percpuhash(%d);", offCPUEntries)
+	shown := waits{"@offcpu", "why=$wait.why, thread=$wait.thread, stack=$wait.stack, kernel=$wait.kernel"}
 	cond := both(&syntax.Ident{Name: "traced"}, s.threads())
 	s.line("\nrawtracepoint:sched_switch\n{")
 	s.line("  $next = args.next.pid;")
 	s.line("  if (has_key(@away, $next)) {")
 	s.line("    $wait = @away[$next];")
 	s.line("    _ = delete(@away, $next);")
-	s.waited("    ")
+	s.waited(shown)
 	s.line("  }")
 	s.line("  // Neither the CPU's own thread (0), nor one that has ended (TASK_DEAD).")
 	s.line("  if (%s && args.prev.pid != 0 && (args.prev_state & 0x80) == 0) {", syntax.PrintExpr(cond))
@@ -46,15 +47,7 @@ func OffCPU(_ []Function, o Question, diags *diag.List) Script {
 	s.line("    @away[args.prev.pid] = (start=(int64)nsecs, why=$why, thread=comm, stack=ustack(%d), kernel=kstack(%d));",
 		awayDepth, awayInKernel)
 	s.line("  }\n}")
-	if o.Every > 0 {
-		s.line("\ninterval:%s\n{\n  time(\"%%H:%%M:%%S\\n\");\n  %s;\n  clear(@offcpu);\n}", span(o.Every),
-			s.printed("@offcpu"))
-	}
-	s.timer()
-	s.line("\n// Those that still wait have waited until now.\nend\n{")
-	s.line("  for ($kv : @away) {\n    $wait = $kv.1;")
-	s.waited("    ")
-	s.line("  }\n  %s;\n}", s.printed("@offcpu"))
+	s.showWaits(shown, "@away")
 	s.totals = append(s.totals, Total{
 		Map: "@missed", One: "1 wait is missing: the kernel did not tell of its end", Many: "%d waits are missing: the " +
 			"kernel did not tell of their ends",
@@ -67,14 +60,3 @@ const (
 	waitsForCPU = "[CPU]"
 	waitsInside = "[kernel]"
 )
-
-// waited adds a wait.
-func (s *script) waited(indent string) {
-	s.line("%s$took = (uint64)((int64)nsecs - $wait.start);", indent)
-	add := "@offcpu[(why=$wait.why, thread=$wait.thread, stack=$wait.stack, kernel=$wait.kernel)] = stats($took);"
-	if s.o.Min > 0 {
-		s.line("%sif ($took >= %d) {\n%[1]s  %[3]s\n%[1]s}", indent, s.o.Min.Nanoseconds(), add)
-	} else {
-		s.line("%s%s", indent, add)
-	}
-}

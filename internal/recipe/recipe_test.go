@@ -157,6 +157,8 @@ func TestRecipes(t *testing.T) {
 		{"profile-every", Profile, nil, Question{By: []string{"cpu"}, If: "pid > 1", Every: time.Second}},
 		{"offcpu", OffCPU, nil, Question{Comm: "x", For: time.Second}},
 		{"offcpu-every", OffCPU, nil, Question{If: "tid > 1", Min: time.Millisecond, Every: time.Second}},
+		{"locks", Locks, nil, Question{Comm: "x", For: time.Second, Every: time.Second}},
+		{"locks-go", Locks, []Function{inGoReturning()}, Question{Min: time.Millisecond}},
 		{"leaks", Leaks, allocating(), Question{Older: 5 * time.Second, Every: time.Second, If: "tid > 1"}},
 		{"syscalls", Syscalls, nil, Question{By: []string{"comm"}, Every: time.Second, Comm: "x", Top: 5}},
 		{"count-comm", Count, []Function{inC(), twin()}, Question{Comm: "server"}},

@@ -90,13 +90,20 @@ func (s *script) results(name string) {
 
 // every shows maps now and then, each time with what came since.
 func (s *script) every(names ...string) {
+	s.atIntervals(func() {
+		for _, name := range names {
+			s.line("  %s;\n  clear(%s);", s.printed(name), name)
+		}
+	})
+}
+
+// atIntervals writes what is done now and then, if that is asked for.
+func (s *script) atIntervals(body func()) {
 	if s.o.Every <= 0 {
 		return
 	}
 	s.line("\ninterval:%s {\n  time(\"%%H:%%M:%%S\\n\");", span(s.o.Every))
-	for _, name := range names {
-		s.line("  %s;\n  clear(%s);", s.printed(name), name)
-	}
+	body()
 	s.line("}")
 }
 
