@@ -73,6 +73,16 @@ func tracer(path string) error {
 	return nil
 }
 
+// tracerFor is the tracer to be tested, in a folder of the test.
+func tracerFor(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "trocar")
+	if err := tracer(path); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 func traceFile(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: tracefs FILE")

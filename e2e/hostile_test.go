@@ -24,10 +24,7 @@ const (
 // TestHostileFiles: files of some megabytes, with counts, nesting and packed sections that no compiler makes, are
 // looked at within bounds, and neither crash the tracer nor fail without a word.
 func TestHostileFiles(t *testing.T) {
-	trocar := filepath.Join(t.TempDir(), "trocar")
-	if err := tracer(trocar); err != nil {
-		t.Fatal(err)
-	}
+	trocar := tracerFor(t)
 	for _, h := range hostileFiles() {
 		t.Run(h.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "hostile")

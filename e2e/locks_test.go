@@ -1,9 +1,6 @@
 package e2e
 
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -15,11 +12,7 @@ import (
 // TestLocks compares the waits for locks with what programs measure themselves.
 func TestLocks(t *testing.T) {
 	need.Root(t)
-	dir := t.TempDir()
-	trocar := filepath.Join(dir, "trocar")
-	if err := tracer(trocar); err != nil {
-		t.Fatal(err)
-	}
+	dir, trocar := t.TempDir(), tracerFor(t)
 	for _, c := range []struct{ name, tool, build string }{
 		{"C", "gcc", "gcc -O2 -g -pthread -o OUT testdata/locks.c"},
 		{"Go", "go", "go build -o OUT testdata/golocks.go"},
@@ -33,27 +26,20 @@ func TestLocks(t *testing.T) {
 			if out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput(); err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}
-			var own, records bytes.Buffer
-			cmd := exec.Command(trocar, "locks", "-q", "-f", "json", "--", program)
-			cmd.Stdout, cmd.Stderr = &records, &own
-			if err := cmd.Run(); err != nil {
-				t.Fatalf("%v\n%s", err, own.String())
-			}
-			waits := locksOf(t, records.Bytes())
-			lines := 0
-			for line := range strings.Lines(own.String()) {
-				var name string
-				var measured float64
-				if n, _ := fmt.Sscan(line, &name, &measured); n != 2 {
-					continue // a message of the tracer
-				}
-				lines++
-				if seen := waits[name]; seen < 0.98*measured || seen > 1.02*measured {
-					t.Errorf("%s: %.0f ns, the program says %.0f", name, seen, measured)
+			measured, entries, _ := waited(t, trocar, "locks", program)
+			waits := map[string]float64{}
+			for _, e := range entries {
+				for _, part := range e.Key {
+					waits[part.Kind] += e.Value.Sum
 				}
 			}
-			if lines != 2 {
-				t.Errorf("the program says %q", own.String())
+			for name, ns := range measured {
+				if seen := waits[name]; seen < 0.98*ns || seen > 1.02*ns {
+					t.Errorf("%s: %.0f ns, the program says %.0f", name, seen, ns)
+				}
+			}
+			if len(measured) != 2 {
+				t.Errorf("the program says %v", measured)
 			}
 			for kind := range waits {
 				if kind != "mutex" && kind != "rwlock" && kind != "internal lock" {
@@ -62,27 +48,4 @@ func TestLocks(t *testing.T) {
 			}
 		})
 	}
-}
-
-// locksOf are the nanoseconds of waits by kind of lock.
-func locksOf(t *testing.T, records []byte) map[string]float64 {
-	waits := map[string]float64{}
-	for line := range bytes.Lines(records) {
-		var r struct {
-			Name    string
-			Entries []struct {
-				Key   []struct{ Kind string }
-				Value struct{ Sum float64 }
-			}
-		}
-		if err := json.Unmarshal(line, &r); err != nil || r.Name != "@locks" {
-			continue
-		}
-		for _, e := range r.Entries {
-			for _, part := range e.Key {
-				waits[part.Kind] += e.Value.Sum
-			}
-		}
-	}
-	return waits
 }

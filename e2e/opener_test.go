@@ -30,10 +30,7 @@ func TestConfined(t *testing.T) {
 	need.Tool(t, "strace")
 	need.Tool(t, "gcc")
 	need.Tool(t, "objcopy")
-	trocar := filepath.Join(t.TempDir(), "trocar")
-	if err := tracer(trocar); err != nil {
-		t.Fatal(err)
-	}
+	trocar := tracerFor(t)
 	outside := t.TempDir()
 	regular, fifo := filepath.Join(outside, "regular"), filepath.Join(outside, "fifo")
 	if err := os.WriteFile(regular, []byte("outside"), 0o644); err != nil {

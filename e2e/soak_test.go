@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,10 +12,7 @@ import (
 func TestSoak(t *testing.T) {
 	need.Root(t)
 	need.Tool(t, "gcc")
-	path := filepath.Join(t.TempDir(), "trocar")
-	if err := tracer(path); err != nil {
-		t.Fatal(err)
-	}
+	path := tracerFor(t)
 	out, err := exec.Command("go", "run", "./soak", "-trocar", path, "-cycles", "6").CombinedOutput()
 	if err != nil || !strings.Contains(string(out), " 0 wrong") {
 		t.Errorf("%v\n%s", err, out)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"flag"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -41,10 +40,7 @@ var software = []struct {
 // there and the reason is told.
 func TestSoftware(t *testing.T) {
 	need.Root(t)
-	path := filepath.Join(t.TempDir(), "trocar")
-	if err := tracer(path); err != nil {
-		t.Fatal(err)
-	}
+	path := tracerFor(t)
 	for _, sw := range software {
 		if _, err := exec.LookPath(sw.command[0]); err != nil || sw.large && !*allSoftware {
 			continue

@@ -2,27 +2,11 @@
 // handler on a stack of its own, with an aligned stack, and below a function whose return is probed.
 #define _GNU_SOURCE
 #include <alloca.h>
-#include <execinfo.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define NOINLINE __attribute__((noinline))
-
-static volatile int sink;
-
-// The first frame is leaf's own, and what it was called from is the same for the tracer.
-NOINLINE void leaf(void)
-{
-	void *frames[100];
-	int n = backtrace(frames, 100);
-	for (int i = 1; i < n; i++)
-		printf("%lx\n", (unsigned long)frames[i]);
-	printf("--\n");
-	fflush(stdout);
-	sink++;
-}
+#include "ownstack.h"
 
 NOINLINE int returning(int n)
 {

@@ -2,33 +2,18 @@
 // The libraries are those of reloaded.c, whose frames are of different sizes.
 #define _GNU_SOURCE
 #include <dlfcn.h>
-#include <execinfo.h>
 #include <fcntl.h>
 #include <link.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define NOINLINE __attribute__((noinline))
+#include "ownstack.h"
 
-static volatile int sink;
 static volatile sig_atomic_t whole;
-
-// The first frame is leaf's own, and what it was called from is the same for the tracer.
-NOINLINE void leaf(void)
-{
-	void *frames[100];
-	int n = backtrace(frames, 100);
-	for (int i = 1; i < n; i++)
-		printf("%lx\n", (unsigned long)frames[i]);
-	printf("--\n");
-	fflush(stdout);
-	sink++;
-}
 
 // The tracer sends SIGUSR1 when it sees the whole stack: then it knows the library.
 NOINLINE void ready(void) { sink++; }
