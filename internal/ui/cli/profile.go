@@ -82,7 +82,7 @@ func (r *recipeFlags) picture() error {
 	case r.q.Kind == trocar.QuestionOffCPU:
 		d.unit, d.title, d.table = "nanoseconds", "waiting", (*flame.Profile).AppendWaits
 	case r.q.Kind == trocar.QuestionLocks:
-		d.unit, d.title, d.table = "nanoseconds", "waiting for locks", (*flame.Profile).AppendLocks
+		d.unit, d.title, d.table = "nanoseconds", "waiting for locks", (*flame.Profile).AppendWaits
 	case r.q.Kind == trocar.QuestionLeaks:
 		d.unit, d.title, d.table = "bytes", "memory that is not given back", (*flame.Profile).AppendBlocks
 	default:

@@ -1,6 +1,8 @@
 package flame
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -17,6 +19,7 @@ const (
 	waitsCondition = "condition variable"
 	waitsSemaphore = "semaphore"
 	waitsThread    = "end of a thread"
+	waitsGroup     = "wait group"
 	waitsBarrier   = "barrier"
 	waitsOnce      = "once"
 	waitsOther     = "other"
@@ -65,7 +68,7 @@ func waiters() []struct{ name, kind string } {
 		{"sync.(*Mutex).*", waitsMutex},
 		{"internal/sync.(*Mutex).*", waitsMutex},
 		{"sync.(*RWMutex).*", waitsRWLock},
-		{"sync.(*WaitGroup).*", waitsThread},
+		{"sync.(*WaitGroup).*", waitsGroup},
 	}
 }
 
@@ -171,11 +174,8 @@ func (l *Locks) leave(kind string, v *result.Value) {
 
 // Others says what was left out, the longest first; "": nothing.
 func (l *Locks) Others() string {
-	var kinds []string
-	for kind := range l.Left {
-		kinds = append(kinds, kind)
-	}
-	slices.SortFunc(kinds, func(a, b string) int { return int(min(1, max(-1, int64(l.Left[b].Time-l.Left[a].Time)))) })
+	kinds := slices.Sorted(maps.Keys(l.Left))
+	slices.SortStableFunc(kinds, func(a, b string) int { return cmp.Compare(l.Left[b].Time, l.Left[a].Time) })
 	var text []string
 	for _, kind := range kinds {
 		text = append(text, kind+" "+string(result.AppendDuration(nil, l.Left[kind].Time)))

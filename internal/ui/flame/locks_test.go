@@ -27,7 +27,7 @@ func TestWaitKind(t *testing.T) {
 		}},
 		{waitsMutex, []string{"runtime.semacquire1", "sync.runtime_SemacquireMutex", "sync.(*Mutex).lockSlow"}},
 		{waitsRWLock, []string{"runtime.semacquire1", "sync.runtime_SemacquireRWMutexR", "sync.(*RWMutex).RLock"}},
-		{waitsThread, []string{"runtime.semacquire1", "sync.runtime_Semacquire", "sync.(*WaitGroup).Wait"}},
+		{waitsGroup, []string{"runtime.semacquire1", "sync.runtime_Semacquire", "sync.(*WaitGroup).Wait"}},
 		{waitsInternal, []string{"runtime.futex", "runtime.futexsleep", "runtime.lock2", "runtime.mallocgc"}},
 		{waitsMonitor, []string{"pthread_cond_wait", "os::PlatformEvent::park()", "ObjectMonitor::enter(JavaThread*)"}},
 		{waitsGIL, []string{"pthread_cond_timedwait", "take_gil", "PyEval_RestoreThread"}},

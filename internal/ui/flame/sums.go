@@ -20,11 +20,6 @@ func (p *Profile) AppendWaits(dst []byte, top int) []byte {
 	return p.appendSums(dst, top, "waits", result.AppendDuration)
 }
 
-// AppendLocks appends the locks with stacks by the time that was waited for them, the longest first.
-func (p *Profile) AppendLocks(dst []byte, top int) []byte {
-	return p.appendSums(dst, top, "waits", result.AppendDuration)
-}
-
 // appendSums appends the top stacks with what was added up for them, and how many numbers that were.
 func (p *Profile) appendSums(dst []byte, top int, parts string, sum func([]byte, uint64) []byte) []byte {
 	if top == 0 {
