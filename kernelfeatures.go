@@ -127,22 +127,10 @@ func fieldOf(t *types.Type, name string) (of *types.Type, offset int, ok bool) {
 
 // returnDepth finds where the kernel counts the return addresses that it has replaced in a thread.
 func (p *Program) returnDepth() (pointer, depth int, ok bool) {
-	offset := func(structure, field string) (int, bool) {
-		t := p.features.Types().Type(structure)
-		if t == nil {
-			return 0, false
-		}
-		for _, f := range t.Fields {
-			if f.Name == field && f.BitSize == 0 {
-				return f.Offset, true
-			}
-		}
-		return 0, false
-	}
-	pointer, ok = offset("struct task_struct", "utask")
+	pointer, ok = offsetOf(p.features.Types().Type("struct task_struct"), "utask")
 	if !ok {
 		return 0, 0, false
 	}
-	depth, ok = offset("struct uprobe_task", "depth")
+	depth, ok = offsetOf(p.features.Types().Type("struct uprobe_task"), "depth")
 	return pointer, depth, ok
 }

@@ -72,7 +72,7 @@ func events(ctx context.Context, o Target, kind, rest string, diags *diag.List) 
 		if o.Whole && (rest == "syscalls:sys_enter_*" || rest == "syscalls:*") {
 			return []Function{{Name: rest, Whole: true, Syscalls: true, Probe: rawEnter}}
 		}
-		return tracepoints(ctx, o, "tracepoint:"+rest, tracepointOf, diags)
+		return tracepoints(ctx, o, "tracepoint:"+rest, diags)
 	case "python":
 		return interpreted(ctx, o, rest, diags)
 	}
@@ -108,24 +108,19 @@ func matchEvents(ctx context.Context, o Target, text string, diags *diag.List) *
 	return matched
 }
 
-func tracepoints(
-	ctx context.Context, o Target, text string, describe func(*probe.Point) Function, diags *diag.List,
-) (out []Function) {
+func tracepoints(ctx context.Context, o Target, text string, diags *diag.List) (out []Function) {
 	matched := matchEvents(ctx, o, text, diags)
 	if matched == nil {
 		return nil
 	}
 	defer matched.Close()
 	points := matched.PointsOf(0)
-	programs := 0
-	for _, p := range points {
-		fn := describe(p)
-		programs += 1 + len(fn.Returns)
-		out = append(out, fn)
-	}
-	if programs > mostEvents {
+	if len(points) > mostEvents {
 		tooMany(diags, text, len(points))
 		return nil
+	}
+	for _, p := range points {
+		out = append(out, tracepointOf(p))
 	}
 	return out
 }

@@ -38,10 +38,9 @@ const clock = "%H:%M:%S.%f"
 
 // print writes the statement that shows a call.
 func (s *script) print(indent string, c *call, m moment) {
-	switch {
-	case s.o.Values:
+	if s.o.Values {
 		s.printRecord(indent, c, m)
-	default:
+	} else {
 		s.printLine(indent, c, m)
 	}
 	if !s.o.Stack || s.o.Values {

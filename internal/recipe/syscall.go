@@ -129,17 +129,16 @@ func syscallOf(p *probe.Point) Function {
 	return fn
 }
 
-// among is the condition that a system call is one of those that are meant; "": all are. What the tracer does itself is
-// left out where all processes are traced: each line that it writes would be another call.
-func (s *script) among(fn *Function) string {
-	var conds []string
+// among is the condition that a system call is one of those that are meant; nil: all are. What the tracer does itself
+// is left out where all processes are traced: each line that it writes would be another call.
+func (s *script) among(fn *Function) (cond syntax.Expr) {
 	if len(fn.Numbers) > 0 {
-		conds = append(conds, "("+isOneOf(fn.Numbers)+")")
+		cond = syntax.ParseExpr(&diag.Source{Text: isOneOf(fn.Numbers)}, &diag.List{})
 	}
-	if !s.o.Own && (fn.Syscall || fn.Syscalls) {
-		conds = append(conds, syntax.PrintExpr(s.others()))
+	if fn.Syscall || fn.Syscalls {
+		cond = both(cond, s.others())
 	}
-	return strings.Join(conds, " && ")
+	return cond
 }
 
 // ownName is the name of the tracer's threads.

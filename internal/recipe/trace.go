@@ -146,10 +146,7 @@ func (s *script) entry(c *call) {
 		s.superseded("  ", c)
 	}
 	indent := "  "
-	cond := s.comm
-	if text := s.among(c.fn); text != "" {
-		cond = both(syntax.ParseExpr(&diag.Source{Text: text}, &diag.List{}), cond)
-	}
+	cond := both(s.among(c.fn), s.comm)
 	if c.atCall != nil {
 		cond = both(cond, over(c.atCall, c.fn, argsOf))
 	}

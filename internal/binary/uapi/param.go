@@ -186,7 +186,6 @@ func (t *tables) call(name, line string) *Call {
 		p := Param{Name: n, Len: -1}
 		kind, p.Late = strings.CutSuffix(kind, "*")
 		kind, count, counted := cutCount(kind)
-		p.Len = -1
 		for i, other := range words {
 			if o, _, _ := strings.Cut(other, ":"); o == count {
 				p.Len = i
