@@ -43,8 +43,8 @@ type Question struct {
 	Frequency int           `json:"frequency,omitempty"` // profile: samples a second on each CPU; 0: 99
 	Older     time.Duration `json:"older,omitempty"`     // leaks: only blocks that were allocated at least so long ago
 	If        string        `json:"if,omitempty"`        // only calls for which this expression holds
-	// syscalls, profile, offcpu, and functions that are system calls: also what the tracer itself does, which is left out
-	// where all processes are traced
+	// syscalls, profile, offcpu, locks, and functions that are system calls: also what the tracer itself does, which is
+	// left out where all processes are traced
 	Own   bool          `json:"own,omitempty"`
 	Comm  string        `json:"comm,omitempty"`  // only threads of this name
 	Min   time.Duration `json:"min,omitempty"`   // trace, latency, dist: only calls that took at least this
@@ -102,6 +102,7 @@ type Function struct {
 	Name   string      // as in the source, without parameters
 	Typed  bool        // debug information tells the parameters
 	Params []Parameter // empty if not Typed
+	Whole  bool        // it stands for all functions that a pattern fits, and Name is the pattern
 }
 
 // Parameter is a parameter of a function.
@@ -237,7 +238,7 @@ func ask(ctx context.Context, r Request, images *image.Set, on offers) (*Script,
 		out.Totals = append(out.Totals, Total(t))
 	}
 	for i := range fns {
-		f := Function{Name: fns[i].Name, Typed: fns[i].Typed}
+		f := Function{Name: fns[i].Name, Typed: fns[i].Typed, Whole: fns[i].Whole}
 		for _, p := range fns[i].Params {
 			f.Params = append(f.Params, Parameter{Name: p.Name, Type: p.Type})
 		}

@@ -28,7 +28,7 @@ type Question struct {
 	Frequency int           // profile: samples a second on each CPU; 0: DefaultFrequency
 	Older     time.Duration // leaks: only blocks that were allocated at least so long ago
 	If        string        // only calls for which this holds
-	Own       bool          // syscalls, profile, offcpu, functions that are system calls: the tracer's own, too
+	Own       bool          // syscalls, profile, offcpu, locks, functions that are system calls: the tracer's own, too
 	Comm      string        // only threads of this name
 	Min       time.Duration // only calls that took at least this
 	Stack     bool          // with the stack

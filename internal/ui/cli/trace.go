@@ -368,7 +368,7 @@ func (a *app) ask(cmd *cobra.Command, r *recipeFlags, words []string) error {
 		samples: r.q.Kind == trocar.QuestionProfile, memory: r.q.Kind == trocar.QuestionLeaks,
 		waiting: r.q.Kind == trocar.QuestionOffCPU || r.q.Kind == trocar.QuestionLocks,
 	}
-	whole := func(f trocar.Function) bool { return strings.Contains(f.Name, "*") }
+	whole := func(f trocar.Function) bool { return f.Whole }
 	if r.q.Kind != trocar.QuestionLeaks && !slices.ContainsFunc(script.Functions, whole) {
 		r.asked.functions = len(script.Functions)
 	}
