@@ -51,16 +51,19 @@ func (in *Info) Globals(name string) (list []Global, err error) {
 		for _, off := range all {
 			found = append(found, entry{u, off})
 		}
-		return len(found) < maxGlobals
+		return len(found) <= maxGlobals
 	})
 	if err != nil {
 		return nil, err
+	}
+	if len(found) > maxGlobals {
+		return nil, fmt.Errorf("more than %d variables are named %s", maxGlobals, last)
 	}
 	sort.Slice(found, func(i, j int) bool {
 		a, b := found[i], found[j]
 		return a.u.f.id < b.u.f.id || a.u.f == b.u.f && a.off < b.off
 	})
-	for _, e := range found[:min(len(found), maxGlobals)] {
+	for _, e := range found {
 		d, ok := e.u.at(uint64(e.off))
 		if !ok {
 			continue

@@ -1,8 +1,10 @@
 package match
 
 import (
+	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"trocar/internal/binary/debuginfo"
@@ -32,8 +34,11 @@ func (r *Result) Variable(p *probe.Point, name string) (Symbol, *types.Type, err
 	}
 	name, file, chosen := strings.Cut(name, "@")
 	all, err := info.Globals(name)
-	if err != nil {
+	switch {
+	case errors.Is(err, debuginfo.ErrNotFound):
 		return Symbol{}, nil, err
+	case err != nil:
+		return Symbol{}, nil, fmt.Errorf("%w: %w", probe.ErrUnavailable, err)
 	}
 	fn, err := info.FunctionAt(p.Addr)
 	if err != nil {
@@ -92,12 +97,19 @@ func (b *binary) inUse(g *debuginfo.Global) types.Place {
 	return g.Place
 }
 
-// unitsOf names the files that have variables.
+// unitsOf names the files that have variables, so that they can be told apart.
 func unitsOf(all []debuginfo.Global) string {
-	var names []string
+	var files []string
 	for i := range all {
-		if n := path.Base(all[i].File); len(names) == 0 || names[len(names)-1] != n {
-			names = append(names, n)
+		if f := all[i].File; !slices.Contains(files, f) {
+			files = append(files, f)
+		}
+	}
+	names := make([]string, len(files))
+	for i, f := range files {
+		names[i] = path.Base(f)
+		if slices.ContainsFunc(files, func(o string) bool { return o != f && path.Base(o) == names[i] }) {
+			names[i] = f
 		}
 	}
 	return strings.Join(names, ", ")
