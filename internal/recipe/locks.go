@@ -79,6 +79,14 @@ func Locks(fns []Function, o Question, diags *diag.List) Script {
 		s.waited(shown)
 		s.line("  }\n}")
 	}
+	if len(fns) > 0 {
+		// Threads come out of their system call as they end; what a runtime has parked stays where it is.
+		s.line("\n// A process ends, and with it what waits in it.\ntracepoint:sched:sched_process_exit\n/tid == pid/\n{")
+		s.line("  for ($kv : @parked) {\n    $wait = $kv.1;\n    if ($kv.0.0 == pid(init)) {")
+		s.line("      _ = delete(@parked, $kv.0);")
+		s.waited(shown)
+		s.line("    }\n  }\n}")
+	}
 	s.showWaits(shown, open...)
 	return s.done()
 }

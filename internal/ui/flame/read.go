@@ -272,7 +272,11 @@ func (r *pprofReader) profile() (*Profile, error) {
 		}
 		for _, id := range raw.locations {
 			for _, fn := range r.locations[id] {
-				f := frameOf(text(r.functions[fn]))
+				name := text(r.functions[fn])
+				if name == "" { // others have none either
+					name = fmt.Sprintf("function %d", fn)
+				}
+				f := frameOf(name)
 				if r.kernel[id] {
 					f.Addr = 1 << 63
 				}
