@@ -82,7 +82,8 @@ func (sp *space) find(addr uint64) *mapping {
 	return nil
 }
 
-// at is the mapping that an address had at a time; 0: now. It is nil if it is not known what was there.
+// at is the mapping that an address had at a time; 0: now. It is nil if it is not known what was there: code is mapped
+// before it is executed, so that a file which came later was not it.
 func (sp *space) at(addr, time uint64) *mapping {
 	m := sp.find(addr)
 	if time == 0 || m != nil && m.since <= time {
@@ -93,15 +94,10 @@ func (sp *space) at(addr, time uint64) *mapping {
 			return f
 		}
 	}
-	if m == nil {
+	if m != nil && m.kind == ofFile {
 		return nil
 	}
-	for i := range sp.former {
-		if f := &sp.former[i]; f.start <= addr && addr < f.end {
-			return nil // something else was there, and what is not known
-		}
-	}
-	return m // the word of it came late
+	return m // code that a program makes is mapped anew as it grows
 }
 
 // maxFormer bounds the former mappings of a process.
