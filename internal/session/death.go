@@ -21,7 +21,8 @@ func faults() []syscall.Signal {
 // tellDeath reports a signal that ended the process or the command while it was traced, with what the kernel's log says
 // of it. It comes before the command is ended by us.
 func (s *Session) tellDeath() error {
-	pid, exit := target.PID(s.in.PID), s.targetExit.Load()
+	pid := target.PID(s.in.PID)
+	var exit *target.Exit
 	who := fmt.Sprintf("process %d", pid)
 	if s.command != nil {
 		pid = s.command.PID()
@@ -33,8 +34,8 @@ func (s *Session) tellDeath() error {
 		default:
 		}
 	}
-	if exit == nil && s.held != nil { // it may have ended when we were
-		if e, ok := s.held.Exit(); ok {
+	if len(s.held) == 1 { // of several, nobody could tell whose it is
+		if e, ok := s.held[0].Exit(); ok {
 			exit = &e
 		}
 	}

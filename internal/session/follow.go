@@ -123,6 +123,17 @@ func (s *Session) unfollowed() error {
 		"only process %d was traced, not its child processes: --follow traces them too", pid)
 }
 
+// hold holds on to the processes that are traced. It comes before they can be told that they are: from then on they may
+// end at any moment, and be gone.
+func (s *Session) hold() {
+	if s.in.PID == 0 {
+		return
+	}
+	for _, pid := range append([]int{s.in.PID}, s.in.Others...) {
+		s.held = append(s.held, target.Hold(target.PID(pid)))
+	}
+}
+
 // endWithTarget ends the run with the command or the process, and with what they started if that is followed.
 func (s *Session) endWithTarget(ctx context.Context, cancel func()) {
 	if s.command != nil {
@@ -136,24 +147,10 @@ func (s *Session) endWithTarget(ctx context.Context, cancel func()) {
 			}
 		})
 	}
-	if pid := s.in.PID; pid != 0 {
-		var all []*target.Handle
-		for _, p := range append([]int{pid}, s.in.Others...) {
-			all = append(all, target.Hold(target.PID(p)))
-		}
-		if len(all) == 1 {
-			s.held = target.Hold(target.PID(pid))
-		}
+	if len(s.held) > 0 {
 		s.background.Go(func() {
-			for _, h := range all {
-				defer h.Close()
+			for _, h := range s.held {
 				h.Wait(ctx)
-				// Of several nobody could tell whose it is.
-				if ctx.Err() == nil && len(all) == 1 {
-					if e, ok := h.Exit(); ok {
-						s.targetExit.Store(&e)
-					}
-				}
 			}
 			s.waitDescendants(ctx)
 			cancel()

@@ -64,6 +64,28 @@ func TestProcessEnds(t *testing.T) {
 	expect(t, o, "attached 1", fmt.Sprintf("notice INFO process %d was ended by SIGKILL", cmd.Process.Pid), "end")
 }
 
+// TestProcessIsGone: it has ended, and its parent has asked how, as soon as it was attached to.
+func TestProcessIsGone(t *testing.T) {
+	f, s := newFake(), newScript()
+	cmd := process(t, "sleep", "1000")
+	h := target.Hold(target.PID(cmd.Process.Pid))
+	defer h.Close()
+	f.attached = func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}
+	o := start(t, t.Context(), s, f, func(in *session.Input, _ *sink) { in.PID = cmd.Process.Pid })
+	expect(t, o, killed(h, cmd.Process.Pid)...)
+}
+
+// killed is what a run shows whose process was killed and asked for by its parent.
+func killed(h *target.Handle, pid int) []string {
+	if _, ok := h.Exit(); !ok { // before Linux 6.15
+		return []string{"attached 1", "end"}
+	}
+	return []string{"attached 1", fmt.Sprintf("notice INFO process %d was ended by SIGKILL", pid), "end"}
+}
+
 // TestCommandEnds: a command is released when all is attached, and its records are read to the last.
 func TestCommandEnds(t *testing.T) {
 	f, s := newFake(), newScript()
@@ -104,6 +126,8 @@ func TestFollow(t *testing.T) {
 	f, s := newFake(), newScript()
 	cmd := process(t, "sh", "-c", "sleep 1000 & wait")
 	pid := cmd.Process.Pid
+	h := target.Hold(target.PID(pid))
+	defer h.Close()
 	var child target.PID
 	for child == 0 { // until the shell has started it
 		all, err := target.All()
@@ -125,7 +149,7 @@ func TestFollow(t *testing.T) {
 		go func() { _ = syscall.Kill(int(child), syscall.SIGTERM) }()
 	}
 	o := start(t, t.Context(), s, f, func(in *session.Input, _ *sink) { in.PID, in.Follow = pid, true })
-	expect(t, o, "attached 1", "end")
+	expect(t, o, killed(h, pid)...)
 	if st, err := child.Stat(); !f.followed.closed || err == nil && !st.Dead() {
 		t.Errorf("closed %v, the child %+v", f.followed.closed, st)
 	}

@@ -118,11 +118,10 @@ type Session struct {
 	descendants Descendants     // nil: nothing is followed
 	before      target.Stat     // of the process, when it began to be traced
 	idleProbes  <-chan *result.Notice
-	walks       *walks                      // nil: no user stacks are walked by tables
-	late        bool                        // the results did not wait for the probes to be taken away
-	detached    atomic.Bool                 // or about to be
-	held        *target.Handle              // the process, if it is one; nil: none
-	targetExit  atomic.Pointer[target.Exit] // how the process ended, if it did and that is known
+	walks       *walks           // nil: no user stacks are walked by tables
+	late        bool             // the results did not wait for the probes to be taken away
+	detached    atomic.Bool      // or about to be
+	held        []*target.Handle // the processes
 
 	// Of the records.
 	formats []*result.Format // by layout
@@ -182,8 +181,8 @@ func (s *Session) Run(ctx context.Context, k Kernel) (Exit, error) {
 	defer func() {
 		cancel()
 		s.background.Wait()
-		if s.held != nil {
-			s.held.Close()
+		for _, h := range s.held {
+			h.Close()
 		}
 		if s.descendants != nil {
 			s.descendants.Close()
@@ -231,6 +230,7 @@ func (s *Session) trace(ctx context.Context, cancel func()) error {
 	if s.in.Mode != Trace {
 		return s.measure()
 	}
+	s.hold()
 	before := programOf(target.PID(s.in.PID))
 	if err := s.attach(ctx); err != nil {
 		return err
