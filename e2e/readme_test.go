@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"os/exec"
@@ -128,16 +129,19 @@ func shown(t *testing.T, found []example, dir string, env ...string) {
 			cmd.Dir = dir
 			cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "BPFTRACE_COLOR=never", "LC_ALL=C")
 			cmd.Env = append(cmd.Env, env...)
-			out, err := cmd.CombinedOutput()
+			// Apart: a program may write part of a line to its standard error, and a line of ours would follow it.
+			var out, errs bytes.Buffer
+			cmd.Stdout, cmd.Stderr = &out, &errs
+			err := cmd.Run()
 			if ctx.Err() != nil {
-				t.Fatalf("it does not end: %v\n%s", err, out)
+				t.Fatalf("it does not end: %v\n%s%s", err, &out, &errs)
 			}
 			for _, line := range e.output {
 				if line == "…" || strings.TrimSpace(line) == "" {
 					continue
 				}
-				if !pattern(line).Match(out) {
-					t.Errorf("nothing like %q in\n%s", line, out)
+				if p := pattern(line); !p.Match(out.Bytes()) && !p.Match(errs.Bytes()) {
+					t.Errorf("nothing like %q in\n%s%s", line, &out, &errs)
 				}
 			}
 		})
