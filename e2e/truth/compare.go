@@ -140,35 +140,50 @@ func sameRaw(t *typ, want value, got any) bool {
 		if _, told := shown.(map[string]any); told {
 			continue // why it is unavailable
 		}
-		n, ok := integerOf(shown)
-		if err != nil || !ok || i >= len(words) || words[i] != nil && words[i].Cmp(n) != 0 {
+		if err != nil || i >= len(words) || !words[i].is(shown) {
 			return false
 		}
 	}
 	return true
 }
 
-// wordsOf are the numbers that a value of Go consists of, without their signs; nil for those that are not known.
-func wordsOf(t *typ, v value) (words []*big.Int) {
+// rawWord is what a value consists of: a number without its sign, or a floating-point number of some bytes; neither:
+// it is not known.
+type rawWord struct {
+	n    *big.Int
+	f    float64
+	size int
+}
+
+func (w *rawWord) is(shown any) bool {
+	n, ok := integerOf(shown)
+	return w.size > 0 && sameFloat(w.size, w.f, shown) || w.size == 0 && ok && (w.n == nil || w.n.Cmp(n) == 0)
+}
+
+// wordsOf are the words of a value of Go.
+func wordsOf(t *typ, v value) (words []rawWord) {
 	switch t.kind {
 	case integer:
 		n := v.(*big.Int)
 		if n.Sign() < 0 {
 			n = new(big.Int).Add(n, new(big.Int).Lsh(big.NewInt(1), uint(8*t.size)))
 		}
-		return []*big.Int{n}
+		return []rawWord{{n: n}}
 	case boolean:
 		if v.(bool) {
-			return []*big.Int{big.NewInt(1)}
+			return []rawWord{{n: big.NewInt(1)}}
 		}
-		return []*big.Int{new(big.Int)}
+		return []rawWord{{n: new(big.Int)}}
 	case text:
-		return []*big.Int{nil, big.NewInt(int64(len(v.(string))))}
+		return []rawWord{{}, {n: big.NewInt(int64(len(v.(string))))}}
 	case list:
 		n := big.NewInt(int64(len(v.([]value))))
-		return []*big.Int{nil, n, n}
+		return []rawWord{{}, {n: n}, {n: n}}
+	case floating:
+		return []rawWord{{f: v.(float64), size: t.size}}
 	case complexNumber:
-		return []*big.Int{nil, nil}
+		c := v.(complex128)
+		return []rawWord{{f: real(c), size: t.size / 2}, {f: imag(c), size: t.size / 2}}
 	case structure, array:
 		for i, e := range v.([]value) {
 			of := t.elem
@@ -179,7 +194,7 @@ func wordsOf(t *typ, v value) (words []*big.Int) {
 		}
 		return words
 	}
-	return []*big.Int{nil}
+	return []rawWord{{}}
 }
 
 func integerOf(got any) (*big.Int, bool) {

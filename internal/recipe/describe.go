@@ -227,7 +227,7 @@ func (fn *candidate) keys() {
 		return
 	}
 	if p.Call != nil && (k.Func == nil || k.Func.Lang.OwnABI()) {
-		if p.Entry {
+		if p.Entry || p.Call.Depth != 0 {
 			key := taskKey(&p.Call.Tasks)
 			fn.EntryKey, fn.BareKey, fn.ReturnKey, fn.Tasks = key, key, key, &p.Call.Tasks
 			if r, ok := match.RuntimeOf(k.File); ok {
@@ -330,7 +330,7 @@ func (fn *candidate) returns(ret *probe.Point, noReturn string) {
 		}
 	}
 	switch f := ret.Frame; {
-	case f != nil:
+	case f != nil && fn.Tasks == nil:
 		if name, ok := fn.arch.ScriptName(f.Reg); ok {
 			fn.ReturnKey = frameKey(name, f.Offset+int64(fn.arch.C.StackArgs))
 		}

@@ -116,8 +116,8 @@ func (s *goSequence) parts(t *types.Type, at int, p *types.Place, depth int) boo
 		if s.floats == s.Floats {
 			return false
 		}
-		put(p, at, t.Size, types.Place{Why: "it is in a floating-point register, which BPF cannot read"})
 		s.floats++
+		put(p, at, t.Size, types.Place{Why: "it is in a floating-point register, which BPF cannot read", Vector: s.floats})
 		return true
 	case types.Bool, types.Int, types.Enum, types.Pointer, types.Func:
 		if t.Size > 8 || s.ints == len(s.Integers) {

@@ -57,6 +57,7 @@ func StackStore(arch *abi.Arch, in []byte) (s Store, ok bool) {
 	}
 	n := int(in[i]>>3&7) | int(rex&4)<<1
 	switch mod, rest := in[i]>>6, in[i+2:]; {
+	case mod == 0 && len(rest) == 0:
 	case mod == 1 && len(rest) == 1:
 		s.Off = int(int8(rest[0]))
 	case mod == 2 && len(rest) == 4:

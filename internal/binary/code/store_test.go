@@ -22,7 +22,7 @@ func TestStackStore(t *testing.T) {
 		{"\xf2\x0f\x11\x44\x24\x10", Store{0, true, 8, 16}, true},
 		{"\xf3\x44\x0f\x11\x54\x24\x10", Store{10, true, 4, 16}, true},
 		{"\x48\x89\x44\x25\x08", Store{}, false}, // another base
-		{"\x48\x89\x04\x24", Store{}, false},
+		{"\x48\x89\x04\x24", Store{0, false, 8, 0}, true},
 		{"\x48\x8b\x44\x24\x08", Store{}, false}, // a load
 		{"\x48", Store{}, false},
 		{"", Store{}, false},

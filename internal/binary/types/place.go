@@ -19,6 +19,8 @@ type Place struct {
 	Ops []PlaceOp
 	// Kept, of a result in memory: the register is as it was at the function's entry, where the caller passed the address.
 	Kept bool
+	// Vector, of an unavailable value: 1 and the number of the floating-point register that it is in; 0: that is not why.
+	Vector int
 	// Pointee is where that lies which the value points to, for a pointer that itself exists nowhere.
 	Pointee *Place
 }

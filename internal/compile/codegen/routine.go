@@ -33,6 +33,9 @@ func (g *gen) call(c *probe.Call, span diag.Span) (id, frame ir.Reg) {
 	}
 	own := g.machine(c.Register, span)
 	sp := g.machine(g.c.opts.Arch.SP, span)
+	if c.Depth != 0 {
+		sp = b.OpImm(ir.Add, sp, c.Depth)
+	}
 	frame = b.Copy(b.Op(ir.Sub, at(own, c.StackEnd), sp))
 	id, end := at(own, c.ID), b.Label()
 	b.IfImm(ir.NE, id, 0, end)

@@ -26,7 +26,7 @@ func (b *binary) debug() (*debuginfo.Info, error) {
 func (m *matcher) typed(s *spec, b *binary, entry uint64, p *probe.Point) {
 	info, err := b.debug()
 	if err != nil {
-		b.bare(entry, p)
+		m.bare(b, entry, p)
 		b.byPrototype(p)
 		return
 	}
@@ -35,7 +35,7 @@ func (m *matcher) typed(s *spec, b *binary, entry uint64, p *probe.Point) {
 		m.diags.Warnf(s.ap.Span, "the arguments of %s cannot be read: %s", p.Func, err)
 	}
 	if err != nil || fn.Entry != entry || fn.Own() == nil || fn.Lang == types.Assembler {
-		b.bare(entry, p)
+		m.bare(b, entry, p)
 		return
 	}
 	if p.Kind == probe.Uretprobe {
@@ -116,6 +116,7 @@ func (m *matcher) typed(s *spec, b *binary, entry uint64, p *probe.Point) {
 	p.Scope.Args = append(argsOf(vars), m.locals(s, info, fn.Own(), p.Addr, 0)...)
 	if runtime != nil {
 		runtime.Arguments(fn, p)
+		m.behindSpills(b, entry, p)
 	}
 }
 

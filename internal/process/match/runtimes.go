@@ -86,9 +86,10 @@ func (b *binary) assembly(addr uint64) *probe.Scope {
 }
 
 // bare gives a point at a function's entry the arguments that are known without debug information.
-func (b *binary) bare(entry uint64, p *probe.Point) {
+func (m *matcher) bare(b *binary, entry uint64, p *probe.Point) {
 	if c := b.runtimeAt(entry); c != nil {
 		c.Entry(entry, p)
+		m.behindSpills(b, entry, p)
 	}
 }
 
@@ -128,6 +129,7 @@ func (m *matcher) runtimeReturns(c *candidate, code runtimes.Code) []*probe.Poin
 			points = append(points, p)
 		}
 	}
+	m.behindReloads(c.b, fn.Addr, points)
 	return points
 }
 

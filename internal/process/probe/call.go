@@ -11,6 +11,8 @@ type Call struct {
 	// StackEnd is where in the record the end of the stack is. Its distance from the stack pointer stays when the stack is
 	// moved.
 	StackEnd int
+	// Depth is how far the stack pointer is at the point below where it is at the function's entry.
+	Depth int64
 	// ID is where in the record the task's number is: 64 bits, 0 in the record of a thread, which runs the runtime's
 	// own code.
 	ID int

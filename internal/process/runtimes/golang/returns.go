@@ -101,7 +101,7 @@ func results(names []string, results []*types.Type, places []*types.Place) *prob
 	}
 	for i := range results {
 		ft := results[i].Complete()
-		if places[i].Kind == types.Unavailable {
+		if places[i].Kind == types.Unavailable && places[i].Vector == 0 {
 			ft = types.Missing(places[i].Why)
 		}
 		pad((t.Size + 7) &^ 7)

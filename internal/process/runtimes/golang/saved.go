@@ -74,11 +74,11 @@ const whyLost = "the function does not use it, and loses it where its stack grow
 // lost are the registers of arguments that a function has lost at the place that stands for its entry, after its stack
 // has grown, or the goroutine was preempted there: it comes back with those only that it saved. Where it is not known
 // which these are, all are lost.
-func lost(f *objfile.File, entry, end uint64) func(reg int) bool {
+func lost(f *objfile.File, entry, end uint64) func(reg int, float bool) bool {
 	found, grows := saves(f, entry, end)
-	return func(reg int) bool {
+	return func(reg int, float bool) bool {
 		for _, s := range found {
-			if !s.float && s.reg == reg {
+			if s.float == float && s.reg == reg {
 				return false
 			}
 		}
@@ -87,11 +87,15 @@ func lost(f *objfile.File, entry, end uint64) func(reg int) bool {
 }
 
 // keep takes places away that are in registers which are lost.
-func keep(p *types.Place, lost func(reg int) bool) {
+func keep(p *types.Place, lost func(reg int, float bool) bool) {
 	switch p.Kind {
 	case types.InRegister:
-		if lost(p.Reg) {
+		if lost(p.Reg, false) {
 			*p = types.Place{Kind: types.Unavailable, Why: whyLost}
+		}
+	case types.Unavailable:
+		if p.Vector > 0 && lost(p.Vector-1, true) {
+			p.Vector = 0
 		}
 	case types.InPieces:
 		pieces := append([]types.Piece(nil), p.Pieces...)
@@ -99,6 +103,6 @@ func keep(p *types.Place, lost func(reg int) bool) {
 			keep(&pieces[i].Place, lost)
 		}
 		p.Pieces = pieces
-	case types.InMemory, types.Constant, types.Computed, types.InContext, types.Unavailable:
+	case types.InMemory, types.Constant, types.Computed, types.InContext:
 	}
 }

@@ -241,7 +241,7 @@ func (s *shapes) bySaves(words []*shape) {
 			return
 		case ok && r.float:
 			w.place = types.Place{Kind: types.Unavailable, Why: fmt.Sprintf("it is in X%d, a floating-point register, which "+
-				"BPF cannot read", r.reg)}
+				"BPF cannot read", r.reg), Vector: r.reg + 1}
 			w.placed = true
 			continue
 		case !ok && !w.placed:
