@@ -71,9 +71,17 @@ func stepsRight(t *code.Trial) bool {
 
 // endsWell runs a program and tells whether its status is 0.
 func endsWell(path string) bool {
+	state := end(path)
+	return state != nil && state.Success()
+}
+
+// end runs a program for some seconds at most and gives how it ended, nil if it did not start.
+func end(path string) *os.ProcessState {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
-	return exec.CommandContext(ctx, path).Run() == nil
+	cmd := exec.CommandContext(ctx, path)
+	_ = cmd.Run() // its state tells
+	return cmd.ProcessState
 }
 
 // inMemory makes a file that can be executed and has no name.

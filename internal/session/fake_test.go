@@ -36,6 +36,7 @@ type fake struct {
 	// detaching, if not nil, is what Detach waits for.
 	detaching chan struct{}
 	missed    []kernel.Missed
+	stepped   func() []kernel.Rate // is asked how often such points are hit
 	orphans   uint64 // starts of processes that the kernel did not tell of
 	followed  *descendants
 	iterated  func(pid int) error
@@ -208,6 +209,14 @@ func (f *fake) Unwatch(addr uint64) int {
 }
 
 func (f *fake) Missed() []kernel.Missed { return f.missed }
+
+func (f *fake) Stepped(_ context.Context, _ time.Duration, least float64) ([]kernel.Rate, error) {
+	return slices.DeleteFunc(f.stepped(), func(r kernel.Rate) bool { return r.PerSecond < least }), nil
+}
+
+func (f *fake) StepCost() (stepped, emulated time.Duration, err error) {
+	return 2 * time.Microsecond, 300 * time.Nanosecond, nil
+}
 
 func (f *fake) Detach() {
 	if f.detaching != nil {

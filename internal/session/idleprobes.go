@@ -160,20 +160,23 @@ func (f *probedFile) add(pid target.PID) {
 	f.pids = append(f.pids, who)
 }
 
-// tellIdle passes on what has been found of probes that cannot be hit.
+// tellIdle passes on what has been found of probes that cannot be hit, or cost much.
 func (s *Session) tellIdle() error {
-	for {
-		select {
-		case e, ok := <-s.idleProbes:
-			if !ok {
-				s.idleProbes = nil
-				return nil
+	for _, found := range []*<-chan *result.Notice{&s.idleProbes, &s.costly} {
+		for more := true; more; {
+			select {
+			case e, ok := <-*found:
+				if !ok {
+					*found, more = nil, false
+					continue
+				}
+				if err := s.emit(e); err != nil {
+					return err
+				}
+			default:
+				more = false
 			}
-			if err := s.emit(e); err != nil {
-				return err
-			}
-		default:
-			return nil
 		}
 	}
+	return nil
 }

@@ -48,6 +48,10 @@ type Programs interface {
 	Detach()
 	// Missed are the programs that the kernel passed over, with how often.
 	Missed() []kernel.Missed
+	// Stepped gives the points where the kernel steps over the instruction and which are hit so often, by a look for a
+	// while; StepCost what a hit costs there, and at another.
+	Stepped(ctx context.Context, window time.Duration, perSecond float64) ([]kernel.Rate, error)
+	StepCost() (stepped, emulated time.Duration, err error)
 	Unwatch(addr uint64) int // ends the watchpoints at an address, and tells how many there were
 	Run(name string) (uint32, error)
 	RunMany(name string, n uint32) (code uint32, average time.Duration, err error)
@@ -114,6 +118,8 @@ func (m maps) PutPiece(name string, index uint32, value []byte) error {
 }
 
 type programs struct{ *kernel.Loaded }
+
+func (programs) StepCost() (stepped, emulated time.Duration, err error) { return kernel.StepCost() }
 
 func (p programs) Follow(name string, first *kernel.Namespaced) (Descendants, error) {
 	f, err := p.Loaded.Follow(name, first)

@@ -118,6 +118,7 @@ type Session struct {
 	descendants Descendants     // nil: nothing is followed
 	before      target.Stat     // of the process, when it began to be traced
 	idleProbes  <-chan *result.Notice
+	costly      <-chan *result.Notice
 	walks       *walks           // nil: no user stacks are walked by tables
 	late        bool             // the results did not wait for the probes to be taken away
 	detached    atomic.Bool      // or about to be
@@ -237,6 +238,9 @@ func (s *Session) trace(ctx context.Context, cancel func()) error {
 	}
 	if s.command == nil && s.waits() && !s.in.DryRun {
 		s.idleProbes = findIdle(ctx, &s.background, s.in.Points, target.PID(s.in.PID), before, s.detached.Load)
+	}
+	if !s.in.DryRun {
+		s.costly = findCostly(ctx, &s.background, s.in.Points, s.kernel.Programs)
 	}
 	if err := s.read(); err != nil {
 		return err

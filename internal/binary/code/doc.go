@@ -7,6 +7,8 @@
 //
 // The package works on bytes, from a file or from a process's memory. Of a CPU that it does not know it decodes
 // nothing.
+//
+// It is more than 4,000 lines because all that is known of instructions comes of the same decoders.
 package code
 
 import "trocar/internal/binary/abi"

@@ -109,6 +109,20 @@ func Entry(arch *abi.Arch, fn []byte) (site, landing int) {
 	return nop5, landing
 }
 
+// Stepped tells whether the kernel executes a probed instruction by stepping over a copy of it, which costs several
+// times what emulating it does.
+func Stepped(arch *abi.Arch, text []byte) bool {
+	in, ok := Decode(arch, text)
+	switch {
+	case !ok:
+		return false
+	case arch == abi.ARM64: // aarch64_insn_is_steppable and arm_probe_decode_insn name those that are simulated
+		literal := binary.LittleEndian.Uint32(text)&0x3b000000 == 0x18000000
+		return in.Op != Jump && in.Op != CondJump && in.Op != Call && in.Op != Ret && in.Op != Lea && in.Op != Nop && !literal
+	}
+	return !in.emulated && !IsNop5(text) // of five bytes: a call takes its place from 6.18 on
+}
+
 // Targets calls hit with the targets of the direct jumps and calls in code at addr, decoding from its start; where that
 // fails it stops.
 func Targets(arch *abi.Arch, body []byte, addr uint64, hit func(uint64)) {

@@ -54,6 +54,20 @@ func VectorTrial(arch *abi.Arch) *Trial {
 	)
 }
 
+// StepTrial is a program that executes an instruction a number of times, which the kernel steps over or emulates, nil if
+// there is none for the CPU.
+func StepTrial(arch *abi.Arch, times uint32, stepped bool) *Trial {
+	if arch != abi.AMD64 {
+		return nil
+	}
+	loop := "*90" // nop
+	if stepped {
+		loop = "*f8" // clc
+	}
+	count := hex.EncodeToString(binary.LittleEndian.AppendUint32(nil, times))
+	return NewTrial("b9"+count, loop, "ffc9 75fb", Leave) // dec %ecx, jne
+}
+
 // NewTrial makes an ELF file for x86-64 of instructions in hexadecimal; before a step whose first one is probed stands
 // a star.
 func NewTrial(steps ...string) *Trial {

@@ -51,6 +51,14 @@ func (m *matcher) hazardAt(obj *objfile.File, addr uint64) (h *hazard) {
 	return m.hazardIn(obj, obj.Bytes(addr, code.MaxInstruction))
 }
 
+// look is hazardAt, and tells whether the kernel steps over the instruction.
+func (m *matcher) look(obj *objfile.File, addr uint64) (h *hazard, stepped bool) {
+	var err error
+	defer objfile.Guard(&err)()
+	text := obj.Bytes(addr, code.MaxInstruction)
+	return m.hazardIn(obj, text), code.Stepped(obj.Arch(), text)
+}
+
 // maxPast is for how many places of an attach point all code is searched for jumps behind them.
 const maxPast = 64
 
@@ -124,7 +132,7 @@ func (m *matcher) sound(points []*probe.Point,
 }
 
 // pointHazard looks at the instruction that a point is on. Points of other kinds than programs' are on none.
-func (m *matcher) pointHazard(p *probe.Point) *hazard {
+func (m *matcher) pointHazard(p *probe.Point) (h *hazard) {
 	if p.Path == "" || p.Kind.Traits().Program != probe.UprobeProgram {
 		return nil
 	}
@@ -133,7 +141,8 @@ func (m *matcher) pointHazard(p *probe.Point) *hazard {
 	}
 	if m.last != nil {
 		p.File = m.last.fileID()
-		return m.hazardAt(m.last.obj, p.Addr)
+		h, p.Stepped = m.look(m.last.obj, p.Addr)
+		return h
 	}
 	// Code in a file that is no ELF file (flatFile): of this machine.
 	arch, err := abi.Host()

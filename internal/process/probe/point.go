@@ -42,6 +42,8 @@ type Point struct {
 	Texts  types.TextWord
 	RefCtr uint64 // USDT: file offset of the semaphore, 0: none
 	PID    int    // only this process; 0: all
+	// Stepped: the kernel executes the instruction by stepping over a copy of it, and cannot emulate it.
+	Stepped bool
 
 	// Interpreted, Python: which of the functions that come by is meant; Start is that of the point's.
 	Interpreted *Interpreted

@@ -1,0 +1,70 @@
+package kernel
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"trocar/internal/compile/feature"
+	"trocar/internal/need"
+	"trocar/internal/process/probe"
+)
+
+// TestStepped: of the points where the kernel steps over the instruction, those that are hit are found, also among
+// others of a program.
+func TestStepped(t *testing.T) {
+	need.Root(t)
+	path := build(t, "target", targetSource)
+	syms := symbols(t, path)
+	for _, way := range ways {
+		for _, alone := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s/alone=%v", way.name, alone), func(t *testing.T) {
+				f := NewFeatures()
+				f.Disable(way.without...)
+				if !alone && !f.Has(feature.AttachCookie) {
+					t.Skip("points of a program are told apart by cookies") // from 5.15 on
+				}
+				hit, rare := point(path, syms["other"], 0), point(path, syms["main"], 0)
+				hit.Stepped, rare.Stepped = true, true
+				p := &Program{
+					Name: "p", Type: probe.UprobeProgram, Insns: returnZero(),
+					Points: []*probe.Point{point(path, syms["work"], 0), rare, hit},
+				}
+				if alone {
+					p.Points = p.Points[2:]
+				}
+				l := load(t, Options{Features: f}, p)
+				attachAll(t, l)
+				c := start(t, path)
+				done := make(chan struct{})
+				ctx, cancel := context.WithCancel(t.Context())
+				go func() {
+					defer close(done)
+					for ctx.Err() == nil {
+						c.ask("call 100")
+						c.ask("other 1000")
+					}
+				}()
+				hot, err := l.Stepped(t.Context(), 50*time.Millisecond, 1)
+				cancel()
+				<-done
+				if err != nil || len(hot) != 1 || hot[0].Point != hit {
+					t.Errorf("%v %v", hot, err)
+				}
+				if hot, err := l.Stepped(t.Context(), time.Millisecond, 1); err != nil || len(hot) > 0 {
+					t.Errorf("where nothing is hit: %v %v", hot, err)
+				}
+			})
+		}
+	}
+}
+
+// TestStepCost: a hit costs something, and where the kernel steps over the instruction it costs more.
+func TestStepCost(t *testing.T) {
+	need.Root(t)
+	stepped, emulated, err := StepCost()
+	if err != nil || emulated <= 0 || stepped <= emulated {
+		t.Errorf("%v, %v: %v", stepped, emulated, err)
+	}
+}

@@ -1,0 +1,47 @@
+package session_test
+
+import (
+	"testing"
+
+	"trocar/internal/kernel"
+	"trocar/internal/process/probe"
+)
+
+// TestCostly: of points where the kernel steps over the instruction it is said that they are hit often, once for each
+// place, and of so many at most.
+func TestCostly(t *testing.T) {
+	f, s := newFake(), newScript()
+	at := func(kind probe.Kind, name string, offset uint64, pid int) *probe.Point {
+		return &probe.Point{Kind: kind, Name: name, Path: "/bin/p", Offset: offset, Stepped: true, PID: pid}
+	}
+	s.points = []*probe.Point{at(probe.Uprobe, "uprobe:p:f", 1, 0)}
+	var rates []kernel.Rate
+	for i, r := range []float64{300_400, 120_000, 300_400, 19_000, 90_000, 250_100, 110_000, 110_000, 110_000} {
+		rates = append(rates, kernel.Rate{Point: at(probe.Uprobe, "uprobe:p:g", uint64(i+2), 0), PerSecond: r})
+	}
+	rates[0].Point = s.points[0]
+	rates[1].Point = at(probe.Uretprobe, "uretprobe:p:f", 2, 7)
+	rates[2].Point = at(probe.Uprobe, "uprobe:p:same", 1, 0)
+	asked := 0
+	f.stepped = func() []kernel.Rate {
+		if asked++; asked == 2 {
+			f.send(rec(s.exitLayout(), 0))
+		}
+		return rates[:4]
+	}
+	const how = " times a second, and the kernel cannot emulate the instruction there, but single-steps it: 2.0 us a hit, " +
+		"against 0.3 us where it can emulate it"
+	expect(t, start(t, t.Context(), s, f, nil), "attached 1", "notice WARNING uprobe:p:f is hit about 300,000"+how,
+		"notice WARNING uretprobe:p:f is hit about 120,000"+how, "end")
+
+	f = newFake()
+	f.stepped = func() []kernel.Rate {
+		f.send(rec(s.exitLayout(), 0))
+		return rates
+	}
+	o := start(t, t.Context(), s, f, nil)
+	if n := len(o.sink.lines); n != 7 ||
+		o.sink.lines[n-2] != "notice WARNING more probes are hit so often at such instructions: they are not named" {
+		t.Errorf("%q", o.sink.lines)
+	}
+}
