@@ -149,6 +149,7 @@ var tests = map[string][]string{
 	"docs": {"internal/compile/builtin", "internal/ui/cli"},
 	"e2e": {
 		"internal/process/target", "internal/process/tracefs", "internal/binary/abi", "internal/binary/code",
+		"internal/kernel", // which tells what this machine can do
 		"github.com/rogpeppe/go-internal",
 	},
 	"e2e/kernels":         {"golang.org/x/sys"},

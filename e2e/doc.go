@@ -16,7 +16,8 @@
 //	tracefs FILE                    a tracing file of the kernel, for `stdout`, wherever it is mounted or not
 //
 // Conditions: [tool:NAME] (a compiler or other program; a missing one fails the case if TROCAR_REQUIRE_TOOLS is set),
-// [file:PATH] (something that not all kernels or machines have) and [runs:386] (a kernel that runs 32-bit programs).
+// [file:PATH] (something that not all kernels or machines have), [runs:386] (a kernel that runs 32-bit programs) and
+// [fires:breakpoint] (a machine whose debug registers work).
 //
 // TestSteps executes each form of the CPU's instructions with and without a probe (testdata/steps.c), a part of them
 // unless it is given -every-form; docs/hazards.md has what it finds. TestSoftware asks every question about all

@@ -8,12 +8,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"trocar/internal/kernel"
 	"trocar/internal/need"
 	"trocar/internal/process/target"
 	"trocar/internal/process/tracefs"
@@ -109,6 +111,9 @@ func condition(cond string) (bool, error) {
 		return runs386()
 	case "tells:exit":
 		return tellsExit()
+	case "fires:breakpoint":
+		all := kernel.Inspect(kernel.NewFeatures()).Sources
+		return slices.ContainsFunc(all, func(s kernel.Source) bool { return s.Name == "breakpoint" && s.OK }), nil
 	}
 	return false, fmt.Errorf("unknown condition %q", cond)
 }

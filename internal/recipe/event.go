@@ -13,8 +13,9 @@ import (
 	"trocar/internal/script/syntax"
 )
 
-// Questions are also about system calls (syscall:NAME), tracepoints (tracepoint:CATEGORY:NAME) and the probes that
-// programs have built in (usdt:PATH:NAME), which may be a pair of begin and end (usdt:PATH:BEGIN/END).
+// Questions are also about system calls (syscall:NAME), tracepoints (tracepoint:CATEGORY:NAME), what is written to
+// (watchpoint:FILE:VARIABLE:w) and the probes that programs have built in (usdt:PATH:NAME), which may be a pair of
+// begin and end (usdt:PATH:BEGIN/END).
 
 // eventKind takes the kind of a probe off a pattern; "": it is about functions.
 func eventKind(pattern string) (kind, rest string) {
@@ -32,7 +33,7 @@ func eventKind(pattern string) (kind, rest string) {
 		return "", rest
 	}
 	switch kind {
-	case "syscall", "tracepoint", "usdt", "python":
+	case "syscall", "tracepoint", "usdt", "python", "watchpoint":
 		return kind, rest
 	}
 	return "", pattern
@@ -75,6 +76,9 @@ func events(ctx context.Context, o Target, kind, rest string, diags *diag.List) 
 		return tracepoints(ctx, o, "tracepoint:"+rest, diags)
 	case "python":
 		return interpreted(ctx, o, rest, diags)
+	case "watchpoint":
+		// Where it is is known when there is a process.
+		return []Function{{Probe: "watchpoint:" + rest, Name: rest, Event: true, Typed: true}}
 	}
 	return builtIn(ctx, o, rest, diags)
 }

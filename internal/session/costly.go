@@ -103,7 +103,8 @@ func (c *stepCosts) text() string {
 
 func costlyNotice(r kernel.Rate, cost string) *result.Notice {
 	p := r.Point
-	hint := "probe a function that runs less often, or an instruction that is emulated: push, call, jump or nop (FUNC+OFFSET)"
+	hint := "probe a function that runs less often, or an instruction that is emulated: push, call, jump or nop " +
+		"(FUNC+OFFSET)"
 	switch {
 	case p.AtReturn || p.Kind == probe.Uretprobe:
 		hint = "look at the function's entry only (trocar count, uprobe), or at a function that runs less often"

@@ -29,8 +29,8 @@ func TestCostly(t *testing.T) {
 		}
 		return rates[:4]
 	}
-	const how = " times a second, and the kernel cannot emulate the instruction there, but single-steps it: 2.0 us a hit, " +
-		"against 0.3 us where it can emulate it"
+	const how = " times a second, and the kernel cannot emulate the instruction there, but single-steps it: " +
+		"2.0 us a hit, against 0.3 us where it can emulate it"
 	expect(t, start(t, t.Context(), s, f, nil), "attached 1", "notice WARNING uprobe:p:f is hit about 300,000"+how,
 		"notice WARNING uretprobe:p:f is hit about 120,000"+how, "end")
 

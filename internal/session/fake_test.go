@@ -37,7 +37,7 @@ type fake struct {
 	detaching chan struct{}
 	missed    []kernel.Missed
 	stepped   func() []kernel.Rate // is asked how often such points are hit
-	orphans   uint64 // starts of processes that the kernel did not tell of
+	orphans   uint64               // starts of processes that the kernel did not tell of
 	followed  *descendants
 	iterated  func(pid int) error
 	calls     []string // what was done with maps and programs

@@ -118,7 +118,8 @@ func Stepped(arch *abi.Arch, text []byte) bool {
 		return false
 	case arch == abi.ARM64: // aarch64_insn_is_steppable and arm_probe_decode_insn name those that are simulated
 		literal := binary.LittleEndian.Uint32(text)&0x3b000000 == 0x18000000
-		return in.Op != Jump && in.Op != CondJump && in.Op != Call && in.Op != Ret && in.Op != Lea && in.Op != Nop && !literal
+		branch := in.Op == Jump || in.Op == CondJump || in.Op == Call || in.Op == Ret
+		return !branch && !literal && in.Op != Lea && in.Op != Nop
 	}
 	return !in.emulated && !IsNop5(text) // of five bytes: a call takes its place from 6.18 on
 }

@@ -208,11 +208,22 @@ func TestStepped(t *testing.T) {
 		text string
 		want bool
 	}{
-		{abi.AMD64, "55", false}, {abi.AMD64, "4157", false}, {abi.AMD64, "e800000000", false}, {abi.AMD64, "90", false},
-		{abi.AMD64, "eb00", false}, {abi.AMD64, "0f8400000000", false}, {abi.AMD64, "0f1f440000", false},
-		{abi.AMD64, "c3", true}, {abi.AMD64, "f30f1efa", true}, {abi.AMD64, "4883ec08", true}, {abi.AMD64, "0f1f00", true},
-		{abi.ARM64, "00000014", false}, {abi.ARM64, "c0035fd6", false}, {abi.ARM64, "1f2003d5", false},
-		{abi.ARM64, "fd7bbfa9", true}, {abi.ARM64, "40000058", false},
+		{abi.AMD64, "55", false},
+		{abi.AMD64, "4157", false},
+		{abi.AMD64, "e800000000", false},
+		{abi.AMD64, "90", false},
+		{abi.AMD64, "eb00", false},
+		{abi.AMD64, "0f8400000000", false},
+		{abi.AMD64, "0f1f440000", false},
+		{abi.AMD64, "c3", true},
+		{abi.AMD64, "f30f1efa", true},
+		{abi.AMD64, "4883ec08", true},
+		{abi.AMD64, "0f1f00", true},
+		{abi.ARM64, "00000014", false},
+		{abi.ARM64, "c0035fd6", false},
+		{abi.ARM64, "1f2003d5", false},
+		{abi.ARM64, "fd7bbfa9", true},
+		{abi.ARM64, "40000058", false},
 	} {
 		if got := Stepped(c.arch, unhex(t, c.text)); got != c.want {
 			t.Errorf("%s %s: %v", c.arch.Name, c.text, got)

@@ -54,8 +54,8 @@ func VectorTrial(arch *abi.Arch) *Trial {
 	)
 }
 
-// StepTrial is a program that executes an instruction a number of times, which the kernel steps over or emulates, nil if
-// there is none for the CPU.
+// StepTrial is a program that executes an instruction a number of times, which the kernel steps over or emulates, nil
+// if there is none for the CPU.
 func StepTrial(arch *abi.Arch, times uint32, stepped bool) *Trial {
 	if arch != abi.AMD64 {
 		return nil

@@ -102,6 +102,7 @@ func TestMistakes(t *testing.T) {
 		{"watchpoint:0x10:8:ww {}", "watchpoint modes may not be duplicated"},
 		{"watchpoint:0x10:8:b {}", "watchpoint mode must be combination of (r,w,x)"},
 		{"watchpoint:x:8:w {}", "Invalid function/address argument: invalid integer: x"},
+		{"watchpoint:./p:x:w {}", "a variable has its address in a process: none is named\nhint: -p PID watches it"},
 		{"self:signal:SIGINT {}", "SIGINT is not a supported signal"},
 		{"self:x:y {}", "x is not a supported trigger"},
 		{"test:a,test:a {}", "\"a\" was used as the name for more than one TEST probe\nnote: this is the other instance"},

@@ -178,57 +178,6 @@ func matchEvent(m *matcher, s *spec) []*probe.Point {
 	return []*probe.Point{p}
 }
 
-// watchModes are the combinations that the CPUs' debug registers know, letters in alphabetical order.
-var watchModes = []string{"x", "w", "rw"}
-
-func parseWatchpoint(m *matcher, s *spec) bool {
-	if len(s.parts) != 3 {
-		return m.argCount(s, 3)
-	}
-	var err error
-	if s.addr, err = parseUint(s.parts[0]); err != nil {
-		m.diags.Errorf(s.ap.Span, "Invalid function/address argument: %s", err).Hint("the form is %s", s.kind.form)
-		return false
-	}
-	if s.length, err = parseUint(s.parts[1]); err != nil {
-		m.diags.Errorf(s.ap.Span, "Invalid length argument: %s", err).Hint("the form is %s", s.kind.form)
-		return false
-	}
-	ok := true
-	fail := func(format string, args ...any) {
-		m.diags.Errorf(s.ap.Span, format, args...)
-		ok = false
-	}
-	if s.addr == 0 {
-		fail("watchpoint must be attached to a non-zero address")
-	}
-	switch s.length {
-	case 1, 2, 4, 8:
-		if s.addr%s.length != 0 && s.parts[2] != "x" { // instructions begin anywhere
-			fail("watchpoint address %#x must be a multiple of its length %d", s.addr, s.length)
-		}
-	default:
-		fail("watchpoint length must be one of (1,2,4,8)")
-	}
-	letters := []byte(s.parts[2])
-	slices.Sort(letters)
-	s.mode = string(letters)
-	if s.mode == "" || strings.Trim(s.mode, "rwx") != "" {
-		fail("watchpoint mode must be combination of (r,w,x)")
-		return false
-	}
-	if len(slices.Compact(letters)) != len(s.mode) {
-		fail("watchpoint modes may not be duplicated")
-		return false
-	}
-	if !slices.Contains(watchModes, s.mode) {
-		m.diags.Errorf(s.ap.Span, "invalid watchpoint mode: %s", s.mode).Hint("supported modes: %s",
-			strings.Join(watchModes, ","))
-		return false
-	}
-	return ok
-}
-
 // matchTimer makes the point of an interval or profile probe. An interval ticks whatever runs.
 func matchTimer(m *matcher, s *spec) []*probe.Point {
 	p := &probe.Point{Kind: s.kind.kind, Name: s.kind.name + ":" + s.target + ":" + uintText(s.freq), PID: m.pid()}
@@ -241,11 +190,4 @@ func matchTimer(m *matcher, s *spec) []*probe.Point {
 		p.PID = 0
 	}
 	return []*probe.Point{p}
-}
-
-func matchWatchpoint(m *matcher, s *spec) []*probe.Point {
-	return []*probe.Point{{
-		Kind: s.kind.kind, Name: s.kind.name + ":" + uintText(s.addr) + ":" + uintText(s.length) + ":" + s.mode, PID: m.pid(),
-		Addr: s.addr, WatchLen: int(s.length), WatchMode: s.mode,
-	}}
 }

@@ -112,7 +112,8 @@ var table = [...]Traits{
 	},
 	Watchpoint: {
 		Name: "watchpoint", Aliases: []string{"w"}, Group: "watchpoint",
-		Form:    "watchpoint:ADDRESS:LENGTH:MODE, as in watchpoint:0x10000000:8:w",
+		Form: "watchpoint:ADDRESS:LENGTH:MODE or watchpoint:FILE:VARIABLE:MODE, as in watchpoint:0x10000000:8:w or " +
+			"watchpoint:./prog:counter:w",
 		Program: PerfProgram, Space: types.AnySpace,
 	},
 	Tracepoint: {

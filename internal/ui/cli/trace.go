@@ -108,7 +108,8 @@ const functionsHelp = `FUNC is the name of a C, C++, Rust or Go function as in t
 "lib:func" is a function of a library, "file.c:42" a source line. C library functions need the prefix: libc:malloc.
 "syscall:NAME" is a system call, "tracepoint:CATEGORY:NAME" a tracepoint of the kernel, "usdt:PATH:NAME" a probe that is
 built into a program, and "usdt:PATH:BEGIN/END" two of them as the begin and end of a call. With -p,
-"python:MODULE.FUNCTION" is a Python function.`
+"python:MODULE.FUNCTION" is a Python function; with -p or a command, "watchpoint:FILE:VARIABLE:w" is a write to a global
+variable.`
 
 func newTrace(a *app) *cobra.Command {
 	return questionCommand{
@@ -268,7 +269,9 @@ func (r *recipeFlags) question(a *app, cmd *cobra.Command, words []string) (argv
 		return nil, usageErrorf("either a process (-p) or a command, not both")
 	}
 	inProgram := func(w string) bool {
-		return !strings.HasPrefix(w, "tracepoint:") && !strings.HasPrefix(w, "syscall:") && !strings.HasPrefix(w, "usdt:")
+		return !slices.ContainsFunc([]string{"tracepoint:", "syscall:", "usdt:", "watchpoint:"}, func(kind string) bool {
+			return strings.HasPrefix(w, kind)
+		})
 	}
 	events := r.noFunctions() && r.q.Kind != trocar.QuestionLeaks ||
 		len(words) > 0 && !slices.ContainsFunc(words, inProgram)
