@@ -65,6 +65,7 @@ func (p *Program) unwind() (*codegen.Unwind, bool) {
 		}
 		*f.at = at
 	}
+	a.Stack = a.Identity[4]
 	a.Pivots, a.GapPivots = (a.Slot-a.Pivot)/8, (a.GapSlot-a.GapPivot)/8
 	mm, inode := p.features.Types().Type("struct mm_struct"), p.features.Types().Type("struct inode")
 	ok := within(mm, &a.Root, "mm_mt", "ma_root") && within(mm, &a.Virtual, "context", "vdso")

@@ -37,6 +37,12 @@ type Ring struct {
 // records of 100 bytes fill 4 MB in this time.
 const drainEvery = 20 * time.Millisecond
 
+// drainSeldom is how long it may when none has come for emptyLooks looks: who reads has had the programs wake it then.
+const (
+	drainSeldom = 200 * time.Millisecond
+	emptyLooks  = 10
+)
+
 // RingStats counts what the reader saw.
 type RingStats struct {
 	Records   uint64
@@ -115,8 +121,7 @@ func openRing(m *ebpf.Map) (*Ring, error) {
 	}
 	// Edge-triggered: else epoll would return at once for as long as there is data, woken for or not.
 	for _, fd := range []int{m.FD(), r.wake} {
-		event := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLET, Fd: int32(fd)}
-		if err = unix.EpollCtl(r.epoll, unix.EPOLL_CTL_ADD, fd, &event); err != nil {
+		if err = r.Also(fd); err != nil {
 			return nil, err
 		}
 	}
@@ -190,6 +195,12 @@ func (r *Ring) Wait(d time.Duration) error {
 	return nil
 }
 
+// Also has a file descriptor that can be read end a Wait, each time it comes to be so.
+func (r *Ring) Also(fd int) error {
+	event := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLET, Fd: int32(fd)}
+	return unix.EpollCtl(r.epoll, unix.EPOLL_CTL_ADD, fd, &event)
+}
+
 // Wake ends a Wait.
 func (r *Ring) Wake() {
 	one := [8]byte{0: 1, 7: 1} // not 0 in either byte order
@@ -200,11 +211,12 @@ func (r *Ring) Wake() {
 var ErrStop = errors.New("stop")
 
 // Run reads until ctx ends or fn returns an error (ErrStop: without one). idle, if not nil, is called when the ring was
-// found empty or has been emptied: at least each drainEvery, and at most once for each look.
+// found empty or has been emptied: at most once for each look, and at least each drainEvery, or drainSeldom if nothing
+// has come for a while.
 func (r *Ring) Run(ctx context.Context, fn func(record []byte) error, idle func() error) error {
 	stop := context.AfterFunc(ctx, r.Wake)
 	defer stop()
-	for {
+	for empty := 0; ; empty++ {
 		before := r.stats.Bytes
 		_, err := r.Read(fn)
 		if err == nil && idle != nil {
@@ -221,8 +233,13 @@ func (r *Ring) Run(ctx context.Context, fn func(record []byte) error, idle func(
 		}
 		// If the last interval brought a good part of what fits, do not wait so long again.
 		wait := drainEvery
-		if r.stats.Bytes-before > uint64(r.stats.Size)/8 {
+		switch got := r.stats.Bytes - before; {
+		case got > uint64(r.stats.Size)/8:
 			wait = time.Millisecond
+		case got > 0:
+			empty = 0
+		case empty > emptyLooks:
+			wait = drainSeldom
 		}
 		if err := r.Wait(wait); err != nil {
 			return err

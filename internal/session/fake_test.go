@@ -106,6 +106,8 @@ func (f ring) Read(fn func([]byte) error) (n int, err error) {
 	}
 }
 
+func (f ring) Also(int) error { return nil }
+
 func (f ring) Run(ctx context.Context, fn func([]byte) error, idle func() error) error {
 	for {
 		if _, err := f.Read(fn); err != nil {

@@ -24,6 +24,8 @@ type Records interface {
 	Read(fn func(rec []byte) error) (int, error)
 	// Run reads until ctx is done, which is no error, and calls idle after each look.
 	Run(ctx context.Context, fn func(rec []byte) error, idle func() error) error
+	// Also has a file descriptor end the wait between two looks when it can be read.
+	Also(fd int) error
 }
 
 // Maps are the programs' maps, by name. Values are those of all CPUs, one behind the other, where a map is kept per

@@ -188,9 +188,9 @@ func TestFramePointers(t *testing.T) {
 // TestTables: files of which the programs cannot be given tables are told of once, and end nothing.
 func TestTables(t *testing.T) {
 	f, s := newFake(), newScript()
-	m := s.layout(record.Layout{Kind: record.Mapped}, types.TUint64)
+	m := s.layout(record.Layout{Kind: record.Mapped}, types.TUint64, types.TUint64)
 	p := s.layout(record.Layout{Kind: record.Printf, Format: "%d"}, types.TInt64)
-	f.attached = func() { f.send(rec(m, os.Getpid()), rec(p, 1), rec(m, 1<<30), rec(s.exitLayout(), 0)) }
+	f.attached = func() { f.send(rec(m, os.Getpid(), 0), rec(p, 1), rec(m, 1<<30, 0), rec(s.exitLayout(), 0)) }
 	o := start(t, t.Context(), s, f, func(in *session.Input, _ *sink) { in.PID = os.Getpid() })
 	var told []string
 	o.sink.lines = slices.DeleteFunc(o.sink.lines, func(line string) bool {

@@ -24,9 +24,10 @@ func (s *Session) take(rec []byte) error {
 		return fmt.Errorf("a record of unknown kind %d came from the ring buffer", id)
 	}
 	l := s.in.Script.Layouts[id]
-	if pid, ok := asks(l, rec); ok {
+	if a, ok := asks(l, rec); ok {
 		s.newRecords--
-		s.mapped(pid)
+		s.emptyLooks = 0 // it has woken us: the programs are to do so again
+		s.mapped(a)
 		return nil
 	}
 	if s.pending != nil {

@@ -243,6 +243,8 @@ type repeated struct {
 
 func (r *repeated) Read(fn func([]byte) error) (int, error) { return 0, nil }
 
+func (r *repeated) Also(int) error { return nil }
+
 func (r *repeated) Run(ctx context.Context, fn func([]byte) error, idle func() error) error {
 	for r.b.Loop() {
 		if err := fn(r.rec); err != nil {

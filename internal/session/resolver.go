@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -121,7 +122,7 @@ func (n *resolver) file(p *probe.Point) *symbolize.File {
 
 // prepare looks at what names will be needed of, while it is there: probed files may be gone at the end, and so may the
 // processes. An error is one of the watch: then processes that end soon have poorer names.
-func (n *resolver) prepare(ctx context.Context) error {
+func (n *resolver) prepare(ctx context.Context, records Records) error {
 	// The kernel's names are still wanted when ctx is done.
 	var load context.Context
 	load, n.stop = context.WithCancel(context.WithoutCancel(ctx))
@@ -132,16 +133,19 @@ func (n *resolver) prepare(ctx context.Context) error {
 	if !n.user {
 		return nil
 	}
-	var files []*symbolize.File
+	var probed []*symbolize.File
 	for _, p := range n.points {
 		if p.Kind == probe.Uprobe || p.Kind == probe.Uretprobe || p.Kind == probe.USDT {
 			if n.files[p.Path] == nil {
-				files = append(files, n.file(p))
+				probed = append(probed, n.file(p))
 			}
 		}
 	}
-	err := n.symbols.Watch()
+	files, err := n.symbols.Watch()
 	n.watching = err == nil
+	for _, fd := range files {
+		err = errors.Join(err, records.Also(fd))
+	}
 	if n.pid != 0 {
 		// Without mappings there are no names; who asked for a process that is gone was told already. It lives, so that what
 		// it has mapped can be looked up also where it cannot be watched.
@@ -154,7 +158,7 @@ func (n *resolver) prepare(ctx context.Context) error {
 	if n.command == 0 {
 		running, stop := context.WithCancel(ctx)
 		context.AfterFunc(load, stop)
-		n.background.Go(func() { n.symbols.SnapshotRunning(running, files...) })
+		n.background.Go(func() { n.symbols.SnapshotRunning(running, probed...) })
 		return nil
 	}
 	// Its program was mapped before the watch began.

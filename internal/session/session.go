@@ -211,7 +211,7 @@ func (s *Session) trace(ctx context.Context, cancel func()) error {
 	if err := s.runtimesAtWork(); err != nil {
 		return err
 	}
-	if err := s.names.prepare(ctx); err != nil {
+	if err := s.names.prepare(ctx, s.kernel.Records); err != nil {
 		if err := s.notice(result.Warning, "call stacks of short-lived processes may lack symbols: %v", err); err != nil {
 			return err
 		}

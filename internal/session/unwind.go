@@ -19,9 +19,15 @@ import (
 // walks are what the programs that walk user stacks ask for.
 type walks struct {
 	tables *stacktables.Tables
-	asked  chan target.PID
+	asked  chan ask
 	failed chan error // the first that nobody was told of
 	told   bool
+}
+
+// ask is what a walk asks for: the file that is mapped at an address, of which it knows no table.
+type ask struct {
+	pid  target.PID
+	addr uint64
 }
 
 // walkMaps are the maps in which the programs look.
@@ -81,11 +87,11 @@ func (s *Session) walk(ctx context.Context) {
 	}
 	w := &walks{
 		tables: stacktables.New(images, walkMaps{s.kernel.Maps, s.kernel.Programs}),
-		asked:  make(chan target.PID, mostAsked), failed: make(chan error, 1),
+		asked:  make(chan ask, mostAsked), failed: make(chan error, 1),
 	}
 	s.walks = w
 	for _, pid := range s.targets() {
-		w.look(pid)
+		w.looked(w.tables.Process(pid))
 	}
 	s.ahead()
 	s.background.Go(func() {
@@ -93,8 +99,9 @@ func (s *Session) walk(ctx context.Context) {
 			select {
 			case <-ctx.Done():
 				return
-			case pid := <-w.asked:
-				w.look(pid)
+			case a := <-w.asked:
+				w.looked(w.tables.Asked(a.pid, a.addr))
+				_ = s.names.symbols.Snapshot(int(a.pid)) // so that the file has names when it was deleted
 			}
 		}
 	})
@@ -120,9 +127,8 @@ func (s *Session) ahead() {
 	}
 }
 
-// look tells the programs of the files that a process has mapped. It is no error if it is gone, or not to be looked at.
-func (w *walks) look(pid target.PID) {
-	err := w.tables.Process(pid)
+// looked keeps the error of a look at a process. It is none if it is gone, or not to be looked at.
+func (w *walks) looked(err error) {
 	if errors.Is(err, target.ErrGone) || errors.Is(err, target.ErrNoMemory) || errors.Is(err, os.ErrPermission) {
 		return
 	}
@@ -168,21 +174,23 @@ func (s *Session) targets() (pids []target.PID) {
 	return pids
 }
 
-// mapped takes a record in which a program asks for the files that a process has mapped.
-func (s *Session) mapped(pid target.PID) {
+// mapped takes what a walk asks for.
+func (s *Session) mapped(a ask) {
 	if s.walks == nil {
 		return
 	}
 	select {
-	case s.walks.asked <- pid:
+	case s.walks.asked <- a:
 	default: // it is asked for again
 	}
 }
 
-// asks tells whether a record asks for the files of a process, and of which. Such are no events.
-func asks(l *record.Layout, rec []byte) (pid target.PID, ok bool) {
-	if l.Kind != record.Mapped || len(l.Args) == 0 || len(rec) < l.Args[0].Offset+8 {
-		return 0, false
+// asks tells whether a record is of a walk that asks for a file, and for which. Such are no events.
+func asks(l *record.Layout, rec []byte) (a ask, ok bool) {
+	if l.Kind != record.Mapped || len(l.Args) != 2 || len(rec) < l.Args[1].Offset+8 {
+		return a, false
 	}
-	return target.PID(binary.LittleEndian.Uint64(rec[l.Args[0].Offset:])), true
+	a.pid = target.PID(binary.LittleEndian.Uint64(rec[l.Args[0].Offset:]))
+	a.addr = binary.LittleEndian.Uint64(rec[l.Args[1].Offset:])
+	return a, true
 }

@@ -11,10 +11,15 @@ import (
 // needs. Tables of large programs have a million of them.
 type Caller struct {
 	Range
+	CallerRules
+	Signal bool // a signal handler's frame: the registers are where the kernel put them
+}
+
+// CallerRules are what of a Caller changes within a function.
+type CallerRules struct {
 	CFA    CFARule
 	Return RegRule // of the return address
 	Frame  RegRule // of the frame pointer
-	Signal bool    // a signal handler's frame: the registers are where the kernel put them
 }
 
 // Callers calls yield, function by function in the order of addresses, until it returns false. What it is given is good
@@ -46,24 +51,17 @@ func (f *Table) Callers(yield func(*Caller) bool) (err error) {
 	return nil
 }
 
-// callerState is the row being built.
-type callerState struct {
-	cfa        CFARule
-	ret, frame RegRule
-}
-
 // callerMachine runs the instructions of entries as machine does, for three rules instead of all: the state is small,
-// so that saving it and going on to the next row cost little.
+// so that saving it costs little, and it is what is given out, so that going on to the next row costs nothing.
 type callerMachine struct {
 	frame      uint64
 	signs      bool // DW_CFA_AARCH64_negate_ra_state is known
 	c          *cie
 	loc, high  uint64
 	rows       int
-	st         callerState
-	initial    callerState
-	remembered []callerState
-	out        Caller
+	st         Caller // the row being built
+	initial    CallerRules
+	remembered []CallerRules
 	yield      func(*Caller) bool
 }
 
@@ -71,15 +69,15 @@ type callerMachine struct {
 func (m *callerMachine) run(e *fde, yield func(*Caller) bool) (more bool) {
 	if m.c != e.cie { // the instructions common to several entries
 		m.c, m.loc, m.high, m.yield, m.remembered = e.cie, 0, 0, nil, m.remembered[:0]
-		m.st = callerState{cfa: CFARule{Reg: -1}}
-		m.initial = m.st
+		m.st = Caller{CallerRules: CallerRules{CFA: CFARule{Reg: -1}}, Signal: e.cie.signal}
+		m.initial = m.st.CallerRules
 		if ok, _ := m.step(e.cie.initial); !ok {
 			m.c = nil
 			return true
 		}
-		m.initial = m.st
+		m.initial = m.st.CallerRules
 	}
-	m.st, m.loc, m.high, m.rows, m.yield, m.remembered = m.initial, e.Low, e.High, 0, yield, m.remembered[:0]
+	m.st.CallerRules, m.loc, m.high, m.rows, m.yield, m.remembered = m.initial, e.Low, e.High, 0, yield, m.remembered[:0]
 	ok, more := m.step(e.ins)
 	if !ok || !more { // what comes before the damage counts
 		return more
@@ -90,23 +88,21 @@ func (m *callerMachine) run(e *fde, yield func(*Caller) bool) (more bool) {
 // emit gives the row that ends at an address.
 func (m *callerMachine) emit(next uint64) (more bool) {
 	end := min(next, m.high)
-	if m.yield == nil || end <= m.loc || m.st.cfa.Expr == nil && m.st.cfa.Reg < 0 {
+	if m.yield == nil || end <= m.loc || m.st.CFA.Expr == nil && m.st.CFA.Reg < 0 {
 		return true
 	}
 	m.rows++
-	m.out = Caller{
-		Range: Range{m.loc, end}, CFA: m.st.cfa, Return: m.st.ret, Frame: m.st.frame, Signal: m.c.signal,
-	}
-	return m.yield(&m.out)
+	m.st.Range = Range{m.loc, end}
+	return m.yield(&m.st)
 }
 
 // rule is that of a register, nil if it is none of ours.
 func (m *callerMachine) rule(reg uint64) *RegRule {
 	switch reg {
 	case uint64(m.c.ret):
-		return &m.st.ret
+		return &m.st.Return
 	case m.frame:
-		return &m.st.frame
+		return &m.st.Frame
 	}
 	return nil
 }
@@ -120,9 +116,9 @@ func (m *callerMachine) set(reg uint64, kind RuleKind, offset int64) {
 func (m *callerMachine) restore(reg uint64) {
 	switch reg {
 	case uint64(m.c.ret):
-		m.st.ret = m.initial.ret
+		m.st.Return = m.initial.Return
 	case m.frame:
-		m.st.frame = m.initial.frame
+		m.st.Frame = m.initial.Frame
 	}
 }
 
@@ -169,15 +165,15 @@ func (m *callerMachine) step(ins []byte) (ok, more bool) {
 
 // change runs an instruction that changes the row; false: it is none, or not one that can be here.
 func (m *callerMachine) change(op uint8, r *section.Reader) bool {
-	st, align := &m.st, m.c.dataAlign
+	st, align := &m.st.CallerRules, m.c.dataAlign
 	switch op {
 	case cfaNop:
 	case cfaDefCFAOffset:
-		st.cfa.Offset = int64(r.ULEB())
+		st.CFA.Offset = int64(r.ULEB())
 	case cfaDefCFA:
-		st.cfa = CFARule{Reg: int(r.ULEB() & 0xffff), Offset: int64(r.ULEB())}
+		st.CFA = CFARule{Reg: int(r.ULEB() & 0xffff), Offset: int64(r.ULEB())}
 	case cfaDefCFARegister:
-		st.cfa.Reg, st.cfa.Expr = int(r.ULEB()&0xffff), nil
+		st.CFA.Reg, st.CFA.Expr = int(r.ULEB()&0xffff), nil
 	case cfaRememberState:
 		if len(m.remembered) >= maxRemembered {
 			return false
@@ -218,11 +214,11 @@ func (m *callerMachine) change(op uint8, r *section.Reader) bool {
 			}
 		}
 	case cfaDefCFASF:
-		st.cfa = CFARule{Reg: int(r.ULEB() & 0xffff), Offset: r.SLEB() * align}
+		st.CFA = CFARule{Reg: int(r.ULEB() & 0xffff), Offset: r.SLEB() * align}
 	case cfaDefCFAOffsetSF:
-		st.cfa.Offset = r.SLEB() * align
+		st.CFA.Offset = r.SLEB() * align
 	case cfaDefCFAExpression:
-		st.cfa = CFARule{Reg: -1, Expr: r.Bytes(r.ULEB())}
+		st.CFA = CFARule{Reg: -1, Expr: r.Bytes(r.ULEB())}
 	case cfaNegateRAState:
 		return m.signs
 	case cfaGNUArgsSize:

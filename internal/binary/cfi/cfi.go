@@ -1,8 +1,10 @@
 package cfi
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
 	"sync"
 
@@ -332,7 +334,10 @@ func (s *frameSection) buildIndex() {
 		}
 		off = end
 	}
-	sort.SliceStable(s.index, func(i, j int) bool { return s.index[i].Low < s.index[j].Low })
+	byLow := func(x, y fdeSpan) int { return cmp.Compare(x.Low, y.Low) }
+	if !slices.IsSortedFunc(s.index, byLow) {
+		slices.SortStableFunc(s.index, byLow)
+	}
 }
 
 // removed tells whether an address stands for code that the linker removed: GNU ld leaves 0, lld -1 or -2.

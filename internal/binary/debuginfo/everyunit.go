@@ -119,6 +119,17 @@ func (in *Info) passed(u *unit) {
 	if in.scanned < evictAfter {
 		return
 	}
+	in.evict()
+}
+
+// Evict gives the memory of its pages back. What they gave stays valid.
+func (in *Info) Evict() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.evict()
+}
+
+func (in *Info) evict() {
 	in.scanned = 0
 	for _, f := range in.files {
 		if m, ok := f.sec.(interface{ Evict() }); ok {

@@ -53,7 +53,8 @@ type Info struct {
 	kept      []*unit // units with heavy data, oldest first
 	keptSize  int
 	keptLimit int
-	scanned   int // bytes of debug info since the last eviction
+	scanned   int       // bytes of debug info since the last eviction
+	rows      []lineRow // memory for those of a sequence
 
 	partialOnce  sync.Once
 	partialLangs map[*unit]types.Language

@@ -55,6 +55,9 @@ type lineFile struct {
 	dir  uint64
 }
 
+// mostSpareRows bounds the memory that is kept for the rows of the next sequence.
+const mostSpareRows = 1 << 15
+
 // maxPath bounds a file's path.
 const maxPath = 1 << 14
 
@@ -270,7 +273,13 @@ func (lt *lineTable) run(yield func([]lineRow) bool) {
 		start.flags = rowStmt
 	}
 	row := start
-	var rows []lineRow
+	info := lt.u.f.info
+	rows := info.rows[:0]
+	defer func() {
+		if cap(rows) <= mostSpareRows {
+			info.rows = rows[:0]
+		}
+	}()
 	for r.Pos < len(r.Data) {
 		op := r.U8()
 		if op >= lt.opBase {
@@ -357,14 +366,14 @@ func (lt *lineTable) order(sequences [][2]int) {
 	}
 }
 
-// sequence returns the rows of the sequence that an address lies in.
+// sequence returns the rows of the sequence that an address lies in. They are good until the next is asked for.
 func (lt *lineTable) sequence(addr uint64) []lineRow {
 	if !lt.done && lt.questions < wholeAfter {
 		lt.questions++
 		var found []lineRow
 		lt.run(func(rows []lineRow) bool {
 			if rows[0].addr <= addr && addr < rows[len(rows)-1].addr {
-				found = append([]lineRow(nil), rows...)
+				found = rows
 			}
 			return found == nil
 		})

@@ -116,6 +116,18 @@ func Tell[T any](im *Image, open func(*objfile.File) T) (T, error) {
 	return told, nil
 }
 
+// Evict gives the memory back that reading the file, and its debug information, took. What they gave stays valid.
+func (im *Image) Evict() {
+	im.mu.Lock()
+	defer im.mu.Unlock()
+	if !im.closed {
+		im.obj.Evict()
+		if im.info != nil {
+			im.info.Evict()
+		}
+	}
+}
+
 // shut closes the file.
 func (im *Image) shut() error {
 	im.mu.Lock()

@@ -1,6 +1,7 @@
 package objfile
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"sort"
@@ -148,12 +149,11 @@ func (f *File) addrIndex() *addrIndex {
 			}
 			x.addTable(f)
 		}
-		sort.Slice(x.entries, func(i, j int) bool {
-			a, b := &x.entries[i], &x.entries[j]
+		slices.SortFunc(x.entries, func(a, b indexEntry) int {
 			if a.addr != b.addr {
-				return a.addr < b.addr
+				return cmp.Compare(a.addr, b.addr)
 			}
-			return a.rank < b.rank
+			return cmp.Compare(a.rank, b.rank)
 		})
 		*p = x
 	})
@@ -165,6 +165,13 @@ func (x *addrIndex) add(f *File, t *symTable) {
 	}
 	table := uint8(len(x.strs))
 	x.strs = append(x.strs, t.strs)
+	n := 0
+	for i := 1; i < t.len(); i++ {
+		if r := t.at(i); r.code() && r.value != 0 {
+			n++
+		}
+	}
+	x.entries = slices.Grow(x.entries, n)
 	for i := 1; i < t.len(); i++ {
 		r := t.at(i)
 		if !r.code() || r.value == 0 || !f.Executable(r.value) {

@@ -56,7 +56,12 @@ type Rules struct {
 	list []Rule
 	ids  map[Rule]uint16
 	full uint64
-	last Rule
+	near [1 << 10]numbered // those that were asked for last, by a part of a hash
+}
+
+// numbered is a rule with its number.
+type numbered struct {
+	word uint64
 	id   uint16
 }
 
@@ -67,8 +72,11 @@ func NewRules() *Rules {
 
 // Number finds or makes the number of a rule. When there are too many, it is that of None.
 func (s *Rules) Number(r Rule) uint16 {
-	if r == s.last {
-		return s.id
+	// Compilers write few rules again and again.
+	word := r.Word()
+	near := &s.near[word*0x9e3779b97f4a7c15>>(64-10)]
+	if word == near.word { // of zeros: None, which has the number 0
+		return near.id
 	}
 	id, ok := s.ids[r]
 	if !ok {
@@ -80,7 +88,7 @@ func (s *Rules) Number(r Rule) uint16 {
 		s.list = append(s.list, r)
 		s.ids[r] = id
 	}
-	s.last, s.id = r, id
+	*near = numbered{word, id}
 	return id
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sort"
 	"unsafe"
@@ -31,6 +32,8 @@ const (
 	maxRows = 1 << 22
 	// maxGap is how many bytes of padding between functions still belong to the one in front, to save rows.
 	maxGap = 32
+	// evictAfter is how many bytes of code are read before their memory is given back.
+	evictAfter = 4 << 20
 )
 
 // Table is the rules of a file's code.
@@ -51,13 +54,14 @@ func Compile(f *objfile.File, frames Caller, rules *Rules) (*Table, error) {
 	if cpu == nil || cpu.LR >= 0 || cpu.FP < 0 {
 		return nil, fmt.Errorf("%s: stacks of programs for this CPU are not walked by tables", f.Path())
 	}
-	b := builder{rules: rules, bytes: f.Bytes}
+	b := builder{rules: rules, bytes: f.Bytes, evict: f.Evict}
 	for _, s := range f.Segments() {
 		if s.Exec && s.Addr+s.MemSiz > s.Addr {
 			b.code = append(b.code, cfi.Range{Low: s.Addr, High: s.Addr + s.MemSiz})
 		}
 	}
 	slices.SortFunc(b.code, func(x, y cfi.Range) int { return cmp.Compare(x.Low, y.Low) })
+	b.room(f)
 	err := b.all(f, frames, cpu)
 	if b.err != nil {
 		return nil, fmt.Errorf("%s: %w", f.Path(), b.err)
@@ -71,30 +75,52 @@ func Compile(f *objfile.File, frames Caller, rules *Rules) (*Table, error) {
 	return b.finish(), nil
 }
 
-// all adds the rules of a file. C code that is linked to Go's has call frame information of its own.
-func (b *builder) all(f *objfile.File, frames Caller, cpu *abi.Arch) error {
+// room makes room for what a file will have: compilers write some 6 bytes for each row. What is wrong costs time only.
+func (b *builder) room(f *objfile.File) {
+	code := uint64(0)
+	for _, c := range b.code {
+		code += c.High - c.Low
+	}
+	blocks := int(min(code, maxSpan) >> blockShift)
+	b.t.index = make([]uint32, 0, blocks+1)
+	if s, ok := f.Section(".eh_frame"); ok {
+		b.t.rows = make([]uint32, 0, int(min(s.Size/6, code, maxRows))+blocks)
+	}
+}
+
+// all adds the rules of a file. C code that is linked to Go's has call frame information of its own; of Go's code, Go's
+// table is the better one.
+func (b *builder) all(f *objfile.File, frames Caller, cpu *abi.Arch) (err error) {
 	type piece struct {
 		low, high uint64
 		rule      Rule
 	}
-	var pieces []piece
-	f.StackDeltas(func(c *objfile.StackDelta) bool {
-		pieces = append(pieces, piece{c.Low, c.High, deltaRule(c)})
-		return true
-	})
-	if pieces == nil {
-		return frames.Callers(func(c *cfi.Caller) bool { return b.add(c.Low, c.High, ruleOf(c, cpu)) })
-	}
-	err := frames.Callers(func(c *cfi.Caller) bool {
-		pieces = append(pieces, piece{c.Low, c.High, ruleOf(c, cpu)})
-		return len(pieces) < maxRows
-	})
-	slices.SortStableFunc(pieces, func(x, y piece) int { return cmp.Compare(x.low, y.low) })
-	for i := range pieces {
-		if p := &pieces[i]; !b.add(p.low, p.high, p.rule) {
-			break
+	var others []piece
+	opened, more := false, true
+	until := func(low uint64) {
+		for more && len(others) > 0 && others[0].low < low {
+			p := &others[0]
+			more, others = b.add(p.low, p.high, p.rule), others[1:]
 		}
 	}
+	goes := f.StackDeltas(func(c *objfile.StackDelta) bool {
+		if !opened {
+			opened = true
+			if _, ok := f.Section(".eh_frame"); ok {
+				err = frames.Callers(func(c *cfi.Caller) bool {
+					others = append(others, piece{c.Low, c.High, ruleOf(c, cpu)})
+					return len(others) < maxRows
+				})
+			}
+		}
+		until(c.Low)
+		more = more && b.add(c.Low, c.High, deltaRule(c))
+		return more
+	})
+	if !goes || !opened {
+		return frames.Callers(func(c *cfi.Caller) bool { return b.add(c.Low, c.High, ruleOf(c, cpu)) })
+	}
+	until(math.MaxUint64)
 	return err
 }
 
@@ -122,6 +148,8 @@ type builder struct {
 	end   uint64 // of the last rule
 	last  uint16 // the rule in force at end
 	err   error
+	evict func() // gives back the memory of what was read of the file
+	read  uint64 // up to where that was done
 }
 
 func (b *builder) empty() bool { return b.end == 0 }
@@ -159,8 +187,17 @@ func (b *builder) padding(to uint64) bool {
 	if n > maxGap {
 		return false
 	}
+	if to-b.read > evictAfter {
+		b.evict()
+		b.read = to
+	}
 	gap := b.bytes(b.end, int(n))
-	return uint64(len(gap)) == n && !slices.ContainsFunc(gap, func(c byte) bool { return !fills(c) })
+	for _, c := range gap {
+		if !fills(c) {
+			return false
+		}
+	}
+	return uint64(len(gap)) == n
 }
 
 // fills tells whether a byte is one of those that assemblers and linkers fill gaps with: zeros, int3, nop and its
@@ -251,10 +288,12 @@ func (t *Table) Words(at uint32) int {
 	return n + (blockSize-1)*((int(at)%ChunkWords+n)/ChunkWords+1)
 }
 
-// Place writes the table into words, from the address at on, and gives the address behind it. The index comes first: it
-// is written last, so that who reads meanwhile finds no rows that are not there.
+// Place writes the table into words, of which the first is that of the chunk in which the address at is, and gives the
+// address behind it. The index comes first: it is written last, so that who reads meanwhile finds no rows that are not
+// there.
 func (t *Table) Place(words []uint32, at uint32) (end uint32, err error) {
-	if uint64(at)+uint64(t.Words(at)) > uint64(min(len(words), MaxWords)) {
+	base := at &^ (ChunkWords - 1)
+	if uint64(at)+uint64(t.Words(at)) > min(uint64(base)+uint64(len(words)), MaxWords) {
 		return at, fmt.Errorf("there is no room for a table of %d words", len(t.index)+len(t.rows))
 	}
 	next := at + uint32(len(t.index))
@@ -265,8 +304,8 @@ func (t *Table) Place(words []uint32, at uint32) (end uint32, err error) {
 			next = (next + ChunkWords - 1) &^ (ChunkWords - 1)
 		}
 		places[i] = next | uint32(len(rows)-1)<<24
-		next += uint32(copy(words[next:], rows))
+		next += uint32(copy(words[next-base:], rows))
 	}
-	copy(words[at:], places)
+	copy(words[at-base:], places)
 	return next, nil
 }

@@ -21,6 +21,7 @@ type AddressSpace struct {
 	ChangesAfter bool // it is counted when a change is done only, not also when it begins
 	Root         int  // in mm_struct: the root of the tree of what is mapped
 	Virtual      int  // in mm_struct: where the virtual library is mapped
+	Stack        int  // in mm_struct: what the stack pointer was when the program began
 
 	Pivot, Slot, Pivots    int // in maple_range_64: of the ends and what they are of, and the number of ends
 	GapPivot, GapSlot      int // the same in maple_arange_64
@@ -278,7 +279,9 @@ func (w *walker) mapping(q ir.Reg, nowhere, other, none ir.Label) {
 	table := b.Copy(b.Call(asm.FnMapLookupElem, ir.M(record.UnwindFiles), g.addr(w.s.at(walkArea+areaKey))))
 	some := b.Label()
 	b.IfImm(ir.NE, table, 0, some)
+	b.IfImm(ir.Set, w.load(walkEndedBy), walkUnknown, none)
 	w.mark(walkUnknown)
+	w.store(walkMissing, w.load(walkArea+areaAddress))
 	b.Jump(none)
 	b.Bind(some)
 	delta := b.Load(8, table, 0)

@@ -46,9 +46,11 @@ const (
 	walkChange  = 136 // its number of changes
 	walkID      = 144 // 2 words
 	walkRule    = 160
-	walkFile    = 168 // what tells the file of that mapping from others; 0: it is of none
-	walkPair    = 176 // 2 words
-	walkArea    = walkPair + 16
+	walkFile    = 168             // what tells the file of that mapping from others; 0: it is of none
+	walkPair    = 176             // 2 words
+	walkMissing = walkPair + 16   // an address in a file of which it is not known what tables it has
+	walkTop     = walkMissing + 8 // what the stack pointer was when the program began
+	walkArea    = walkTop + 8
 	walkBytes   = walkArea + areaSize // the part of the stack
 	walkFrames  = walkBytes + walkBaseSize + 8
 
@@ -58,6 +60,7 @@ const (
 	walkFarthest = 1024    // how far below the canonical frame address the frame pointer is looked for
 	walkReturns  = 64      // MAX_URETPROBE_DEPTH
 
+	walkFirst     = 128 // what a program's first instructions take of the stack
 	walkMostTries = 20
 
 	codeSegment   = 136  // cs in struct pt_regs
@@ -190,6 +193,7 @@ func (w *walker) registers(none ir.Label) {
 		words = append(words, change)
 	}
 	factor := b.Imm(mixFirst)
+	w.store(walkTop, b.Load(8, mm, at.Space.Stack))
 	for _, word := range words {
 		b.Apply(ir.Xor, space, word)
 		b.Apply(ir.Mul, space, factor)
@@ -479,6 +483,10 @@ func (w *walker) inside(at ir.Reg) ir.Reg {
 // known without a frame. If nothing is known of other code that was hit there is no stack: then the kernel walks it.
 func (w *walker) guess(next, stop ir.Label) {
 	b := w.g.b
+	// A program's first instructions tell nothing of frames, and have no caller.
+	high := b.OpImm(ir.Add, w.load(walkSP), walkFirst)
+	b.Apply(ir.Sub, high, w.load(walkTop))
+	b.IfImm(ir.LT, high, walkPage, stop)
 	some, known, sound := b.Label(), b.Label(), b.Label()
 	b.IfImm(ir.NE, w.load(walkCount), 1, some)
 	if w.g.atEntry() {
@@ -497,7 +505,8 @@ func (w *walker) guess(next, stop ir.Label) {
 	w.mark(walkGuessed)
 	bp := w.load(walkBP)
 	b.IfImm(ir.EQ, bp, 0, stop)
-	high := b.Op(ir.Sub, bp, w.load(walkSP))
+	b.Set(high, bp)
+	b.Apply(ir.Sub, high, w.load(walkSP))
 	bad := b.Label()
 	b.IfImm(ir.Set, bp, 7, bad)
 	b.IfImm(ir.LT, high, walkReach, sound) // not if it is below either
@@ -593,7 +602,7 @@ func (w *walker) tell() {
 // askShift: a process is asked for once in 2^20 ns, some ms.
 const askShift = 20
 
-// ask sends a record that asks for the files that the process has mapped, unless that was done just now.
+// ask sends a record that asks for a file that the process has mapped, unless that was done just now.
 func (w *walker) ask() {
 	g, b := w.g, w.g.b
 	tgid, _ := g.pidTgid()
@@ -607,13 +616,14 @@ func (w *walker) ask() {
 	b.If(ir.EQ, b.Load(8, slot, 0), now, end)
 	b.Store(8, slot, 0, now)
 	if g.asksMaps == nil {
-		g.asksMaps = g.layout(record.Mapped, g.act.Span, types.TUint64)
+		g.asksMaps = g.layout(record.Mapped, g.act.Span, types.TUint64, types.TUint64)
 	}
 	l := g.asksMaps
 	m := g.mark()
 	buf := g.recordBuffer(l.Size, false)
 	g.header(buf, l)
 	g.store(buf.at(l.Args[0].Offset), 8, tgid)
+	g.store(buf.at(l.Args[1].Offset), 8, w.load(walkMissing))
 	g.output(buf, ir.I(int64(l.Size)), false)
 	g.free(m)
 	b.Bind(end)

@@ -2,14 +2,17 @@
 // processes map. What is mapped they ask the kernel.
 //
 //	t := stacktables.New(images, memory)
-//	err := t.Process(pid)
+//	err := t.Process(pid)     // before it is walked
+//	err = t.Asked(pid, addr) // when a walk met a file that was not known
 //
-// Tables are made when a file is first seen in a process, kept by what the file is and by its content, and never
-// changed or moved: they are written before the entries that lead to them.
+// Tables are made when a file is first seen in a process, those of large files when a stack goes through them, kept by
+// what the file is and by its content, and never changed or moved: they are written before the entries that lead to
+// them.
 package stacktables
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"math"
 	"os"
 	"path/filepath"
@@ -48,23 +51,27 @@ type Tables struct {
 
 	mu    sync.Mutex
 	rules *unwind.Rules
-	known int // rules that were written
-	words []uint32
-	next  uint32 // first word that is free
+	known int      // rules that were written
+	wrote []byte   // what the rules were written from
+	last  []uint32 // the words of the piece in which next is
+	next  uint32   // first word that is free
 	files map[fileKey]*table
 	same  map[[sha256.Size]byte]uint32 // first words of tables, by what is in them
 	vdso  bool                         // it was looked for
+	told  int                          // how many files the programs were told of
 	looks map[target.PID]*looks
 
 	maps []target.Mapping
 	text []byte
 	now  func() time.Time
+
+	large uint64 // see largeCode
 }
 
 // looks are how often a process was looked at.
 type looks struct {
 	start uint64 // when it was started
-	vain  int    // looks in a row at which no file was new, or something failed
+	vain  int    // looks in a row at which no table was new, or something failed
 	next  time.Time
 }
 
@@ -75,6 +82,7 @@ type table struct {
 	length   uint32
 	segments []objfile.Segment
 	told     bool // the programs have it
+	later    bool // it is large: it is made when a stack goes through it
 }
 
 // fileKey says which file it is, and that nobody has written to it since.
@@ -89,7 +97,7 @@ func New(images *image.Set, memory Memory) *Tables {
 	return &Tables{
 		images: images, memory: memory, rules: unwind.NewRules(), files: map[fileKey]*table{},
 		same:  map[[sha256.Size]byte]uint32{},
-		looks: map[target.PID]*looks{}, now: time.Now,
+		looks: map[target.PID]*looks{}, now: time.Now, large: largeCode,
 	}
 }
 
@@ -103,7 +111,13 @@ const (
 
 // Process looks at the files that a process has mapped and tells the programs of their tables. The error is the first
 // one; it does not keep the other files from being told of.
-func (t *Tables) Process(pid target.PID) error {
+func (t *Tables) Process(pid target.PID) error { return t.process(pid, 0, true) }
+
+// Asked is Process for what a walk asked for, when it met an address in a file that was not known: large files have no
+// table made but that one.
+func (t *Tables) Asked(pid target.PID, addr uint64) error { return t.process(pid, addr, false) }
+
+func (t *Tables) process(pid target.PID, addr uint64, large bool) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	thread := pid.Living() // of which there are files in /proc
@@ -122,10 +136,14 @@ func (t *Tables) Process(pid target.PID) error {
 	if t.now().Before(l.next) {
 		return nil
 	}
-	before := len(t.files)
+	before := t.told
 	var failed error
 	if t.maps, t.text, err = thread.AppendMaps(t.maps[:0], t.text); err != nil {
 		return err
+	}
+	// What was asked for comes first.
+	if i := slices.IndexFunc(t.maps, func(m target.Mapping) bool { return m.Start <= addr && addr < m.End }); i > 0 {
+		t.maps[0], t.maps[i] = t.maps[i], t.maps[0]
 	}
 	for i := range t.maps {
 		m := &t.maps[i]
@@ -135,7 +153,7 @@ func (t *Tables) Process(pid target.PID) error {
 		var err error
 		switch {
 		case m.IsFile():
-			err = t.file(thread, m)
+			err = t.file(thread, m, large || m.Start <= addr && addr < m.End)
 		case m.Path == "[vdso]" && !t.vdso:
 			err = t.virtual()
 		}
@@ -143,7 +161,7 @@ func (t *Tables) Process(pid target.PID) error {
 			failed = err
 		}
 	}
-	if len(t.files) > before && failed == nil {
+	if t.told > before && failed == nil {
 		l.vain = 0
 		return nil
 	}
@@ -156,36 +174,37 @@ const pageSize = 4096
 
 // file finds or makes the table of a mapped file. That it cannot be opened, or tells nothing of its frames, is no
 // error.
-func (t *Tables) file(pid target.PID, m *target.Mapping) error {
+func (t *Tables) file(pid target.PID, m *target.Mapping, large bool) error {
 	f, err := pid.OpenMapped(m)
 	if err != nil {
 		return nil
 	}
 	defer f.Close()
-	return t.opened(f, func() string { return pid.Ours(m.Path) })
+	return t.opened(f, func() string { return pid.Ours(m.Path) }, large)
 }
 
-// opened makes the table of an open file, if it is the first time.
-func (t *Tables) opened(f *os.File, path func() string) error {
+// opened makes the table of an open file, if it is the first time. Not large: only if that takes a few milliseconds.
+func (t *Tables) opened(f *os.File, path func() string, large bool) error {
 	key, ok := keyOf(f)
 	if !ok {
 		return nil
 	}
 	of := t.files[key]
-	switch {
-	case of == nil && len(t.files) >= maxFiles:
+	if of == nil && len(t.files) >= maxFiles || of != nil && (of.told || of.later && !large) {
 		return nil
-	case of == nil:
+	}
+	if of == nil || of.later {
 		var err error
-		of, err = t.made(f, path())
+		of, err = t.made(f, path(), large)
 		t.files[key] = of
+		if of.later {
+			return nil
+		}
 		if err != nil {
 			of.length = 0 // it costs too much to try it again and again
 			_ = t.publish(f, key, of)
 			return err
 		}
-	case of.told:
-		return nil
 	}
 	return t.publish(f, key, of)
 }
@@ -203,15 +222,28 @@ func keyOf(f *os.File) (key fileKey, ok bool) {
 	return key, true
 }
 
+// largeCode is how many bytes of code make a file large: a table of as much is made in some 5 ms.
+const largeCode = 4 << 20
+
 // made makes the table of a file. One without call frame information leaves it empty.
-func (t *Tables) made(f *os.File, path string) (*table, error) {
+func (t *Tables) made(f *os.File, path string, large bool) (*table, error) {
 	of := &table{}
 	im, err := t.images.OpenFile(f, path)
 	if err != nil {
 		return of, nil
 	}
 	defer im.Close()
-	return of, t.place(of, im.File(), im.Frames())
+	file, code := im.File(), uint64(0)
+	for _, s := range file.Segments() {
+		if s.Exec {
+			code += s.FileSize
+		}
+	}
+	if of.later = !large && code > t.large; of.later {
+		return of, nil
+	}
+	defer file.Evict()
+	return of, t.place(of, file, im.Frames())
 }
 
 // mostAhead bounds the libraries that are looked at before they are mapped.
@@ -248,7 +280,7 @@ func (t *Tables) ahead(root target.Root, path string) (libraries []string, err e
 	}
 	defer f.Close()
 	ours := root.Ours(path)
-	failed := t.opened(f, func() string { return ours })
+	failed := t.opened(f, func() string { return ours }, true)
 	im, err := t.images.OpenFile(f, ours)
 	if err != nil {
 		return nil, failed
@@ -288,6 +320,7 @@ func (t *Tables) publish(f *os.File, made fileKey, of *table) error {
 		return err
 	}
 	of.told = true
+	t.told++
 	return nil
 }
 
@@ -368,28 +401,30 @@ func (t *Tables) place(of *table, f *objfile.File, frames unwind.Caller) error {
 		return nil
 	}
 	at := t.next
-	for len(t.words) < int(at)+made.Words(at) {
-		if len(t.words) >= unwind.MaxWords {
-			of.length = 0
-			return nil // as if there were none
-		}
-		t.words = append(t.words, make([]uint32, unwind.ChunkWords)...)
-	}
-	end, err := made.Place(t.words, at)
+	first := at / unwind.ChunkWords
+	pieces := (int(at%unwind.ChunkWords) + made.Words(at) + unwind.ChunkWords - 1) / unwind.ChunkWords
+	words := make([]uint32, pieces*unwind.ChunkWords)
+	copy(words, t.last)
+	end, err := made.Place(words, at)
 	if err != nil {
 		of.length = 0
-		return nil
+		return err
 	}
 	if err := t.writeRules(); err != nil {
 		return err
 	}
-	for piece := at / unwind.ChunkWords; piece*unwind.ChunkWords < end; piece++ {
-		words := t.words[piece*unwind.ChunkWords : (piece+1)*unwind.ChunkWords]
-		if err := t.memory.Words(piece, unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), 4*len(words))); err != nil {
+	last := (end - 1) / unwind.ChunkWords
+	for piece := first; piece <= last; piece++ {
+		part := words[(piece-first)*unwind.ChunkWords:][:unwind.ChunkWords]
+		if err := t.memory.Words(piece, unsafe.Slice((*byte)(unsafe.Pointer(&part[0])), 4*len(part))); err != nil {
 			return err
 		}
 	}
 	of.at, t.next = at, end
+	t.last = t.last[:0]
+	if end%unwind.ChunkWords != 0 {
+		t.last = append(t.last, words[(last-first)*unwind.ChunkWords:][:unwind.ChunkWords]...)
+	}
 	t.same[digest] = at
 	return nil
 }
@@ -399,14 +434,13 @@ func (t *Tables) writeRules() error {
 	if t.known == t.rules.Len() {
 		return nil
 	}
-	b := make([]byte, record.UnwindRulesSize)
-	for i := range t.rules.Len() {
-		word := t.rules.At(uint16(i)).Word()
-		for k := range unwind.RuleSize {
-			b[unwind.RuleSize*i+k] = byte(word >> (8 * k))
-		}
+	if t.wrote == nil {
+		t.wrote = make([]byte, record.UnwindRulesSize)
 	}
-	if err := t.memory.Rules(b); err != nil {
+	for i := t.known; i < t.rules.Len(); i++ {
+		binary.LittleEndian.PutUint64(t.wrote[unwind.RuleSize*i:], t.rules.At(uint16(i)).Word())
+	}
+	if err := t.memory.Rules(t.wrote); err != nil {
 		return err
 	}
 	t.known = t.rules.Len()

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"testing"
 	"time"
 
@@ -121,7 +122,7 @@ func only(t *testing.T, tb *Tables, path string) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if err := tb.opened(f, func() string { return path }); err != nil {
+	if err := tb.opened(f, func() string { return path }, true); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -364,7 +365,7 @@ func TestFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if err := tb.opened(f, func() string { return path }); !errors.Is(err, errFull) {
+	if err := tb.opened(f, func() string { return path }, true); !errors.Is(err, errFull) {
 		t.Errorf("the error is %v, want %v", err, errFull)
 	}
 	if got := p.lengths(); len(got) != 1 || got[0] != 0 {
@@ -403,6 +404,35 @@ func TestFull(t *testing.T) {
 	}
 	if tb.looks[self].vain != 1 {
 		t.Error("it may be looked at again at once")
+	}
+}
+
+// TestLarge: the table of a large file is made when a stack goes through it, or when the process was asked for.
+func TestLarge(t *testing.T) {
+	t.Parallel()
+	// Each file counts as large.
+	large := func(tb *Tables) { tb.large = 0 }
+	self := target.PID(os.Getpid())
+	tb, p := tables(t)
+	large(tb)
+	if err := tb.Asked(self, 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := p.files[string(record.VirtualKey(virtualSize(t)))]; len(p.files) != 1 || !ok {
+		t.Fatalf("%d files are told of, want the virtual library alone", len(p.files))
+	}
+	tb.looks[self].next = time.Time{}
+	here := uint64(reflect.ValueOf(TestLarge).Pointer())
+	if err := tb.Asked(self, here); err != nil {
+		t.Fatal(err)
+	}
+	if len(p.files) != 2 || tb.looks[self].vain != 0 {
+		t.Errorf("%d files are told of, want this program, too", len(p.files))
+	}
+	tb, p = tables(t)
+	large(tb)
+	if err := tb.Process(self); err != nil || len(p.files) < 2 {
+		t.Errorf("%d files are told of, want all: %v", len(p.files), err)
 	}
 }
 

@@ -265,6 +265,13 @@ func (fs *files) release(f *File) {
 	f.close()
 }
 
+// evict gives the memory back that reading the files took.
+func (fs *files) evict() {
+	for _, f := range fs.byID {
+		f.im.Evict()
+	}
+}
+
 // set gives the file what was opened for it.
 func (f *File) set(im *image.Image) {
 	f.im, f.elf = im, im.File()

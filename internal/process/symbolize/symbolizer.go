@@ -29,13 +29,14 @@ type Symbolizer struct {
 
 	watcher changes // nil: not watching
 
-	maps   []target.Mapping // reused by snapshot
-	text   []byte
-	vdso   lazyVDSO
-	kernel kernel
-	stats  Stats
-	mapped int // mappings kept
-	limits limits
+	maps    []target.Mapping // reused by snapshot
+	text    []byte
+	vdso    lazyVDSO
+	kernel  kernel
+	stats   Stats
+	mapped  int    // mappings kept
+	evicted uint64 // frames that were named when files were evicted last
+	limits  limits
 }
 
 // limits bound what is kept of processes.
@@ -180,8 +181,15 @@ func (s *Symbolizer) Stack(dst []result.Frame, h Hit, addrs []uint64) []result.F
 	if gone {
 		s.countGone(p)
 	}
+	if s.stats.Frames-s.evicted > evictAfter {
+		s.evicted = s.stats.Frames
+		s.files.evict()
+	}
 	return dst
 }
+
+// evictAfter is how many frames are named before the memory is given back that reading their files took.
+const evictAfter = 4096
 
 // Symbol names an address of a process: the builtin `usym`, and `func` where a point doesn't know its own.
 func (s *Symbolizer) Symbol(h Hit, addr uint64) result.Frame {

@@ -11,24 +11,25 @@ import (
 type changes interface {
 	Read(func(*target.Change))
 	Lost() uint64
+	Files() []int
 	Close()
 }
 
 // Watch makes the Symbolizer see from now on what processes execute and map, so that also those have names that end
 // before anybody can look at them: for scripts that name addresses of any process. Poll must be called regularly then.
-// It needs the right to perf events of all CPUs; without it, names are as good as Snapshot and anchors make them.
-func (s *Symbolizer) Watch() error {
+// It needs the right to perf events of all CPUs; without it, names are as good as Snapshot and anchors make them. What
+// it gives are file descriptors that can be read when it is time for a Poll.
+func (s *Symbolizer) Watch() ([]int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.watcher != nil {
-		return nil
+	if s.watcher == nil {
+		w, err := target.Watch()
+		if err != nil {
+			return nil, err
+		}
+		s.watcher = w
 	}
-	w, err := target.Watch()
-	if err != nil {
-		return err
-	}
-	s.watcher = w
-	return nil
+	return s.watcher.Files(), nil
 }
 
 // Poll takes in what has changed: best after records are read and before their addresses are named, at least some times
@@ -207,9 +208,9 @@ func (s *Symbolizer) inherit(p *process) {
 	s.forget(own)
 }
 
-// SnapshotRunning takes a Snapshot of each process that runs now and has one of the files mapped. It reads the mappings
-// of all processes, which may take a tenth of a second: to be called on the side, when probes are attached in any
-// process.
+// SnapshotRunning takes a Snapshot of each process that runs now and has one of the files mapped, of each if no files
+// are given. It reads the mappings of all processes, which may take a tenth of a second: to be called on the side, when
+// probes are attached in any process.
 func (s *Symbolizer) SnapshotRunning(ctx context.Context, probed ...*File) {
 	pids, err := target.All()
 	if err != nil {
@@ -229,8 +230,12 @@ func (s *Symbolizer) SnapshotRunning(ctx context.Context, probed ...*File) {
 		if all, text, err = pid.AppendMaps(all[:0], text); err != nil {
 			continue
 		}
-		if slices.ContainsFunc(all, func(m target.Mapping) bool { return m.Perm&target.Exec != 0 && inodes[m.Inode] }) {
+		has := func(m target.Mapping) bool { return m.Perm&target.Exec != 0 && inodes[m.Inode] }
+		if len(probed) == 0 || slices.ContainsFunc(all, has) {
 			s.Snapshot(int(pid))
 		}
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.files.evict()
 }

@@ -16,7 +16,7 @@ import (
 
 func watching(t *testing.T) *Symbolizer {
 	s := newSymbolizer(t)
-	if err := s.Watch(); err != nil {
+	if _, err := s.Watch(); err != nil {
 		need.Root(t)
 		t.Fatal(err)
 	}
@@ -255,6 +255,7 @@ func (r *recorded) Read(f func(*target.Change)) {
 }
 func (r *recorded) Lost() uint64 { return 3 }
 func (r *recorded) Close()       {}
+func (r *recorded) Files() []int { return nil }
 
 // Before Linux 5.12 the watch tells device and inode, no build id.
 func TestWatchByInode(t *testing.T) {

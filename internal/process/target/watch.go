@@ -107,7 +107,7 @@ func openRing(cpu, pages int, bits uint64) (*ring, error) {
 		Config:      unix.PERF_COUNT_SW_DUMMY, // counts nothing, carries the records
 		Bits:        bits,
 		Sample_type: unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME,
-		Wakeup:      uint32(size / 2), // nobody waits
+		Wakeup:      uint32(size / 2),
 		Clockid:     unix.CLOCK_MONOTONIC,
 	}
 	attr.Size = uint32(unsafe.Sizeof(attr))
@@ -159,6 +159,15 @@ func (w *Watcher) Close() {
 		unix.Close(r.fd)
 	}
 	w.rings = nil
+}
+
+// Files are file descriptors that can be read when there is much to Read.
+func (w *Watcher) Files() []int {
+	files := make([]int, len(w.rings))
+	for i, r := range w.rings {
+		files[i] = r.fd
+	}
+	return files
 }
 
 // Lost is how many changes were lost because nobody had read for too long.
