@@ -376,6 +376,7 @@ func typeName(d *die, word string) string {
 	if d.u.root.lang == types.C {
 		return word + " " + name
 	}
+	name += d.arguments(true)
 	at := d.declared() // GCC puts the definition of a type unit beside the namespaces, and a declaration into them
 	return at.u.prefix(at.off) + name
 }
@@ -454,6 +455,11 @@ func (c *converter) completed(d *die, size, depth int) *types.Type {
 			return c.get(def, true, depth)
 		}
 		t := c.header(d, size)
+		if t.Lang() == types.CPlusPlus {
+			if known := types.LibraryClass(t.Name); known != nil {
+				return known
+			}
+		}
 		t.Incomplete = true
 		return t
 	}

@@ -18,6 +18,9 @@ var ErrNone = errors.New("no debug info")
 // ErrNotFound is returned for a function, type or line that the debug info doesn't have.
 var ErrNotFound = errors.New("not in the debug info")
 
+// ErrAmbiguous is returned for a type that units define differently.
+var ErrAmbiguous = errors.New("units define it differently")
+
 // Source tells where the parts of a program's debug info are.
 type Source struct {
 	Path    string    // of the program: for messages, and where .dwo and .dwp files are looked for

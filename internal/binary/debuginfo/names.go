@@ -20,7 +20,7 @@ func (d *die) declared() *die {
 
 // qualified is the entry's name with those of the namespaces and classes around it.
 func (d *die) qualified() string {
-	name := d.fullName()
+	name := d.fullName() + d.arguments(false)
 	at := d.declared()
 	return at.u.prefix(at.off) + name
 }
@@ -37,14 +37,17 @@ func (u *unit) prefix(off int) string {
 	return u.scopePrefix(u.scopeOf(off))
 }
 
+// unnamedNamespace is what a namespace without a name is called.
+const unnamedNamespace = "(anonymous namespace)"
+
 // scopeName is what an entry is called in the names of what is in it.
 func (d *die) scopeName() string {
 	if name := d.fullName(); name != "" {
-		return name
+		return name + d.arguments(false)
 	}
 	switch d.tag {
 	case tagNamespace:
-		return "(anonymous namespace)"
+		return unnamedNamespace
 	case tagUnionType:
 		return "(anonymous union)"
 	case tagClassType:

@@ -3,6 +3,7 @@ package debuginfo
 import (
 	"fmt"
 	"hash/maphash"
+	"path"
 	"sort"
 	"strings"
 	"sync"
@@ -21,6 +22,7 @@ type typeEntry struct {
 	size uint64
 	u    *unit
 	off  int
+	line uint32 // of the source: types of one name and size differ
 	tag  uint16
 }
 
@@ -35,6 +37,7 @@ func (in *Info) typeNames() (*typeIndex, error) {
 	}
 	type same struct {
 		hash, size uint64
+		line       uint32
 		tag        uint16
 	}
 	x := new(typeIndex)
@@ -45,7 +48,7 @@ func (in *Info) typeNames() (*typeIndex, error) {
 		var found []typeEntry
 		local := make(map[same]bool)
 		s.eachType(u, func(e typeEntry) {
-			if k := (same{e.hash, e.size, e.tag}); !local[k] {
+			if k := (same{e.hash, e.size, e.line, e.tag}); !local[k] {
 				local[k] = true
 				found = append(found, e)
 			}
@@ -53,7 +56,7 @@ func (in *Info) typeNames() (*typeIndex, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		for _, e := range found {
-			if k := (same{e.hash, e.size, e.tag}); !seen[k] && count[e.hash] < maxSame {
+			if k := (same{e.hash, e.size, e.line, e.tag}); !seen[k] && count[e.hash] < maxSame {
 				seen[k] = true
 				count[e.hash]++
 				x.entries = append(x.entries, e)
@@ -173,6 +176,9 @@ func (s *scanner) eachType(u *unit, yield func(typeEntry)) {
 			}
 			v, _ := d.get(atName)
 			name := u.strBytes(v)
+			if args := d.arguments(false); args != "" {
+				name = append(name[:len(name):len(name)], args...)
+			}
 			var found []uint64
 			if spec, ok := d.get(atSpecification); ok {
 				found = declared[spec.u]
@@ -185,8 +191,9 @@ func (s *scanner) eachType(u *unit, yield func(typeEntry)) {
 				}
 			} else {
 				size, _ := d.num(atByteSize)
+				line, _ := d.num(atDeclLine)
 				for _, hash := range found {
-					yield(typeEntry{hash: hash, u: u, off: off, tag: ab.tag, size: size})
+					yield(typeEntry{hash: hash, u: u, off: off, tag: ab.tag, size: size, line: uint32(line)})
 				}
 			}
 			if ab.children && hasScopes && ab.tag != tagEnumerationType {
@@ -258,8 +265,8 @@ func (w wanted) rank(e typeEntry) int {
 }
 
 // TypeNamed returns the type of a name: "struct foo", "foo_t", "ns::Class", Go's "main.T", Rust's path. Where units
-// have different types of that name, the one of near's unit counts (near may be nil). ErrNotFound (wrapped) if there is
-// none.
+// have different types of that name, the one of near's unit counts (near may be nil), else it is ErrAmbiguous
+// (wrapped); ErrNotFound (wrapped) if there is none.
 func (in *Info) TypeNamed(name string, near *Function) (t *types.Type, err error) {
 	defer objfile.Guard(&err)()
 	in.mu.Lock()
@@ -380,7 +387,22 @@ func (in *Info) typeNamed(w wanted, near *Function) (*die, error) {
 	if err != nil {
 		return nil, err
 	}
-	return pick(x.find(hash)), nil
+	list := x.find(hash)
+	best := pick(list)
+	if best == nil || !isType(best.tag) {
+		return best, nil
+	}
+	for _, e := range list {
+		if e.u == best.u && e.off == best.off || !isType(e.tag) || !w.fits(e.tag) {
+			continue
+		}
+		if other, ok := e.u.at(uint64(e.off)); ok && !sameLayout(best, other) {
+			file, line := best.declaredAt()
+			otherFile, otherLine := other.declaredAt()
+			return nil, fmt.Errorf("%w: %s:%d and %s:%d", ErrAmbiguous, path.Base(file), line, path.Base(otherFile), otherLine)
+		}
+	}
+	return best, nil
 }
 
 func (x *typeIndex) find(hash uint64) []typeEntry {
@@ -392,7 +414,8 @@ func (x *typeIndex) find(hash uint64) []typeEntry {
 	return x.entries[i:j]
 }
 
-// definition returns the definition of a type that is only declared where it is used.
+// definition returns the definition of a type that is only declared where it is used; nil if there is none, or units
+// define different types of that name.
 func (in *Info) definition(d *die) *die {
 	name := d.qualified()
 	if name == "" {
@@ -402,9 +425,28 @@ func (in *Info) definition(d *die) *die {
 	if d.tag == tagEnumerationType {
 		w.word = "enum"
 	}
-	def, err := in.typeNamed(w, nil)
-	if err != nil || def == nil || def.u.root.lang.HasScopes() != d.u.root.lang.HasScopes() {
+	x, err := in.typeNames()
+	if err != nil {
 		return nil
+	}
+	var def *die
+	args := d.arguments(true)
+	unnamed := strings.Contains(name, unnamedNamespace) // whose types are those of one unit
+	for _, e := range x.find(in.hash.hashOf(w.name)) {
+		if !w.fits(e.tag) || e.u.root.lang.HasScopes() != d.u.root.lang.HasScopes() {
+			continue
+		}
+		one, ok := e.u.at(uint64(e.off))
+		if !ok || args != "" && one.arguments(true) != args && !strings.Contains(one.fullName(), "<") {
+			continue
+		}
+		if strings.Contains(one.qualified(), unnamedNamespace) != unnamed || unnamed && e.u != d.u {
+			continue
+		}
+		if def != nil && !sameLayout(def, one) {
+			return nil
+		}
+		def = one
 	}
 	return def
 }

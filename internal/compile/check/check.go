@@ -28,7 +28,8 @@ type checker struct {
 	givens   map[givenKey]*Given
 	syscalls map[int]*SyscallArgs // by the number of the only one that it is about; -1: any
 	pointsOf map[*syntax.Probe][]*probe.Point
-	unstable map[string]bool // unstable features already warned about
+	several  map[string]error // types that the program defines differently, by name
+	unstable map[string]bool  // unstable features already warned about
 	meanings *meanings
 }
 
@@ -51,7 +52,7 @@ type action struct {
 func Check(file *syntax.File, matches [][]probe.Match, in Input, diags *diag.List) *Program {
 	c := &checker{
 		in: &in, file: file, diags: diags, said: map[string]*diag.Diagnostic{}, maps: map[string]*mapState{},
-		unstable: map[string]bool{}, argTypes: map[argsOf]*types.Type{},
+		unstable: map[string]bool{}, several: map[string]error{}, argTypes: map[argsOf]*types.Type{},
 		syscalls: map[int]*SyscallArgs{},
 		givens:   map[givenKey]*Given{}, pointsOf: map[*syntax.Probe][]*probe.Point{},
 		meanings: newMeanings(),

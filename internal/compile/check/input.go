@@ -45,8 +45,8 @@ type Lookup struct {
 	// CgroupID is the id of a cgroup directory.
 	CgroupID func(path string) (uint64, error)
 	// UserType finds a type by name ("struct foo", "enum e", "size_t") in the debug information of the file that a point
-	// lies in.
-	UserType func(p *probe.Point, name string) *types.Type
+	// lies in, nil if there is none. An error tells why it cannot be told which of several it is.
+	UserType func(p *probe.Point, name string) (*types.Type, error)
 	// UserEnumerator finds an enumerator of the file that a point lies in: its enum and value. probe.ErrAmbiguous: there
 	// are several of that name.
 	UserEnumerator func(p *probe.Point, name string) (*types.Type, int64, error)

@@ -223,6 +223,11 @@ func (inf *inferrer) fieldType(n *node, x ty) ty {
 	}
 	t = inf.complete(t)
 	if t.Incomplete {
+		if err := inf.several[t.Name]; err != nil {
+			inf.errorf(n.span, "'%s' is not one type: %v", t.Name, err).
+				Hint("a script may define it at its top")
+			return ty{}
+		}
 		inf.errorf(n.span, "Unknown struct/union: '%s'", t.Name).
 			Hint("define it at the top of the script; only its name is known here")
 		return ty{}

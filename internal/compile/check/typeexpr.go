@@ -121,16 +121,8 @@ func (c *checker) typeNamed(act *action, name string) *types.Type {
 	if t := scriptTypes[name]; t != nil {
 		return t
 	}
-	t := c.defs.types[name]
-	if t == nil {
-		t = cNames[name]
-	}
-	if (t == nil || t.Incomplete) && c.in.Lookup.UserType != nil {
-		if u := c.in.Lookup.UserType(act.points[0], name); u != nil {
-			t = u
-		}
-	}
-	if t == nil || t.Incomplete {
+	t := c.programType(act, name)
+	if (t == nil || t.Incomplete) && c.several[name] == nil {
 		if k := c.in.Lookup.kernelType(name); k != nil {
 			t = k
 		}
@@ -145,6 +137,23 @@ func (c *checker) typeNamed(act *action, name string) *types.Type {
 	return t
 }
 
+// programType finds what a script or the traced program calls a type.
+func (c *checker) programType(act *action, name string) *types.Type {
+	t := c.defs.types[name]
+	if t == nil {
+		t = cNames[name]
+	}
+	if (t == nil || t.Incomplete) && c.in.Lookup.UserType != nil {
+		switch u, err := c.in.Lookup.UserType(act.points[0], name); {
+		case err != nil:
+			c.several[name] = err
+		case u != nil:
+			t = u
+		}
+	}
+	return t
+}
+
 // complete finds the definition of a type of which a pointer only knows the name; t itself if there is none.
 func (c *checker) complete(act *action, t *types.Type) *types.Type {
 	if !t.Incomplete {
@@ -153,7 +162,12 @@ func (c *checker) complete(act *action, t *types.Type) *types.Type {
 	if full := t.Complete(); !full.Incomplete {
 		return full
 	}
-	if def := c.typeNamed(act, t.Name); def != nil {
+	// What a program has of that name; the kernel's type of it is another one.
+	find := c.typeNamed
+	if l := t.Lang(); l != types.UnknownLanguage && act.points[0].Path != "" {
+		find = c.programType
+	}
+	if def := find(act, t.Name); def != nil {
 		if def = def.Complete(); !def.Incomplete {
 			return def
 		}

@@ -127,33 +127,37 @@ func (r *Result) Close() {
 }
 
 // Type finds a type by name ("struct foo", "foo_t", "ns::Class") in the debug information of the file that a point lies
-// in, nil if it is not there. Where several are of that name, the one that the point's function sees counts.
-func (r *Result) Type(p *probe.Point, name string) *types.Type {
+// in, nil if it is not there. Where several are of that name, the one that the point's function sees counts;
+// debuginfo.ErrAmbiguous (wrapped) if that does not decide.
+func (r *Result) Type(p *probe.Point, name string) (*types.Type, error) {
 	if r.files == nil || p.Path == "" {
-		return nil
+		return nil, nil
 	}
 	b := r.files.byPath(p.Path)
 	if b == nil {
-		return nil
+		return nil, nil
 	}
 	info, err := b.debug()
 	if err != nil {
 		for _, c := range b.runtimes() {
 			if t, ok := c.TypeNamed(strings.TrimPrefix(name, "struct ")); ok {
-				return t
+				return t, nil
 			}
 		}
-		return nil
+		return nil, nil
 	}
 	fn, err := info.FunctionAt(p.Addr)
 	if err != nil {
 		fn = nil
 	}
 	t, err := info.TypeNamed(name, fn)
-	if err != nil {
-		return nil
+	switch {
+	case errors.Is(err, debuginfo.ErrAmbiguous):
+		return nil, err
+	case err != nil:
+		return nil, nil
 	}
-	return t
+	return t, nil
 }
 
 // Enumerator finds a named value of an enum of the file that a point lies in. Where the name has several values the

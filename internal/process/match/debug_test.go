@@ -71,11 +71,11 @@ func TestArguments(t *testing.T) {
 			!reflect.DeepEqual(p.Scope.ArgN[1], p.Scope.Args[1].Place)) {
 			t.Errorf("behind the prologue: entry %v, %+v", p.Entry, p.Scope.ArgN)
 		}
-		if typ := r.Type(p, "struct item"); typ == nil || typ.Complete().Size != 20 {
+		if typ, err := r.Type(p, "struct item"); err != nil || typ == nil || typ.Complete().Size != 20 {
 			t.Errorf("%s: struct item is %+v", level, typ)
 		}
-		if r.Type(p, "struct nothing") != nil {
-			t.Error("a type that is not there was found")
+		if typ, err := r.Type(p, "struct nothing"); typ != nil || err != nil {
+			t.Errorf("a type that is not there: %v, %v", typ, err)
 		}
 		if s, err := r.Symbol(p, "main"); err != nil || s.Place.Kind != types.InMemory || s.Size == 0 {
 			t.Errorf("main: %+v %v", s, err)

@@ -1,0 +1,90 @@
+package debuginfo
+
+import (
+	"errors"
+	"testing"
+
+	"trocar/internal/binary/types"
+)
+
+func units(compiler, file string) string {
+	command := ""
+	for _, unit := range []string{"USER", "OTHER", "LAST"} {
+		command += compiler + " -g -c -D" + unit + " -o $OUT." + unit + " $SRC/" + file + " && "
+	}
+	return command + compiler + " -o $OUT $OUT.USER $OUT.OTHER $OUT.LAST"
+}
+
+// behind is the type that a parameter of work points to, by its name.
+func behind(t *testing.T, in *Info, name string) *types.Type {
+	t.Helper()
+	fns, err := in.FunctionsNamed("work")
+	if err != nil || len(fns) != 1 {
+		t.Fatalf("work: %v, %v", fns, err)
+	}
+	sig, err := in.Signature(fns[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range sig.Params {
+		if p.Name == name {
+			return p.Type.Elem.Complete()
+		}
+	}
+	t.Fatalf("no parameter %s", name)
+	return nil
+}
+
+// TestTags: a type that is only declared in a unit is that of another unit if there is one only.
+func TestTags(t *testing.T) {
+	t.Parallel()
+	in := open(t, build(t, units("gcc", "tags.c")))
+	if c := behind(t, in, "c"); !c.Incomplete {
+		t.Errorf("one of two different types: %+v", c)
+	}
+	if s := behind(t, in, "s"); s.Incomplete || s.Size != 8 {
+		t.Errorf("a type that two units have alike: %+v", s)
+	}
+	if _, err := in.TypeNamed("struct ctx", nil); !errors.Is(err, ErrAmbiguous) {
+		t.Errorf("a name of two types: %v", err)
+	}
+	others, err := in.FunctionsNamed("other")
+	if err != nil || len(others) != 1 {
+		t.Fatal(others, err)
+	}
+	if c, err := in.TypeNamed("struct ctx", others[0]); err != nil || c.Fields[0].Name != "a" {
+		t.Errorf("that of the function's unit: %+v, %v", c, err)
+	}
+}
+
+// TestTemplateArguments: instances of a template are told apart where their names have no arguments.
+func TestTemplateArguments(t *testing.T) {
+	t.Parallel()
+	for _, compiler := range []string{"clang++ -gsimple-template-names", "clang++", "g++"} {
+		in := open(t, build(t, units(compiler, "tags.cpp")))
+		for _, c := range []struct {
+			param, name, field string
+			size, width        int
+		}{
+			{"b", "shop::Box<long>", "v", 24, 8},
+			{"c", "shop::Box<char>", "v", 8, 1},
+			{"r", "shop::Row<short, 3>", "a", 6, 6},
+			{"x", "ctx", "n", 16, 8},
+		} {
+			got := behind(t, in, c.param)
+			f, ok := got.Field(c.field)
+			if !ok || got.Size != c.size || f.Type.Size != c.width {
+				t.Errorf("%s: %s: %+v", compiler, c.param, got)
+			}
+			if c.param == "x" || compiler == "g++" {
+				continue // of two namespaces; GCC says "long int" and "(short)3"
+			}
+			if got.Name != c.name {
+				t.Errorf("%s: %q, want %q", compiler, got.Name, c.name)
+			}
+			if named, err := in.TypeNamed(c.name, nil); err != nil || named.Size != c.size {
+				t.Errorf("%s: %s: %+v, %v", compiler, c.name, named, err)
+			}
+		}
+	}
+}

@@ -1,0 +1,28 @@
+// One source for several units that have different types of one name, and some that differ in nothing.
+struct ctx;
+struct same;
+#ifdef USER
+__attribute__((noinline)) int work(struct ctx *c, struct same *s) {
+	__asm__ volatile("" ::"r"(c), "r"(s));
+	return 1;
+}
+#elif defined LAST
+struct ctx { char *title; long n; };
+struct same { int a, b; };
+int work(struct ctx *c, struct same *s);
+int main(void) {
+	struct ctx c = {"two", 22};
+	struct same s = {1, 2};
+	return work(&c, &s);
+}
+#else
+struct ctx { int a; char *name; };
+
+
+struct same { int a, b; };
+void other(void) {
+	struct ctx c = {1, "one"};
+	struct same s = {1, 2};
+	__asm__ volatile("" ::"r"(&c), "r"(&s));
+}
+#endif
