@@ -223,7 +223,7 @@ func (s *script) distribution(fns []Function, value syntax.Expr, name string, di
 		s.lastly(names...)
 	}
 	if paired {
-		s.unreturnedSums()
+		s.unreturnedSums(calls)
 	}
 }
 

@@ -2,6 +2,7 @@ package recipe
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"trocar/internal/process/match"
@@ -82,6 +83,8 @@ func (fn *Function) superseded() string {
 	switch {
 	case fn.Managed:
 		return byException
+	case fn.Tasks != nil:
+		return fn.Tasks.Left
 	case fn.Syscall, fn.Syscalls:
 		return byThreadEnd
 	}
@@ -271,7 +274,7 @@ func (s *script) remaining(c *call) {
 }
 
 // unreturnedSums are what is said at the end of calls that did not return.
-func (s *script) unreturnedSums() {
+func (s *script) unreturnedSums(calls []*call) {
 	if s.sys {
 		s.totals = append(s.totals, Total{
 			Map: "@left", One: "1 system call was left by the end of its thread",
@@ -279,15 +282,25 @@ func (s *script) unreturnedSums() {
 		}, Total{Map: "@open", One: "1 system call had not returned", Many: "%d system calls had not returned"})
 		return
 	}
-	by := "an exception, longjmp or the end of a thread"
+	var seen, open []string
+	for _, c := range calls {
+		if t := c.fn.Tasks; t != nil {
+			seen, open = []string{t.Left}, []string{t.Left}
+		}
+	}
+	if slices.ContainsFunc(calls, func(c *call) bool { return c.fn.Tasks == nil }) {
+		seen = append(seen, "an exception, longjmp or the end of a thread")
+		if !s.leaving.unwinds() {
+			open = append(open, "an exception or longjmp")
+		} else {
+			open = append(open, "longjmp")
+		}
+	}
+	by := strings.Join(seen, ", ")
 	s.totals = append(s.totals, Total{
 		Map: "@left", One: "1 call was left by " + by, Many: "%d calls were left by " + by,
 	})
-	var else_ []string
-	if !s.leaving.unwinds() {
-		else_ = append(else_, "an exception")
-	}
-	by = strings.Join(append(else_, "longjmp"), " or ")
+	by = strings.Join(open, ", ")
 	s.totals = append(s.totals, Total{
 		Map:  "@open",
 		One:  fmt.Sprintf("1 call had not returned, or was left by %s", by),

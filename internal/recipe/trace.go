@@ -65,7 +65,7 @@ func Trace(fns []Function, o Question, diags *diag.List) Script {
 	s.leavings()
 	s.timer()
 	s.unreturned(calls, "")
-	s.sums()
+	s.sums(calls)
 	return s.done()
 }
 
@@ -299,7 +299,7 @@ func (s *script) show(indent string, c *call, m moment) {
 }
 
 // sums are what is said at the end.
-func (s *script) sums() {
+func (s *script) sums(calls []*call) {
 	if n := s.o.Lines; n > 0 {
 		ended := fmt.Sprintf("exited after %d lines (-n); ", n)
 		if n == 1 {
@@ -311,7 +311,7 @@ func (s *script) sums() {
 				"detached",
 		})
 	}
-	s.unreturnedSums()
+	s.unreturnedSums(calls)
 }
 
 // clause notes that a probe about functions begins.

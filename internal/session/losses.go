@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -104,8 +105,9 @@ func (s *Session) loss(l *record.Loss, n uint64) (result.Event, error) {
 		d.Text = fmt.Sprintf("%d returns were lost: the kernel sees those of only 64 calls that are nested in a thread", n)
 	case record.LeftCalls:
 		d.Severity = result.Info
-		d.Text = plural(n, "1 call was left by an exception, longjmp or the end of its thread: it has no duration",
-			"%d calls were left by an exception, longjmp or the end of a thread: they have no duration")
+		by := cmp.Or(l.By, "an exception, longjmp or the end of a thread")
+		d.Text = plural(n, "1 call was left by "+by+": it has no duration",
+			"%d calls were left by "+by+": they have no duration")
 	case record.OpenCalls:
 		d.Severity = result.Info
 		d.Text = plural(n, "1 call had not returned, or was left: it has no duration",

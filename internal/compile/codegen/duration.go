@@ -95,7 +95,11 @@ func (g *gen) enter() {
 	res := b.Call(asm.FnMapUpdateElem, ir.M(g.open), ir.A(ir.FP, key), ir.A(ir.FP, now), ir.I(noExist))
 	b.IfImm(ir.EQ, res, 0, quit)
 	b.IfImm(ir.NE, res, -errExist, full)
-	g.count(g.c.loss(record.Loss{Kind: record.LeftCalls, Action: g.act.Index}, g.act.Span))
+	left := record.Loss{Kind: record.LeftCalls, Action: g.act.Index}
+	if c := g.points[0].Call; c != nil {
+		left.By = c.Tasks.Left
+	}
+	g.count(g.c.loss(left, g.act.Span))
 	b.Do(asm.FnMapUpdateElem, ir.M(g.open), ir.A(ir.FP, key), ir.A(ir.FP, now), ir.I(0))
 	b.Jump(quit)
 	b.Bind(full)

@@ -9,6 +9,7 @@ type Loss struct {
 	Action int
 	Map    int // LostUpdates: index of its Storage
 	Helper string
+	By     string // LeftCalls: what leaves calls there; "": as in C
 	Open   string // OpenCalls: the map of them; "": they are counted
 }
 

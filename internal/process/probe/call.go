@@ -28,5 +28,6 @@ type Tasks struct {
 	Name  string // of one
 	Short string // what is put in front of its number
 	ID    string // the builtin that is its number
+	Left  string // what else than a return leaves its calls
 	Frame string // the builtin that is the place of a call's frame on its stack, which stays when the stack is moved
 }

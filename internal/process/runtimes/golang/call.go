@@ -9,7 +9,11 @@ import (
 )
 
 // goroutines are what Go's runtime runs.
-var goroutines = probe.Tasks{Name: "goroutine", Short: "g", ID: "goid", Frame: "goframe"}
+var goroutines = probe.Tasks{
+	Name: "goroutine", Short: "g", ID: "goid", Frame: "goframe",
+	// The scheduler's own functions do not return where it goes on in another goroutine (schedule, execute, newstack).
+	Left: "a panic, runtime.Goexit or a switch to another goroutine",
+}
 
 // Call tells how calls in Go code at an address are told apart; nil in assembly, where the register may hold anything.
 func (c *Code) Call(addr uint64, exact bool) *probe.Call {
