@@ -61,8 +61,10 @@ func inGo() Function {
 }
 
 func inGoReturning() Function {
-	fn, tasks := inGo(), &probe.Tasks{Name: "goroutine", Short: "g", ID: "goid", Frame: "goframe",
-		Left: "a panic, runtime.Goexit or a switch to another goroutine"}
+	fn, tasks := inGo(), &probe.Tasks{
+		Name: "goroutine", Short: "g", ID: "goid", Frame: "goframe",
+		Left: "a panic, runtime.Goexit or a switch to another goroutine",
+	}
 	fn.Returns, fn.NoReturn, fn.Tasks = []string{`uretprobe:./app:"main.(*T).Do"`}, "", tasks
 	fn.EntryKey, fn.ReturnKey = taskKey(tasks), taskKey(tasks)
 	fn.Result, fn.ResultExpr = &Value{Name: "retval"}, "retval"

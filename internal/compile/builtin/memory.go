@@ -8,8 +8,11 @@ var memory = []Func{
 		Variants: []string{"uint64 * uaddr(const string symbol)"},
 		Doc: `The address of a variable of the traced program or library, by the symbol's name, corrected for where the file is
 loaded. If the symbol's size is 1, 2 or 4 bytes, the result points to a uint8, uint16 or uint32. Of a
-thread-local variable (__thread, thread_local) it is the running thread's own, and so is errno. Only in uprobe, uretprobe and
-usdt probes.
+thread-local variable (__thread, thread_local) it is the running thread's own, and so is errno.
+
+In probes that are in no file, such as tracepoint, kprobe and profile, the program of the process that -p or -c names is meant;
+where another process runs, the address is 0. begin, end, interval and iter run in no process of the script's: it is refused
+there.
 
 With debug information a variable that is in no function is written by its name alone, and has its type:
 print(counter), config->name, ns::Class::count. Of several of that name the one counts that the probed function sees;

@@ -41,9 +41,17 @@ func (m *meanings) memory() {
 // byMacro is said of builtins that are macros of the standard library (script/syntax, std.bt).
 const byMacro = "it is a macro"
 
+// placeUser refuses what reads the traced process's memory where that is not the memory of what runs.
 func placeUser(inf *inferrer, n *node) {
-	if spaceOf(inf.act.kind) != types.User {
-		inf.wrongPlace(n)
+	switch p := inf.act.points[0]; {
+	case p.Path != "":
+	case inf.act.kind.Traits().Elsewhere:
+		inf.errorf(n.span, "%s can not be used with \"%s\" probes: they are not hit in the traced process", callName(n),
+			providerName(inf.act)).
+			Hint("profile:hz:99, or a probe on what the process does, is hit there")
+	case p.PID == 0:
+		inf.errorf(n.span, "%s is of the traced process: none is named", callName(n)).
+			Hint("-p PID or -c COMMAND says whose program is meant")
 	}
 }
 
@@ -142,6 +150,10 @@ func (inf *inferrer) uaddrType(n *node) {
 	a := n.kids[0]
 	if a.op != opStr {
 		inf.errorf(n.span, "uaddr() expects a string literal as the first argument")
+		return
+	}
+	if p := inf.act.points[0]; p.Path == "" && (p.PID == 0 || inf.act.kind.Traits().Elsewhere) {
+		inf.solver.set(&n.slot, pointer(types.TUint64, types.User)) // refused: see placeUser
 		return
 	}
 	if named(n) {

@@ -313,18 +313,10 @@ func (l *lowerer) name(span diag.Span, name string) *node {
 			return &node{op: opIdent, span: span, str: name, names: []string{err.Error()}}
 		}
 	}
-	if u := l.in.Lookup.UserVariable; u != nil && !isArgumentName(name) {
-		switch _, err := u(l.act.points[0], name); {
-		case err == nil:
-			// What lies at the variable's address.
-			at := l.make(span, builtin.UAddr, &node{op: opStr, span: span, str: name})
-			at.flag = true
-			return &node{op: opUnary, span: span, str: "*", kids: []*node{at}}
-		case errors.Is(err, probe.ErrSeveral):
-			hint := "write it with its file: *uaddr(\"" + name + "@FILE\")"
-			return &node{op: opIdent, span: span, str: name, names: []string{err.Error(), hint}}
-		case errors.Is(err, probe.ErrUnavailable):
-			return &node{op: opIdent, span: span, str: name, names: []string{err.Error(), ""}}
+	inFile := l.act.points[0].Path != ""
+	if inFile {
+		if v := l.global(span, name); v != nil {
+			return v
 		}
 	}
 	if k := l.in.Lookup.KernelEnumerator; k != nil && !isArgumentName(name) {
@@ -332,7 +324,33 @@ func (l *lowerer) name(span diag.Span, name string) *node {
 			return &node{op: opEnum, span: span, str: name, num: uint64(v), typ: wideEnum(t)}
 		}
 	}
+	if !inFile {
+		if v := l.global(span, name); v != nil {
+			return v
+		}
+	}
 	return &node{op: opIdent, span: span, str: name}
+}
+
+// global is a variable of the traced file by its name, or why it cannot be had; nil: there is none.
+func (l *lowerer) global(span diag.Span, name string) *node {
+	u := l.in.Lookup.UserVariable
+	if u == nil || isArgumentName(name) {
+		return nil
+	}
+	switch _, err := u(l.act.points[0], name); {
+	case err == nil:
+		// What lies at the variable's address.
+		at := l.make(span, builtin.UAddr, &node{op: opStr, span: span, str: name})
+		at.flag = true
+		return &node{op: opUnary, span: span, str: "*", kids: []*node{at}}
+	case errors.Is(err, probe.ErrSeveral):
+		hint := "write it with its file: *uaddr(\"" + name + "@FILE\")"
+		return &node{op: opIdent, span: span, str: name, names: []string{err.Error(), hint}}
+	case errors.Is(err, probe.ErrUnavailable):
+		return &node{op: opIdent, span: span, str: name, names: []string{err.Error(), ""}}
+	}
+	return nil
 }
 
 // isArgumentName tells whether a bare name is one that builtins take.

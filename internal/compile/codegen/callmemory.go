@@ -60,5 +60,13 @@ func (g *gen) uaddr(e *check.Call) ir.Reg {
 	if e.Place.Kind != types.InMemory {
 		refuse(e.Span, "the symbol of uaddr was not resolved")
 	}
-	return g.b.Copy(g.compute(e.Place.Ops, e.Span))
+	r := g.b.Copy(g.compute(e.Place.Ops, e.Span))
+	if p := g.points[0]; p.Path == "" { // another process has something else there
+		pid, _ := g.pidTgid()
+		own := g.b.Label()
+		g.b.IfImm(ir.EQ, pid, int64(p.PID), own)
+		g.b.SetImm(r, 0)
+		g.b.Bind(own)
+	}
+	return r
 }

@@ -199,13 +199,45 @@ type Symbol struct {
 
 // Symbol finds a variable or function by name in the file that a point lies in.
 func (r *Result) Symbol(p *probe.Point, name string) (Symbol, error) {
-	if r.files == nil || p.Path == "" {
-		return Symbol{}, fmt.Errorf("%s is not in a file", p.Name)
+	b, err := r.fileOf(p)
+	if err != nil {
+		return Symbol{}, err
 	}
-	b := r.files.byPath(p.Path)
-	if b == nil {
-		return Symbol{}, fmt.Errorf("%s cannot be opened any more", p.Path)
+	s, err := r.symbolIn(b, name)
+	return r.settle(p, b, s, err)
+}
+
+// fileOf is the file of which a script means variables at a point: where that lies, else the program of the process.
+func (r *Result) fileOf(p *probe.Point) (b *binary, err error) {
+	switch {
+	case r.files == nil || p.Path == "" && p.PID == 0:
+		return nil, fmt.Errorf("%s is not in a file", p.Name)
+	case p.Path == "":
+		return r.files.exe()
 	}
+	if b = r.files.byPath(p.Path); b == nil {
+		err = fmt.Errorf("%s cannot be opened any more", p.Path)
+	}
+	return b, err
+}
+
+// settle gives what belongs to a file the address that it has in the process, at points where the instruction pointer
+// does not tell. A thread's own things stay relative to that.
+func (r *Result) settle(p *probe.Point, b *binary, s Symbol, err error) (Symbol, error) {
+	if err != nil || p.Path != "" || slices.ContainsFunc(s.Place.Ops, func(op types.PlaceOp) bool {
+		return op.Code == types.PushThread
+	}) {
+		return s, err
+	}
+	addr, err := r.files.address(b, s.Place)
+	if err != nil {
+		return s, fmt.Errorf("%w: %w", probe.ErrUnavailable, err)
+	}
+	s.Place = types.Absolute(addr)
+	return s, nil
+}
+
+func (r *Result) symbolIn(b *binary, name string) (Symbol, error) {
 	addr, size, ok := b.obj.Symbol(name)
 	switch {
 	case ok && b.obj.Type() == objfile.TypeExec:

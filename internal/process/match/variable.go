@@ -17,13 +17,18 @@ import (
 // several of one name that of the point's own unit counts, then the one that all units see. "name@file.c" is that of a
 // file. See probe.ErrSeveral and probe.ErrUnavailable.
 func (r *Result) Variable(p *probe.Point, name string) (Symbol, *types.Type, error) {
-	if r.files == nil || p.Path == "" {
+	b, err := r.fileOf(p)
+	if err != nil {
 		return Symbol{}, nil, debuginfo.ErrNotFound
 	}
-	b := r.files.byPath(p.Path)
-	if b == nil {
-		return Symbol{}, nil, debuginfo.ErrNotFound
+	s, t, err := r.variableIn(p, b, name)
+	if err == nil {
+		s, err = r.settle(p, b, s, nil)
 	}
+	return s, t, err
+}
+
+func (r *Result) variableIn(p *probe.Point, b *binary, name string) (Symbol, *types.Type, error) {
 	if name == errnoVariable {
 		place, _, err := r.files.threadLocal(b, name)
 		return Symbol{Place: place, Size: errnoSize}, types.TInt32, err

@@ -49,6 +49,8 @@ type Traits struct {
 	Space types.Space
 	// Function: the point is in a function that the builtin func tells; Return: where it returns.
 	Function, Return bool
+	// Elsewhere: what runs there has nothing to do with the traced process.
+	Elsewhere bool
 	// Signals: a signal may be sent to what runs there.
 	Signals bool
 	// Among tells which patterns for several kinds ("*:…") mean this one.
@@ -67,14 +69,19 @@ const (
 
 // table has the traits of each kind.
 var table = [...]Traits{
-	Begin: {Name: "begin", Form: "begin", Group: "special", Program: RunProgram, Space: types.AnySpace},
-	End:   {Name: "end", Form: "end", Group: "special", Program: RunProgram, Space: types.AnySpace},
-	Self:  {Name: "self", Form: "self:signal:SIGUSR1", Group: "special", Program: RunProgram, Space: types.AnySpace},
-	Test:  {Name: "test", Form: "test:NAME", Group: "test", Program: RunProgram, Space: types.AnySpace},
-	Bench: {Name: "bench", Form: "bench:NAME", Group: "bench", Program: BenchProgram, Space: types.AnySpace},
+	Begin: {Name: "begin", Form: "begin", Group: "special", Program: RunProgram, Space: types.AnySpace, Elsewhere: true},
+	End:   {Name: "end", Form: "end", Group: "special", Program: RunProgram, Space: types.AnySpace, Elsewhere: true},
+	Self: {
+		Name: "self", Form: "self:signal:SIGUSR1", Group: "special", Program: RunProgram, Space: types.AnySpace,
+		Elsewhere: true,
+	},
+	Test: {Name: "test", Form: "test:NAME", Group: "test", Program: RunProgram, Space: types.AnySpace, Elsewhere: true},
+	Bench: {
+		Name: "bench", Form: "bench:NAME", Group: "bench", Program: BenchProgram, Space: types.AnySpace, Elsewhere: true,
+	},
 	Interval: {
 		Name: "interval", Aliases: []string{"i"}, Form: "interval:UNIT:COUNT, as in interval:s:1", Group: "interval",
-		Program: PerfProgram, Space: types.AnySpace,
+		Program: PerfProgram, Space: types.AnySpace, Elsewhere: true,
 	},
 	Profile: {
 		Name: "profile", Aliases: []string{"p"}, Form: "profile:UNIT:COUNT, as in profile:hz:99", Group: "profile",
@@ -142,7 +149,7 @@ var table = [...]Traits{
 	},
 	Iter: {
 		Name: "iter", Aliases: []string{"it"}, Form: "iter:TARGET", Group: "iter",
-		Program: IterProgram, Space: types.Kernel, Among: KernelSide,
+		Program: IterProgram, Space: types.Kernel, Elsewhere: true, Among: KernelSide,
 	},
 }
 
