@@ -30,7 +30,7 @@ func Processes(yield func(Process)) {
 		return
 	}
 	for _, pid := range all {
-		program, _, err := pid.Exe()
+		program, _, err := pid.Program()
 		if err != nil {
 			continue
 		}

@@ -62,7 +62,7 @@ func OpenBinary(ctx context.Context, name string, files Files) (*Binary, error) 
 
 // programOf is the path by which we open the program of a process.
 func programOf(pid target.PID) (string, error) {
-	path, deleted, err := pid.Exe()
+	path, deleted, err := pid.Program()
 	if err != nil {
 		if !pid.Exists() {
 			return "", target.ErrGone

@@ -343,7 +343,7 @@ func pathOf(path string, pid int, found string) string {
 	if path != "" {
 		return path
 	}
-	if exe, _, err := target.PID(pid).Exe(); pid != 0 && err == nil {
+	if exe, _, err := target.PID(pid).Program(); pid != 0 && err == nil {
 		return exe
 	}
 	return found

@@ -126,7 +126,7 @@ func watch(ctx context.Context, files []*probedFile, pid target.PID, before prog
 		}
 		before = now
 		if gone := notMapped(files, pid); len(gone) > 0 {
-			program, _, err := pid.Exe()
+			program, _, err := pid.Program()
 			if err != nil {
 				return
 			}

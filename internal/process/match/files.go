@@ -395,7 +395,7 @@ func (fs *files) mapped(name string) (*binary, error) {
 		name = abs
 	}
 	for _, m := range fs.mappedFiles() {
-		if m.Path == name && m.Deleted {
+		if m.Deleted && fs.root.Shown(m.Path) == name {
 			return fs.openMapping(m)
 		}
 	}

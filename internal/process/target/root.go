@@ -26,6 +26,18 @@ func (p PID) Root() (Root, error) {
 	return Root{r}, nil
 }
 
+// Program is Exe with the path as the process has it: one that has only changed its root (chroot(2)) runs what the
+// kernel shows by a path from ours.
+func (p PID) Program() (path string, deleted bool, err error) {
+	if path, deleted, err = p.Exe(); err != nil {
+		return "", false, err
+	}
+	if root, err := p.Root(); err == nil {
+		path = root.Shown(path)
+	}
+	return path, deleted, nil
+}
+
 // Ours is the path by which we open a file that is mapped in the process: what the file names is looked for in that
 // root.
 func (p PID) Ours(path string) string {
