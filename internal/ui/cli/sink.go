@@ -185,7 +185,13 @@ func (k *sink) failure(err error) error {
 
 // compileError shows what is wrong with a script.
 func (k *sink) compileError(e *trocar.CompileError) {
+	shown := map[string]bool{} // each of several functions may have the same to say of their file
 	for _, d := range e.Diagnostics {
+		if text := d.String(); shown[text] {
+			continue
+		} else {
+			shown[text] = true
+		}
 		wrong := d.Severity == result.Error && k.s.made
 		if wrong && !k.s.asked.inWords(&d) {
 			d.Hints = append(d.Hints, "--script prints the generated script")
