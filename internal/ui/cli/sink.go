@@ -66,7 +66,8 @@ func (a *app) sink(s *settings) (*sink, error) {
 		said = k.attachedTo
 	}
 	k.Sink = format.New(output.Options{
-		Out: out, Attached: said, Err: a.err, Quiet: s.quiet, NoWarnings: s.noWarnings, Color: a.color(), Buffer: buffering, Bare: s.bare,
+		Out: out, Attached: said, Err: a.err, Quiet: s.quiet, NoWarnings: s.noWarnings, Color: a.color(),
+		Buffer: buffering, Bare: s.bare,
 		Shown: s.made || isTerminal(out), Controls: s.controls && !s.made, Calls: s.made,
 	})
 	if s.drawn != nil {
