@@ -161,6 +161,9 @@ func (b *Binary) Summary() (*Summary, error) {
 			if s.BuildID != "" {
 				s.NoDebug += " (they are found by the build id)"
 			}
+			if why := b.obj.DebugError(); why != nil {
+				s.NoDebug += ": " + why.Error()
+			}
 		}
 		if managed {
 			s.NoDebug = runtime.NoDebug

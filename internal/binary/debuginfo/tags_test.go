@@ -45,8 +45,13 @@ func TestTags(t *testing.T) {
 	if s := behind(t, in, "s"); s.Incomplete || s.Size != 8 {
 		t.Errorf("a type that two units have alike: %+v", s)
 	}
-	if _, err := in.TypeNamed("struct ctx", nil); !errors.Is(err, ErrAmbiguous) {
-		t.Errorf("a name of two types: %v", err)
+	for _, name := range []string{"struct ctx", "unlike"} {
+		if _, err := in.TypeNamed(name, nil); !errors.Is(err, ErrAmbiguous) {
+			t.Errorf("%s is a name of two types: %v", name, err)
+		}
+	}
+	if typ, err := in.TypeNamed("alike", nil); err != nil || typ.Size != 1 {
+		t.Errorf("one type by two names: %+v, %v", typ, err)
 	}
 	others, err := in.FunctionsNamed("other")
 	if err != nil || len(others) != 1 {

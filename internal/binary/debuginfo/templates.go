@@ -156,6 +156,19 @@ func sameLayout(a, b *die) bool {
 	return a.size() == b.size() && slices.Equal(x, y)
 }
 
+// sameType is sameLayout of definitions and of typedefs.
+func sameType(a, b *die) bool {
+	if a.tag != tagTypedef || b.tag != tagTypedef {
+		return sameLayout(a, b)
+	}
+	if a.typeText(true, 0) != b.typeText(true, 0) {
+		return false
+	}
+	x, ok := a.refOf(atType)
+	y, ok2 := b.refOf(atType)
+	return !ok || !ok2 || x.fullName() != "" || !isType(x.tag) || sameLayout(x, y)
+}
+
 // layout writes a line for each member, those of members without a type's name as well.
 func (d *die) layout(depth int) (members []string) {
 	d.eachChild(func(m *die) bool {

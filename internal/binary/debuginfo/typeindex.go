@@ -389,14 +389,14 @@ func (in *Info) typeNamed(w wanted, near *Function) (*die, error) {
 	}
 	list := x.find(hash)
 	best := pick(list)
-	if best == nil || !isType(best.tag) {
+	if best == nil || !isType(best.tag) && best.tag != tagTypedef {
 		return best, nil
 	}
 	for _, e := range list {
-		if e.u == best.u && e.off == best.off || !isType(e.tag) || !w.fits(e.tag) {
+		if e.u == best.u && e.off == best.off || isType(e.tag) != isType(best.tag) || !w.fits(e.tag) || w.rank(e) == 2 {
 			continue
 		}
-		if other, ok := e.u.at(uint64(e.off)); ok && !sameLayout(best, other) {
+		if other, ok := e.u.at(uint64(e.off)); ok && !sameType(best, other) {
 			file, line := best.declaredAt()
 			otherFile, otherLine := other.declaredAt()
 			return nil, fmt.Errorf("%w: %s:%d and %s:%d", ErrAmbiguous, path.Base(file), line, path.Base(otherFile), otherLine)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"path/filepath"
@@ -19,9 +20,13 @@ func (f *File) Debug() *File {
 	return f.debug.get(func(p **File) {
 		names := f.Names()
 		for _, path := range f.debugPaths(names) {
-			if d, err := f.openDebug(names, path); err == nil {
-				*p = d
+			d, err := f.openDebug(names, path)
+			if err == nil {
+				*p, f.debugErr = d, nil
 				return
+			}
+			if f.debugErr == nil && errors.Is(err, errOtherBuild) {
+				f.debugErr = err
 			}
 		}
 		id := f.BuildID()
@@ -32,7 +37,7 @@ func (f *File) Debug() *File {
 		if err == nil {
 			*p, err = f.openDebug(opener.Names{}, path) // a path of ours
 		}
-		f.fetchErr = err
+		f.debugErr = err
 	})
 }
 
@@ -52,11 +57,14 @@ func (f *File) FetchDebug(ctx context.Context, fetch Fetcher) {
 // Fetch is what FetchDebug set, with its context; nil: nothing.
 func (f *File) Fetch() func(buildID string) (path string, err error) { return f.fetchDebug }
 
-// DebugError is why the debug file could not be fetched; nil: it was, or there was nowhere to fetch it from.
+// DebugError is why the debug file could not be fetched, or that the one at its place is another's; nil: it was, or
+// there is none and nowhere to fetch it from.
 func (f *File) DebugError() error {
 	f.Debug()
-	return f.fetchErr
+	return f.debugErr
 }
+
+var errOtherBuild = errors.New("the debug file of another build")
 
 // hasDebug tells whether the file has debug information itself.
 func (f *File) hasDebug() bool {
@@ -166,7 +174,7 @@ func (f *File) openDebug(names opener.Names, path string) (d *File, err error) {
 	}
 	if !f.owns(d) {
 		d.Close()
-		return nil, fmt.Errorf("%s is the debug file of another build than %s", path, f.path)
+		return nil, fmt.Errorf("%s is %w than %s", path, errOtherBuild, f.path)
 	}
 	return d, nil
 }

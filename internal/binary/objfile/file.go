@@ -77,7 +77,7 @@ type File struct {
 
 	debugDirs  []string
 	fetchDebug func(buildID string) (string, error)
-	fetchErr   error
+	debugErr   error
 
 	managed     *clr.Image // nil: an ELF file
 	methodTable lazy[symTable]

@@ -41,6 +41,10 @@ func (inf *inferrer) visitType(n *node) {
 		if n.str != "" && inf.valueNamed(n) {
 			return
 		}
+		if err := inf.several[e.Base]; err != nil {
+			inf.errorf(n.span, "'%s' is not one type: %v", e.Base, err).Hint("a script may define it at its top")
+			return
+		}
 		d := inf.errorf(n.span, "Cannot resolve unknown type \"%s\"", e.Base)
 		hintNear(d, e.Base, append(inf.defs.names(), scriptTypeNames()...))
 		return
@@ -144,7 +148,8 @@ func (c *checker) programType(act *action, name string) *types.Type {
 		t = cNames[name]
 	}
 	if (t == nil || t.Incomplete) && c.in.Lookup.UserType != nil {
-		switch u, err := c.in.Lookup.UserType(act.points[0], name); {
+		u, err := c.in.Lookup.UserType(act.points[0], name)
+		switch delete(c.several, name); { // another action's unit may have decided otherwise
 		case err != nil:
 			c.several[name] = err
 		case u != nil:

@@ -51,8 +51,7 @@ func (m *matcher) explain(d *diag.Diagnostic, s *spec, b *binary) {
 	any := false
 	b.obj.Functions(func(*objfile.Symbol) bool { any = true; return false })
 	if !any {
-		d.Note(diag.Span{}, "%s has no symbols: it is stripped, and no debug file of its build id %s is installed",
-			b.name, b.obj.BuildID())
+		d.Note(diag.Span{}, "%s has no symbols: it is stripped, and %s", b.name, noDebug(b))
 		debugHint(d, b)
 		if !m.opts.Plain {
 			d.Hint("give an address instead of a name: %s:%s:0x1234", s.kind.name, b.name)
@@ -60,9 +59,7 @@ func (m *matcher) explain(d *diag.Diagnostic, s *spec, b *binary) {
 		return
 	}
 	if b.obj.Stripped() {
-		d.Note(diag.Span{}, "%s is stripped: only the functions that it exports have names, and no debug file of its "+
-			"build id %s "+
-			"is installed", b.name, b.obj.BuildID())
+		d.Note(diag.Span{}, "%s is stripped: only the functions that it exports have names, and %s", b.name, noDebug(b))
 		debugHint(d, b)
 	}
 	// Of a pattern, what is not a wildcard is a name that is known in part.
@@ -71,6 +68,17 @@ func (m *matcher) explain(d *diag.Diagnostic, s *spec, b *binary) {
 			d.Hint("did you mean %s?", near.List(names))
 		}
 	}
+}
+
+// noDebug says why there is no debug file.
+func noDebug(b *binary) string {
+	if err := b.obj.DebugError(); err != nil {
+		return err.Error()
+	}
+	if id := b.obj.BuildID(); id != "" {
+		return fmt.Sprintf("no debug file of its build id %s is installed", id)
+	}
+	return "it has no build id, by which a debug file would be found"
 }
 
 // imported says that a function is another file's, if it is.
@@ -99,10 +107,14 @@ func (m *matcher) imported(d *diag.Diagnostic, s *spec, b *binary) bool {
 
 // debugHint says how to get the names of a stripped file.
 func debugHint(d *diag.Diagnostic, b *binary) {
-	const server = "set DEBUGINFOD_URLS to a server that has its debug file"
+	var ways []string
 	if way := packages.Debug(b.obj.Path()); way != "" {
-		d.Hint("%s, or %s", way, server)
-		return
+		ways = append(ways, way)
 	}
-	d.Hint("%s", server)
+	if b.obj.BuildID() != "" && b.obj.Fetch() == nil { // else a server cannot be asked, or was
+		ways = append(ways, "set DEBUGINFOD_URLS to a server that has its debug file")
+	}
+	if len(ways) > 0 {
+		d.Hint("%s", strings.Join(ways, ", or "))
+	}
 }

@@ -8,21 +8,31 @@ __attribute__((noinline)) int work(struct ctx *c, struct same *s) {
 }
 #elif defined LAST
 struct ctx { char *title; long n; };
+typedef long unlike;
+typedef unsigned char alike;
 struct same { int a, b; };
 int work(struct ctx *c, struct same *s);
 int main(void) {
 	struct ctx c = {"two", 22};
 	struct same s = {1, 2};
+	unlike u = 3;
+	alike v = 4;
+	__asm__ volatile("" ::"r"(&u), "r"(&v));
 	return work(&c, &s);
 }
 #else
 struct ctx { int a; char *name; };
+typedef double unlike;
+typedef unsigned char octet;
+typedef octet alike;
 
 
 struct same { int a, b; };
 void other(void) {
 	struct ctx c = {1, "one"};
 	struct same s = {1, 2};
-	__asm__ volatile("" ::"r"(&c), "r"(&s));
+	unlike u = 3;
+	alike v = 4;
+	__asm__ volatile("" ::"r"(&c), "r"(&s), "r"(&u), "r"(&v));
 }
 #endif
