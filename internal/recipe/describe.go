@@ -40,6 +40,7 @@ func describe(k match.Known, p *probe.Point, path string, many bool) *candidate 
 	fn.Panics = k.Func != nil && k.Func.Lang == types.Rust
 	if k.Func == nil || p.Inlined {
 		fn.params(p.Scope, debuginfo.Signature{})
+		fn.Typed = fn.Typed || p.Inlined && k.Info != nil // it has no parameters
 		return fn
 	}
 	if k.Func.Inlined {

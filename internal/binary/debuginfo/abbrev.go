@@ -20,8 +20,8 @@ type attrSpec struct {
 type has uint16
 
 const (
-	hasPC has = 1 << iota // DW_AT_low_pc or DW_AT_ranges
-	hasInline
+	hasPC     has = 1 << iota // DW_AT_low_pc or DW_AT_ranges
+	hasInline                 // DW_AT_inline, or it may be inlined all the same: see abstract
 	hasName
 	hasDeclaration
 	hasSpecification
@@ -223,6 +223,9 @@ func (t *abbrevTable) parse(data []byte, off uint64, f format, last uint64) erro
 		} else if run > 0 {
 			t.steps = append(t.steps, run)
 		}
+		if ab.abstract() {
+			ab.has |= hasInline
+		}
 		t.list = append(t.list, ab)
 		ends = append(ends, span{len(t.attrs), len(t.steps)})
 		dense = dense && code == uint64(len(t.list))
@@ -250,6 +253,12 @@ func (t *abbrevTable) parse(data []byte, off uint64, f format, last uint64) erro
 
 // mayHave tells quickly of most attributes that entries don't have them.
 func (ab *abbrev) mayHave(attr uint16) bool { return ab.some&(1<<(attr&63)) != 0 }
+
+// abstract tells entries of functions whose code, if there is any, others have that refer to them: GCC writes them before
+// it optimizes the whole program (-flto), without saying which ones will be inlined.
+func (ab *abbrev) abstract() bool {
+	return ab.tag == tagSubprogram && ab.has&(hasPC|hasDeclaration|hasOrigin) == 0 && ab.has&(hasName|hasSpecification) != 0
+}
 
 func (ab *abbrev) note(s attrSpec) {
 	ab.some |= 1 << (s.attr & 63)

@@ -102,7 +102,7 @@ func (ro *root) nests() bool { return ro.lang == types.C || ro.lang == types.Oth
 // add takes up the function that s.die is at.
 func (x *nameIndex) add(s *scanner, u *unit, found []named) []named {
 	d, off := &s.die, s.die.off
-	_, inline := d.get(atInline)
+	inline := d.ab.has&hasInline != 0
 	if code := d.hasCode(); x.gone == nil && !inline && !code || x.gone != nil && (inline || code) {
 		return found
 	}

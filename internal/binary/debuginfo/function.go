@@ -151,6 +151,8 @@ func (in *Info) function(d *die) *Function {
 	fn.Prototyped = d.inheritedFlag(atPrototyped) || fn.Lang != types.C
 	if v, _, ok := d.inherited(atInline); ok && !v.isBlock() {
 		fn.Inlined = v.u != 0
+	} else if a := d.abstract().ab; !ok && a != nil {
+		fn.Inlined = a.has&hasInline != 0
 	}
 	if v, _, ok := d.inherited(atCallingConvention); ok && !v.isBlock() {
 		switch v.u {
