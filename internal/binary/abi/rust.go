@@ -94,6 +94,23 @@ func TwoScalars(t *types.Type) bool {
 	return !whole.unknown && !r.float && len(whole.scalars) == 2
 }
 
+// Undivided tells a type of Rust of which a value is passed whole or not at all, in registers: as one number.
+func Undivided(t *types.Type) bool {
+	t = t.Complete()
+	if t == nil || t.Size == 0 || t.Incomplete {
+		return false
+	}
+	r := rustLayout{}
+	whole := r.of(t, 0, 0)
+	switch {
+	case whole.unknown || r.float:
+		return false
+	case t.Size <= 8:
+		return len(whole.scalars) < 2
+	}
+	return t.Kind == types.Int && t.Size == 16
+}
+
 // inRegister is a part of a value in a register.
 func inRegister(size, reg int) types.Piece {
 	return types.Piece{Size: size, Place: types.Place{Kind: types.InRegister, Reg: reg}}

@@ -161,30 +161,6 @@ func (p *Prologue) Stores(at int, s Slot) bool {
 	return true
 }
 
-// Source is a register that a function stored, as it was at the entry: Size bytes at Off from the beginning of a slot.
-type Source struct{ Reg, Off, Size int }
-
-// Sources are the registers from which a slot was stored before the place at, one of Ends: at the entry they have what
-// it has there. False: a part of it was stored otherwise, or not at all.
-func (p *Prologue) Sources(at int, s Slot) (list []Source, ok bool) {
-	base := p.base(at, s.Reg)
-	low := base.off + s.Off
-	if base.from == 0 && low >= 0 || !p.Stores(at, s) {
-		return nil, false
-	}
-	for _, st := range p.stores {
-		if st.at > at || st.from != base.from || st.off >= low+s.Size || st.off+st.size <= low {
-			continue
-		}
-		if st.reg < 0 || !st.kept || st.off < low || st.off+st.size > low+s.Size {
-			return nil, false
-		}
-		list = append(list, Source{st.reg, int(st.off - low), int(st.size)})
-	}
-	slices.SortFunc(list, func(a, b Source) int { return a.Off - b.Off })
-	return list, true
-}
-
 // StoresAbove tells whether something is stored above the function's frame, in what belongs to its caller.
 func (p *Prologue) StoresAbove() bool {
 	return slices.ContainsFunc(p.stores, func(st frameStore) bool { return st.from == 0 && st.off >= 0 })
@@ -413,7 +389,9 @@ func frameEffect(b []byte, sp, bp frameBase, bases int) (st frameStore, sp2, bp2
 		if x.op|1 == 0xf7 { // multiplications and divisions
 			wrote |= 1<<0 | 1<<2
 		}
-		write(reg, frameBase{})
+		if x.op|1 == 0x87 { // xchg: of the others these bits are a part of the opcode
+			write(reg, frameBase{})
+		}
 		if mod == 3 {
 			write(rm, frameBase{})
 		}

@@ -30,6 +30,8 @@ func TestPrologue(t *testing.T) {
 		// push %rbp; mov %rsp,%rbp; test %al,%al; je +4; movaps %xmm0,-0x40(%rbp); mov %edi,-4(%rbp); ret
 		{"over the branch", "55 4889e5 84c0 7404 0f2945c0 897dfc c3", 15, Slot{rbp, -4, 4}, true},
 		{"on one way only", "55 4889e5 84c0 7404 0f2945c0 897dfc c3", 15, Slot{rbp, -64, 16}, false},
+		// mov %edi,-4(%rsp); and $1,%r10b; ret: four is no register there
+		{"the number of an operation", "897c24fc 4180e201 c3", 8, Slot{rsp, -4, 4}, true},
 		// mov %edi,-4(%rsp); mov %esi,-4(%rsp): who knows which is meant
 		{"stored twice", "897c24fc 897424fc c3", 8, Slot{rsp, -4, 4}, false},
 		// push %rbp; mov %rsp,%rbp; and $-32,%rsp; mov %edi,4(%rsp)

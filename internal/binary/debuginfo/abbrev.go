@@ -254,10 +254,11 @@ func (t *abbrevTable) parse(data []byte, off uint64, f format, last uint64) erro
 // mayHave tells quickly of most attributes that entries don't have them.
 func (ab *abbrev) mayHave(attr uint16) bool { return ab.some&(1<<(attr&63)) != 0 }
 
-// abstract tells entries of functions whose code, if there is any, others have that refer to them: GCC writes them before
-// it optimizes the whole program (-flto), without saying which ones will be inlined.
+// abstract tells entries of functions whose code, if there is any, others have that refer to them: GCC writes them
+// before it optimizes the whole program (-flto), without saying which ones will be inlined.
 func (ab *abbrev) abstract() bool {
-	return ab.tag == tagSubprogram && ab.has&(hasPC|hasDeclaration|hasOrigin) == 0 && ab.has&(hasName|hasSpecification) != 0
+	return ab.tag == tagSubprogram && ab.has&(hasPC|hasDeclaration|hasOrigin) == 0 &&
+		ab.has&(hasName|hasSpecification) != 0
 }
 
 func (ab *abbrev) note(s attrSpec) {

@@ -287,6 +287,9 @@ func (e *exprEnv) ready(d *die) (p types.Place, late bool) {
 		}
 		expr = e.u.location(v, e.pc, e.entry, e.views(d)).expr
 	}
+	if e.entry && e.computed(&p) && !(v.isBlock() && e.gnu()) {
+		return p, false
+	}
 	if len(expr) > 0 && e.ownFrame(expr, v.isBlock()) {
 		return unavailable("stored in the frame only by the function's first instructions"), v.isBlock()
 	}
@@ -294,6 +297,31 @@ func (e *exprEnv) ready(d *die) (p types.Place, late bool) {
 		return unavailable("in a register only after the function's first instructions"), false
 	}
 	return p, false
+}
+
+// gnu tells that GCC may have made the code.
+func (e *exprEnv) gnu() bool {
+	return e.u.root == nil || strings.HasPrefix(e.u.root.producer, "GNU")
+}
+
+// computed tells a value, or the parts of one, that registers of arguments have or are computed of alone.
+func (e *exprEnv) computed(p *types.Place) bool {
+	args := e.in.src.Arch.C.Args
+	switch p.Kind {
+	case types.InRegister:
+		return slices.Contains(args, p.Reg)
+	case types.Computed:
+		return !slices.ContainsFunc(p.Steps(), func(o types.PlaceOp) bool {
+			return o.Code == types.Load || o.Code == types.PushReg && !slices.Contains(args, o.Reg)
+		})
+	case types.InPieces:
+		return !slices.ContainsFunc(p.Pieces, func(one types.Piece) bool {
+			return one.Place.Kind != types.Unavailable && !e.computed(&one.Place)
+		})
+	case types.Constant:
+		return true
+	}
+	return false
 }
 
 // atBody tells whether a place that is not told here is told where the function's statements begin.
@@ -356,7 +384,7 @@ func (e *exprEnv) ownFrame(expr []byte, plain bool) bool {
 		// names the register that the address is moved to.
 		off := r.SLEB()
 		reg := int(op - opBreg0)
-		moved := plain && (e.u.root == nil || strings.HasPrefix(e.u.root.producer, "GNU"))
+		moved := plain && e.gnu()
 		return !e.entry || moved || off != 0 || r.Pos != len(expr) || !slices.Contains(e.in.src.Arch.C.Args, reg)
 	case op == opBregx:
 		return true

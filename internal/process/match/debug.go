@@ -82,6 +82,7 @@ func (m *matcher) typed(s *spec, b *binary, entry uint64, p *probe.Point) {
 	b.distrust(fn, vars)
 	if p.Entry {
 		b.indirect(fn, vars)
+		b.undivided(fn, vars)
 	}
 	// Go's calling convention tells where arguments are at the entry, without optimization too.
 	runtime := b.runtimeAt(entry)
@@ -105,7 +106,9 @@ func (m *matcher) typed(s *spec, b *binary, entry uint64, p *probe.Point) {
 		if moved := m.behindPrologue(s, b, info, fn, p, vars); moved != nil {
 			vars = moved
 		} else if p.Entry {
-			b.byConvention(info, fn, vars)
+			if b.byConvention(info, fn, vars) && !fn.Optimized && !fn.Lang.OwnABI() {
+				b.passed(info, fn, vars)
+			}
 		}
 	}
 	b.unfold(info, fn, vars) // also where the point has moved to

@@ -1,6 +1,8 @@
 package match
 
 import (
+	"slices"
+
 	"trocar/internal/binary/code"
 	"trocar/internal/binary/debuginfo"
 	"trocar/internal/binary/objfile"
@@ -34,7 +36,7 @@ func (b *binary) indirect(fn *debuginfo.Function, vars []debuginfo.Var) {
 		}
 		switch {
 		case v.Type.ByAddress():
-		case fn.Lang != types.Rust || v.Type.IsScalar():
+		case fn.Lang != types.Rust, v.Type.Kind == types.Int, b.roomFor(fn, vars, i):
 			continue
 		default:
 			switch b.addressOnStack(fn, vars, i) {
@@ -47,6 +49,26 @@ func (b *binary) indirect(fn *debuginfo.Function, vars []debuginfo.Var) {
 		}
 		v.Place.Derefs = []int64{0}
 	}
+}
+
+// roomFor tells whether a register is left for the address of a parameter, at least: then the value itself is on the
+// stack, since an address would not be.
+func (b *binary) roomFor(fn *debuginfo.Function, vars []debuginfo.Var, i int) bool {
+	used := 1 // the address of the result
+	for j := range vars[:i] {
+		v := &vars[j]
+		switch n := len(slices.DeleteFunc(registersOf(&v.Place), func(reg int) bool { return reg == b.obj.Arch().SP })); {
+		case v.Type == nil:
+			return false
+		case b.onStack(v), v.Place.Kind == types.InMemory && n > 0:
+			used += min(n, 1)
+		case v.Type.Size <= 16:
+			used += 2
+		default:
+			used += 4 // two numbers of 128 bits
+		}
+	}
+	return used < len(b.obj.Arch().IntegerArgs())
 }
 
 // indirectLater does so at a place behind the function's first instructions.

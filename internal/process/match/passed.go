@@ -5,45 +5,131 @@ import (
 
 	"trocar/internal/binary/code"
 	"trocar/internal/binary/debuginfo"
+	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/types"
 )
 
-// passed finds parameters that the function stores in registers at its entry: what its first instructions store where
-// debug information says that a parameter is then was passed in the register that they store. late tells whether there
+// passed finds parameters that the function stores in registers at its entry: what the first instructions that store
+// where debug information says that a parameter is have there was passed where it comes from. late tells whether there
 // are others that are not there at the entry.
 func (b *binary) passed(info *debuginfo.Info, fn *debuginfo.Function, vars []debuginfo.Var) (late bool) {
 	prologue := b.prologue(fn)
-	if prologue == nil {
+	if prologue == nil || prologue.Homes {
 		return anyLate(vars)
 	}
+	origins := b.origins(fn)
+	if origins == nil {
+		return anyLate(vars)
+	}
+	found := make([]*types.Place, len(vars))
 	for _, end := range prologue.Ends {
-		if !anyLate(vars) {
-			return false
-		}
 		got, err := info.Params(fn.Own(), fn.Entry+uint64(end))
 		if err != nil || len(got) != len(vars) {
-			return true
+			break
 		}
 		for i := range vars {
 			p := &got[i].Place
-			if !vars[i].Late || got[i].Type == nil || p.Kind != types.InMemory || len(p.Derefs)+len(p.Ops) > 0 {
+			if found[i] != nil || !vars[i].Late || got[i].Type == nil || p.Kind != types.InMemory || len(p.Ops) > 0 {
 				continue
 			}
-			f := sourceFinder{prologue: prologue, end: end, reg: p.Reg, off: p.Offset}
-			if t := got[i].Type.Complete(); f.of(t, 0, 0) {
-				vars[i].Place, vars[i].Late = f.place(t), false
+			f := sourceFinder{origins: origins, at: end, reg: p.Reg, off: p.Offset, sp: b.obj.Arch().SP}
+			if len(p.Derefs) > 0 {
+				found[i] = f.behind(p.Derefs)
+			} else if t := got[i].Type.Complete(); f.of(t, 0, 0) {
+				place := f.place(t)
+				found[i] = &place
 			}
+		}
+	}
+	for i, p := range found {
+		if p != nil && b.alone(vars, found, i) {
+			vars[i].Place, vars[i].Late = *p, false
 		}
 	}
 	return anyLate(vars)
 }
 
-// sourceFinder finds the registers that the parts of a value were stored from.
+// origins is what is known of the values that a function was given; nil: nothing.
+func (b *binary) origins(fn *debuginfo.Function) (o *code.Origins) {
+	var err error
+	defer objfile.Guard(&err)()
+	var joins []int
+	for i, r := range fn.Ranges {
+		if r.Contains(fn.Entry) {
+			text := b.obj.Bytes(fn.Entry, int(min(r.High-fn.Entry, code.MaxFunction)))
+			for j, other := range fn.Ranges { // the parts that are executed rarely
+				if j != i && other.High > other.Low {
+					code.Targets(b.obj.Arch(), b.obj.Bytes(other.Low, int(min(other.High-other.Low, code.MaxFunction))),
+						other.Low, func(t uint64) {
+							if r.Contains(t) && t >= fn.Entry {
+								joins = append(joins, int(t-fn.Entry))
+							}
+						})
+				}
+			}
+			return code.ReadOrigins(b.obj.Arch(), text, joins)
+		}
+	}
+	return nil
+}
+
+// alone tells whether no other parameter is where one was found, and each is behind those before it, as registers are
+// given out: else a value may be another parameter's, which the function has assigned.
+func (b *binary) alone(vars []debuginfo.Var, found []*types.Place, i int) bool {
+	order := b.obj.Arch().C.Args
+	number := func(reg int) int { return slices.Index(order, reg) }
+	mine := registersOf(found[i])
+	for j := range vars {
+		p := &vars[j].Place
+		if found[j] != nil {
+			p = found[j]
+		}
+		if j == i || p.Kind == types.Unavailable {
+			continue
+		}
+		for _, other := range registersOf(p) {
+			for _, reg := range mine {
+				ordered := number(other) < 0 || number(reg) < 0 || number(other) < number(reg) == (j < i)
+				if other == reg && reg != b.obj.Arch().SP || !ordered {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+// registersOf are the registers that a place is in, or that have its address.
+func registersOf(p *types.Place) (list []int) {
+	for _, piece := range p.Pieces {
+		if p.Kind == types.InPieces {
+			list = append(list, registersOf(&piece.Place)...)
+		}
+	}
+	if p.Kind == types.InRegister || p.Kind == types.InMemory && len(p.Ops) == 0 {
+		list = append(list, p.Reg)
+	}
+	return list
+}
+
+// sourceFinder finds where the parts of a value were passed.
 type sourceFinder struct {
-	prologue *code.Prologue
-	end, reg int
-	off      int64
-	found    []code.Source
+	origins     *code.Origins
+	at, reg, sp int
+	off         int64
+	found       []code.Passed
+}
+
+// behind is the place of a value whose address was passed.
+func (f *sourceFinder) behind(derefs []int64) *types.Place {
+	list, ok := f.origins.Stored(f.at, code.Slot{Reg: f.reg, Off: f.off, Size: 8})
+	switch {
+	case !ok || len(list) != 1:
+		return nil
+	case list[0].Stack:
+		return &types.Place{Kind: types.InMemory, Reg: f.sp, Offset: list[0].At, Derefs: derefs}
+	}
+	return &types.Place{Kind: types.InMemory, Reg: list[0].Reg, Offset: derefs[0], Derefs: derefs[1:]}
 }
 
 // of looks at the part of a value of type t at an offset; false: it was stored otherwise.
@@ -58,36 +144,44 @@ func (f *sourceFinder) of(t *types.Type, at, depth int) bool {
 		for i := range t.Fields {
 			m := &t.Fields[i]
 			if m.BitSize > 0 || !f.of(m.Type, at+m.Offset, depth+1) {
-				return f.whole(t.Size, at)
+				return f.whole(t, at)
 			}
 		}
 		return true
 	}
-	return f.whole(t.Size, at)
+	return f.whole(t, at)
 }
 
-// whole looks at size bytes at an offset.
-func (f *sourceFinder) whole(size, at int) bool {
-	slot := code.Slot{Reg: f.reg, Off: f.off + int64(at), Size: int64(size)}
-	list, ok := f.prologue.Sources(f.end, slot)
-	if !ok {
+// whole looks at a value at an offset.
+func (f *sourceFinder) whole(t *types.Type, at int) bool {
+	list, ok := f.origins.Stored(f.at, code.Slot{Reg: f.reg, Off: f.off + int64(at), Size: int64(t.Size)})
+	if !ok || t.Kind != types.Bool && slices.ContainsFunc(list, func(s code.Passed) bool { return s.Masked }) {
 		return false
 	}
+	if slices.ContainsFunc(f.found, func(s code.Passed) bool { return s.Off <= at && at+t.Size <= s.Off+s.Size }) {
+		return true // it lies within another one, as a class without members does
+	}
 	// members of it
-	f.found = slices.DeleteFunc(f.found, func(s code.Source) bool { return s.Off >= at && s.Off < at+size })
+	f.found = slices.DeleteFunc(f.found, func(s code.Passed) bool { return s.Off >= at && s.Off < at+t.Size })
 	for _, s := range list {
-		f.found = append(f.found, code.Source{Reg: s.Reg, Off: s.Off + at, Size: s.Size})
+		s.Off += at
+		f.found = append(f.found, s)
 	}
 	return true
 }
 
 // place makes one place of what was found.
 func (f *sourceFinder) place(t *types.Type) types.Place {
-	register := func(n int) types.Place { return types.Place{Kind: types.InRegister, Reg: n} }
-	if len(f.found) == 1 && f.found[0].Off == 0 && t.IsScalar() {
-		return register(f.found[0].Reg)
+	one := func(s *code.Passed) types.Place {
+		if s.Stack {
+			return types.Place{Kind: types.InMemory, Reg: f.sp, Offset: s.At}
+		}
+		return types.Place{Kind: types.InRegister, Reg: s.Reg}
 	}
-	slices.SortFunc(f.found, func(a, b code.Source) int { return a.Off - b.Off }) // Rust has members in any order
+	if len(f.found) == 1 && f.found[0].Off == 0 && (t.IsScalar() || f.found[0].Stack && f.found[0].Size == t.Size) {
+		return one(&f.found[0])
+	}
+	slices.SortFunc(f.found, func(a, b code.Passed) int { return a.Off - b.Off }) // Rust has members in any order
 	p, at := types.Place{Kind: types.InPieces}, 0
 	gap := func(to int) {
 		if to > at {
@@ -96,7 +190,7 @@ func (f *sourceFinder) place(t *types.Type) types.Place {
 	}
 	for _, s := range f.found {
 		gap(s.Off)
-		p.Pieces = append(p.Pieces, types.Piece{Size: s.Size, Place: register(s.Reg)})
+		p.Pieces = append(p.Pieces, types.Piece{Size: s.Size, Place: one(&s)})
 		at = s.Off + s.Size
 	}
 	gap(t.Size)

@@ -1,6 +1,8 @@
 package match
 
 import (
+	"slices"
+
 	"trocar/internal/binary/code"
 	"trocar/internal/binary/debuginfo"
 	"trocar/internal/binary/objfile"
@@ -175,6 +177,10 @@ func keptAt(prologue *code.Prologue, end int, p *types.Place) bool {
 		return len(p.Ops) == 0 && prologue.Kept(end, p.Reg)
 	case types.Constant:
 		return true
+	case types.Computed:
+		return !slices.ContainsFunc(p.Steps(), func(o types.PlaceOp) bool {
+			return o.Code == types.Load || o.Code == types.PushReg && !prologue.Kept(end, o.Reg)
+		})
 	case types.InPieces:
 		for i := range p.Pieces {
 			if !keptAt(prologue, end, &p.Pieces[i].Place) {

@@ -1,0 +1,84 @@
+package code
+
+import (
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"testing"
+
+	"trocar/internal/binary/abi"
+)
+
+// TestStored finds where functions were passed what they store in their frames.
+func TestStored(t *testing.T) {
+	const rsp, rbp = dwarfRSP, dwarfRBP
+	for _, c := range []struct {
+		name, code string
+		at         int
+		slot       Slot
+		want       string // offset, size, whether on the stack, register, place on the stack, masked
+	}{
+		// mov %rdi,-8(%rsp); mov %esi,-16(%rsp); ret
+		{"eight bytes", "48897c24f8 897424f0 c3", 9, Slot{rsp, -8, 8}, "[{0 8 false 5 0 false}] true"},
+		{"four bytes", "48897c24f8 897424f0 c3", 9, Slot{rsp, -16, 4}, "[{0 4 false 4 0 false}] true"},
+		{"a part only", "48897c24f8 897424f0 c3", 9, Slot{rsp, -16, 8}, "[] false"},
+		{"not the lowest bytes", "48897c24f8 897424f0 c3", 9, Slot{rsp, -4, 4}, "[] false"},
+		// mov %cl,%al; mov %al,-1(%rsp)
+		{"moved", "88c8 884424ff c3", 6, Slot{rsp, -1, 1}, "[{0 1 false 2 0 false}] true"},
+		// mov $1,%ah; mov %eax,-4(%rsp)
+		{"the second byte", "b401 894424fc c3", 6, Slot{rsp, -4, 4}, "[] false"},
+		// mov %dh,-1(%rsp)
+		{"of the second byte", "887424ff c3", 4, Slot{rsp, -1, 1}, "[] false"},
+		// movl $1,-4(%rsp)
+		{"a constant", "c74424fc01000000 c3", 8, Slot{rsp, -4, 4}, "[] false"},
+		// movzwl %di,%eax; mov %eax,-4(%rsp)
+		{"cut", "0fb7c7 894424fc c3", 7, Slot{rsp, -4, 4}, "[] false"},
+		{"cut, of which that is asked", "0fb7c7 894424fc c3", 7, Slot{rsp, -4, 2}, "[{0 2 false 5 0 false}] true"},
+		// mov %dl,%r10b; and $1,%r10b; mov %r10b,-1(%rsp)
+		{"masked", "4188d2 4180e201 44885424ff c3", 12, Slot{rsp, -1, 1}, "[{0 1 false 1 0 true}] true"},
+		// mov 8(%rsp),%al; mov %al,-1(%rsp)
+		{"of the stack", "8a442408 884424ff c3", 8, Slot{rsp, -1, 1}, "[{0 1 true 0 8 false}] true"},
+		// movb $5,8(%rsp); mov 8(%rsp),%al; mov %al,-1(%rsp)
+		{"changed on the stack", "c644240805 8a442408 884424ff c3", 13, Slot{rsp, -1, 1}, "[] false"},
+		// test %eax,%eax; je 1f; mov %edi,-4(%rsp); ret; 1: mov %edi,-4(%rsp); ret
+		{"behind a branch", "85c0 7405 897c24fc c3 897c24fc c3", 0, Slot{rsp, -4, 4}, "[{0 4 false 5 0 false}] true"},
+		// test %eax,%eax; je 1f; mov %edi,-4(%rsp); ret; 1: mov %esi,-4(%rsp); ret
+		{"on two ways", "85c0 7405 897c24fc c3 897424fc c3", 0, Slot{rsp, -4, 4}, "[] false"},
+		// mov %edi,-4(%rsp); mov %esi,-4(%rsp): the second is an assignment
+		{"assigned later", "897c24fc 897424fc c3", 0, Slot{rsp, -4, 4}, "[{0 4 false 5 0 false}] true"},
+		// push %rbx; mov %edi,%ebx; call; mov %ebx,-4(%rsp); pop %rbx; ret
+		{"kept over a call", "53 89fb e800000000 895c24fc 5b c3", 1, Slot{rsp, -4, 4}, "[{0 4 false 5 0 false}] true"},
+		// call; mov %edi,-4(%rsp)
+		{"lost in a call", "e800000000 897c24fc c3", 0, Slot{rsp, -4, 4}, "[] false"},
+		// lea -0x18(%rsp),%rax; mov %sil,(%rax); ret
+		{"through an address", "488d4424e8 408830 c3", 0, Slot{rsp, -24, 1}, "[{0 1 false 4 0 false}] true"},
+		// push %rbp; mov %rsp,%rbp; mov %edi,-4(%rbp); ret
+		{"frame pointer", "55 4889e5 897dfc c3", 4, Slot{rbp, -4, 4}, "[{0 4 false 5 0 false}] true"},
+		// jmp 2f; 1: mov %edi,-4(%rsp); ret; (not reached) mov %esi,%edi; jmp 1b; 2: jmp 1b
+		{"code comes in", "eb0a 897c24fc c3 89f7 ebf7 90 ebf4", 0, Slot{rsp, -4, 4}, "[] false"},
+		{"damaged", "0f", 0, Slot{rsp, -4, 4}, "[] false"},
+	} {
+		fn, err := hex.DecodeString(strings.ReplaceAll(c.code, " ", ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, ok := ReadOrigins(abi.AMD64, fn, nil).Stored(c.at, c.slot)
+		if got := fmt.Sprint(list, ok); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+	if ReadOrigins(abi.ARM64, []byte{0xc0, 0x03, 0x5f, 0xd6}, nil) != nil {
+		t.Error("it says something of another CPU's code")
+	}
+}
+
+// FuzzStored gives it any bytes.
+func FuzzStored(f *testing.F) {
+	f.Add([]byte{0x48, 0x89, 0x7c, 0x24, 0xf8, 0x74, 0xf0, 0xc3}, 4)
+	f.Fuzz(func(_ *testing.T, b []byte, at int) {
+		if o := ReadOrigins(abi.AMD64, b, []int{at}); o != nil {
+			o.Stored(at, Slot{dwarfRSP, -8, 8})
+			o.Stored(0, Slot{dwarfRBP, 16, 64})
+		}
+	})
+}
