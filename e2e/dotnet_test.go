@@ -152,6 +152,12 @@ func (m *managed) ends() {
 	}
 }
 
+// tracerFails runs a command of the tracer that is refused, and gives what it says.
+func tracerFails(args ...string) (string, error) {
+	out, err := exec.Command(os.Getenv("TROCAR_E2E_TRACER"), args...).CombinedOutput()
+	return string(out), err
+}
+
 // traced asks about the program with a command of the tracer, and does something once that is attached. It gives what
 // the tracer says of results, and else, when it has ended.
 func (m *managed) traced(do func(), args ...string) (results, notes string) {

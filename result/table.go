@@ -1,7 +1,6 @@
 package result
 
 import (
-	"bytes"
 	"slices"
 	"strconv"
 	"strings"
@@ -93,15 +92,13 @@ func (m *Map) AppendTable(dst []byte) []byte {
 		rows = append(rows, row)
 	}
 	if t.Entries > 1 {
-		rows = append(rows, append(t.numbers(&t.Total, true), "total"))
+		label := "total"
+		if n := t.Entries - len(m.Entries); n > 0 {
+			label = "total, with " + strconv.Itoa(n) + " more"
+		}
+		rows = append(rows, append(t.numbers(&t.Total, true), label))
 	}
-	from := len(dst)
-	dst = appendRows(dst, rows, numbers)
-	if n := t.Entries - len(m.Entries); n > 0 { // on a line of its own, which fits 80 columns
-		last := from + bytes.LastIndexByte(dst[from:len(dst)-1], '\n') + 1
-		dst = slices.Insert(dst, last, []byte("and "+strconv.Itoa(n)+" more\n")...)
-	}
-	return dst
+	return appendRows(dst, rows, numbers)
 }
 
 // columns are the parts of a key.

@@ -67,7 +67,7 @@ func (l *Leaving) known() bool { return l != nil && (l.ThreadEnds || l.unwinds()
 const (
 	byException = "exception"
 	byPanic     = "panic"
-	byThreadEnd = "end of the thread that began it"
+	byThreadEnd = "end of its thread"
 	byJump      = "longjmp, or its stack was given up"
 )
 

@@ -45,6 +45,7 @@ type resolver struct {
 	runtimes  []runtimes.Runtime
 	probed    map[string]*image.Image    // files of points whose types were asked for; nil: cannot be read
 	dynamic   map[dynamicKey]*types.Type // nil: it is not known
+	objects   map[uint32]runtimes.Types  // of processes; nil: they cannot be read
 	stacks    storedStacks
 	made      []generated     // runtimes at work in the processes that are traced
 	given     map[int]givenTo // by points
@@ -64,6 +65,7 @@ func newResolver(in *Input, wall result.Wall) *resolver {
 		}),
 		stop:  func() {},
 		files: map[string]*symbolize.File{}, images: in.Images, runtimes: in.Runtimes, probed: map[string]*image.Image{},
+		objects: map[uint32]runtimes.Types{},
 		dynamic: map[dynamicKey]*types.Type{}, given: map[int]givenTo{}, asksGiven: in.Given,
 	}
 	n.user, n.kernel = in.Script.Names()
@@ -88,6 +90,11 @@ func (n *resolver) close() {
 	n.background.Wait()
 	_ = n.takeBack(nil) // a run that has come to its end has told
 	n.symbols.Close()
+	for _, t := range n.objects {
+		if t != nil {
+			_ = t.Close() // it was only read
+		}
+	}
 	for _, im := range n.probed {
 		if im != nil {
 			_ = im.Close() // it was only read
@@ -298,6 +305,23 @@ func (n *resolver) DynamicType(point int, delta uint64) (*types.Type, bool) {
 		n.dynamic[key] = t
 	}
 	return t, t != nil
+}
+
+// ObjectType names the type of an object, while its process lives.
+func (n *resolver) ObjectType(tgid uint32, table uint64) (string, bool) {
+	t, ok := n.objects[tgid]
+	if !ok {
+		for _, r := range n.runtimes {
+			if t == nil && r.Types != nil {
+				t = r.Types(int(tgid))
+			}
+		}
+		n.objects[tgid] = t
+	}
+	if t == nil {
+		return "", false
+	}
+	return t.Name(table)
 }
 
 // givenTo is what a function is given, or gives back, if that is known.

@@ -64,6 +64,7 @@ type Type struct {
 	Number  int    // TypeParam, MethodParam; Array: dimensions
 	Args    []Type // Instance: arguments; Pointer, ByRef, Vector and Array: what of
 	Foreign bool   // it is declared in another file that is not named
+	In      *Image // where it is named, if that is another file than the one that the type around it is of
 }
 
 // Signature is that of a method.
@@ -212,6 +213,9 @@ func (im *Image) Signature(method uint32) (s Signature, ok bool) {
 func (m *metadata) typeText(b *bytes.Buffer, t *Type, own, method []string) {
 	if b.Len() > maxText {
 		return
+	}
+	if t.In != nil {
+		m = &t.In.meta
 	}
 	switch t.Element {
 	case Pointer, ByRef, Vector, Array:

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Struct is a value type as it is declared.
+// Struct is a type as it is declared.
 type Struct struct {
 	Space, Name string
 	Fields      []Field // of the values
@@ -18,6 +18,7 @@ type Struct struct {
 
 // Field is a field of values.
 type Field struct {
+	Row  uint32 // its number
 	Name string
 	Type Type
 }
@@ -47,13 +48,24 @@ func (im *Image) IsValueType(typ uint32) bool {
 
 // TypeName is the full name of a type, with the names of its type parameters.
 func (im *Image) TypeName(typ uint32) string {
-	var b bytes.Buffer
 	names := im.meta.generics(tTypeDef, typ)
-	im.meta.named(&b, tTypeDef, typ, len(names), func(i int) { b.WriteString(names[i]) }, true)
+	return im.TypeNameOf(typ, func(i int) string { return names[i] })
+}
+
+// TypeNameOf is the full name of an instance of a type, with what its type parameters stand for.
+func (im *Image) TypeNameOf(typ uint32, arg func(i int) string) string {
+	var b bytes.Buffer
+	n := len(im.meta.generics(tTypeDef, typ))
+	im.meta.named(&b, tTypeDef, typ, n, func(i int) { b.WriteString(arg(i)) }, true)
 	return b.String()
 }
 
-// Struct is the declaration of a value type; ok is false if it is not in this file, or cannot be read.
+// IsInterface tells whether a type is one.
+func (im *Image) IsInterface(typ uint32) bool {
+	return im.meta.cell(tTypeDef, typ, typeFlags)&0x20 != 0
+}
+
+// Struct is the declaration of a type with its fields; ok is false if it is not in this file, or cannot be read.
 func (im *Image) Struct(t *Type) (s Struct, ok bool) {
 	m := &im.meta
 	if t.Foreign || t.Table != tTypeDef || t.Row == 0 || t.Row > m.tables[tTypeDef].count {
@@ -87,7 +99,7 @@ func (im *Image) Struct(t *Type) (s Struct, ok bool) {
 			if r.byte() != field {
 				return s, false
 			}
-			f := Field{name, r.typ(0)}
+			f := Field{row, name, r.typ(0)}
 			if r.bad {
 				return s, false
 			}

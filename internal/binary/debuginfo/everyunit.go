@@ -17,8 +17,7 @@ type scanner struct {
 	die   die
 	aux   die
 
-	copies  map[reference]int
-	classes map[farType]class // of texts' types in other units
+	copies map[reference]int
 }
 
 // emptied is a map for counting what a unit refers to.

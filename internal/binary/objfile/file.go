@@ -463,6 +463,18 @@ func (f *File) Addr(offset uint64) (uint64, bool) {
 	return s.Addr + (offset - s.Offset), true
 }
 
+// Bias is what the addresses of code are moved by where n bytes of the file from offset on are mapped at start. The
+// first of them may belong to another segment, whose last page the file shares with it.
+func (f *File) Bias(start, offset, n uint64) (uint64, bool) {
+	offset -= f.base
+	for i := range f.segments {
+		if s := &f.segments[i]; s.Exec && s.Offset < offset+n && s.Offset+s.FileSize > offset {
+			return start - offset + s.Offset - s.Addr, true
+		}
+	}
+	return 0, false
+}
+
 // segmentAt finds the segment whose bytes of the file hold addr.
 func (f *File) segmentAt(addr uint64) *Segment {
 	var found *Segment

@@ -60,6 +60,10 @@ func (t *Type) dotNetList() (View, bool) {
 		return View{Len: -objectLength, LenSize: 4, Before: true, Skip: arrayData, Elem: item, Null: true}, true
 	case DotNetSpanForm:
 		return View{Len: 8, LenSize: 4, Elem: item}, true
+	case DotNetListForm:
+		items, ok := t.Field("_items")
+		size, ok2 := t.Field("_size")
+		return View{Data: items.Offset, Len: size.Offset, LenSize: 4, Skip: arrayData, Elem: item}, ok && ok2
 	}
 	return View{}, false
 }

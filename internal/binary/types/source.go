@@ -51,6 +51,8 @@ const (
 	DotNetGuidForm          // Struct of 16 bytes
 	DotNetDecimalForm       // Struct of 16 bytes: sign and scale, the highest 32 bits, the others
 	DotNetNullableForm      // Struct hasValue, value
+	DotNetListForm          // Struct of a List<T>: _items and _size; of Source.Item
+	DotNetObjectForm        // Struct that begins with the address of its type's description
 	PythonForm              // Pointer to an object; see PythonObject
 	HexForm                 // Enum: what has no name is in hexadecimal
 	OctalForm               // Enum: what has no name is in octal
@@ -84,7 +86,9 @@ type Source struct {
 	Quals Qualifiers
 	Ref   RefKind // Pointer
 
-	Class bool // Struct: declared by the word class
+	// Class says of a Struct that it is declared by the word class, and of a reference of .NET that it is that to the
+	// object whose method is called.
+	Class bool
 	// Struct: values are passed and returned by address, because they are not trivial to copy or destroy
 	InMemory bool
 	VBases   []*Type   // Struct: virtual base classes; where they lie only the object itself knows
@@ -99,6 +103,9 @@ type Source struct {
 	RuntimeType uint64
 	// DictIndex is 1 + the index in the dictionary for a type parameter in the body of a generic Go function.
 	DictIndex int
+
+	// Unknown is why nothing but its name is known of the type.
+	Unknown string
 
 	// complete gives the type with its members, where this one has only the name and size.
 	complete func() *Type

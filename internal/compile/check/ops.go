@@ -228,6 +228,10 @@ func (inf *inferrer) fieldType(n *node, x ty) ty {
 				Hint("a script may define it at its top")
 			return ty{}
 		}
+		if t.Source != nil && t.Source.Unknown != "" {
+			inf.errorf(n.span, "The fields of '%s' are not known: %s", t.Name, t.Source.Unknown)
+			return ty{}
+		}
 		inf.errorf(n.span, "Unknown struct/union: '%s'", t.Name).
 			Hint("define it at the top of the script; only its name is known here")
 		return ty{}

@@ -164,7 +164,7 @@ func (c *checker) complete(act *action, t *types.Type) *types.Type {
 	if !t.Incomplete {
 		return t
 	}
-	if full := t.Complete(); !full.Incomplete {
+	if full := t.Complete(); !full.Incomplete || full.Source != nil && full.Source.Unknown != "" {
 		return full
 	}
 	// What a program has of that name; the kernel's type of it is another one.

@@ -9,10 +9,13 @@ import (
 // structures that point elsewhere. Where a script keeps or compares such a string it means the text, and where it
 // counts it means the elements.
 
-// behindReference is the type of a value, through a reference of C++ or Rust.
+// behindReference is the type of a value, through a reference of C++ or Rust, or to a list of .NET.
 func behindReference(t *types.Type) *types.Type {
 	if elem, ok := t.Referenced(); ok {
 		return elem
+	}
+	if t.Kind == types.Pointer && t.Elem.Form() == types.DotNetListForm {
+		return t.Elem
 	}
 	return t
 }

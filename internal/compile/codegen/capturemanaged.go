@@ -85,6 +85,26 @@ func (g *gen) capturePointed(dst, src memory, from, to *types.Type, span diag.Sp
 // object points to in its virtual table is how far the whole object begins from there (Itanium C++ ABI, 2.5.2).
 func (g *gen) captureObject(dst, src memory, from, to *types.Type, span diag.Span) {
 	b := g.b
+	if to.Lang() == types.DotNet { // its type, and whose
+		g.zero(dst, record.ObjectHeader)
+		g.store(dst, 8, g.load(src, 8, false, span))
+		g.store(dst.at(8), 4, b.OpImm(ir.Shr, b.Call(asm.FnGetCurrentPidTgid), 32))
+		if len(to.Elem.Fields) > 0 {
+			g.capture(dst.at(record.ObjectHeader+to.Len), src, from, to.Elem, span)
+		}
+		if to.Len > 0 && src.space == inUser {
+			end := b.Label()
+			g.zero(dst.at(record.ObjectHeader), to.Len)
+			for at, n := 0, record.FirstOfAny; at < to.Len; at, n = at+n, to.Len-record.FirstOfAny {
+				to := g.addr(dst.at(record.ObjectHeader + at))
+				res := b.Call(asm.FnProbeReadUser, to, ir.I(int64(n)), ir.A(src.base, src.off+at))
+				b.IfImm(ir.NE, res, 0, end)
+				g.store(dst.at(12), 4, b.Imm(int64(at+n)))
+			}
+			b.Bind(end)
+		}
+		return
+	}
 	g.capture(dst.at(record.ObjectHeader+to.Len), src, from, to.Elem, span)
 	g.zero(dst, record.ObjectHeader+to.Len)
 	if src.space != inUser {

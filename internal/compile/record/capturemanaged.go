@@ -34,6 +34,9 @@ func (c Capture) ofManaged(t *types.Type, depth int) (*types.Type, bool) {
 	case types.PythonForm:
 		return PythonOf(t, c.inner()), true // each argument has room for a text
 	}
+	if t.Kind == types.Pointer && t.Lang() == types.DotNet {
+		return c.ofDotNet(t, depth)
+	}
 	if t.Kind != types.Pointer || !t.Lang().Managed() || t.Elem == nil || t.Shared() ||
 		c.hops >= maxHops || depth > 2 || depth >= c.levels() {
 		return nil, false

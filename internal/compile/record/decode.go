@@ -26,6 +26,8 @@ type Resolver interface {
 	// DynamicType gives the type that a value has at run time. What the language's runtime tells it by, a description or a
 	// table of methods, is delta beyond the point's address. Of some there is the name only.
 	DynamicType(point int, delta uint64) (*types.Type, bool)
+	// ObjectType names the type of an object of a runtime, by the address of the type's description in its process.
+	ObjectType(tgid uint32, table uint64) (string, bool)
 	// Given is what the function of a point is given, or gives back; false: that is not known.
 	Given(point int) ([]Given, bool)
 	// Function names the function whose code is delta beyond the point's address.

@@ -16,6 +16,10 @@ const ticksPerSecond = 10_000_000
 // dotNet decodes the values of .NET that mean something that their fields do not say, as .NET writes them; false for
 // others.
 func (d *Decoder) dotNet(v *result.Value, t *types.Type, b []byte) bool {
+	if t.Kind == types.Pointer && t.Lang() == types.DotNet && uint(b, 8) == 0 {
+		v.Kind, v.Text = result.None, "NULL"
+		return true
+	}
 	text := ""
 	switch size := len(b); t.Form() {
 	case types.DotNetDateTimeForm:
@@ -124,4 +128,57 @@ func dotNetDecimal(flags, high, low uint64) (string, bool) {
 		text = "-" + text
 	}
 	return text, true
+}
+
+// dotNetObject shows an object, of which fields were decoded, by the type that it is of.
+func (d *Decoder) dotNetObject(v *result.Value, b []byte, raw int) {
+	const marks = 7 // of the garbage collector
+	name, ok := d.Resolver.ObjectType(uint32(uint(b[8:], 4)), uint(b, 8)&^marks)
+	if !ok {
+		if len(v.Elems) == 0 {
+			unavailable(v, "its type could not be read in the process")
+		}
+		return
+	}
+	part := *v
+	*v = result.Value{Kind: result.Dynamic, Type: name}
+	n := min(uint(b[12:], 4), uint64(raw))
+	if sum(&part); n >= FirstOfAny && d.boxed(&part, name, b[ObjectHeader:ObjectHeader+n]) || len(part.Elems) > 0 {
+		v.Elems = []result.Value{part}
+	}
+}
+
+// boxes are the types of which objects of any type may be, and are shown by their values, at header.
+var boxes = map[string]*types.Type{
+	"bool": types.TBool, "sbyte": types.IntOf(1, true), "byte": types.IntOf(1, false), "short": types.IntOf(2, true),
+	"ushort": types.IntOf(2, false), "int": types.IntOf(4, true), "uint": types.IntOf(4, false),
+	"long": types.IntOf(8, true), "ulong": types.IntOf(8, false),
+	"double": {Kind: types.Float, Size: 8}, "float": {Kind: types.Float, Size: 4},
+}
+
+// boxed shows an object by its first bytes if it is a text, or a number.
+func (d *Decoder) boxed(v *result.Value, name string, b []byte) bool {
+	const header, chars = 8, 12
+	if name == "string" {
+		*v = result.Value{}
+		n := 2 * uint(b[header:], 4)
+		kept := b[chars : chars+min(n, uint64(len(b)-chars)&^1)]
+		d.string(v, []byte(wide(kept, 2, false)), n > uint64(len(kept)))
+		return true
+	}
+	t, ok := boxes[name]
+	if ok {
+		d.value(v, t, b[header:])
+	}
+	return ok
+}
+
+// sum has of a table how many elements it has, instead of what this is made of: those that were used, and those of
+// them that are free again.
+func sum(v *result.Value) {
+	if v.Kind == result.Struct && len(v.Names) == 2 && v.Names[0] == "_count" && v.Names[1] == "_freeCount" {
+		n := v.Elems[0]
+		n.Num -= v.Elems[1].Num
+		v.Names, v.Elems = []string{"Count"}, []result.Value{n}
+	}
 }

@@ -75,3 +75,57 @@ func TestDotNetValues(t *testing.T) {
 		}
 	}
 }
+
+// named has one type of objects.
+type named struct {
+	Resolver
+	name string
+}
+
+func (n named) ObjectType(tgid uint32, table uint64) (string, bool) {
+	return n.name, tgid == 7 && table == 0x7000 && n.name != ""
+}
+
+// TestDotNetObject: an object is shown by the type that it is of, with the fields that its declaration tells, or with
+// its value if that tells none.
+func TestDotNetObject(t *testing.T) {
+	field := func(name string, at int) types.Field { return types.Field{Name: name, Type: types.TInt32, Offset: at} }
+	object := func(fields ...types.Field) *types.Type {
+		of := &types.Type{
+			Kind: types.Struct, Name: "Base", Size: 24, Align: 8, Fields: fields,
+			Source: &types.Source{Lang: types.DotNet, Form: types.DotNetObjectForm},
+		}
+		return &types.Type{
+			Kind: types.Pointer, Size: 8, Align: 8, Source: &types.Source{Lang: types.DotNet}, Elem: of,
+		}
+	}
+	head := func(kept uint64) []byte { return le(0x1000, 0x7000|1, 7|kept<<32, 0, 0) } // the collector has marked it
+	order, text := append(head(0), le(0, 3, 1)...), append(head(112), le(0x7000, 2|'h'<<32|'i'<<48)...)
+	for _, test := range []struct {
+		of   *types.Type
+		name string
+		b    []byte
+		want string
+	}{
+		{object(field("count", 8), field("max", 12)), "Order", order, "Order{ .count = 3, .max = 0 }"},
+		{object(field("count", 8)), "", order, "{ .count = 3 }"},
+		{object(field("_count", 8), field("_freeCount", 16)), "Table", order, "Table{ .Count = 2 }"},
+		{object(), "string", text, `string("hi")`},
+		{object(), "int", text, "int(2)"},
+		{object(), "Order", text, "Order"},
+		{object(), "", text, "<its type could not be read in the process>"},
+		{object(), "string", head(0), "string"}, // nothing of it was read
+		{object(), "Order", le(0), "NULL"},
+	} {
+		d := Decoder{Resolver: named{name: test.name}}
+		to, ok := Capture{Registers: true, Kept: true}.Of(test.of)
+		if !ok {
+			t.Fatal("an object is not captured")
+		}
+		var v result.Value
+		d.Value(&v, to, append(test.b, make([]byte, 256)...))
+		if got := v.String(); got != test.want {
+			t.Errorf("%s: %s, want %s", test.name, got, test.want)
+		}
+	}
+}

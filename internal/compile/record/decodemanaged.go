@@ -165,6 +165,9 @@ func (d *Decoder) pointed(v *result.Value, t *types.Type, b []byte) {
 	case v.Num == 0 && t.Lang() == types.CPlusPlus:
 		v.Kind = result.Pointer
 		return
+	case v.Num == 0 && t.Lang() == types.DotNet:
+		v.Kind, v.Text = result.None, "NULL"
+		return
 	case v.Num == 0:
 		null(v)
 		return

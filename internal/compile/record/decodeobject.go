@@ -12,6 +12,10 @@ func (d *Decoder) object(v *result.Value, t *types.Type, b []byte) {
 		return
 	}
 	d.value(v, t.Elem, b[ObjectHeader+t.Len:])
+	if t.Lang() == types.DotNet {
+		d.dotNetObject(v, b, t.Len)
+		return
+	}
 	point := int(uint(b[8:], 4)) - 1
 	if point < 0 {
 		return

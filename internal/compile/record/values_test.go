@@ -52,6 +52,7 @@ func (resolver) KernelSymbol(addr uint64) string  { return fmt.Sprintf("kernel s
 func (resolver) Username(uid uint64) string       { return fmt.Sprintf("user %d", uid) }
 func (resolver) Given(int) ([]record.Given, bool) { return nil, false }
 
+func (resolver) ObjectType(uint32, uint64) (string, bool) { return "", false }
 func (resolver) DynamicType(point int, delta uint64) (*types.Type, bool) {
 	t := goTypes[delta]
 	return t, point == 0 && t != nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path"
 	"path/filepath"
@@ -26,6 +27,7 @@ type binary struct {
 	path   string // as we and the kernel can open it
 	obj    *objfile.File
 	im     *image.Image // which obj is of
+	pid    int          // the process that it is looked at for, 0: none
 
 	noDebug bool // that there is no debug information has been said
 
@@ -34,29 +36,6 @@ type binary struct {
 
 	texts      map[uint64]debuginfo.Passed // see textsAt, once asked
 	askedTexts bool
-
-	shown   map[string]string // how functions of a pattern are shown, see shownNames
-	shownOf string
-}
-
-// shownNames is how functions of a pattern are shown. A script has it for entries and for returns, and reading the
-// names of C++ is most of the work.
-func (b *binary) shownNames(pattern string, display func() func(string) string) func(string) string {
-	if b.shown == nil || b.shownOf != pattern {
-		b.shown, b.shownOf = map[string]string{}, pattern
-	}
-	var show func(string) string
-	return func(name string) string {
-		shown, ok := b.shown[name]
-		if !ok {
-			if show == nil {
-				show = display()
-			}
-			shown = show(name)
-			b.shown[name] = shown
-		}
-		return shown
-	}
 }
 
 // fileID is what the file is.
@@ -110,6 +89,11 @@ func (fs *files) pid() target.PID {
 
 func (fs *files) close() {
 	for _, b := range fs.open {
+		for _, c := range b.codes {
+			if c, ok := c.(io.Closer); ok {
+				_ = c.Close()
+			}
+		}
 		_ = b.im.Close() // it was only read
 	}
 	clear(fs.open)
@@ -233,7 +217,7 @@ func (fs *files) openName(file, name string) (*binary, error) {
 	}
 	im.FetchDebug()
 	obj := im.File()
-	b := &binary{name: name, path: archive, obj: obj, im: im}
+	b := &binary{name: name, path: archive, obj: obj, im: im, pid: int(fs.pid())}
 	// The kernel follows links of a container from our root: give it the file itself.
 	if strings.HasPrefix(file, "/proc/") && strings.Contains(file, "/root/") && !strings.Contains(file, "!/") {
 		if p, err := (opener.Root{}).Resolve(file); err == nil {
@@ -447,7 +431,7 @@ func (fs *files) openMapping(m *target.Mapping) (*binary, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &binary{name: name, path: link, obj: im.File(), im: im}
+	b := &binary{name: name, path: link, obj: im.File(), im: im, pid: int(fs.pid())}
 	fs.open[link] = b
 	return b, nil
 }

@@ -28,7 +28,7 @@ func Runtimes() []runtimes.Runtime {
 func (b *binary) runtimes() []runtimes.Code {
 	if !b.asked {
 		b.asked = true
-		b.codes = codesIn(runtimes.File{Name: b.name, Object: b.obj, Debug: b.debug})
+		b.codes = codesIn(runtimes.File{Name: b.name, Object: b.obj, PID: b.pid, Debug: b.debug})
 	}
 	return b.codes
 }

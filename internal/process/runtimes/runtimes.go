@@ -18,6 +18,7 @@ import (
 type File struct {
 	Name   string // for messages
 	Object *objfile.File
+	PID    int // the process that it is looked at for, 0: none
 	// Debug is its debug information, opened when it is first asked for.
 	Debug func() (*debuginfo.Info, error)
 }
@@ -31,9 +32,17 @@ type Runtime struct {
 	Open func(File) Code
 	// Inside looks for the runtime in a process; nil: it is not there. The field may be nil.
 	Inside func(pid int) Process
+	// Types names the types of objects in a process; nil: that cannot be. The field may be nil.
+	Types func(pid int) Types
 	// Readable makes of a name that the runtime has written to a perf map what people read; ok is false for names of
 	// others. The field may be nil.
 	Readable func(name string) (text string, ok bool)
+}
+
+// Types names types of objects by the addresses of the types' descriptions in the process.
+type Types interface {
+	Name(addr uint64) (name string, ok bool)
+	Close() error
 }
 
 // Code is what of a file a runtime runs. Addresses are the file's own. Methods are not called concurrently.

@@ -3,6 +3,7 @@ package symbolize
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -94,11 +95,14 @@ func (sp *space) at(addr, time uint64) *mapping {
 			return f
 		}
 	}
-	if m != nil && m.kind == ofFile {
+	if m != nil && m.kind == ofFile && !strings.HasPrefix(m.path, memoryFile) {
 		return nil
 	}
 	return m // code that a program makes is mapped anew as it grows
 }
+
+// memoryFile is how the names of files begin that are in memory alone, in which .NET has the code that it makes.
+const memoryFile = "/memfd:"
 
 // maxFormer bounds the former mappings of a process.
 const maxFormer = 1 << 10

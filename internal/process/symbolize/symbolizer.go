@@ -244,7 +244,9 @@ func (s *Symbolizer) frame(p *process, sp *space, h *Hit, addr uint64, exact boo
 	if m != nil {
 		s.files.settle(m, p.pid)
 		f.Module, f.ModuleOffset, f.BuildID = m.path, addr-m.start+m.offset, m.file.buildID
-		if m.file.elf != nil {
+		if m.file.elf != nil && h.Time != 0 && m.since > h.Time {
+			f.Module, f.ModuleOffset, f.BuildID = "", 0, "" // a library in memory, in place of something else
+		} else if m.file.elf != nil {
 			file = m.file
 			in, ok = file.elf.Addr(at - m.start + m.offset)
 		} else if s.generated(sp, p).find(&f.Frame, at) {

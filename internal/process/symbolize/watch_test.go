@@ -314,6 +314,10 @@ func TestFormer(t *testing.T) {
 	f := &File{path: "half"}
 	f.refs++
 	s.insert(p, mapping{start: 0x2000, end: 0x4000, file: f, since: 40})
+	// What a program makes, and keeps in memory under a name, is mapped anew as it grows.
+	made := &File{path: "made"}
+	made.refs++
+	s.insert(p, mapping{start: 0x5000, end: 0x6000, file: made, path: "/memfd:doublemapper", since: 40})
 	for _, c := range []struct {
 		addr, time uint64
 		want       string
@@ -332,6 +336,8 @@ func TestFormer(t *testing.T) {
 		{0x3800, 5, ""},
 		{0x1800, 5, ""},
 		{0x4000, 50, ""},
+		{0x5800, 5, "made"},
+		{0x5800, 50, "made"},
 	} {
 		got := ""
 		if m := p.spaces[0].at(c.addr, c.time); m != nil {

@@ -132,7 +132,7 @@ func (a *app) traceWith(ctx context.Context, s *settings, r trocar.Request, noti
 	if err != nil {
 		return sink.failed(err)
 	}
-	s.compiled, sink.program = true, program
+	s.compiled = true
 	defer program.Close()
 	if command != nil {
 		defer command.Close()

@@ -67,7 +67,7 @@ func Mapped(maps []target.Mapping) (at *target.Mapping, minor int) {
 
 // Interpret looks at the interpreter whose code is mapped in a process, in that file.
 func Interpret(pid target.PID, at *target.Mapping, file *objfile.File) (in *Interpreter, err error) {
-	addr, ok := file.Addr(at.Offset)
+	bias, ok := file.Bias(at.Start, at.Offset, at.End-at.Start)
 	if !ok {
 		return nil, errMemory
 	}
@@ -80,7 +80,7 @@ func Interpret(pid target.PID, at *target.Mapping, file *objfile.File) (in *Inte
 			_ = mem.Close()
 		}
 	}()
-	in = &Interpreter{memory: mem, file: file, bias: at.Start - addr}
+	in = &Interpreter{memory: mem, file: file, bias: bias}
 	in.m = &memory{from: mem, pages: map[uint64]*[page]byte{}}
 	defer objfile.Guard(&err)()
 	if err := in.find(); err != nil {

@@ -8,6 +8,7 @@ import (
 	"trocar/internal/binary/types"
 	"trocar/internal/process/probe"
 	"trocar/internal/process/runtimes"
+	"trocar/internal/process/target"
 )
 
 // noDebug is said of assemblies, whose debug information (PDB) is not read.
@@ -15,18 +16,32 @@ const noDebug = "their metadata tells what is shown"
 
 // Runtime is .NET's.
 func Runtime() runtimes.Runtime {
-	return runtimes.Runtime{Name: ".NET", NoDebug: noDebug, Open: openCode, Inside: inside, Readable: readable}
+	return runtimes.Runtime{
+		Name: ".NET", NoDebug: noDebug, Open: openCode, Inside: inside, Readable: readable, Types: openTypes,
+	}
 }
 
 // Code is the code of an assembly.
 type Code struct {
 	file  *objfile.File
 	image *clr.Image
+	pid   target.PID // whose types are looked at, 0: only the file
+
+	opened   bool
+	closed   bool
+	running  *world // types of the process
+	err      error  // why there are none
+	siblings map[string]*objfile.File
+	files    map[*clr.Image]*objfile.File
+	objects  map[string]*types.Type
 }
 
 func openCode(f runtimes.File) runtimes.Code {
 	if im := f.Object.Managed(); im != nil {
-		return &Code{f.Object, im}
+		return &Code{
+			file: f.Object, image: im, pid: target.PID(f.PID), siblings: map[string]*objfile.File{},
+			files: map[*clr.Image]*objfile.File{im: f.Object}, objects: map[string]*types.Type{},
+		}
 	}
 	return nil
 }

@@ -2,38 +2,41 @@ package dotnet
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
 	"trocar/internal/binary/abi"
 	"trocar/internal/binary/clr"
+	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/types"
+	"trocar/internal/process/runtimes"
 )
 
-func image(t testing.TB, path string) *clr.Image {
+func assembly(t testing.TB, path string) *Code {
 	t.Helper()
-	data, err := os.ReadFile(path)
+	f, err := objfile.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	im, err := clr.Open(data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return im
+	c := openCode(runtimes.File{Object: f}).(*Code)
+	t.Cleanup(func() {
+		_ = c.Close()
+		_ = f.Close()
+	})
+	return c
 }
 
 // show is what is known of the arguments and result of a method: "name type place".
-func show(t testing.TB, im *clr.Image, name string, own, args []clr.Type) []string {
+func show(t testing.TB, c *Code, name string, own, args []clr.Type) []string {
 	t.Helper()
+	im := c.image
 	number, ok := im.MethodNamed(name)
 	if !ok {
 		t.Fatalf("no method %s", name)
 	}
 	m := method{body: clr.Body{Method: number}}
 	m.sig, _ = im.Signature(number)
-	placeIn(abi.AMD64, im, &m, &loader{image: im, own: own, method: args})
+	placeIn(abi.AMD64, im, &m, &loader{code: c, image: im, own: own, method: args})
 	var out []string
 	for _, v := range append(m.params, *m.result) {
 		place := v.Place.Why
@@ -51,7 +54,7 @@ func show(t testing.TB, im *clr.Image, name string, own, args []clr.Type) []stri
 }
 
 func TestPlaces(t *testing.T) {
-	im := image(t, "../../../binary/clr/testdata/shapes.dll")
+	c := assembly(t, "../../../binary/clr/testdata/shapes.dll")
 	canon, integer := []clr.Type{{Element: clr.Canonical}}, []clr.Type{{Element: clr.Int32}}
 	for _, test := range []struct {
 		name      string
@@ -81,7 +84,7 @@ func TestPlaces(t *testing.T) {
 			"from int[] di", "count int * si", "retval List<int> * ax",
 		}},
 	} {
-		got := show(t, im, test.name, test.own, test.args)
+		got := show(t, c, test.name, test.own, test.args)
 		if strings.Join(got, "\n") != strings.Join(test.want, "\n") {
 			t.Errorf("%s:\n%s\nwant\n%s", test.name, strings.Join(got, "\n"), strings.Join(test.want, "\n"))
 		}
@@ -91,7 +94,7 @@ func TestPlaces(t *testing.T) {
 // TestKnownValues: value types of .NET's own library are passed as they are declared there, and behind one whose size
 // is not known nothing is told.
 func TestKnownValues(t *testing.T) {
-	im := image(t, "testdata/values.dll")
+	c := assembly(t, "testdata/values.dll")
 	const order = "in which order the runtime has the fields of Pair is not known"
 	const unknown = "whether its result is passed by address is not known: " + order
 	for name, want := range map[string][]string{
@@ -107,7 +110,7 @@ func TestKnownValues(t *testing.T) {
 			"this Depot.Order * di", "pair Pair " + unknown, "who string " + unknown, "retval ? " + order,
 		},
 	} {
-		got := show(t, im, name, nil, nil)
+		got := show(t, c, name, nil, nil)
 		if strings.Join(got, "\n") != strings.Join(want, "\n") {
 			t.Errorf("%s:\n%s\nwant\n%s", name, strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}

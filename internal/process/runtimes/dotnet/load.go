@@ -9,6 +9,7 @@ import (
 
 // loader makes types of those in signatures.
 type loader struct {
+	code        *Code
 	image       *clr.Image
 	own, method []clr.Type // what type parameters stand for
 	made        int
@@ -52,13 +53,36 @@ func (l *loader) text(t *clr.Type) string { return l.image.Text(t, l.own, l.meth
 
 // this is the type of the object of a method.
 func (l *loader) this(owner uint32) value {
+	t := l.image.TypeOf(owner)
+	for i := range t.Args {
+		if i < len(l.own) {
+			t.Args[i] = l.own[i]
+		}
+	}
+	if !l.image.IsValueType(owner) {
+		o := l.object(&t, l.image.TypeName(owner))
+		o.Source.Class = true
+		return value{t: o}
+	}
+	if t.Element = clr.ValueType; len(t.Args) > 0 {
+		t.Element, t.Value = clr.Instance, true
+	}
+	if v := l.typ(&t, 1); v.t != nil && v.why == "" {
+		return value{t: reference(v.t)}
+	}
 	return value{t: reference(opaque(l.image.TypeName(owner)))}
 }
+
+// in makes types of another assembly.
+func (l *loader) in(im *clr.Image) *loader { return &loader{code: l.code, image: im, made: l.made} }
 
 // typ is the type of a value of a signature.
 func (l *loader) typ(t *clr.Type, depth int) value {
 	if l.made++; depth > maxDepth || l.made > maxMade {
 		return value{why: "its type is too deeply nested"}
+	}
+	if t.In != nil && t.In != l.image {
+		return l.in(t.In).typ(t, depth)
 	}
 	switch t.Element {
 	case clr.Void:
@@ -99,8 +123,10 @@ func (l *loader) typ(t *clr.Type, depth int) value {
 	case clr.String:
 		return value{t: types.DotNetString()}
 	case clr.Object, clr.Canonical:
-		return value{t: reference(opaque("object"))}
-	case clr.Class, clr.Array, clr.Function:
+		return value{t: l.object(t, "object")}
+	case clr.Class:
+		return value{t: l.object(t, l.text(t))}
+	case clr.Array, clr.Function:
 		return value{t: reference(opaque(l.text(t)))}
 	case clr.Vector:
 		if elem := l.typ(&t.Args[0], depth+1); elem.t != nil && elem.why == "" && elem.t.Size > 0 {
@@ -121,7 +147,7 @@ func (l *loader) typ(t *clr.Type, depth int) value {
 		return l.structure(t, depth)
 	case clr.Instance:
 		if !t.Value {
-			return value{t: reference(opaque(l.text(t)))}
+			return value{t: l.object(t, l.text(t))}
 		}
 		return l.structure(t, depth)
 	case clr.TypedRef:
@@ -139,7 +165,7 @@ func float(name string, size int) value {
 // param is what a type parameter stands for.
 func (l *loader) param(n int, args []clr.Type, depth int) value {
 	if n < len(args) {
-		in := loader{image: l.image, made: l.made} // of the instance, not of what it is used in
+		in := &loader{code: l.code, image: l.image, made: l.made} // of the instance, not of what it is used in
 		v := in.typ(&args[n], depth+1)
 		l.made = in.made
 		return v
@@ -147,7 +173,7 @@ func (l *loader) param(n int, args []clr.Type, depth int) value {
 	return value{why: "what its type parameter stands for is not known"}
 }
 
-// structure is a value type that is declared in this file.
+// structure is a value type.
 func (l *loader) structure(t *clr.Type, depth int) value {
 	name := l.text(t)
 	if t.Foreign {
@@ -156,9 +182,20 @@ func (l *loader) structure(t *clr.Type, depth int) value {
 	if v, ok := l.known(t, name, depth); ok {
 		return v
 	}
+	if _, here := l.image.TypeDef(t); !here {
+		file, typ, ok := l.code.declared(l.image, t)
+		if !ok {
+			return value{why: name + " is declared in another assembly, which is not there"}
+		}
+		there := l.substituted(t)
+		there.In, there.Row = file.Managed(), typ
+		there.Table = there.In.TypeOf(typ).Table
+		v := l.in(there.In).structure(&there, depth)
+		return v
+	}
 	s, ok := l.image.Struct(t)
 	if !ok {
-		return value{why: fmt.Sprintf("%s is declared in another assembly", name)}
+		return value{why: "the declaration of " + name + " cannot be read"}
 	}
 	if s.Enum {
 		under := l.typ(&s.Fields[0].Type, depth+1)
@@ -178,12 +215,12 @@ func (l *loader) structure(t *clr.Type, depth int) value {
 	case s.Space == "System.Runtime.Intrinsics", s.Space == "System.Numerics", s.Name == "Int128", s.Name == "UInt128":
 		return value{why: name + " is passed in vector registers, or aligned, by rules of its own"}
 	}
-	in := &loader{image: l.image, made: l.made}
+	in := l.in(l.image)
 	for i := range t.Args {
 		in.own = append(in.own, l.substituted(&t.Args[i]))
 	}
 	defer func() { l.made = in.made }()
-	return in.layOut(&s, name, depth)
+	return in.layOut(t, &s, name, depth)
 }
 
 // substituted is a type argument with what type parameters stand for in it.
@@ -195,6 +232,9 @@ func (l *loader) substituted(t *clr.Type) clr.Type {
 		return l.method[t.Number]
 	}
 	out := *t
+	if out.In == nil {
+		out.In = l.image
+	}
 	out.Args = nil
 	for i := range t.Args {
 		out.Args = append(out.Args, l.substituted(&t.Args[i]))
@@ -204,7 +244,7 @@ func (l *loader) substituted(t *clr.Type) clr.Type {
 
 // layOut places the fields of a value type, one behind the other as they are aligned. The runtime puts those of types
 // with references in an order of its own: of these only the size is certain.
-func (l *loader) layOut(s *clr.Struct, name string, depth int) value {
+func (l *loader) layOut(of *clr.Type, s *clr.Struct, name string, depth int) value {
 	if s.Explicit || len(s.Fields) == 0 {
 		return value{why: name + " has a layout of its own"}
 	}
@@ -233,6 +273,9 @@ func (l *loader) layOut(s *clr.Struct, name string, depth int) value {
 		return value{why: name + " is too large"}
 	}
 	if s.Auto || references > 0 && len(t.Fields) > 1 {
+		if l.place(of, t) {
+			return value{t, why, references > 0}
+		}
 		if t.Size > 16 || t.Size%8 != 0 {
 			// The order decides about the padding, and so the size.
 			return value{why: "in which order the runtime has the fields of " + name + " is not known"}

@@ -32,7 +32,7 @@ func (c *Code) method(addr uint64) (m method, ok bool) {
 	if !ok {
 		return m, false
 	}
-	l := &loader{image: c.image, own: own, method: args}
+	l := &loader{code: c, image: c.image, own: own, method: args}
 	placeIn(c.file.Arch(), c.image, &m, l)
 	return m, true
 }

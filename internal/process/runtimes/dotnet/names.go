@@ -146,7 +146,7 @@ func typeIn(s string, space bool, depth int) string {
 		}
 	}
 	var out strings.Builder
-	for i, part := range strings.Split(s, "+") {
+	for i, part := range strings.Split(strings.ReplaceAll(s, "/", "+"), "+") {
 		if i > 0 {
 			out.WriteByte('+')
 		}

@@ -19,6 +19,8 @@ import (
 
 func TestReadable(t *testing.T) {
 	for name, want := range map[string]string{
+		"int32 [System.Private.CoreLib] Interop/Sys::Stat(uint8&,valuetype Interop/Sys/FileStatus&)[OptimizedTier1]": "" +
+			"Interop+Sys::Stat(byte&,Interop+Sys+FileStatus&)",
 		"bool [System.Private.CoreLib] System.IO.File::Exists(string)[OptimizedTier1]": "System.IO.File::Exists(string)",
 		"void [late] Late::Main()[QuickJitted]":                                        "Late::Main()",
 		"bool [late] Late::LateOne(class [mscorlib]System.Collections.Generic.List`1<!!0>,string[])[QuickJitted]": "" +

@@ -1,0 +1,73 @@
+package e2e
+
+import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestDotNetObjects: objects of .NET are shown by the types that they are of, with their fields, which scripts name;
+// the running program tells where these are.
+func TestDotNetObjects(t *testing.T) {
+	app := dotnetApp(t, "goods.cs")
+	program := startManaged(t, app, aheadOnly)
+	round := func() { program.goOn(); program.says("done") }
+	round() // so that the types are loaded
+	// Types have names as long as the program runs.
+	trace, notes := program.traced(round, "trace", "-n", "7", "System.Object::Equals(object,object)",
+		"System.InvalidOperationException::.ctor(string,Exception)", "System.String::Join(string,IEnumerable<string>)",
+		"System.Collections.Generic.List::Contains", "System.Diagnostics.Process::Start(ProcessStartInfo)")
+	for _, want := range []string{
+		`.ctor(string,Exception)(this=Broken, message="nothing left", innerException=System.IO.FileNotFoundException{ ` +
+			`._message = "no such é", ._innerException = NULL, ._HResult = -2147024894 })`,
+		`(separator="-", values=System.Collections.Generic.List<string>) = "one-two-three-nothing left-nothing left"`,
+		`(objA=Order, objB=System.Collections.Generic.List<string>)`,
+		`(objA=System.Collections.Generic.Dictionary<string,int>, objB=string("text"))`,
+		`(objA=int[], objB=int(5))`,
+		`Contains(T)(this=System.Collections.Generic.List<string>, item=string("two")) = true`,
+		`startInfo=System.Diagnostics.ProcessStartInfo{ ._fileName = "/bin/true", ._arguments = "-v all"`,
+		`._windowStyle = Normal`, // of this assembly's own
+	} {
+		if !strings.Contains(trace, want) {
+			t.Errorf("no %s\n%s%s", want, trace, notes)
+		}
+	}
+
+	core := filepath.Join(filepath.Dir(app), "System.Private.CoreLib.dll")
+	shown, notes := program.traced(round, "run", "-e", fmt.Sprintf(
+		`uprobe:%s:"System.Collections.Generic.List<__Canon>::Contains(T)" {
+			printf("%%d %%d %%s\n", len(args.this), args.this._size, args.this[1]);
+			print(*args.this);
+			exit()
+		}
+		uprobe:%[1]s:"System.InvalidOperationException::.ctor(string,Exception)"
+		/args.innerException._message == "no such é"/ {
+			printf("%%s\n", args.innerException._helpURL);
+			@codes[args.innerException._HResult] = count()
+		}`, core))
+	for _, want := range []string{
+		"6 6 string(\"two\")\n", `string("three"),string("nothing left")`, "NULL\n", "@codes[-2147024894]: 1\n",
+	} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("no %q\n%s%s", want, shown, notes)
+		}
+	}
+
+	// What is not known is told: no type, and no process.
+	for _, test := range []struct{ at, want string }{
+		{strconv.Itoa(program.Process.Pid), "has not loaded the type yet"},
+		{"", "name its process with -p"},
+	} {
+		args := []string{"-e", "uprobe:" + core + `:"System.IO.FileStream::.ctor(string,FileStreamOptions)" ` +
+			"{ print(args.options._bufferSize) }"}
+		if test.at != "" {
+			args = append([]string{"-p", test.at}, args...)
+		}
+		if out, err := tracerFails(args...); err == nil || !strings.Contains(out, test.want) {
+			t.Errorf("%v\n%s", err, out)
+		}
+	}
+	program.ends()
+}

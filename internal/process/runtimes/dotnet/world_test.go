@@ -1,0 +1,118 @@
+package dotnet
+
+import (
+	"bytes"
+	"encoding/binary"
+	"testing"
+
+	"trocar/internal/binary/clr"
+)
+
+// ram is the memory of a process: some bytes from address 0 on.
+type ram struct{ *bytes.Reader }
+
+func (ram) Close() error { return nil }
+
+// description is that of .NET 9.0, cut to what is used, with one member as later versions may write it.
+const description = `{"version":0,"baseline":"empty","types":{"Object":{"m_pMethTab":0},"Module":{"Base":288,"Path":[272,"pointer"],
+"TypeDefToMethodTableMap":624},"ModuleLookupMap":{"TableData":8},"MethodTable":{"MTFlags":0,"BaseSize":4,"MTFlags2":8,
+"EEClassOrCanonMT":40,"Module":24,"ParentMethodTable":16,"PerInstInfo":48}}}`
+
+// worldOf is a process with that memory, which has loaded one assembly.
+func worldOf(t testing.TB, memory []byte, im *clr.Image) *world {
+	t.Helper()
+	w := &world{mem: ram{bytes.NewReader(memory)}, modules: map[uint64]*module{}, names: map[uint64]string{}}
+	if err := w.structures([]byte(description)); err != nil {
+		t.Fatal(err)
+	}
+	w.modules[moduleAt] = &module{addr: moduleAt, types: typesAt, image: im}
+	return w
+}
+
+const tableAt, moduleAt, typesAt, classAt, listAt = 0x1000, 0x2000, 0x3000, 0x4000, 0x5000
+
+// loaded is a memory in which a type is loaded that has one field.
+func loaded(typ, field uint32, kind clr.Element) []byte {
+	b := make([]byte, 0x6000)
+	word := binary.LittleEndian.PutUint64
+	word(b[tableAt:], 24<<32)               // size of its objects
+	word(b[tableAt+8:], uint64(typ)<<8)     // number
+	word(b[tableAt+24:], moduleAt)          //
+	word(b[tableAt+40:], classAt)           //
+	word(b[typesAt+8*typ:], tableAt|1)      // with a mark
+	word(b[classAt+24:], listAt)            //
+	word(b[listAt:], tableAt)               // whose field it is
+	word(b[listAt+8:], uint64(field)|3<<27) // number, and flags
+	binary.LittleEndian.PutUint32(b[listAt+12:], uint32(kind)<<27|4)
+	return b
+}
+
+// TestPlaced: what the runtime has laid out is taken if it is what the assembly declares, and nothing else is.
+func TestPlaced(t *testing.T) {
+	im := assembly(t, "../../../binary/clr/testdata/shapes.dll").image
+	typ, _, ok := im.Find(clr.Name{Space: "Depot", Path: []string{"Store"}})
+	own := im.TypeOf(typ)
+	s, ok2 := im.Struct(&own)
+	if !ok || !ok2 || len(s.Fields) != 1 || property(s.Fields[0].Name) != "Room" {
+		t.Fatalf("%d, %+v", typ, s)
+	}
+	row := s.Fields[0].Row
+	w := worldOf(t, loaded(typ, row, clr.Int32), im)
+	table, ok := w.described(w.modules[moduleAt], typ)
+	if !ok || table != tableAt {
+		t.Fatalf("%#x, %v", table, ok)
+	}
+	places, err := w.placed(table, im, typ)
+	if err != nil || len(places) != 1 || places[0].offset != 4 {
+		t.Errorf("%+v, %v", places, err)
+	}
+	if name, ok := w.Name(tableAt); !ok || name != "Depot.Store" {
+		t.Errorf("%q, %v", name, ok)
+	}
+	for what, change := range map[string]func(b []byte){
+		"another field": func(b []byte) { b[listAt+8]++ },
+		"another type":  func(b []byte) { b[listAt+1] = 0x20 },
+		"a static one":  func(b []byte) { b[listAt+11] |= 1 },
+		"another kind":  func(b []byte) { b[listAt+15] = byte(clr.Int64) << 3 },
+		"too far":       func(b []byte) { b[listAt+12] = 24 },
+		"no list":       func(b []byte) { b[classAt+25] = 0xff },
+	} {
+		memory := loaded(typ, row, clr.Int32)
+		change(memory)
+		w := worldOf(t, memory, im)
+		if places, err := w.placed(tableAt, im, typ); err == nil {
+			t.Errorf("%s: %+v", what, places)
+		}
+	}
+	// One that is not in the table of its module is none.
+	memory := loaded(typ, row, clr.Int32)
+	memory[typesAt+8*typ] = 0xff
+	if name, ok := worldOf(t, memory, im).Name(tableAt); ok {
+		t.Error(name)
+	}
+}
+
+func TestStructures(t *testing.T) {
+	var w world
+	for _, bad := range []string{"", "{", `{"types":{}}`, `{"types":{"Module":{"Base":-1}}}`, `{"types":{"Module":[]}}`} {
+		if err := w.structures([]byte(bad)); err == nil {
+			t.Errorf("%q: %v", bad, w.of)
+		}
+	}
+}
+
+// FuzzWorld reads types in a memory that may have anything in it.
+func FuzzWorld(f *testing.F) {
+	im := assembly(f, "../../../binary/clr/testdata/shapes.dll").image
+	typ, _, _ := im.Find(clr.Name{Space: "Depot", Path: []string{"Store"}})
+	f.Add(loaded(typ, 1, clr.Int32), uint64(tableAt))
+	f.Fuzz(func(t *testing.T, memory []byte, table uint64) {
+		w := worldOf(t, memory, im)
+		_, _ = w.Name(table)
+		for typ := range im.Types() + 2 {
+			if table, ok := w.described(w.modules[moduleAt], typ); ok {
+				_, _ = w.placed(table, im, typ)
+			}
+		}
+	})
+}
