@@ -28,13 +28,14 @@ func writeReport(w io.Writer, r *trocar.Report) {
 	line("seccomp", "%s", either(r.Seccomp, "filtered", "off"))
 	line("lockdown", "%s", either(r.Lockdown == "", "not built in", r.Lockdown))
 	fmt.Fprintln(w, "\nKernel features")
+	untried := "not known without " + missing
 	for _, f := range r.Features {
-		line(f.Name, "%s", either(f.OK, "yes", "no (Linux "+f.Since+")"))
+		line(f.Name, "%s", either(f.OK, "yes", either(missing == "", "no (Linux "+f.Since+")", untried)))
 	}
 	corrupts := "no: this kernel would corrupt the program"
 	line("probes on nops inside functions", "%s", either(r.Nop5Corrupts, corrupts, "yes"))
-	line("probes on vector instructions", "%s", either(r.VectorsStepped, "yes",
-		"only on some: this kernel takes others for jumps, calls and nops"))
+	line("probes on vector instructions", "%s", either(r.VectorsStepped, "yes", either(missing == "",
+		"only on some: this kernel takes others for jumps, calls and nops", untried)))
 	fmt.Fprintln(w, "\nEvent sources")
 	for _, s := range r.Sources {
 		line(s.Name, "%s", either(s.OK, "yes", "no (for "+s.Use+")"))
