@@ -138,7 +138,10 @@ func ReadFarewell(arch *abi.Arch, text []byte, ret int) (l Farewell, ok bool) {
 		at += in.Len
 	}
 	n := len(starts)
-	if n < 3 || ret != starts[n-1]+1 || text[starts[n-1]] != 0x5d { // pop %rbp
+	for n > 0 && text[starts[n-1]] == 0x90 { // nop
+		n--
+	}
+	if n < 3 || text[starts[n-1]] != 0x5d { // pop %rbp
 		return l, false
 	}
 	l.At = starts[n-2]

@@ -70,6 +70,7 @@ func TestReadFarewell(t *testing.T) {
 		{"loaded", "\x90\x90" + load + end, floats, true},
 		{"loaded, then other registers", load + "\xbf\x01\x00\x00\x00\x48\x89\xfe" + end, floats, true},
 		{"stored", "\x90\xf2\x0f\x11\x44\x24\x18" + end, floats, true},
+		{"a nop before the return", "\x90" + load + end[:5] + "\x90\xc3", floats, true},
 		{"computed", "\x90\x90\x0f\x57\xc0" + end, nil, true},
 		{"loaded, then computed", "\x90" + load + "\x0f\x57\xc0" + end, nil, true},
 		{"loaded, then overwritten in the frame", "\x90" + load + "\x48\x89\x44\x24\x18" + end, nil, true},
@@ -82,7 +83,7 @@ func TestReadFarewell(t *testing.T) {
 		if ok != c.ok || ok && !reflect.DeepEqual(got.Floats, c.want) {
 			t.Errorf("%s: %+v %v", c.name, got, ok)
 		}
-		if ok && (got.Depth != 0x60 || got.At != len(c.code)-6) {
+		if ok && (got.Depth != 0x60 || c.code[got.At:got.At+4] != end[:4]) {
 			t.Errorf("%s: the frame is given up at %d, %d deep", c.name, got.At, got.Depth)
 		}
 	}

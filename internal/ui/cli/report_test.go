@@ -18,7 +18,8 @@ func TestReport(t *testing.T) {
 	writeReport(&b, r)
 	for _, want := range []string{
 		"  kernel: 6.1.0-9\n", "  architecture: arm64\n", "  CPUs: 2 online, 4 possible\n", "  kernel.kptr_restrict: 1\n",
-		"  capabilities: missing CAP_BPF, CAP_PERFMON\n", "  bpf_loop: yes\n", "  uprobe sessions: not known without CAP_BPF, CAP_PERFMON\n",
+		"  capabilities: missing CAP_BPF, CAP_PERFMON\n", "  bpf_loop: yes\n",
+		"  uprobe sessions: not known without CAP_BPF, CAP_PERFMON\n",
 		"  cpu: no (for hardware)\n", "  tracefs: not mounted; a detached mount is used\n", "  ring buffer: 4096 KB\n",
 	} {
 		if !strings.Contains(b.String(), want) {
