@@ -21,6 +21,7 @@ type Map struct {
 	inner  *ebpf.MapSpec // of an array of maps
 	mu     sync.Mutex
 	pieces map[uint32]*ebpf.Map // those that are in it
+	mem    []byte               // the value of an array that is mapped here
 }
 
 // ErrNoEntry says that a key is not in the map.
@@ -47,14 +48,21 @@ func (m *Map) close() {
 		piece.Close()
 	}
 	m.pieces = nil
+	if m.mem != nil {
+		_ = unix.Munmap(m.mem) // it was mapped
+		m.mem = nil
+	}
 }
 
-// PutPiece writes the only value of a map in an array of maps. It is made with the first value.
+// PutPiece writes the only value of a map in an array of maps, or the beginning of it. It is made with the first value.
 func (m *Map) PutPiece(index uint32, value []byte) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.inner == nil {
 		return fmt.Errorf("map %s holds no maps", m.m.String())
+	}
+	if n := int(m.inner.ValueSize); len(value) < n {
+		value = append(make([]byte, 0, n), value...)[:n]
 	}
 	if piece := m.pieces[index]; piece != nil {
 		return wrapMap(piece).Put(make([]byte, 4), value)
@@ -74,6 +82,23 @@ func (m *Map) PutPiece(index uint32, value []byte) error {
 		m.pieces = map[uint32]*ebpf.Map{}
 	}
 	m.pieces[index] = piece
+	return nil
+}
+
+// PutAt writes a part of an array's only value, which is mapped into our memory for that.
+func (m *Map) PutAt(at int, part []byte) (err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.mem == nil {
+		m.mem, err = unix.Mmap(m.m.FD(), 0, m.ValueSize(), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+		if err != nil {
+			return fmt.Errorf("map %s cannot be written in parts: %w", m.m.String(), err)
+		}
+	}
+	if at < 0 || at+len(part) > len(m.mem) {
+		return fmt.Errorf("map %s has no room at %d for %d bytes", m.m.String(), at, len(part))
+	}
+	copy(m.mem[at:], part)
 	return nil
 }
 

@@ -189,6 +189,8 @@ func (f *fake) Put(name string, key, value []byte) error {
 	return nil
 }
 
+func (f *fake) PutAt(name string, _ int, _ []byte) error { return fmt.Errorf("no map %q", name) }
+
 func (f *fake) PutPiece(name string, index uint32, value []byte) error {
 	return f.Put(name, binary.LittleEndian.AppendUint32(nil, index), value)
 }

@@ -41,6 +41,8 @@ type Maps interface {
 	Put(name string, key, value []byte) error
 	// PutPiece writes the only value of a map in an array of maps.
 	PutPiece(name string, index uint32, value []byte) error
+	// PutAt writes a part of an array's only value.
+	PutAt(name string, at int, part []byte) error
 }
 
 // Programs are attached, or run by us, by name.
@@ -117,6 +119,10 @@ func (m maps) Put(name string, key, value []byte) error {
 
 func (m maps) PutPiece(name string, index uint32, value []byte) error {
 	return m.with(name, func(km *kernel.Map) error { return km.PutPiece(index, value) })
+}
+
+func (m maps) PutAt(name string, at int, part []byte) error {
+	return m.with(name, func(km *kernel.Map) error { return km.PutAt(at, part) })
 }
 
 type programs struct{ *kernel.Loaded }

@@ -40,6 +40,10 @@ func (m walkMaps) Rules(value []byte) error {
 	return m.Put(record.UnwindRules, record.Key(), value)
 }
 
+func (m walkMaps) Near(at uint32, words []byte) error {
+	return m.PutAt(record.UnwindNear, int(at)*4, words)
+}
+
 func (m walkMaps) Words(piece uint32, value []byte) error {
 	return m.PutPiece(record.UnwindWords, piece, value)
 }

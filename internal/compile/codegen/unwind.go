@@ -38,14 +38,13 @@ const (
 	walkTable   = 72 // u32 place of the table among the words, u32 bytes of code in it
 	walkBase    = 80 // address of what was read of the stack last
 	walkLength  = 88
-	walkEndedBy = 96  // bits of walkGuessed …
-	walkReturn  = 104 // a call whose return is probed; 0: not looked for yet, 1: none
-	walkRegs    = 112 // address of the registers
-	walkTries   = 120 // how often what is mapped was not found
-	walkSpace   = 128 // what tells this address space, as it is now, from all others
-	walkChange  = 136 // its number of changes
-	walkID      = 144 // 2 words
-	walkRule    = 160
+	walkEndedBy = 96              // bits of walkGuessed …
+	walkReturn  = 104             // a call whose return is probed; 0: not looked for yet, 1: none
+	walkRegs    = 112             // address of the registers
+	walkTries   = 120             // how often what is mapped was not found
+	walkSpace   = 128             // what tells this address space, as it is now, from all others
+	walkChange  = 136             // its number of changes
+	walkID      = 144             // 2 words
 	walkFile    = 168             // what tells the file of that mapping from others; 0: it is of none
 	walkPair    = 176             // 2 words
 	walkMissing = walkPair + 16   // an address in a file of which it is not known what tables it has
@@ -212,7 +211,7 @@ func (w *walker) step(next, stop ir.Label) {
 	b.If(ir.GE, w.load(walkCount), w.load(walkLimit), stop)
 	nowhere, other, none := b.Label(), b.Label(), b.Label()
 	note, guess, have := b.Label(), b.Label(), b.Label()
-	w.store(walkRule, w.row(pc, nowhere, other, none))
+	w.locate(pc, nowhere, other, none)
 	b.Jump(note)
 	b.Bind(nowhere)
 	w.nowhere(next)
@@ -220,15 +219,15 @@ func (w *walker) step(next, stop ir.Label) {
 	b.Bind(other)
 	w.replaced(none, next)
 	b.Bind(none)
-	w.set(walkRule, 0)
+	w.set(walkTable, 0)
 	b.Bind(note)
 	w.note(w.load(walkPC))
-	rule := w.load(walkRule)
-	w.follow(w.load(walkPC), rule, have, guess, next, stop)
+	rule := w.row(guess)
+	cfa := w.follow(rule, have, guess, next, stop)
 	b.Bind(guess)
 	w.guess(next, stop)
 	b.Bind(have)
-	w.caller(next, stop)
+	w.caller(rule, cfa, next, stop)
 }
 
 // note adds a frame to the stack and to its identity, in which the file counts, too: another one may be mapped where
@@ -252,52 +251,72 @@ func (w *walker) note(pc ir.Reg) {
 	w.store(walkID+8, second)
 }
 
-// row finds the rule for an address; it goes to nowhere if no code is mapped there, to other if that is of no file, and
-// to none if no table has it.
-func (w *walker) row(pc ir.Reg, nowhere, other, none ir.Label) ir.Reg {
+// locate finds what is mapped at an address; it goes to nowhere if no code is, to other if that is of no file, and to
+// none if it is not known what tables the file has.
+func (w *walker) locate(pc ir.Reg, nowhere, other, none ir.Label) {
 	b := w.g.b
-	q := b.Copy(pc)
-	b.Apply(ir.Sub, q, w.load(walkBack))
+	b.Apply(ir.Sub, pc, w.load(walkBack))
 	find, found := b.Label(), b.Label()
-	b.If(ir.LT, q, w.load(walkStart), find)
-	b.If(ir.LT, q, w.load(walkEnd), found)
+	b.If(ir.LT, pc, w.load(walkStart), find)
+	b.If(ir.LT, pc, w.load(walkEnd), found)
 	b.Bind(find)
-	w.mapping(q, nowhere, other, none)
+	w.mapping(pc, nowhere, other, none)
 	b.Bind(found)
-	off := b.Op(ir.Add, q, w.load(walkDelta))
+}
+
+// row finds the rule for the address at hand; it goes to none if no table has it.
+func (w *walker) row(none ir.Label) ir.Reg {
+	b := w.g.b
+	// From here on each step waits for the one before, so it is short: words of the first tables are found without a
+	// look-up, and the search is one for places, without a jump that may be foreseen wrongly.
+	off := b.Copy(w.load(walkPC))
+	b.Apply(ir.Sub, off, w.load(walkBack))
+	b.Apply(ir.Add, off, w.load(walkDelta))
 	table := w.load(walkTable)
 	b.If(ir.GE, off, b.OpImm(ir.Shr, table, 32), none)
 	block := b.OpImm(ir.Shr, off, 8)
 	b.Apply(ir.Add, block, b.Low32(table))
-	index := b.Reg()
+	index, row := b.Reg(), b.Reg()
+	far, found := b.Label(), b.Label()
+	b.IfImm(ir.GE, block, record.UnwindNearWords, far)
+	b.ApplyImm(ir.Shl, block, 2)
+	b.Apply(ir.Add, block, b.MapValue(record.UnwindNear, 0))
+	b.LoadTo(index, 4, block, 0)
+	b.Set(row, index)
+	b.ApplyImm(ir.And, row, record.UnwindNearWords-1)
+	b.ApplyImm(ir.Shl, row, 2)
+	b.Apply(ir.Add, row, b.MapValue(record.UnwindNear, 0))
+	b.Jump(found)
+	b.Bind(far)
 	b.LoadTo(index, 4, w.word(block, none), 0)
+	b.Set(row, w.word(b.OpImm(ir.And, index, 0xffffff), none))
+	b.Bind(found)
 	low := b.OpImm(ir.And, off, 0xff)
-	first := b.OpImm(ir.And, index, 0xffffff)
-	last := b.OpImm(ir.Shr, index, 24)
-	chunk := w.chunk(first, none)
-	b.ApplyImm(ir.And, first, 0xffff)
-	i := b.Imm(0)
-	short := b.Label()
-	b.IfImm(ir.LT, last, 16, short)
-	for step := int64(128); step > 0; step /= 2 {
-		if step == 8 {
+	b.ApplyImm(ir.Add, low, 1)
+	left := b.OpImm(ir.Shr, index, 24-2) // bytes of rows behind the first one
+	b.ApplyImm(ir.And, left, 0xff<<2)
+	shorter, short := b.Label(), b.Label()
+	b.IfImm(ir.LT, left, 4*8, shorter)
+	b.IfImm(ir.LT, left, 4*16, short)
+	for shift := int64(9); shift >= 2; shift-- {
+		switch shift {
+		case 5:
 			b.Bind(short)
+		case 4:
+			b.Bind(shorter)
 		}
-		j := b.OpImm(ir.Add, i, step)
-		at := b.Op(ir.Add, first, j)
-		b.ApplyImm(ir.And, at, 0xffff)
-		b.ApplyImm(ir.Shl, at, 2)
-		b.Apply(ir.Add, at, chunk)
-		row := b.Load(4, at, 0)
-		b.ApplyImm(ir.And, row, 0xff)
-		advance(b, i, step, b.Op(ir.Sub, last, j), b.Op(ir.Sub, low, row))
+		step := int64(1) << shift
+		further := b.Op(ir.Sub, b.Load(1, row, int(step)), low) // negative: that row is in force, or one behind it
+		behind := b.Imm(step - 1)
+		b.Apply(ir.Sub, behind, left) // negative: there is that row
+		b.Apply(ir.And, further, behind)
+		// Not by a mask that is made of the sign: of that the verifier follows both values, at each step.
+		b.ApplyImm(ir.Shr, further, 63)
+		b.ApplyImm(ir.Shl, further, shift)
+		b.Apply(ir.Add, row, further)
+		b.Apply(ir.Sub, left, further)
 	}
-	b.Apply(ir.Add, first, i)
-	b.ApplyImm(ir.And, first, 0xffff)
-	b.ApplyImm(ir.Shl, first, 2)
-	b.Apply(ir.Add, first, chunk)
-	rule := b.OpImm(ir.Shr, b.Load(4, first, 0), 8)
-	b.ApplyImm(ir.And, rule, 0xffff)
+	rule := b.Load(2, row, 1) // of the word's 32 bits, those from the ninth on
 	b.ApplyImm(ir.Shl, rule, 3)
 	b.Apply(ir.Add, rule, b.MapValue(record.UnwindRules, 0))
 	return b.Load(8, rule, 0)
@@ -325,11 +344,11 @@ func (w *walker) word(at ir.Reg, none ir.Label) ir.Reg {
 	return b.Op(ir.Add, i, p)
 }
 
-// follow computes the canonical frame address as a rule says and goes to have with it and the rule in walkPair; or to
-// wherever else the rule leads.
-func (w *walker) follow(pc, rule ir.Reg, have, guess, next, stop ir.Label) {
+// follow computes the canonical frame address as a rule says and goes to have with it; or to wherever else the rule
+// leads.
+func (w *walker) follow(rule ir.Reg, have, guess, next, stop ir.Label) (cfa ir.Reg) {
 	g, b := w.g, w.g.b
-	cfa := b.Reg()
+	cfa = b.Reg()
 	kind := b.OpImm(ir.And, rule, 0xff)
 	arg := b.OpImm(ir.Shr, rule, 8)
 	b.ApplyImm(ir.And, arg, 0xff)
@@ -362,7 +381,7 @@ func (w *walker) follow(pc, rule ir.Reg, have, guess, next, stop ir.Label) {
 	b.Bind(plt)
 	b.Set(cfa, w.load(walkSP))
 	b.Apply(ir.Add, cfa, off)
-	b.If(ir.LT, b.OpImm(ir.And, pc, 15), arg, done)
+	b.If(ir.LT, b.OpImm(ir.And, w.load(walkPC), 15), arg, done)
 	b.ApplyImm(ir.Add, cfa, 8)
 	b.Jump(done)
 
@@ -395,8 +414,8 @@ func (w *walker) follow(pc, rule ir.Reg, have, guess, next, stop ir.Label) {
 	b.Set(cfa, w.load(walkSP))
 	b.Apply(ir.Add, cfa, off)
 	b.Bind(done)
-	w.store(walkPair, cfa)
 	b.Jump(have)
+	return cfa
 }
 
 // read reads user memory; it goes to fail if that is not possible.
@@ -418,15 +437,14 @@ func (w *walker) readN(dst memory, n func() ir.Operand, from ir.Reg, fail ir.Lab
 }
 
 // caller takes the return address and the frame pointer from below the canonical frame address.
-func (w *walker) caller(next, stop ir.Label) {
+func (w *walker) caller(rule, cfa ir.Reg, next, stop ir.Label) {
 	g, b := w.g, w.g.b
-	cfa := w.load(walkPair)
 	upwards := b.Label()
 	b.If(ir.GT, cfa, w.load(walkSP), upwards)
 	w.mark(walkBroken) // stacks grow downwards: what does not go up goes in circles
 	b.Jump(stop)
 	b.Bind(upwards)
-	saved := b.OpImm(ir.Shl, w.load(walkRule), 32)
+	saved := b.OpImm(ir.Shl, rule, 32)
 	b.ApplyImm(ir.Sar, saved, 48)
 	low := b.OpImm(ir.Sub, cfa, 16)
 	near, fill, inside := b.Label(), b.Label(), b.Label()
@@ -635,6 +653,9 @@ func (c *compiler) unwindMaps(add func(*ebpf.MapSpec)) {
 		return
 	}
 	add(array(record.UnwindRules, record.UnwindRulesSize))
+	near := array(record.UnwindNear, 4*record.UnwindNearWords+record.UnwindSlack)
+	near.Flags = 1 << 10 // BPF_F_MMAPABLE
+	add(near)
 	add(array(record.UnwindAsked, record.UnwindAskedSize))
 	add(array(record.UnwindFile, record.UnwindFileSize))
 	add(array(record.UnwindAreas, record.UnwindAreasSize))
@@ -644,7 +665,7 @@ func (c *compiler) unwindMaps(add func(*ebpf.MapSpec)) {
 	})
 	add(&ebpf.MapSpec{
 		Name: record.UnwindWords, Type: ebpf.ArrayOfMaps, KeySize: 4, ValueSize: 4, MaxEntries: record.UnwindChunks,
-		InnerMap: array(record.UnwindWords, record.UnwindChunkSize),
+		InnerMap: array(record.UnwindWords, record.UnwindChunkSize+record.UnwindSlack),
 	})
 	c.fileKeys(c.unwinds)
 }

@@ -13,6 +13,7 @@ type interval struct {
 	crosses    bool // a call happens in between
 	hint       Reg  // take the same machine register as this one if it ends where we start
 	arg        int  // 1-5: dies as this argument of a call
+	uses       int  // how many instructions read or write it
 }
 
 // home is where a virtual register lives.
@@ -57,15 +58,19 @@ func (b *Builder) allocate(bs []block) ([]home, int) {
 			insert(iv)
 			continue
 		}
-		// The one that lives longest gives way, if its register suits.
+		// The one that is used least gives way, if its register suits; of several, that which lives longest.
 		victim := -1
 		for n := len(active) - 1; n >= 0; n-- {
-			if !iv.crosses || kept(homes[active[n].reg].reg) {
+			if (!iv.crosses || kept(homes[active[n].reg].reg)) && (victim < 0 || active[n].uses < active[victim].uses) {
 				victim = n
-				break
 			}
 		}
-		if victim < 0 || active[victim].end <= iv.end {
+		if victim >= 0 {
+			if v := active[victim]; v.uses > iv.uses || v.uses == iv.uses && v.end <= iv.end {
+				victim = -1
+			}
+		}
+		if victim < 0 {
 			homes[iv.reg].spilled = true
 			spilled = append(spilled, iv)
 			continue
@@ -152,9 +157,15 @@ func (b *Builder) intervals(bs []block) []interval {
 		bs[n].out.each(func(r Reg) { extend(b.cross.regs[r], 2*bs[n].end) })
 		for i := bs[n].start; i < bs[n].end; i++ {
 			in := &b.ins[i]
-			in.uses(func(r Reg) { extend(r, 2*i) })
+			in.uses(func(r Reg) {
+				extend(r, 2*i)
+				if r >= 0 {
+					ivs[r].uses++
+				}
+			})
 			if d := in.def(); d >= 0 {
 				extend(d, 2*i+1)
+				ivs[d].uses++
 				if in.kind == kMov && in.a >= 0 && ivs[d].hint == NoReg {
 					ivs[d].hint = in.a
 				}

@@ -6,7 +6,8 @@ import "encoding/binary"
 // find them in these maps.
 const (
 	UnwindRules = "unwind_rules" // an array's value: the rules of all tables
-	UnwindWords = "unwind_words" // an array of arrays, each with one value: a piece of the words of all tables
+	UnwindNear  = "unwind_near"  // an array's value: the first words of all tables; each table is among them, or behind
+	UnwindWords = "unwind_words" // an array of arrays, each with one value: a piece of the words, from UnwindNearWords on
 	UnwindFiles = "unwind_files" // tables of files, by what the kernel knows them by
 	UnwindAreas = "unwind_areas" // an array's value: what the programs have seen to be mapped
 	UnwindAsked = "unwind_asked" // an array's value: of which processes files were asked for lately
@@ -16,8 +17,10 @@ const (
 // Sizes of what is in them.
 const (
 	UnwindRulesSize = 1 << 19 // 65536 rules of 8 bytes
+	UnwindNearWords = 1 << 18
 	UnwindChunkSize = 1 << 18 // 65536 words
 	UnwindChunks    = 256
+	UnwindSlack     = 1 << 10 // behind words of which one was found: a search may look at those of a block behind it
 	UnwindAreasSize = 64 * 4096
 	UnwindAskedSize = 8 * 256
 )

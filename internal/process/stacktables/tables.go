@@ -35,8 +35,10 @@ import (
 
 // Memory is where programs look.
 type Memory interface {
-	// Rules writes all rules, Words a piece of the words of the tables.
+	// Rules writes all rules; Near writes words from a place on, below record.UnwindNearWords, and Words a piece of those
+	// behind.
 	Rules(value []byte) error
+	Near(at uint32, words []byte) error
 	Words(piece uint32, value []byte) error
 	// FileKey asks by what key the kernel knows the file that is mapped in memory of ours; nil: it does not tell. File
 	// writes the table of a file.
@@ -53,8 +55,9 @@ type Tables struct {
 	rules *unwind.Rules
 	known int      // rules that were written
 	wrote []byte   // what the rules were written from
+	near  uint32   // first of the near words that is free
+	next  uint32   // first of those behind that is free
 	last  []uint32 // the words of the piece in which next is
-	next  uint32   // first word that is free
 	files map[fileKey]*table
 	same  map[[sha256.Size]byte]uint32 // first words of tables, by what is in them
 	vdso  bool                         // it was looked for
@@ -96,7 +99,7 @@ type fileKey struct {
 func New(images *image.Set, memory Memory) *Tables {
 	return &Tables{
 		images: images, memory: memory, rules: unwind.NewRules(), files: map[fileKey]*table{},
-		same:  map[[sha256.Size]byte]uint32{},
+		same: map[[sha256.Size]byte]uint32{}, next: record.UnwindNearWords,
 		looks: map[target.PID]*looks{}, now: time.Now, large: largeCode,
 	}
 }
@@ -400,33 +403,68 @@ func (t *Tables) place(of *table, f *objfile.File, frames unwind.Caller) error {
 		of.at = at
 		return nil
 	}
-	at := t.next
-	first := at / unwind.ChunkWords
-	pieces := (int(at%unwind.ChunkWords) + made.Words(at) + unwind.ChunkWords - 1) / unwind.ChunkWords
-	words := make([]uint32, pieces*unwind.ChunkWords)
-	copy(words, t.last)
-	end, err := made.Place(words, at)
+	if err := t.writeRules(); err != nil {
+		return err
+	}
+	if int(t.near)+made.Words(t.near) <= record.UnwindNearWords {
+		of.at, err = t.placeNear(made)
+	} else {
+		of.at, err = t.placeBehind(made)
+	}
 	if err != nil {
 		of.length = 0
 		return err
 	}
-	if err := t.writeRules(); err != nil {
-		return err
+	t.same[digest] = of.at
+	return nil
+}
+
+// placeNear writes a table into what programs reach at once.
+func (t *Tables) placeNear(made *unwind.Table) (at uint32, err error) {
+	at = t.near
+	words, base := buffer(made, at)
+	end, err := made.Place(words, at)
+	if err != nil {
+		return at, err
 	}
-	last := (end - 1) / unwind.ChunkWords
-	for piece := first; piece <= last; piece++ {
-		part := words[(piece-first)*unwind.ChunkWords:][:unwind.ChunkWords]
-		if err := t.memory.Words(piece, unsafe.Slice((*byte)(unsafe.Pointer(&part[0])), 4*len(part))); err != nil {
-			return err
+	if err := t.memory.Near(at, bytesOf(words[at-base:end-base])); err != nil {
+		return at, err
+	}
+	t.near = end
+	return at, nil
+}
+
+// placeBehind writes one into pieces behind.
+func (t *Tables) placeBehind(made *unwind.Table) (at uint32, err error) {
+	at = t.next
+	words, base := buffer(made, at)
+	copy(words, t.last)
+	end, err := made.Place(words, at)
+	if err != nil {
+		return at, err
+	}
+	for piece := base; piece < end; piece += unwind.ChunkWords {
+		part := words[piece-base:][:unwind.ChunkWords]
+		if err := t.memory.Words(piece/unwind.ChunkWords, bytesOf(part)); err != nil {
+			return at, err
 		}
 	}
-	of.at, t.next = at, end
-	t.last = t.last[:0]
-	if end%unwind.ChunkWords != 0 {
-		t.last = append(t.last, words[(last-first)*unwind.ChunkWords:][:unwind.ChunkWords]...)
+	t.next, t.last = end, t.last[:0]
+	if in := end % unwind.ChunkWords; in != 0 {
+		t.last = append(t.last, words[end-in-base:][:unwind.ChunkWords]...)
 	}
-	t.same[digest] = at
-	return nil
+	return at, nil
+}
+
+// buffer is memory for the pieces in which a table comes to lie, and the first word of them.
+func buffer(made *unwind.Table, at uint32) (words []uint32, base uint32) {
+	in := at % unwind.ChunkWords
+	pieces := (int(in) + made.Words(at) + unwind.ChunkWords - 1) / unwind.ChunkWords
+	return make([]uint32, pieces*unwind.ChunkWords), at - in
+}
+
+func bytesOf(words []uint32) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), 4*len(words))
 }
 
 // writeRules writes the rules if there are new ones.

@@ -21,6 +21,7 @@ import (
 // programs is what they would see.
 type programs struct {
 	rules []byte
+	near  []byte
 	words map[uint32][]byte
 	files map[string][]byte
 	asked int
@@ -38,6 +39,16 @@ func newPrograms() *programs {
 
 func (p *programs) Rules(value []byte) error {
 	p.rules = append([]byte(nil), value...)
+	return nil
+}
+
+func (p *programs) Near(at uint32, words []byte) error {
+	if p.full > 0 {
+		p.full--
+		return errFull
+	}
+	p.near = append(p.near, make([]byte, max(0, int(at)*4+len(words)-len(p.near)))...)
+	copy(p.near[at*4:], words)
 	return nil
 }
 
@@ -140,16 +151,16 @@ func TestCopies(t *testing.T) {
 	f.Close()
 	tb, p := tables(t)
 	only(t, tb, copyOf(t, path, nil))
-	next := tb.next
+	next := tb.near
 	if next == 0 {
 		t.Fatal("there is no table")
 	}
 	only(t, tb, copyOf(t, path, nil))
-	if tb.next != next {
-		t.Errorf("the copy has another table: %d words, then %d", next, tb.next)
+	if tb.near != next {
+		t.Errorf("the copy has another table: %d words, then %d", next, tb.near)
 	}
 	only(t, tb, copyOf(t, path, func(b []byte) { clear(b[sec.Offset+sec.Size/2 : sec.Offset+sec.Size]) }))
-	if tb.next == next {
+	if tb.near == next {
 		t.Error("what has other call frame information has the same table")
 	}
 	if len(p.files) != 3 {
@@ -186,11 +197,11 @@ func TestSilent(t *testing.T) {
 	if len(p.files) != 0 {
 		t.Fatalf("%d files are told", len(p.files))
 	}
-	made := tb.next
+	made := tb.near
 	for range 2 {
 		only(t, tb, path)
-		if len(p.files) != 1 || p.asked != 1 || tb.next != made {
-			t.Errorf("%d files are told, %d were asked for, words end at %d, not %d", len(p.files), p.asked, tb.next, made)
+		if len(p.files) != 1 || p.asked != 1 || tb.near != made {
+			t.Errorf("%d files are told, %d were asked for, words end at %d, not %d", len(p.files), p.asked, tb.near, made)
 		}
 	}
 }
@@ -255,8 +266,14 @@ func fill(b []byte) {
 // TestRulesFirst: the table that the programs are told of leads to the same rules as the file's.
 func TestRulesFirst(t *testing.T) {
 	t.Parallel()
+	t.Run("near", func(t *testing.T) { testRules(t, 0) })
+	t.Run("behind", func(t *testing.T) { testRules(t, record.UnwindNearWords-10) })
+}
+
+func testRules(t *testing.T, near uint32) {
 	path := program(t)
 	tb, p := tables(t)
+	tb.near = near
 	only(t, tb, path)
 	f, err := objfile.Open(path)
 	if err != nil {
@@ -282,6 +299,9 @@ func TestRulesFirst(t *testing.T) {
 		t.Fatalf("length %d, want %d", length, made.High-made.Low)
 	}
 	word := func(i uint32) uint32 {
+		if i < record.UnwindNearWords {
+			return binary.LittleEndian.Uint32(p.near[4*i:])
+		}
 		return binary.LittleEndian.Uint32(p.words[i/unwind.ChunkWords][4*(i%unwind.ChunkWords):])
 	}
 	for addr := made.Low; addr < made.High; addr += 3 {
