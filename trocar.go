@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
@@ -261,6 +262,9 @@ func (p *Program) input() check.Input {
 	in := check.Input{
 		Params: p.req.Params, Config: &p.config, Unsafe: p.req.Unsafe, ChildPID: p.req.Target.Held, PID: p.req.Target.PID,
 		NCPU: p.machine.CPUs, Arch: p.machine.arch(), Features: p.features, Lookup: p.lookup(),
+	}
+	if p.machine.running {
+		in.TracerPID = os.Getpid()
 	}
 	for _, n := range p.req.Options {
 		name, value, has := strings.Cut(n, "=")

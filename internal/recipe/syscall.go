@@ -141,15 +141,12 @@ func (s *script) among(fn *Function) (cond syntax.Expr) {
 	return cond
 }
 
-// ownName is the name of the tracer's threads.
-const ownName = "trocar"
-
 // others is the condition that a thread is not the tracer's own; nil: those are meant, too.
 func (s *script) others() syntax.Expr {
 	if s.o.Own {
 		return nil
 	}
-	return &syntax.Binary{Op: "!=", X: &syntax.Ident{Name: "comm"}, Y: &syntax.StrLit{Value: ownName}}
+	return &syntax.Unary{Op: "!", X: &syntax.Ident{Name: "tracer"}}
 }
 
 // threads is the condition that a thread is one of those that the question is about.

@@ -25,6 +25,7 @@ const (
 	Cgroup
 	SyscallID
 	Traced
+	Tracer
 
 	Probe
 	ProbeType

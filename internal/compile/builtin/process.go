@@ -107,4 +107,9 @@ program runs or has caused a page fault, and in threads of the kernel. syscall_n
 		Doc: `Whether the current thread is one of those that -p, -c, --tid or --follow select; true without these. Probes fire
 for no others, unless the setting filter_target is false: then this tells them apart.`,
 	},
+	{
+		ID: Tracer, Names: []string{"tracer"}, Variable: true, Group: GroupProcess, Result: types.TBool,
+		Variants: []string{"bool tracer"},
+		Doc:      `Whether the current process is the one that this script is run by: what trocar does itself can be left out.`,
+	},
 }

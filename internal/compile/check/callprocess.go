@@ -22,6 +22,7 @@ func (m *meanings) process() {
 		}
 		return n
 	}}
+	m[builtin.Tracer] = meaning{short: shortTracer}
 	m[builtin.PPID] = meaning{short: taskField("real_parent", "pid")}
 	m[builtin.PComm] = meaning{short: taskField("real_parent", "comm")}
 	m[builtin.LeaderTID] = meaning{short: taskField("group_leader", "pid")}
@@ -96,6 +97,15 @@ func shortCPID(l *lowerer, n *node) *node {
 	text := &node{op: opStr, span: n.span, str: "No child command (`-c`); cpid is zero"}
 	warn := &node{op: opExpr, span: n.span, kids: []*node{l.make(n.span, builtin.Warnf, text)}}
 	return &node{op: opBlock, span: n.span, kids: []*node{warn}, value: pid}
+}
+
+// shortTracer compares with the number of the process that runs the script.
+func shortTracer(l *lowerer, n *node) *node {
+	if l.in.TracerPID == 0 {
+		return boolNode(n.span, false)
+	}
+	own := &node{op: opInt, span: n.span, num: uint64(l.in.TracerPID)}
+	return &node{op: opBinary, span: n.span, str: "==", kids: []*node{l.make(n.span, builtin.PID), own}}
 }
 
 // taskField reads a field of a task that the current one (or the argument) points to.

@@ -13,12 +13,14 @@ type Input struct {
 	Options  []Option // named parameters, for getopt
 	Config   *Config  // see ReadConfig; nil: the defaults
 	Unsafe   bool
-	ChildPID int         // -c: the held process; 0: none
-	PID      int         // -p
-	NCPU     int         // for ncpus
-	Arch     *abi.Arch   // the CPU; nil: one that is not known, of which scripts cannot read registers
-	Features feature.Set // of the kernel; nil: all
-	Lookup   Lookup
+	ChildPID int // -c: the held process; 0: none
+	PID      int // -p
+	// TracerPID is the process that runs the script; 0: it is run elsewhere.
+	TracerPID int
+	NCPU      int         // for ncpus
+	Arch      *abi.Arch   // the CPU; nil: one that is not known, of which scripts cannot read registers
+	Features  feature.Set // of the kernel; nil: all
+	Lookup    Lookup
 }
 
 // Option is one named parameter of the command line, --name or --name=value.
