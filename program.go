@@ -23,6 +23,8 @@ type Hooks struct {
 	// a run has so many BPF programs that the kernel is not to free them all at once, and frees them in groups when the
 	// run has ended or this process was killed. Nil: nobody does that if it is killed.
 	Keeper []string
+	// EachFailure tells the user how each failed read of memory is shown; "": that is not said.
+	EachFailure string
 	// Errors is where commands of a script's system() write their errors.
 	Errors io.Writer
 }

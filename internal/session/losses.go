@@ -93,7 +93,9 @@ func (s *Session) loss(l *record.Loss, n uint64) (result.Event, error) {
 			"a map declaration e.g. `let %s = hash(%d)`", m.Max, m.Name, 4*m.Max)}
 	case record.LostReads:
 		d.Text = fmt.Sprintf("%d reads of memory failed; their values were taken as 0 or empty", n)
-		d.Hints = []string{"-k prints each with its location"}
+		if s.in.EachFailure != "" {
+			d.Hints = []string{s.in.EachFailure}
+		}
 	case record.LostStacks:
 		d.Text = fmt.Sprintf("%d call stacks have no frames: there were too many different ones at once", n)
 	case record.LostBegins:

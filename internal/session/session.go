@@ -49,6 +49,8 @@ type Input struct {
 
 	// Errors is where commands of system() write their errors; nil: nowhere.
 	Errors io.Writer
+	// EachFailure tells the user how each failed read is shown; "": that is not said.
+	EachFailure string
 	// Patience is how long results wait for the probes to be taken away; 0: some seconds.
 	Patience time.Duration
 	// Progress is told how many points of all are attached; nil: nobody is.

@@ -146,15 +146,3 @@ func (k *sink) silent(p *trocar.Program) {
 	}
 	k.diagnostic(d)
 }
-
-// inFlags puts hints about flags of scripts in the words of commands.
-func inFlags(hints []string) []string {
-	const script, command = "-k prints each with its location", "-v prints each"
-	out := slices.Clone(hints)
-	for i := range out {
-		if out[i] == script {
-			out[i] = command
-		}
-	}
-	return out
-}

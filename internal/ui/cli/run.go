@@ -213,6 +213,9 @@ func byReason(all []trocar.Diagnostic) []trocar.Diagnostic {
 
 func (a *app) hooks(s *settings) (h trocar.Hooks) {
 	h.Errors, h.Keeper = a.err, []string{"/proc/self/exe", keepPrograms}
+	if h.EachFailure = "-k prints each with its location"; s.made {
+		h.EachFailure = "-v prints each"
+	}
 	if slices.Contains(s.stages, "verifier") {
 		h.VerifierLog = func(program, text string) { fmt.Fprintf(a.out, "%s:\n%s\n", program, text) }
 	}

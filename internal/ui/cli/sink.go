@@ -107,9 +107,6 @@ func (k *sink) diagnostic(d trocar.Diagnostic) {
 	if k.s.made && d.Severity != result.Error {
 		d.At = result.Position{} // nobody wrote the line that it is about
 	}
-	if k.s.made {
-		d.Hints = inFlags(d.Hints)
-	}
 	if k.s.machine() {
 		err := k.Sink.Event(&result.Notice{Diagnostic: d})
 		if err == nil && d.Severity == result.Error {
