@@ -343,7 +343,7 @@ func (a *app) ask(cmd *cobra.Command, r *recipeFlags, words []string) error {
 		}
 	}()
 	request := trocar.Request{Name: cmd.Name(), Question: &r.q, Target: r.target(), Files: r.files()}
-	request.Target.Command = argv
+	request.Target.Command, request.Failures = argv, r.verbose
 	machine, err := trocar.Inspect(ctx)
 	if err != nil {
 		return a.fail(&r.settings, err)
