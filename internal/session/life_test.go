@@ -325,3 +325,24 @@ func TestResultsDoNotWait(t *testing.T) {
 		t.Errorf("shown before %v, detached %v", shown, f.detached)
 	}
 }
+
+// TestInterruptedResults: who interrupts a run has the results at once, and is told if the probes are not gone then.
+func TestInterruptedResults(t *testing.T) {
+	f, s := newFake(), newScript()
+	ctx, cancel := context.WithCancel(t.Context())
+	f.attached = func() { time.AfterFunc(20*time.Millisecond, cancel) }
+	f.detaching = make(chan struct{})
+	shown := false
+	o := start(t, ctx, s, f, func(in *session.Input, k *sink) {
+		in.Totals = func(func(string) int64) []string {
+			shown = !f.detached
+			time.AfterFunc(1500*time.Millisecond, func() { close(f.detaching) })
+			return nil
+		}
+	})
+	expect(t, o, "attached 1", "end", "notice INFO detaching the probes takes long, since other processes start at the "+
+		"same time: this command ends when they are gone")
+	if !shown || !f.detached {
+		t.Errorf("shown before %v, detached %v", shown, f.detached)
+	}
+}
