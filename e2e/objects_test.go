@@ -45,10 +45,17 @@ func TestDotNetObjects(t *testing.T) {
 		uprobe:%[1]s:"System.InvalidOperationException::.ctor(string,Exception)"
 		/args.innerException._message == "no such é"/ {
 			printf("%%s\n", args.innerException._helpURL);
-			@codes[args.innerException._HResult] = count()
+			@codes[args.innerException._HResult] = count();
+			@texts[args.message] = count();
+			@same[args.message == args.this._message, str(args.message, 4)] = count();
+			@last = args.message;
+		}
+		uprobe:%[1]s:"System.InvalidOperationException::.ctor(string,Exception)" /str(args.message) == "nothing left"/ {
+			@left = count()
 		}`, core))
 	for _, want := range []string{
 		"6 6 string(\"two\")\n", `string("three"),string("nothing left")`, "NULL\n", "@codes[-2147024894]: 1\n",
+		"@texts[nothing left]: 1\n", "@same[false, noth..]: 1\n", "@last: nothing left\n", "@left: 1\n",
 	} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("no %q\n%s%s", want, shown, notes)

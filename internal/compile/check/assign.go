@@ -65,7 +65,7 @@ func (inf *inferrer) visitSetMap(n *node) {
 	rhs := n.kids[1]
 	inf.visit(rhs)
 	inf.solver.rule(&m.val, func(in []ty) ty {
-		t := inf.textual(in[0])
+		t := inf.kept(in[0])
 		if !assignable(t, m.val.ty, true) {
 			inf.refuseAggregate(n, t)
 			return ty{}

@@ -186,7 +186,7 @@ func (b *builder) snapshot(c *Call, n *node) bool {
 func (c *checker) capture(n *node, kind probe.Kind) record.Capture {
 	how := c.cfg.Capture()
 	how.Kept, how.Registers = true, spaceOf(kind) == types.User
-	if len(n.kids) > 1 && n.kids[1].posInt() {
+	if n != nil && len(n.kids) > 1 && n.kids[1].posInt() {
 		how.Strlen = int(min(n.kids[1].num, uint64(how.Strlen)))
 	}
 	return how

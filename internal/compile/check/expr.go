@@ -178,6 +178,8 @@ func (b *builder) binary(n *node, e E) Expr {
 		return &Logic{e, n.str, b.expr(x), b.expr(y)}
 	case (n.str == "==" || n.str == "!=") && b.bothText(l, r):
 		return &Binary{e, n.str, b.textValue(x), b.textValue(y)}
+	case (n.str == "==" || n.str == "!=") && bothWide(l, r):
+		return &Binary{e, n.str, b.keptText(x), b.keptText(y)}
 	case (n.str == "==" || n.str == "!=") && literalOfWide(n):
 		return &Binary{e, n.str, b.expr(x), b.expr(y)}
 	case l.isPtr() || r.isPtr():

@@ -124,6 +124,8 @@ func fakeMatches(file *syntax.File) [][]probe.Match {
 					pt.Path, pt.Scope = target, common
 					if strings.HasPrefix(name, "other") {
 						pt.Scope = scope(types.TInt64)
+					} else if strings.HasPrefix(name, "wide") {
+						pt.Scope = &probe.Scope{Args: []probe.Var{{Name: "w", Type: types.DotNetString(), Place: reg(5)}}}
 					} else if strings.HasPrefix(name, "plain") {
 						pt.Scope = nil
 					}

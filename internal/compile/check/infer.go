@@ -280,7 +280,7 @@ func (inf *inferrer) visitTuple(n *node) {
 	inf.solver.rule(&n.slot, func(in []ty) ty {
 		elems := make([]*types.Type, len(in))
 		for i, t := range in {
-			t = inf.textual(t)
+			t = inf.kept(t)
 			elems[i] = t.t
 			switch {
 			case t.castable():
@@ -313,7 +313,7 @@ func (inf *inferrer) visitKey(m *mapState, key, at *node) {
 
 func (inf *inferrer) keyRule(m *mapState, key, at *node) {
 	inf.solver.rule(&m.key, func(in []ty) ty {
-		t := inf.textual(in[0])
+		t := inf.kept(in[0])
 		if !assignable(t, m.key.ty, false) {
 			inf.errorf(at.span, "Value '%s' cannot be used as a map key.", typestr(t.t))
 			return ty{}

@@ -116,6 +116,10 @@ func (inf *inferrer) rewriteCall(n *node) bool {
 	if n.fn == nil || len(n.kids) == 0 {
 		return false
 	}
+	if n.fn.ID == builtin.Str && isWideText(n.kids[0].ty.t) {
+		*n = node{op: opCall, span: n.span, str: "snapshot", fn: builtin.Get(builtin.Snapshot), kids: n.kids}
+		return true
+	}
 	literal := inf.meanings[n.fn.ID].literal
 	return literal != nil && literal(inf, n)
 }

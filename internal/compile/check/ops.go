@@ -28,7 +28,7 @@ func (inf *inferrer) binaryType(n *node, l, r ty) ty {
 	if l.isBool() && r.isBool() {
 		return known(types.TBool)
 	}
-	if compares(n.str) && (inf.bothText(l, r) || literalOfWide(n)) {
+	if compares(n.str) && (inf.bothText(l, r) || bothWide(l, r) || literalOfWide(n)) {
 		return known(types.TBool)
 	}
 	if l.isPtr() || r.isPtr() {

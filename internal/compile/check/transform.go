@@ -85,7 +85,7 @@ func (inf *inferrer) rewrite(n *node) bool {
 	case opField:
 		return rewriteError(n)
 	case opBinary:
-		return compares(n.str) && literalOfWide(n) && behindReferences(n.kids)
+		return compares(n.str) && (plainWide(n.kids) || literalOfWide(n) && behindReferences(n.kids))
 	case opNil:
 		return inf.rewriteNil(n)
 	default:

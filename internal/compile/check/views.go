@@ -3,6 +3,7 @@ package check
 import (
 	"trocar/internal/binary/types"
 	"trocar/internal/compile/builtin"
+	"trocar/internal/process/probe"
 )
 
 // Strings and lists of the traced program's language (std::string, Go's slices, Rust's Vec …) lie in memory as
@@ -38,6 +39,33 @@ func (c *checker) textual(t ty) ty {
 	return in(types.StringOf(c.cfg.TextSize()), types.Kernel)
 }
 
+// kept is the type in which a value is kept in a map, or compared: also of wider characters the text, and not where it
+// is.
+func (c *checker) kept(t ty) ty {
+	if !isWideText(t.t) {
+		return c.textual(t)
+	}
+	to, _ := c.capture(nil, probe.Uprobe).Of(behindReference(t.t))
+	return in(to, types.Kernel)
+}
+
+// bothWide tells whether an operator is between two strings of the program's language of wider characters.
+func bothWide(l, r ty) bool { return isWideText(l.t) && isWideText(r.t) }
+
+// keptText builds a string of wider characters as it is kept.
+func (b *builder) keptText(n *node) Expr {
+	x := b.expr(n)
+	if x == nil || !isWideText(n.ty.t) {
+		return x
+	}
+	if x.Type().Kind == types.Pointer {
+		x = &Deref{E{b.complete(x.Type().Elem), n.span}, x}
+	}
+	call := &Call{E: E{b.kept(n.ty).t, n.span}, Fn: builtin.Get(builtin.Snapshot), Args: []Arg{{Expr: x}}}
+	call.TextSize = b.capture(nil, probe.Uprobe).Strlen
+	return call
+}
+
 // bothText tells whether an operator is between two strings of which at least one is the program's.
 func (c *checker) bothText(l, r ty) bool {
 	return (isTextValue(l.t) || isTextValue(r.t)) && c.textual(l).isStr() && c.textual(r).isStr()
@@ -51,6 +79,17 @@ func literalOfWide(n *node) bool {
 	}
 	x, y := n.kids[0], n.kids[1]
 	return isWideText(x.ty.t) && y.op == opStr || isWideText(y.ty.t) && x.op == opStr
+}
+
+// plainWide takes the call of str, which has become snapshot, off what is compared with a literal.
+func plainWide(operands []*node) (changed bool) {
+	for i, k := range operands {
+		whole := k.op == opCall && k.fn != nil && k.fn.ID == builtin.Snapshot && len(k.kids) == 1
+		if whole && len(operands) == 2 && operands[1-i].op == opStr && isWideText(k.kids[0].ty.t) {
+			operands[i], changed = k.kids[0], true
+		}
+	}
+	return changed
 }
 
 func isWideText(t *types.Type) bool {
