@@ -23,7 +23,8 @@ COLD  = net net/http crypto/tls crypto/x509 crypto/internal/... crypto/... vendo
 	trocar/internal/process/stacktables trocar/internal/compile/ir trocar/internal/compile/builtin \
 	trocar/internal/compile/feature trocar/internal/near trocar/internal/demo trocar/internal/binary/debuginfod \
 	github.com/ianlancetaylor/demangle os/... context path/... regexp net/url trocar/internal/binary/uapi \
-	trocar/internal/binary/packages trocar/internal/binary/types trocar/internal/binary/clr trocar/internal/binary/image fmt reflect time syscall bufio
+	trocar/internal/binary/packages trocar/internal/binary/types trocar/internal/binary/clr trocar/internal/binary/image \
+	trocar/internal/binary/objfile trocar/internal/binary/debuginfo fmt reflect time syscall bufio
 BUILD = $(GO) build -tags nethttpomithttp2 $(COLD:%=-gcflags=%=-l) -trimpath -buildvcs=false -ldflags "-s -w"
 
 .PHONY: build test deps lint format unit e2e truth soak cross fuzz bench demo generate clean
