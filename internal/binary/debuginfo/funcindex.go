@@ -193,6 +193,29 @@ func (in *Info) FunctionsNamed(name string) (fns []*Function, err error) {
 	return fns, nil
 }
 
+// NamedBeside are FunctionsNamed and GoneNamed of the unit that a function is of.
+func (in *Info) NamedBeside(fn *Function, name string) (fns []*Function, err error) {
+	defer objfile.Guard(&err)()
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	s := scanner{in: in}
+	x := &nameIndex{nameHash: in.hash}
+	for range 2 {
+		found, _ := x.scan(&s, fn.u)
+		for _, e := range found {
+			d, ok := e.u.at(uint64(e.off))
+			if !ok || e.hash != x.of([]byte(name)) {
+				continue
+			}
+			if other := in.function(d); other.Is(name) {
+				fns = append(fns, other)
+			}
+		}
+		x.gone = map[uint64]bool{x.of([]byte(name)): true}
+	}
+	return fns, nil
+}
+
 // Is tells whether a name means the function: see FunctionsNamed.
 func (fn *Function) Is(name string) bool {
 	if fn.Linkage == name || fn.Name == name {

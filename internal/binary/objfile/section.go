@@ -206,3 +206,16 @@ func (p *packed) unpack(n uint64) error {
 	p.from, p.err = nil, err
 	return err
 }
+
+// LinkedApart tells that a linker made the file that leaves functions as compilers made them, also those with the same
+// code: GNU's. It is known by the order of sections, as it writes nothing of itself: lld and mold put constants in
+// front of the code, lld and gold the hash of symbols behind these.
+func (f *File) LinkedApart() bool {
+	at := map[string]int{}
+	for i := range f.sections {
+		at[f.sections[i].Name] = i
+	}
+	text, hash := at[".text"], at[".gnu.hash"]
+	_, gold := at[".note.gnu.gold-version"]
+	return text > 0 && hash > 0 && at[".rodata"] > text && at[".dynsym"] > hash && !gold
+}

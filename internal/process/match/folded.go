@@ -28,12 +28,9 @@ func folded(obj *objfile.File, info *debuginfo.Info, fn *debuginfo.Function) (ot
 		if slices.ContainsFunc(known, func(k *debuginfo.Function) bool { return k.Is(name) || sameStructor(k, name) }) {
 			continue
 		}
-		list, err := info.FunctionsNamed(name)
+		list, err := namedWith(obj, info, fn, name)
 		if err != nil {
 			continue
-		}
-		if gone, err := info.GoneNamed(name, obj.SharedNames); err == nil {
-			list = append(list, gone)
 		}
 		for _, other := range list {
 			same := slices.ContainsFunc(known, func(k *debuginfo.Function) bool {
@@ -46,6 +43,22 @@ func folded(obj *objfile.File, info *debuginfo.Info, fn *debuginfo.Function) (ot
 		}
 	}
 	return known[1:]
+}
+
+// namedWith are the functions of a name that may have the code of fn. Where only the compiler of its unit can have made
+// one of them, no other unit is looked through, which takes longest of all.
+func namedWith(obj *objfile.File, info *debuginfo.Info, fn *debuginfo.Function, name string,
+) (list []*debuginfo.Function, err error) {
+	if obj.LinkedApart() && strings.HasPrefix(fn.Producer, "GNU C") && !strings.Contains(fn.Producer, "-flto") {
+		return info.NamedBeside(fn, name)
+	}
+	if list, err = info.FunctionsNamed(name); err != nil {
+		return nil, err
+	}
+	if gone, err := info.GoneNamed(name, obj.SharedNames); err == nil {
+		list = append(list, gone)
+	}
+	return list, nil
 }
 
 // sameStructor tells whether a name is that of another body of a constructor or destructor (Itanium C++ ABI, 5.1.4.3).
