@@ -46,6 +46,8 @@ const (
 	// Narrow is a loop, or a call or jump to a computed address, with the prefix for 16 bits: the copy's address is cut
 	// off, or a return address of 64 bits stored.
 	Narrow
+	// Refused is one that the kernel does not step over: in, out, int and what is privileged. There is no probe.
+	Refused
 )
 
 // Vector tells whether a hazard is of vector instructions, and gone where the kernel tells these apart.
@@ -76,6 +78,8 @@ func (h Hazard) Why() string {
 		return "whose operand the kernel misreads when it is probed, so that the program would use other memory"
 	case Narrow:
 		return "which has addresses of 16 bits, where the kernel reckons with whole ones"
+	case Refused:
+		return "which the kernel refuses to step over"
 	case Sound:
 	}
 	return "which can be probed"
@@ -141,6 +145,8 @@ func (x *x86) olderHazard() Hazard {
 		return Leaves
 	case x.ripAt > 0 && x.rep != 0 && x.opMap == 1 && (op == 0x2b || op >= 0x40 && op <= 0x4f || op >= 0x90 && op <= 0x9f):
 		return Misread // cmov and setcc with a prefix that means nothing, but makes kmov and others of them with VEX
+	case x.opMap == 0 && !steppable(op):
+		return Refused
 	}
 	return Sound
 }

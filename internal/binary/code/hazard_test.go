@@ -28,6 +28,10 @@ func TestHazard(t *testing.T) {
 		{"8fe878a2c130", "", Undecoded}, // XOP
 		{"c5fa6f06", "vmovdqu", Unsteppable},
 		{"c5f96ec7", "vmovd", Unsteppable},
+		{"cc", "", Refused},
+		{"cd03", "", Refused},
+		{"f4", "", Refused},
+		{"ec", "", Refused},
 		{"c4e2698e10", "", Unsteppable}, // vpmaskmovd of xmm2: mov to ss
 		{"c4e2618e18", "", Sound},       // vpmaskmovd of xmm3
 		{"c5f858c1", "", Sound},         // vaddps

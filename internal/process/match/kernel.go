@@ -1,6 +1,8 @@
 package match
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -281,6 +283,9 @@ func (m *matcher) rawTracepoints() (names []string, err error) {
 
 func matchRawTracepoint(m *matcher, s *spec) []*probe.Point {
 	names, err := m.rawTracepoints()
+	if errors.Is(err, fs.ErrPermission) && !hasWildcard(s.fn) {
+		names, err = []string{s.fn}, nil // the kernel, which is asked by name, knows whether there is one
+	}
 	if err != nil {
 		m.noTracefs(s, err)
 		return nil
