@@ -22,12 +22,10 @@ var (
 // goRooms are where Go is known by its name.
 var goRooms = []string{
 	"internal/process/runtimes/golang/*.go",
-	"internal/process/match/runtimes.go", // the list of runtimes
-	"internal/binary/types/language.go",  // the table of languages
-	"internal/ui/flame/locks.go",         // which functions of its runtime wait for locks, as of other languages
-	"internal/binary/abi/golang.go",
-	"internal/binary/abi/arch.go",         // which CPUs have the convention,
-	"internal/binary/abi/x86.go",          // and its registers
+	"internal/process/match/runtimes.go",  // the list of runtimes
+	"internal/binary/types/language.go",   // the table of languages
+	"internal/ui/flame/locks.go",          // which functions of its runtime wait for locks, as of other languages
+	"internal/binary/abi/golang.go",       // the convention of its calls
 	"internal/binary/debuginfo/*.go",      // what is special in the DWARF of its compiler
 	"internal/binary/objfile/golang.go",   // the sections that its linker writes:
 	"internal/binary/objfile/pclntab.go",  // the table of functions,

@@ -42,9 +42,8 @@ type Arch struct {
 	// FP is the DWARF number of the register that functions with a frame pointer keep it in.
 	FP int
 
-	C      CConvention
-	golang *GoConvention // nil: not known
-	Rust   RustConvention
+	C    CConvention
+	Rust RustConvention
 
 	ELF ELF
 	// SyscallNumber is where the kernel's struct pt_regs has the number of the system call that a thread is in.
@@ -415,14 +414,6 @@ func (a *Arch) Syscall(name string) (number int, ok bool) {
 	return number, number >= 0 && name != ""
 }
 
-// Go is Go's calling convention; nil if it is not known.
-func (a *Arch) Go() *GoConvention {
-	if a == nil {
-		return nil
-	}
-	return a.golang
-}
-
 // UserMode tells where to see whether the CPU ran a program or the kernel when it was interrupted; nil: that is not
 // known.
 func (a *Arch) UserMode() *UserMode {
@@ -438,15 +429,6 @@ func (a *Arch) IntegerArgs() []int {
 		return nil
 	}
 	return a.C.Args
-}
-
-// OwnIntegers are the registers of integers, arguments or results, in order, of code that a runtime runs by a
-// convention of its own.
-func (a *Arch) OwnIntegers() []int {
-	if a == nil || a.golang == nil {
-		return nil
-	}
-	return a.golang.Integers
 }
 
 // Passing are the registers in which functions are given numbers and addresses, or give them back, by DWARF numbers.
@@ -465,9 +447,7 @@ func (a *Arch) Passing() (all []int, args, result int) {
 	}
 	add(a.C.Args)
 	args = len(all)
-	if a.golang != nil {
-		add(a.golang.Integers)
-	}
+	add(a.OwnIntegers())
 	return all, args, result
 }
 

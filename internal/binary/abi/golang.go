@@ -16,6 +16,26 @@ type GoConvention struct {
 	G     int // what points to the running goroutine's g, by its DWARF number
 }
 
+// goAMD64 is that of amd64: rax rbx rcx rdi rsi r8 r9 r10 r11, X0 to X14, and g in r14.
+var goAMD64 = GoConvention{Integers: []int{0, 3, 2, 5, 4, 8, 9, 10, 11}, Floats: 15, Frame: 8, SP: rsp, G: 14}
+
+// Go is Go's calling convention; nil if it is not known.
+func (a *Arch) Go() *GoConvention {
+	if a == nil || a.Name != "amd64" {
+		return nil
+	}
+	return &goAMD64
+}
+
+// OwnIntegers are the registers of integers, arguments or results, in order, of code that a runtime runs by a
+// convention of its own.
+func (a *Arch) OwnIntegers() []int {
+	if g := a.Go(); g != nil {
+		return g.Integers
+	}
+	return nil
+}
+
 // goSequence assigns places to values in order.
 type goSequence struct {
 	*GoConvention

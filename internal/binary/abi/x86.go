@@ -46,11 +46,6 @@ func amd64() *Arch {
 			hidden: []int{10}, // the frame of the function around a nested one
 			places: cPlaces, result: cResult,
 		},
-		golang: &GoConvention{
-			Integers: []int{0, 3, 2, 5, 4, 8, 9, 10, 11}, // rax rbx rcx rdi rsi r8 r9 r10 r11
-			Floats:   15,                                 // X0 to X14
-			Frame:    8, SP: rsp, G: 14,
-		},
 		SyscallNumber: Field{120, 8}, // orig_ax (arch/x86/include/asm/ptrace.h)
 		Rust:          RustConvention{result: rustResult, hidden: rustHidden},
 		// R_X86_64_RELATIVE, R_X86_64_IRELATIVE; FLAG_X8664_LIB64
