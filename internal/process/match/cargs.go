@@ -57,6 +57,10 @@ func (b *binary) conventional(info *debuginfo.Info, fn *debuginfo.Function, vars
 	if len(sig.Results) == 1 {
 		result = sig.Results[0].Type
 	}
+	odd := func(v debuginfo.Var) bool { return oddBits(v.Type, 0) }
+	if !gnu(fn) && (oddBits(result, 0) || slices.ContainsFunc(vars, odd)) {
+		return nil
+	}
 	sym, _ := b.obj.Lookup(fn.Entry)
 	var list []*types.Type
 	var at []int
@@ -106,6 +110,25 @@ func (b *binary) conventional(info *debuginfo.Info, fn *debuginfo.Function, vars
 		places[i] = found[j]
 	}
 	return places
+}
+
+const whyOddBits = "it has a number at an odd address: it is in memory, but in registers if that is a bit-field, " +
+	"which clang does not tell"
+
+// oddBits tells a small structure with a number at an address that is no multiple of its size. It is passed and
+// returned in memory; but not if the number is a bit-field of all its bits, which clang describes in the same way.
+func oddBits(t *types.Type, depth int) bool {
+	if t = t.Complete(); t == nil || t.Size > 16 || depth > maxNesting {
+		return false
+	}
+	if t.Kind == types.Array {
+		return oddBits(t.Elem, depth+1)
+	}
+	return slices.ContainsFunc(t.Fields, func(f types.Field) bool {
+		of := f.Type.Complete()
+		odd := of != nil && of.IsInteger() && of.Align > 1 && f.Offset%of.Align != 0
+		return f.BitSize == 0 && (odd || oddBits(of, depth+1))
+	})
 }
 
 // listed is how many of the variables are parameters of the source.

@@ -56,6 +56,8 @@ func (m *matcher) typed(s *spec, b *binary, entry uint64, p *probe.Point) {
 		switch {
 		case b.unfoldResult(info, fn, t) != "":
 			place = types.Unknown("%s", b.unfoldResult(info, fn, t))
+		case (fn.Lang == types.C || fn.Lang == types.CPlusPlus) && !gnu(fn) && oddBits(t, 0):
+			place = types.Unknown(whyOddBits)
 		case b.partial(fn):
 			place = types.Unknown("the compiler made a variant of the function, which may have no result")
 		case foreign != "" && !inRegister(b.obj.Arch(), t, fn.Lang):
