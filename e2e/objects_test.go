@@ -2,10 +2,13 @@ package e2e
 
 import (
 	"fmt"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestDotNetObjects: objects of .NET are shown by the types that they are of, with their fields, which scripts name;
@@ -77,4 +80,31 @@ func TestDotNetObjects(t *testing.T) {
 		}
 	}
 	program.ends()
+}
+
+// TestDotNetRenewed: methods that are called often are compiled anew, which the probes do not see, and is told.
+func TestDotNetRenewed(t *testing.T) {
+	app := dotnetApp(t, "warm.cs")
+	const method, tier = "System.IO.File::Exists(string)", "[OptimizedTier1]"
+	for _, test := range []struct {
+		env  []string
+		told bool
+	}{{nil, true}, {[]string{aheadOnly}, false}} {
+		program := startManaged(t, app, test.env...)
+		pid := strconv.Itoa(program.Process.Pid)
+		for end := time.Now().Add(patience); test.told; {
+			if strings.Contains(tracerSays(t, "perf-map", "-p", pid), method+tier) {
+				break
+			} else if time.Now().After(end) {
+				t.Fatal("it is not compiled anew")
+			}
+		}
+		out, err := exec.Command(os.Getenv("TROCAR_E2E_TRACER"), "count", "-p", pid, "--for", "300ms",
+			"System.IO.File::Exists").CombinedOutput()
+		told := strings.Contains(string(out), "WARNING: "+method+" was compiled anew, as what is called often is, before: ")
+		if none := strings.Contains(string(out), "none was called"); err != nil || told != test.told || none != test.told {
+			t.Errorf("%v\n%s", err, out)
+		}
+		program.ends()
+	}
 }

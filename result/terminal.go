@@ -3,6 +3,7 @@ package result
 import (
 	"bufio"
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"reflect"
@@ -71,6 +72,9 @@ func ShownFrom(dst []byte, start int) []byte { return shownFrom(dst, start) }
 func shownFrom(dst []byte, start int) []byte {
 	at := start
 	for at < len(dst) {
+		if at += plain(dst[at:]); at == len(dst) {
+			break
+		}
 		n := shows(dst[at:])
 		if n == 0 {
 			break
@@ -99,6 +103,20 @@ func shownFrom(dst []byte, start int) []byte {
 		i += n
 	}
 	return dst
+}
+
+// plain is how many of the first bytes are printable ASCII, or a little less: eight are looked at together.
+func plain(b []byte) (n int) {
+	const ones, high = 0x0101010101010101, 0x8080808080808080
+	for ; len(b)-n >= 8; n += 8 {
+		w := binary.LittleEndian.Uint64(b[n:])
+		del := w ^ 0x7f*ones
+		// A byte with its highest bit set, one below a blank, one that is DEL.
+		if (w|(w-' '*ones)&^w|(del-ones)&^del)&high != 0 {
+			break
+		}
+	}
+	return n
 }
 
 // shows is the length of the character that s begins with, 0 if it is escaped.

@@ -162,7 +162,7 @@ func (f *probedFile) add(pid target.PID) {
 
 // tellIdle passes on what has been found of probes that cannot be hit, or cost much.
 func (s *Session) tellIdle() error {
-	for _, found := range []*<-chan *result.Notice{&s.idleProbes, &s.costly} {
+	for _, found := range []*<-chan *result.Notice{&s.idleProbes, &s.costly, &s.renewing} {
 		for more := true; more; {
 			select {
 			case e, ok := <-*found:

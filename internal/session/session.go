@@ -120,6 +120,9 @@ type Session struct {
 	descendants Descendants     // nil: nothing is followed
 	before      target.Stat     // of the process, when it began to be traced
 	idleProbes  <-chan *result.Notice
+	renewing    <-chan *result.Notice // see findRenewed
+	toldRenewed map[string]bool       // written before renewing is closed, as is
+	renews      bool                  // that a runtime does so
 	costly      <-chan *result.Notice
 	walks       *walks           // nil: no user stacks are walked by tables
 	late        bool             // the results did not wait for the probes to be taken away
@@ -240,6 +243,7 @@ func (s *Session) trace(ctx context.Context, cancel func()) error {
 	}
 	if s.command == nil && s.waits() && !s.in.DryRun {
 		s.idleProbes = findIdle(ctx, &s.background, s.in.Points, target.PID(s.in.PID), before, s.detached.Load)
+		s.findRenewed()
 	}
 	if !s.in.DryRun {
 		s.costly = findCostly(ctx, &s.background, s.in.Points, s.kernel.Programs)
@@ -294,7 +298,7 @@ func (s *Session) finish() (err error) {
 	}
 	defer func() { err = errors.Join(err, detached()) }() // before anything is freed
 	s.names.rename()
-	for _, step := range []func() error{s.drain, s.tellIdle, s.tellWalks, s.unfollowed, s.tellDeath} {
+	for _, step := range []func() error{s.drain, s.tellIdle, s.tellRenewed, s.tellWalks, s.unfollowed, s.tellDeath} {
 		if err := step(); err != nil {
 			return err
 		}

@@ -32,6 +32,8 @@ type Runtime struct {
 	Open func(File) Code
 	// Inside looks for the runtime in a process; nil: it is not there. The field may be nil.
 	Inside func(pid int) Process
+	// Renews: it compiles functions anew that are in files, and runs that code instead.
+	Renews bool
 	// Types names the types of objects in a process; nil: that cannot be. The field may be nil.
 	Types func(pid int) Types
 	// Readable makes of a name that the runtime has written to a perf map what people read; ok is false for names of

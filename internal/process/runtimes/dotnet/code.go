@@ -18,6 +18,7 @@ const noDebug = "their metadata tells what is shown"
 func Runtime() runtimes.Runtime {
 	return runtimes.Runtime{
 		Name: ".NET", NoDebug: noDebug, Open: openCode, Inside: inside, Readable: readable, Types: openTypes,
+		Renews: true,
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"strconv"
 	"strings"
 	"time"
 
@@ -145,10 +146,15 @@ func (p *process) About() (a runtimes.About) {
 		a.Lacks = append(a.Lacks, names+": "+err.Error())
 	case why != nil:
 		a.Lacks = append(a.Lacks, names+": "+why.Error())
-	case told.version != "" && !mapsAtRunTime(told.version) && !p.env.perfMap:
+	case told.version != "" && !atLeast(told.version, 8) && !p.env.perfMap:
 		a.Lacks = append(a.Lacks, names+": it takes .NET 8 or later, or a start with DOTNET_PerfMapEnabled=3")
 	default:
 		a.Has = append(a.Has, names)
+	}
+	if told.version != "" && !atLeast(told.version, 9) {
+		a.Lacks = append(a.Lacks, "types and fields of objects: it takes .NET 9 or later")
+	} else if err == nil {
+		a.Has = append(a.Has, "types and fields of objects: trocar trace -p PID --args x=ARG.FIELD 'NAMESPACE.TYPE::METHOD'")
 	}
 	if !p.env.noCounting {
 		a.Lacks = append(a.Lacks, "calls of such methods after they were compiled again, since they are called often: "+
@@ -171,10 +177,12 @@ func (p *process) facts() (facts, error) {
 	return parseFacts(reply)
 }
 
-// mapsAtRunTime tells whether a version can be asked for a perf map.
-func mapsAtRunTime(version string) bool {
-	major, _, _ := strings.Cut(version, ".")
-	return len(major) > 1 || major >= "8"
+// atLeast tells whether a version is this one or a later one: 8 can be asked for a perf map, 9 describes its
+// structures.
+func atLeast(version string, major int) bool {
+	first, _, _ := strings.Cut(version, ".")
+	n, err := strconv.Atoi(first)
+	return err == nil && n >= major
 }
 
 // mapRefusal is why the perf map of the process cannot be read.

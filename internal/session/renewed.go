@@ -1,0 +1,137 @@
+package session
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"trocar/internal/binary/objfile"
+	"trocar/internal/process/probe"
+	"trocar/internal/process/symbolize"
+	"trocar/result"
+)
+
+// Some runtimes compile functions anew that are called often, and leave the code that is in files, with its probes. A
+// function that is called all the time then looks like one that is never called.
+
+// renewed asks the runtimes of the traced processes which of the probed functions they have compiled anew, and gives
+// those that were not told yet.
+func (s *Session) renewed() (names []string, errs []error) {
+	probed := map[string]string{}
+	for _, p := range s.in.Points {
+		if (p.Kind == probe.Uprobe || p.AtReturn) && objfile.IsMethod(p.Func) && !s.toldRenewed[p.Func] {
+			probed[function(p.Func)] = p.Func
+		}
+	}
+	if len(probed) == 0 || s.in.PID == 0 {
+		return nil, nil
+	}
+	for _, pid := range append([]int{s.in.PID}, s.in.Others...) {
+		for _, r := range s.names.runtimes {
+			if !r.Renews {
+				continue
+			}
+			at := r.Inside(pid)
+			if at == nil {
+				continue
+			}
+			s.renews = true
+			if err := at.Names(); err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			symbolize.Generated(pid, func(_, _ uint64, name string) {
+				if text, ok := r.Readable(name); ok {
+					if own, ok := probed[function(text)]; ok && !slices.Contains(names, own) {
+						names = append(names, own)
+					}
+				}
+			})
+			if err := at.Close(); err != nil {
+				errs = append(errs, err)
+			}
+		}
+	}
+	slices.Sort(names)
+	return names, errs
+}
+
+// function is what tells a function: its name, and how many parameters it has. Those of generic code are named in
+// several ways.
+func function(name string) string {
+	bare := objfile.MethodBare(name)
+	params := strings.Trim(name[len(bare):], "()")
+	n, depth := 0, 0
+	for _, c := range params {
+		switch {
+		case n == 0:
+			n = 1
+		case c == '<', c == '[':
+			depth++
+		case c == '>', c == ']':
+			depth--
+		case c == ',' && depth == 0:
+			n++
+		}
+	}
+	return bare + "/" + strconv.Itoa(n)
+}
+
+// findRenewed looks for them beside, when the probes are attached: runtimes take their time to answer.
+func (s *Session) findRenewed() {
+	found := make(chan *result.Notice, 2)
+	s.renewing = found
+	s.background.Go(func() {
+		defer close(found)
+		names, errs := s.renewed()
+		s.toldRenewed = map[string]bool{}
+		for _, name := range names {
+			s.toldRenewed[name] = true
+		}
+		if len(errs) > 0 {
+			found <- &result.Notice{Diagnostic: result.Diagnostic{
+				Severity: result.Info,
+				Text: result.Messagef("whether the runtime has compiled the functions anew, and runs that code instead, is not "+
+					"known: %v", errs[0]),
+			}}
+		}
+		if len(names) > 0 {
+			found <- renewedNotice(names, "before: calls of that code are not seen")
+		}
+	})
+}
+
+// tellRenewed tells of those that were compiled anew while they were traced.
+func (s *Session) tellRenewed() error {
+	if s.renewing != nil {
+		for e := range s.renewing { // it may just be looking
+			if err := s.emit(e); err != nil {
+				return err
+			}
+		}
+	}
+	if !s.renews {
+		return nil
+	}
+	names, _ := s.renewed() // what goes wrong was told, or the process has ended
+	if len(names) == 0 {
+		return nil
+	}
+	return s.emit(renewedNotice(names, "meanwhile: calls after that were not seen"))
+}
+
+// renewedNotice says what has become of functions.
+func renewedNotice(names []string, when string) *result.Notice {
+	what := " was compiled anew, as what is called often is, "
+	if len(names) > 1 {
+		what = " were compiled anew, as what is called often is, "
+	}
+	few := strings.Join(names[:min(len(names), maxNamed)], ", ")
+	if len(names) > maxNamed {
+		few += " and " + strconv.Itoa(len(names)-maxNamed) + " more"
+	}
+	return &result.Notice{Diagnostic: result.Diagnostic{
+		Severity: result.Warning, Text: result.Messagef("%s%s%s", few, what, when),
+		Hints: []string{"a start with DOTNET_TC_CallCounting=0 keeps the code that is seen"},
+	}}
+}
