@@ -309,9 +309,15 @@ func (o *Origins) effect(s *originState, at int, b []byte) {
 		if st.value != (origin{}) {
 			s.words = append(slices.Clip(s.words), originWord{st.to, st.size, st.value})
 		}
-	case !inFrame && mayStore(b):
+	case !inFrame && mayStore(b) && !(what&m != 0 && x.global()):
 		s.words, s.above = nil, true
 	}
+}
+
+// global tells an operand in memory that is relative to the instruction pointer, or at an address in the instruction.
+func (x *x86) global() bool {
+	o := x.memoryOperand()
+	return o.base < 0 && o.index < 0 && !x.evexPrefix && !x.xopPrefix && !x.seg && !x.adSize
 }
 
 // word is what was stored in memory, or passed there.
@@ -381,6 +387,21 @@ func (o *Origins) Stored(at int, s Slot) (list []Passed, ok bool) {
 		}
 	}
 	return o.passed(sources)
+}
+
+// Register is where the value comes from that a register, by its DWARF number, has at an instruction.
+func (o *Origins) Register(at, reg int) (p Passed, ok bool) {
+	s := o.seen[at]
+	for n := range uint8(16) {
+		if s != nil && o.w.arch.Encoded(int(n)) == reg && s.regs[n].from != elsewhere {
+			list, ok := o.passed([]origin{s.regs[n]})
+			if ok {
+				list[0].Size = int(s.regs[n].size)
+				return list[0], true
+			}
+		}
+	}
+	return p, false
 }
 
 // base is what one of the two registers of the frame has at an instruction.

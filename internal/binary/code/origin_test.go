@@ -79,6 +79,90 @@ func FuzzStored(f *testing.F) {
 		if o := ReadOrigins(abi.AMD64, b, []int{at}); o != nil {
 			o.Stored(at, Slot{dwarfRSP, -8, 8})
 			o.Stored(0, Slot{dwarfRBP, 16, 64})
+			o.Register(at, 3)
+			o.Uses(5)
+			o.UsesStack(8, 16)
 		}
 	})
+}
+
+// TestRegister tells where values in registers come from.
+func TestRegister(t *testing.T) {
+	for _, c := range []struct {
+		name, code string
+		at, reg    int
+		want       string
+	}{
+		// push %rbx; mov %rdi,%rbx; call; ret
+		{"moved and kept", "53 4889fb e800000000 c3", 9, 3, "{0 8 false 5 0 false} true"},
+		// mov %edi,%ebx; ret
+		{"a part", "89fb c3", 2, 3, "{0 4 false 5 0 false} true"},
+		// push %rbp; mov %rsp,%rbp; mov 0x10(%rbp),%r14; ret
+		{"of the stack", "55 4889e5 4c8b7510 c3", 8, 14, "{0 8 true 0 8 false} true"},
+		{"at the entry", "c3", 0, 4, "{0 8 false 4 0 false} true"},
+		// add $1,%rdi; ret
+		{"changed", "4883c701 c3", 4, 5, "{0 0 false 0 0 false} false"},
+		{"no argument", "c3", 0, 3, "{0 0 false 0 0 false} false"},
+	} {
+		fn, err := hex.DecodeString(strings.ReplaceAll(c.code, " ", ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, ok := ReadOrigins(abi.AMD64, fn, nil).Register(c.at, c.reg)
+		if got := fmt.Sprint(p, ok); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+// TestUses finds which arguments code is seen to use.
+func TestUses(t *testing.T) {
+	const rdi, rsi, rcx, rdx = 5, 4, 2, 1
+	for _, c := range []struct {
+		name, code string
+		reg        int
+		want       bool
+	}{
+		{"mov %edi,%eax", "89f8 c3", rdi, true},
+		{"an address: mov (%rsi),%eax", "8b06 c3", rsi, true},
+		{"another register", "89f8 c3", rsi, false},
+		{"saved only: push %rcx", "51 59 c3", rcx, false},
+		{"xor %edi,%edi; mov %edi,%eax", "31ff 89f8 c3", rdi, false},
+		{"mov $1,%edi; mov %edi,%eax", "bf01000000 89f8 c3", rdi, false},
+		{"test %dil,%dil", "4084ff c3", rdi, true},
+		{"of another: test %bh,%bh", "84ff c3", rdi, false},
+		{"mov %dh,%al is no rsi", "88f0 c3", rsi, false},
+		{"cmp %edx,%ecx", "39d1 c3", rdx, true},
+		{"nopw 0(%rdi)", "0f1f07 c3", rdi, false},
+		{"movd %edi,%xmm0", "660f6ec7 c3", rdi, true},
+		{"vmovups %xmm0,(%rdi)", "c5f81107 c3", rdi, true},
+	} {
+		fn, err := hex.DecodeString(strings.ReplaceAll(c.code, " ", ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := ReadOrigins(abi.AMD64, fn, nil).Uses(c.reg); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+	for _, c := range []struct {
+		name, code string
+		off, size  int64
+		want       bool
+	}{
+		{"mov 8(%rsp),%eax", "8b442408 c3", 8, 8, true},
+		{"what is behind it", "8b442408 c3", 16, 8, false},
+		{"movl $1,8(%rsp)", "c744240801000000 c3", 8, 8, false},
+		{"add %eax,8(%rsp)", "01442408 c3", 8, 8, true},
+		{"lea 8(%rsp),%rax", "488d442408 c3", 8, 8, false},
+		{"fldt 16(%rsp)", "db6c2410 c3", 16, 16, true},
+	} {
+		fn, err := hex.DecodeString(strings.ReplaceAll(c.code, " ", ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := ReadOrigins(abi.AMD64, fn, nil).UsesStack(c.off, c.size); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
 }

@@ -38,7 +38,10 @@ func unavailable(format string, args ...any) types.Place {
 	return types.Place{Why: fmt.Sprintf(format, args...)}
 }
 
-const optimizedOut = "optimized out"
+const (
+	optimizedOut = "optimized out"
+	notHere      = "optimized out at this address"
+)
 
 // place compiles a location expression.
 func (e *exprEnv) place(expr []byte) types.Place {

@@ -20,7 +20,7 @@ func (e *exprEnv) variable(d *die) types.Place {
 	case l.found:
 		return e.place(l.expr)
 	case l.other:
-		return unavailable("optimized out at this address")
+		return unavailable(notHere)
 	}
 	return unavailable(optimizedOut)
 }

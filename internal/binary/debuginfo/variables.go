@@ -21,6 +21,8 @@ type Var struct {
 	// Late tells that the place is unavailable only because the address is before Body: the function's prologue has not
 	// stored it yet.
 	Late bool
+	// Later tells that it is unavailable, but that debug information tells where it is at other addresses.
+	Later bool
 	// Always tells that the place is said to hold for all of the variable's block: so also before it is set.
 	Always bool
 	// Plain tells that one place is said to hold for the whole function. Where the compiler did not follow the variable
@@ -257,6 +259,7 @@ func (in *Info) variable(e *exprEnv, p, at *die) Var {
 		v.Place = unavailable(optimizedOut)
 	default:
 		v.Place, v.Late = e.ready(at)
+		v.Later = v.Place.Kind == types.Unavailable && v.Place.Why == notHere
 		if l, ok := at.get(atLocation); ok && l.isBlock() {
 			v.Plain = true
 			v.Framed = e.ownFrame(l.block, true)

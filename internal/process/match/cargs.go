@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"trocar/internal/binary/code"
 	"trocar/internal/binary/debuginfo"
 	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/types"
@@ -18,11 +19,20 @@ import (
 // has none. late tells whether there are some still that are only there when the function has stored them.
 func (b *binary) byConvention(info *debuginfo.Info, fn *debuginfo.Function, vars []debuginfo.Var) (late bool) {
 	places := b.conventional(info, fn, vars)
+	var uses *code.Origins
 	for i := range vars {
 		v := &vars[i]
 		// LLVM lets callers in the same file pass anything for what the function doesn't use, be it a part of a structure
-		// (its DeadArgumentElimination): there the convention proves nothing.
+		// (its DeadArgumentElimination): there the convention proves nothing but of what the function is seen to use.
 		if fn.Optimized && !gnu(fn) {
+			if places != nil && places[i] != nil && incomplete(v) {
+				if uses == nil {
+					uses = b.origins(fn)
+				}
+				if uses != nil {
+					b.usedParts(v, *places[i], uses)
+				}
+			}
 			late = late || v.Late
 			continue
 		}
@@ -32,6 +42,52 @@ func (b *binary) byConvention(info *debuginfo.Info, fn *debuginfo.Function, vars
 		late = late || v.Late
 	}
 	return late
+}
+
+// usedParts gives a variable the place of the calling convention, as far as the function is seen to use what was passed
+// there.
+func (b *binary) usedParts(v *debuginfo.Var, place types.Place, uses *code.Origins) {
+	size := v.Type.Complete().Size
+	used := func(p *types.Place, size int) bool {
+		switch {
+		case p.Kind == types.InRegister:
+			return uses.Uses(p.Reg)
+		case p.Kind == types.InMemory && len(p.Derefs)+len(p.Ops) == 0 && p.Reg == b.obj.Arch().SP:
+			words := 0
+			for ; words < size && uses.UsesStack(p.Offset+int64(words), int64(min(size-words, 8))); words += 8 {
+				if v.Type.Complete().Kind == types.Float {
+					return true
+				}
+			}
+			// A structure is passed whole.
+			return words >= size || v.Type.Complete().OfMembers() && size > 16 && uses.UsesStack(p.Offset, int64(size))
+		case p.Kind == types.InMemory && len(p.Derefs)+len(p.Ops) == 0:
+			return uses.Uses(p.Reg) && !v.Type.ByAddress()
+		}
+		return p.Kind == types.Constant
+	}
+	if place.Kind != types.InPieces {
+		if used(&place, size) {
+			v.Place, v.Late = place, false
+		}
+		return
+	}
+	whole := types.Place{Kind: types.InPieces}
+	some, at := false, 0
+	for _, piece := range place.Pieces {
+		switch {
+		case piece.Place.Kind == types.Unavailable || piece.Place.Kind == types.Constant:
+		case used(&piece.Place, piece.Size):
+			some = true
+		default:
+			piece.Place = v.Place.Slice(at, piece.Size)
+		}
+		whole.Pieces = append(whole.Pieces, piece)
+		at += piece.Size
+	}
+	if some {
+		v.Place, v.Late = whole, false
+	}
 }
 
 // incomplete tells whether the place of a variable, or of a part of it, is not known.

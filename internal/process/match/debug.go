@@ -93,8 +93,10 @@ func (m *matcher) typed(s *spec, b *binary, entry uint64, p *probe.Point) {
 	if p.Entry && (!late || fn.Optimized) {
 		late = b.byConvention(info, fn, vars)
 	}
-	if late && !ruled && p.Entry && fn.Optimized && !fn.Lang.OwnABI() {
+	elsewhere := slices.ContainsFunc(vars, func(v debuginfo.Var) bool { return later(&v) })
+	if (late || elsewhere) && !ruled && p.Entry && fn.Optimized && !fn.Lang.OwnABI() {
 		late = b.passed(info, fn, vars)
+		b.undivided(fn, vars)
 	}
 	var given []code.Given
 	if p.Entry {

@@ -9,6 +9,12 @@ import (
 	"trocar/internal/binary/types"
 )
 
+// later tells a variable that is not known here, but elsewhere.
+func later(v *debuginfo.Var) bool { return v.Later && v.Place.Kind == types.Unavailable }
+
+// maxEnds bounds the places behind a function's entry at which it is asked where parameters are.
+const maxEnds = 64
+
 // passed finds parameters that the function stores in registers at its entry: what the first instructions that store
 // where debug information says that a parameter is have there was passed where it comes from. late tells whether there
 // are others that are not there at the entry.
@@ -22,20 +28,35 @@ func (b *binary) passed(info *debuginfo.Info, fn *debuginfo.Function, vars []deb
 		return anyLate(vars)
 	}
 	found := make([]*types.Place, len(vars))
-	for _, end := range prologue.Ends {
+	for _, end := range prologue.Ends[:min(len(prologue.Ends), maxEnds)] {
 		got, err := info.Params(fn.Own(), fn.Entry+uint64(end))
 		if err != nil || len(got) != len(vars) {
 			break
 		}
 		for i := range vars {
 			p := &got[i].Place
-			if found[i] != nil || !vars[i].Late || got[i].Type == nil || p.Kind != types.InMemory || len(p.Ops) > 0 {
+			if found[i] != nil || !vars[i].Late && !later(&vars[i]) || got[i].Type == nil || len(p.Ops) > 0 {
 				continue
 			}
 			f := sourceFinder{origins: origins, at: end, reg: p.Reg, off: p.Offset, sp: b.obj.Arch().SP}
-			if len(p.Derefs) > 0 {
+			switch t := got[i].Type.Complete(); {
+			case p.Kind == types.InRegister && t.Size <= 8:
+				if from, ok := origins.Register(end, p.Reg); ok && from.Size >= t.Size && !from.Masked {
+					from.Size = t.Size
+					f.found = []code.Passed{from}
+					place := f.place(t)
+					found[i] = &place
+				}
+			case p.Kind == types.InPieces:
+				found[i] = f.pieces(p)
+			case p.Kind != types.InMemory:
+			case len(p.Derefs) > 0:
 				found[i] = f.behind(p.Derefs)
-			} else if t := got[i].Type.Complete(); f.of(t, 0, 0) {
+			case b.addressed(p):
+				if from, ok := origins.Register(end, p.Reg); ok && from.Size == 8 {
+					found[i] = f.pointed(&from, []int64{p.Offset})
+				}
+			case f.of(t, 0, 0):
 				place := f.place(t)
 				found[i] = &place
 			}
@@ -120,16 +141,37 @@ type sourceFinder struct {
 	found       []code.Passed
 }
 
+// pieces is the place of a value that is in several registers; nil: it is elsewhere as well.
+func (f *sourceFinder) pieces(p *types.Place) *types.Place {
+	whole := types.Place{Kind: types.InPieces}
+	for _, piece := range p.Pieces {
+		from, ok := f.origins.Register(f.at, piece.Place.Reg)
+		switch {
+		case piece.Place.Kind == types.Unavailable:
+		case piece.Place.Kind != types.InRegister || !ok || from.Stack || from.Masked || from.Size < piece.Size:
+			return nil
+		default:
+			piece.Place.Reg = from.Reg
+		}
+		whole.Pieces = append(whole.Pieces, piece)
+	}
+	return &whole
+}
+
 // behind is the place of a value whose address was passed.
 func (f *sourceFinder) behind(derefs []int64) *types.Place {
 	list, ok := f.origins.Stored(f.at, code.Slot{Reg: f.reg, Off: f.off, Size: 8})
-	switch {
-	case !ok || len(list) != 1:
+	if !ok || len(list) != 1 {
 		return nil
-	case list[0].Stack:
-		return &types.Place{Kind: types.InMemory, Reg: f.sp, Offset: list[0].At, Derefs: derefs}
 	}
-	return &types.Place{Kind: types.InMemory, Reg: list[0].Reg, Offset: derefs[0], Derefs: derefs[1:]}
+	return f.pointed(&list[0], derefs)
+}
+
+func (f *sourceFinder) pointed(from *code.Passed, derefs []int64) *types.Place {
+	if from.Stack {
+		return &types.Place{Kind: types.InMemory, Reg: f.sp, Offset: from.At, Derefs: derefs}
+	}
+	return &types.Place{Kind: types.InMemory, Reg: from.Reg, Offset: derefs[0], Derefs: derefs[1:]}
 }
 
 // of looks at the part of a value of type t at an offset; false: it was stored otherwise.

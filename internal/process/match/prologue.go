@@ -2,6 +2,7 @@ package match
 
 import (
 	"slices"
+	"sync"
 
 	"trocar/internal/binary/code"
 	"trocar/internal/binary/debuginfo"
@@ -106,6 +107,7 @@ func (m *matcher) stored(
 	b *binary, info *debuginfo.Info, fn *debuginfo.Function, prologue *code.Prologue, body uint64, here []debuginfo.Var,
 ) (best uint64, vars []debuginfo.Var) {
 	most, left := 0, 0
+	origins := sync.OnceValue(func() *code.Origins { return b.origins(fn) })
 	for i := range here {
 		if here[i].Late {
 			left++
@@ -126,6 +128,10 @@ func (m *matcher) stored(
 			switch {
 			case got[i].Place.Kind == types.Unavailable && (got[i].Place.Why == whyWhichOnStack ||
 				got[i].Place.Why == whyUnused):
+			case b.addressed(&got[i].Place) && holdsPassed(origins, end, got[i].Place.Reg):
+				if here[i].Late {
+					n++
+				}
 			case fn.Optimized && got[i].Plain && b.addressed(&got[i].Place):
 				switch {
 				case here[i].Place.Kind == types.Unavailable:
@@ -159,6 +165,16 @@ func (m *matcher) stored(
 		}
 	}
 	return best, vars
+}
+
+// holdsPassed tells whether a register has at a place what the caller passed.
+func holdsPassed(origins func() *code.Origins, end, reg int) bool {
+	o := origins()
+	if o == nil {
+		return false
+	}
+	p, ok := o.Register(end, reg)
+	return ok && p.Size == 8
 }
 
 // addressed tells a place at an address in a register which is none of the frame's.
