@@ -42,15 +42,16 @@ func main() {
 	defer os.RemoveAll(dir)
 	c := comparer{tracer: *tracer, dir: dir, samples: *samples, verbose: *verbose}
 	var all counts
-	row("program", "stacks", "equal", "equal so far", "differ", "frames", "told")
+	row("program", "stacks", "equal", "equal so far", "differ", "frames", "gdb lost", "told")
 	run := func(name string, pid int) {
 		n, err := c.compare(pid)
 		if err != nil {
 			fmt.Printf("%-28s %v\n", name, err)
 			return
 		}
-		row(name, n.total, n.equal, n.shorter, n.total-n.equal-n.shorter, n.frames/max(1, n.total), n.told)
+		row(name, n.total, n.equal, n.shorter, n.total-n.equal-n.shorter, n.frames/max(1, n.total), n.lost, n.told)
 		all.total, all.equal, all.shorter = all.total+n.total, all.equal+n.equal, all.shorter+n.shorter
+		all.lost += n.lost
 	}
 	if *pid != 0 {
 		run("process "+strconv.Itoa(*pid), *pid)
@@ -75,7 +76,7 @@ func main() {
 			_ = cmd.Wait()
 		}
 	}
-	row("all", all.total, all.equal, all.shorter, all.total-all.equal-all.shorter, "", "")
+	row("all", all.total, all.equal, all.shorter, all.total-all.equal-all.shorter, "", all.lost, "")
 	if all.total == 0 || float64(all.equal+all.shorter) < 0.995*float64(all.total) {
 		os.RemoveAll(dir)
 		os.Exit(1)
@@ -83,7 +84,7 @@ func main() {
 }
 
 func row(cells ...any) {
-	fmt.Printf("%-28v %8v %8v %12v %8v %8v  %v\n", cells...)
+	fmt.Printf("%-28v %8v %8v %12v %8v %8v %8v  %v\n", cells...)
 }
 
 func fail(err error) {
@@ -104,8 +105,10 @@ type counts struct {
 	// shorter are those of which one ends early and the other goes on: at the tracer's limit of frames, or where gdb
 	// finds no caller.
 	shorter int
-	frames  int
-	told    string
+	// lost are those that gdb leads through addresses where no code is. They are not compared.
+	lost   int
+	frames int
+	told   string
 }
 
 // stack is one of a thread.
@@ -176,9 +179,37 @@ func (c *comparer) compare(pid int) (n counts, err error) {
 	if err != nil {
 		return n, err
 	}
-	n = c.pair(a, b)
+	code, err := codeOf(pid)
+	if err != nil {
+		return n, err
+	}
+	whole := slices.DeleteFunc(b, func(s stack) bool {
+		return slices.ContainsFunc(s.frames, func(pc uint64) bool { return !code(pc) })
+	})
+	lost := len(b) - len(whole)
+	n = c.pair(a, whole)
+	n.lost = lost
 	n.told = strings.ReplaceAll(strings.TrimSpace(told.String()), "\n", "; ")
 	return n, nil
+}
+
+// codeOf tells where code is mapped in a process.
+func codeOf(pid int) (func(uint64) bool, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
+	if err != nil {
+		return nil, err
+	}
+	var code [][2]uint64
+	for line := range strings.Lines(string(text)) {
+		var low, high uint64
+		var perm string
+		if n, _ := fmt.Sscanf(line, "%x-%x %s", &low, &high, &perm); n == 3 && strings.Contains(perm, "x") {
+			code = append(code, [2]uint64{low, high})
+		}
+	}
+	return func(pc uint64) bool {
+		return slices.ContainsFunc(code, func(c [2]uint64) bool { return c[0] <= pc && pc < c[1] })
+	}, nil
 }
 
 // ahead is among how many samples that of a stop is looked for: signals that come while the program is stopped are one.

@@ -8,7 +8,7 @@ import (
 // Threads that are waiting at a time, and stacks that are told apart.
 const (
 	mostAway      = 1 << 14
-	offCPUEntries = 1 << 13
+	offCPUEntries = 1 << 15
 	awayDepth     = 48 // frames of a program
 	awayInKernel  = 24
 )

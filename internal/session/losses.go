@@ -44,6 +44,9 @@ func (s *Session) missed() error {
 
 // losses reports what the programs counted, once.
 func (s *Session) losses() error {
+	if err := s.tellStacks(); err != nil {
+		return err
+	}
 	value := make([]byte, s.in.Script.CountersSize())
 	if err := s.kernel.Maps.Get(record.CountersName, record.Key(), value); err != nil {
 		if errors.Is(err, kernel.ErrNoEntry) {

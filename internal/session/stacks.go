@@ -2,10 +2,13 @@ package session
 
 import (
 	"encoding/binary"
+	"errors"
 	"slices"
 	"time"
 
 	"trocar/internal/compile/record"
+	"trocar/internal/kernel"
+	"trocar/result"
 )
 
 // storedStacks are the frames of call stacks by their identity: in the programs' memory, and those that were taken out
@@ -16,6 +19,7 @@ type storedStacks struct {
 	size  int                   // of a value
 	next  time.Time
 	seen  uint64 // how many the programs had kept when they were taken last
+	err   error  // why one could not be read, of which nobody was told yet
 }
 
 const (
@@ -67,6 +71,16 @@ func (s *Session) takeStacks() error {
 	})
 }
 
+// tellStacks tells that call stacks could not be read.
+func (s *Session) tellStacks() error {
+	err := s.names.stacks.err
+	if err == nil {
+		return nil
+	}
+	s.names.stacks.err = nil
+	return s.notice(result.Warning, "call stacks are shown without frames, since they could not be read: %v", err)
+}
+
 // find gives the frames of a stack and when it was first seen, nil if they are not known.
 func (t *storedStacks) find(id [16]byte) (frames []uint64, time uint64) {
 	all, ok := t.taken[id]
@@ -75,7 +89,10 @@ func (t *storedStacks) find(id [16]byte) (frames []uint64, time uint64) {
 			return nil, 0
 		}
 		value := make([]byte, t.size)
-		if t.maps.Get(record.StacksName, id[:], value) != nil {
+		if err := t.maps.Get(record.StacksName, id[:], value); err != nil {
+			if t.err == nil && !errors.Is(err, kernel.ErrNoEntry) { // there is none if there was no room: that is counted
+				t.err = err
+			}
 			return nil, 0
 		}
 		all = words(value)

@@ -104,11 +104,23 @@ func (s *Session) walk(ctx context.Context) {
 			case <-ctx.Done():
 				return
 			case a := <-w.asked:
-				w.looked(w.tables.Asked(a.pid, a.addr))
-				_ = s.names.symbols.Snapshot(int(a.pid)) // so that the file has names when it was deleted
+				s.asked(a)
 			}
 		}
 	})
+}
+
+// asked makes the table that a walk has asked for. Of a process that has ended meanwhile the file is looked for by its
+// path: the next one that executes it is walked by the table, if it was that file.
+func (s *Session) asked(a ask) {
+	err := s.walks.tables.Asked(a.pid, a.addr)
+	if errors.Is(err, target.ErrGone) {
+		if path := s.names.symbols.Mapped(int(a.pid), a.addr); path != "" {
+			err = s.walks.tables.Ahead(target.Root{}, path)
+		}
+	}
+	s.walks.looked(err)
+	_ = s.names.symbols.Snapshot(int(a.pid)) // so that the file has names when it was deleted
 }
 
 // ahead makes tables of the files that processes are about to map: what is probed, and what a command executes.

@@ -47,6 +47,22 @@ func (s *Symbolizer) poll() {
 	}
 }
 
+// Mapped is the path, as the process named it, of the file that was mapped last at an address, "" if none is known:
+// also of a process that has ended.
+func (s *Symbolizer) Mapped(pid int, addr uint64) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.poll()
+	p := s.procs[target.PID(pid)]
+	if p == nil || len(p.spaces) == 0 {
+		return ""
+	}
+	if m := p.spaces[0].find(addr); m != nil && m.kind == ofFile {
+		return m.path
+	}
+	return ""
+}
+
 // maxSpace bounds the mappings that one process may add while it is watched.
 const maxSpace = 1 << 16
 
