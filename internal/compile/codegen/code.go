@@ -73,7 +73,7 @@ func (c *codes) elsewhere() {
 	for _, id := range []builtin.ID{builtin.Assert, builtin.ContainerOf} {
 		c[id].none = "it is a macro"
 	}
-	for _, id := range []builtin.ID{builtin.KPtr, builtin.UPtr, builtin.IsErr, builtin.StrCap} {
+	for _, id := range []builtin.ID{builtin.KPtr, builtin.UPtr, builtin.IsErr, builtin.StrCap, builtin.Tracer} {
 		c[id].none = "check makes another expression of it"
 	}
 	c[builtin.SkbOutput].none = "no packet captures are written"
