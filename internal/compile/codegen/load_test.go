@@ -174,7 +174,7 @@ func samples() []sample {
 			t.call("func", types.TUSym), t.call("ctx", types.PointerTo(types.TVoid, types.Kernel)))}},
 		{
 			name: "stacks", kinds: []probe.Kind{probe.Uprobe, probe.Uretprobe, probe.Interval},
-			maps: []*check.Map{m("@s", types.StackType(types.UStack, 127, 0), types.AggOf(types.Count, false))},
+			maps: []*check.Map{m("@s", types.StoredStack(types.UStack, 127, 0), types.AggOf(types.Count, false))},
 			body: []check.Stmt{
 				t.print(t.call("ustack", types.StackType(types.UStack, 3, 0)),
 					t.call("ustack", types.StackType(types.UStack, 127, 0)), t.call("kstack", types.StackType(types.KStack, 127, 0))),
@@ -183,10 +183,10 @@ func samples() []sample {
 		},
 		{
 			name: "keys of stacks", kinds: entry,
-			maps: []*check.Map{m("@s", types.StackType(types.UStack, 127, 0), types.AggOf(types.Count, false))},
+			maps: []*check.Map{m("@s", types.StoredStack(types.UStack, 127, 0), types.AggOf(types.Count, false))},
 			body: []check.Stmt{
-				aggregate(m("@s", types.StackType(types.UStack, 127, 0), types.AggOf(types.Count, false)),
-					t.call("ustack", types.StackType(types.UStack, 127, 0))),
+				aggregate(m("@s", types.StoredStack(types.UStack, 127, 0), types.AggOf(types.Count, false)),
+					t.call("ustack", types.StoredStack(types.UStack, 127, 0))),
 			},
 		},
 		{name: "texts", kinds: entry, vars: []*check.Var{s, long}, body: []check.Stmt{
