@@ -1,6 +1,7 @@
 package result
 
 import (
+	"bytes"
 	"slices"
 	"strconv"
 	"strings"
@@ -92,13 +93,15 @@ func (m *Map) AppendTable(dst []byte) []byte {
 		rows = append(rows, row)
 	}
 	if t.Entries > 1 {
-		label := "total"
-		if n := t.Entries - len(m.Entries); n > 0 {
-			label = "total, with " + strconv.Itoa(n) + " more"
-		}
-		rows = append(rows, append(t.numbers(&t.Total, true), label))
+		rows = append(rows, append(t.numbers(&t.Total, true), "total"))
 	}
-	return appendRows(dst, rows, numbers)
+	from := len(dst)
+	dst = appendRows(dst, rows, numbers)
+	if n := t.Entries - len(m.Entries); n > 0 { // on a line of its own, which fits 80 columns
+		last := from + bytes.LastIndexByte(dst[from:len(dst)-1], '\n') + 1
+		dst = slices.Insert(dst, last, []byte("and "+strconv.Itoa(n)+" more\n")...)
+	}
+	return dst
 }
 
 // columns are the parts of a key.

@@ -109,7 +109,8 @@ func TestTables(t *testing.T) {
 			{key("a", "x"), num(1)}, {key("b", "x"), num(2)}, {key("c", "y"), num(1000)},
 		}}, 1, time.Second, false, `calls  calls/s  function  who
  1000     1000  c         y
- 1003     1003  total, with 2 more
+and 2 more
+ 1003     1003  total
 `},
 		{"one", Map{Name: "@n", Keyed: true, Entries: []Entry{{&Value{Kind: String, Text: "k"}, num(1)}}}, 0, 0, false, `n
 1  k

@@ -67,7 +67,7 @@ func (l *Leaving) known() bool { return l != nil && (l.ThreadEnds || l.unwinds()
 const (
 	byException = "exception"
 	byPanic     = "panic"
-	byThreadEnd = "end of its thread"
+	byThreadEnd = "end of the thread that began it"
 	byJump      = "longjmp, or its stack was given up"
 )
 

@@ -122,7 +122,12 @@ func together(ctx context.Context, o Target, path, pattern string) (out []Functi
 				first = p
 			}
 		}
-		one := &candidate{Function: fn.Function, known: matched.Known(first), point: first, arch: o.Arch}
+		one := &candidate{Function: fn.Function, point: first, arch: o.Arch}
+		if first.Call != nil { // of such code nothing is asked but what the runtime tells
+			one.known = matched.InFile(first)
+		} else {
+			one.known = matched.Known(first)
+		}
 		one.Typed = one.known.Info != nil
 		one.EntryKey = "pid(init), (int64)callframe"
 		if c := first.Call; c != nil {

@@ -28,23 +28,7 @@ func (in *Info) Enumerators(name string, near *Function) (found []Enumerator, er
 	if i := strings.LastIndex(name, "::"); i >= 0 {
 		scope, last = name[:i], name[i+2:]
 	}
-	type place struct {
-		u   *unit
-		off int
-	}
-	var mu sync.Mutex
-	var enums []place
-	visit := func(s *scanner, u *unit) bool {
-		s.enumsWith(u, last, func(off int) {
-			mu.Lock()
-			defer mu.Unlock()
-			if len(enums) < maxEnums {
-				enums = append(enums, place{u, off})
-			}
-		})
-		return true
-	}
-	add := func(isNear bool) {
+	add := func(enums []enumPlace, isNear bool) {
 		for _, e := range enums {
 			d, ok := e.u.at(uint64(e.off))
 			if !ok {
@@ -67,17 +51,64 @@ func (in *Info) Enumerators(name string, near *Function) (found []Enumerator, er
 		}
 	}
 	if near != nil {
-		visit(&scanner{in: in}, near.u)
-		if add(true); len(found) > 0 {
+		enums, err := in.enumsOf(last, near.u)
+		if err != nil {
+			return nil, err
+		}
+		if add(enums, true); len(found) > 0 {
 			return found, nil
 		}
-		enums = nil
 	}
-	if err := in.everyUnit(visit); err != nil {
+	enums, err := in.enumsOf(last, nil)
+	if err != nil {
 		return nil, err
 	}
-	add(false)
+	add(enums, false)
 	return found, nil
+}
+
+// enumPlace is where an enum is.
+type enumPlace struct {
+	u   *unit
+	off int
+}
+
+// enumsIn is a question that is asked of each function of a pattern: the enums of a unit, or of all (nil), that have an
+// enumerator of a name.
+type enumsIn struct {
+	name string
+	u    *unit
+}
+
+// mostEnumsKept is how many answers are kept.
+const mostEnumsKept = 1 << 12
+
+func (in *Info) enumsOf(name string, u *unit) (enums []enumPlace, err error) {
+	asked := enumsIn{name, u}
+	if enums, ok := in.enums[asked]; ok {
+		return enums, nil
+	}
+	var mu sync.Mutex
+	visit := func(s *scanner, u *unit) bool {
+		s.enumsWith(u, name, func(off int) {
+			mu.Lock()
+			defer mu.Unlock()
+			if len(enums) < maxEnums {
+				enums = append(enums, enumPlace{u, off})
+			}
+		})
+		return true
+	}
+	if u != nil {
+		visit(&scanner{in: in}, u)
+	} else if err := in.everyUnit(visit); err != nil {
+		return nil, err
+	}
+	if in.enums == nil || len(in.enums) >= mostEnumsKept {
+		in.enums = map[enumsIn][]enumPlace{}
+	}
+	in.enums[asked] = enums
+	return enums, nil
 }
 
 // ends tells whether a qualified name is, or ends with, another.

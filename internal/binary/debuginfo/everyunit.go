@@ -17,7 +17,8 @@ type scanner struct {
 	die   die
 	aux   die
 
-	copies map[reference]int
+	copies  map[reference]int
+	classes map[farType]class // of texts' types in other units
 }
 
 // emptied is a map for counting what a unit refers to.

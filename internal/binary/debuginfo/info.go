@@ -73,6 +73,7 @@ type Info struct {
 	copiesAsked int // how often
 	typeIdx     *typeIndex
 	globals     map[string][]Global // by the names that were asked for
+	enums       map[enumsIn][]enumPlace
 	vtables     map[uint64][]string // of Rust; nil: not looked for yet
 	conv        converter
 }

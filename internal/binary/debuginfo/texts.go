@@ -76,6 +76,17 @@ type class struct {
 	memory bool // as a result it takes the first register for its address
 }
 
+// farType is a type of another unit, which many refer to.
+type farType struct {
+	f    *file
+	sec  sectionID
+	lang types.Language
+	at   uint64
+}
+
+// mostFarTypes is of how many it is kept what they are.
+const mostFarTypes = 1 << 16
+
 // textFinder goes through a unit.
 type textFinder struct {
 	s       *scanner
@@ -190,11 +201,22 @@ const maxClassDepth = 16
 // class is that of the type that a value refers to.
 func (f *textFinder) class(u *unit, v value, depth int) class {
 	if !v.inUnit() || u != f.s.unit {
+		key := farType{f: u.f, sec: u.sec, lang: f.lang, at: v.u}
+		if c, ok := f.s.classes[key]; ok && v.form == formRefAddr {
+			return c
+		}
 		d, ok := u.ref(v)
 		if !ok {
 			return class{odd: true}
 		}
-		return f.classOf(d, depth)
+		c := f.classOf(d, depth)
+		if v.form == formRefAddr && len(f.s.classes) < mostFarTypes {
+			if f.s.classes == nil {
+				f.s.classes = map[farType]class{}
+			}
+			f.s.classes[key] = c
+		}
+		return c
 	}
 	if c, ok := f.classes[v.u]; ok {
 		return c

@@ -447,6 +447,12 @@ func needles(pattern string) (words []string) {
 		}
 	}
 	slices.SortStableFunc(words, func(a, b string) int { return len(b) - len(a) })
+	if _, name, ok := strings.Cut(pattern, "operator "); ok && len(words) == 0 {
+		name, _, _ = strings.Cut(name, "(")
+		if code := map[string]string{"new": "nw", "new[]": "na", "delete": "dl", "delete[]": "da"}[name]; code != "" {
+			words = append(words, code) // by which those that allocate are found among all names of a library
+		}
+	}
 	return words
 }
 

@@ -36,6 +36,29 @@ type binary struct {
 
 	texts      map[uint64]debuginfo.Passed // see textsAt, once asked
 	askedTexts bool
+
+	shown   map[string]string // how functions of a pattern are shown, see shownNames
+	shownOf string
+}
+
+// shownNames is how functions of a pattern are shown. A script has it for entries and for returns, and reading the
+// names of C++ is most of the work.
+func (b *binary) shownNames(pattern string, display func() func(string) string) func(string) string {
+	if b.shown == nil || b.shownOf != pattern {
+		b.shown, b.shownOf = map[string]string{}, pattern
+	}
+	var show func(string) string
+	return func(name string) string {
+		shown, ok := b.shown[name]
+		if !ok {
+			if show == nil {
+				show = display()
+			}
+			shown = show(name)
+			b.shown[name] = shown
+		}
+		return shown
+	}
 }
 
 // fileID is what the file is.

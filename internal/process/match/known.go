@@ -27,7 +27,18 @@ type Known struct {
 }
 
 // Known looks up the function of a point. It is good until the result is closed.
-func (r *Result) Known(p *probe.Point) (k Known) {
+func (r *Result) Known(p *probe.Point) Known {
+	k := r.InFile(p)
+	if k.Info != nil {
+		if fn, err := k.Info.FunctionAt(p.Addr); err == nil {
+			k.Func = fn
+		}
+	}
+	return k
+}
+
+// InFile is what is known of the file that a point lies in, and nothing of the function.
+func (r *Result) InFile(p *probe.Point) (k Known) {
 	if r.files == nil || p.Path == "" {
 		return k
 	}
@@ -36,13 +47,8 @@ func (r *Result) Known(p *probe.Point) (k Known) {
 		return k
 	}
 	k.File, k.Frames, k.codes, k.unwinds = b.obj, b.im.Frames(), b.runtimes, b.unwinds
-	info, err := b.debug()
-	if err != nil {
-		return k
-	}
-	k.Info = info
-	if fn, err := info.FunctionAt(p.Addr); err == nil {
-		k.Func = fn
+	if info, err := b.debug(); err == nil {
+		k.Info = info
 	}
 	return k
 }

@@ -287,7 +287,9 @@ func (m *matcher) functions(s *spec, b *binary, q *objfile.Query) ([]*probe.Poin
 	if q.Wildcard() && !m.needs.Name {
 		display = func(name string) string { return name } // nobody sees them: demangling is most of the work
 	} else if m.opts.Bare {
-		display = m.bareNames(all)
+		display = b.shownNames(s.lang+":"+s.fn, func() func(string) string { return m.bareNames(all) })
+	} else if q.Wildcard() {
+		display = b.shownNames(s.lang+":"+s.fn, func() func(string) string { return m.display })
 	}
 	for i := range all {
 		if m.done() {

@@ -15,6 +15,8 @@ import (
 // asked is what a command asked for.
 type asked struct {
 	functions int      // that it is about; 0: those of the program
+	events    int      // so many of the words are about events
+	words     int      // of all
 	texts     []asText // expressions
 	filters   []string // flags that leave calls out
 	waits     bool     // for what other processes do, not a command of its own
@@ -97,6 +99,29 @@ func answers(e result.Event) bool {
 		return len(e.Map.Entries) > 0
 	}
 	return false
+}
+
+// attachedTo says to what a command is attached, as its user counts: a function takes several probes.
+func (k *sink) attachedTo(probes int) string {
+	a := &k.s.asked
+	n := k.program.Functions()
+	if a.functions > 0 && (n > 0 || a.events > 0) {
+		n = a.functions
+	}
+	text := "Attached"
+	switch {
+	case n == 0: // to what threads do
+	case a.events == 0:
+		text += result.Messagef(" to %d function%s", n, either(n == 1, "", "s"))
+	case a.events == a.words:
+		text += result.Messagef(" to %d event%s", n, either(n == 1, "", "s"))
+	default:
+		text += result.Messagef(" to %d functions and events", n)
+	}
+	if k.s.verbose {
+		text += result.Messagef(" (%d probe%s)", probes, either(probes == 1, "", "s"))
+	}
+	return text
 }
 
 // silent says that nothing was called, after a run without an answer.

@@ -132,7 +132,7 @@ func (a *app) traceWith(ctx context.Context, s *settings, r trocar.Request, noti
 	if err != nil {
 		return sink.failed(err)
 	}
-	s.compiled = true
+	s.compiled, sink.program = true, program
 	defer program.Close()
 	if command != nil {
 		defer command.Close()

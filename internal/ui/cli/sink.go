@@ -33,8 +33,9 @@ type sink struct {
 	locks   *flame.Locks // waits for locks are told from others; nil: there are none
 	notify  bool
 
-	attached time.Time // when the probes were; zero: not yet
-	answers  int       // events since that are a part of the answer to a command's question
+	program  *trocar.Program // nil: not compiled yet
+	attached time.Time       // when the probes were; zero: not yet
+	answers  int             // events since that are a part of the answer to a command's question
 }
 
 func (a *app) sink(s *settings) (*sink, error) {
@@ -60,8 +61,13 @@ func (a *app) sink(s *settings) (*sink, error) {
 	if err != nil {
 		return nil, &statusError{exitUsage, err}
 	}
+	var said func(int) string
+	if s.made {
+		said = k.attachedTo
+	}
 	k.Sink = format.New(output.Options{
-		Out: out, Err: a.err, Quiet: s.quiet, NoWarnings: s.noWarnings, Color: a.color(), Buffer: buffering, Bare: s.bare,
+		Out: out, Attached: said, Err: a.err, Quiet: s.quiet, NoWarnings: s.noWarnings, Color: a.color(),
+		Buffer: buffering, Bare: s.bare,
 		Shown: s.made || isTerminal(out), Controls: s.controls && !s.made, Calls: s.made,
 	})
 	if s.drawn != nil {

@@ -254,6 +254,13 @@ func parseLinear(text string) (n [3]int64, err error) {
 	return n, nil
 }
 
+// inProgram tells words about functions of programs from those about events.
+func inProgram(w string) bool {
+	return !slices.ContainsFunc([]string{"tracepoint:", "syscall:", "usdt:", "watchpoint:"}, func(kind string) bool {
+		return strings.HasPrefix(w, kind)
+	})
+}
+
 // question reads the words of a command: the functions, the expression, and the command to run.
 func (r *recipeFlags) question(a *app, cmd *cobra.Command, words []string) (argv []string, err error) {
 	if at := cmd.ArgsLenAtDash(); at >= 0 {
@@ -267,11 +274,6 @@ func (r *recipeFlags) question(a *app, cmd *cobra.Command, words []string) (argv
 	}
 	if r.process != 0 && len(argv) > 0 {
 		return nil, usageErrorf("either a process (-p) or a command, not both")
-	}
-	inProgram := func(w string) bool {
-		return !slices.ContainsFunc([]string{"tracepoint:", "syscall:", "usdt:", "watchpoint:"}, func(kind string) bool {
-			return strings.HasPrefix(w, kind)
-		})
 	}
 	events := r.noFunctions() && r.q.Kind != trocar.QuestionLeaks ||
 		len(words) > 0 && !slices.ContainsFunc(words, inProgram)
@@ -369,7 +371,12 @@ func (a *app) ask(cmd *cobra.Command, r *recipeFlags, words []string) error {
 	r.asked = asked{
 		texts: r.texts(), filters: r.filters(), waits: len(argv) == 0,
 		samples: r.q.Kind == trocar.QuestionProfile, memory: r.q.Kind == trocar.QuestionLeaks,
-		waiting: r.q.Kind == trocar.QuestionOffCPU || r.q.Kind == trocar.QuestionLocks,
+		waiting: r.q.Kind == trocar.QuestionOffCPU || r.q.Kind == trocar.QuestionLocks, words: len(r.q.Functions),
+	}
+	for _, w := range r.q.Functions {
+		if !inProgram(w) {
+			r.asked.events++
+		}
 	}
 	whole := func(f trocar.Function) bool { return f.Whole }
 	if r.q.Kind != trocar.QuestionLeaks && !slices.ContainsFunc(script.Functions, whole) {

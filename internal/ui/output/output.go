@@ -24,7 +24,9 @@ type Options struct {
 	Out io.Writer // results
 	Err io.Writer // text form: messages
 
-	Quiet      bool // no "Attached N probes"
+	Quiet bool // no "Attached N probes"
+	// Attached, of the text form, gives what is said in its place. Nil: that.
+	Attached   func(probes int) string
 	NoWarnings bool // no warnings, those of warnf() included
 	Color      bool // messages in colour
 	Buffer     Buffering

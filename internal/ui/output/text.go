@@ -148,7 +148,9 @@ func (t *Text) say() error {
 }
 
 func (t *Text) attached(e *result.Attached) error {
-	if !t.o.Quiet {
+	if t.o.Attached != nil && !t.o.Quiet {
+		t.msg = append(append(t.msg, t.o.Attached(e.Probes)...), '\n')
+	} else if !t.o.Quiet {
 		t.msg = append(t.msg, "Attached "...)
 		t.msg = strconv.AppendInt(t.msg, int64(e.Probes), 10)
 		t.msg = append(t.msg, " probe"...)

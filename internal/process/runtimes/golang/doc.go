@@ -14,6 +14,10 @@
 // or an interface may ask for it, so that the places of arguments and results are as sure as with debug information.
 // The receiver's type follows from the function's name. Names of parameters are nowhere.
 //
+// Exported functions and methods of the standard library have the signatures that its promise of compatibility fixes:
+// those of packages that people trace are in a table (signatures.z, made by genstd.go), and are taken if the shape of
+// the arguments agrees.
+//
 // Of other functions the shape of the arguments is known: how many words of which size, in which groups, at most ten of
 // them. It doesn't tell a number from a pointer, nor a string from two integers. Nor does it tell floating-point
 // numbers, which are passed in other registers and so decide in which register all others are; but where a function

@@ -63,34 +63,45 @@ func (p *Program) Function(addr uint64) (fn Function, ok bool) {
 	return fn, true
 }
 
-// signed takes the signature from the tables of methods.
+// signed takes the signature from the tables of methods, else from what is known of the standard library.
 func (p *Program) signed(fn *Function, g *objfile.GoFunc) bool {
 	if strings.Contains(fn.Name, "[go.shape.") {
 		return false // shared by instances
 	}
-	m, ok := p.methods[g.Entry]
-	if !ok || m.doubly || m.sig == 0 || fn.Name[strings.LastIndexByte(fn.Name, '.')+1:] != p.methodName(m, g.Entry) {
-		return false
-	}
-	recv, sig := p.typ(m.recv, true, 0), p.desc(m.sig)
-	if recv == nil || sig == nil || sig.kind != kindFunc {
-		return false
-	}
-	in, out := []*types.Type{recv}, []*types.Type(nil)
-	for _, a := range sig.in {
-		in = append(in, p.typ(a, true, 0))
-	}
-	for _, a := range sig.out {
-		out = append(out, p.typ(a, true, 0))
+	in, out, ok := p.method(fn, g)
+	if fn.Receiver = ok; !ok {
+		if in, out, ok = p.standard(fn, g); !ok {
+			return false
+		}
 	}
 	ins, outs := p.f.Arch().Go().Places(in, out, p.oldConvention(g))
-	fn.Signed, fn.Receiver = true, true
+	fn.Signed = true
 	var complete bool
 	if fn.Params, complete = params(in, ins); !complete {
 		return false
 	}
 	fn.Results, complete = params(out, outs)
 	return complete
+}
+
+// method takes a signature from the table of a type's methods; the receiver is the first parameter.
+func (p *Program) method(fn *Function, g *objfile.GoFunc) (in, out []*types.Type, ok bool) {
+	m, ok := p.methods[g.Entry]
+	if !ok || m.doubly || m.sig == 0 || fn.Name[strings.LastIndexByte(fn.Name, '.')+1:] != p.methodName(m, g.Entry) {
+		return nil, nil, false
+	}
+	recv, sig := p.typ(m.recv, true, 0), p.desc(m.sig)
+	if recv == nil || sig == nil || sig.kind != kindFunc {
+		return nil, nil, false
+	}
+	in = []*types.Type{recv}
+	for _, a := range sig.in {
+		in = append(in, p.typ(a, true, 0))
+	}
+	for _, a := range sig.out {
+		out = append(out, p.typ(a, true, 0))
+	}
+	return in, out, true
 }
 
 // Fits tells whether a list of parameters, the receiver first, can be that of a function: debug information leaves out
