@@ -69,6 +69,19 @@ func (m *matcher) entrySites(obj *objfile.File, frames *cfi.Table,
 	return sites, why, nil
 }
 
+// sitesOf is entrySites, found once for the entries and the returns of a pattern's functions.
+func (m *matcher) sitesOf(b *binary, q *objfile.Query, funcs []objfile.Func) ([]int, []*hazard, error) {
+	same := func(a, b objfile.Func) bool { return a.Addr == b.Addr && a.Size == b.Size }
+	if q.Wildcard() && len(funcs) > 0 && slices.EqualFunc(b.sited, funcs, same) {
+		return b.sites, b.whys, nil
+	}
+	sites, whys, err := m.entrySites(b.obj, b.im.Frames(), funcs)
+	if err == nil && q.Wildcard() {
+		b.sited, b.sites, b.whys = funcs, sites, whys
+	}
+	return sites, whys, err
+}
+
 // avoidHazards moves sites from instructions that must not be probed to the first behind them that is as good. Where
 // there is none, or something jumps or begins in between, there is no site.
 func (m *matcher) avoidHazards(

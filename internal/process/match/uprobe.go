@@ -275,7 +275,7 @@ func (m *matcher) functions(s *spec, b *binary, q *objfile.Query) ([]*probe.Poin
 			all, names = append(all, impls[j]), append(names, funcs[i].Name)
 		}
 	}
-	sites, whys, err := m.entrySites(b.obj, b.im.Frames(), all)
+	sites, whys, err := m.sitesOf(b, q, all)
 	if err != nil {
 		return nil, err
 	}
