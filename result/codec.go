@@ -15,7 +15,7 @@ import (
 // A recording is a stream of events in a compact form of bytes: 64-bit numbers, texts that are no UTF-8 and times
 // come back as they were, which JSON cannot promise.
 //
-// It begins with the line "trocar events 3", where 3 is the version of the form. Records follow, one for an event:
+// It begins with the line "trocar events 4", where 4 is the version of the form. Records follow, one for an event:
 // the length of the rest as a uvarint (encoding/binary), the number of the event's type, its head, and its fields in
 // the order of codecform.go. Numbers are varints and texts have their length before them. Words (names of functions,
 // fields and types) are numbered when they come first and are only numbers from then on; so a recording is read from
@@ -24,7 +24,7 @@ import (
 // Whatever changes the form changes the version; a Decoder reads all versions up to its own.
 
 // recordingVersion is the version that is written.
-const recordingVersion = 3
+const recordingVersion = 4
 
 const recordingMagic = "trocar events "
 

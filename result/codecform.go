@@ -384,6 +384,9 @@ func (c *coder) fields(e Event) {
 		c.text(&e.Detail)
 	case *Notice:
 		c.diagnostic(&e.Diagnostic)
+		if c.version >= 4 {
+			c.boolean(&e.Blind)
+		}
 	case *HelperError:
 		c.word(&e.Helper)
 		number(c, &e.Code)

@@ -101,6 +101,7 @@ type Lost struct {
 type Notice struct {
 	Head
 	Diagnostic
+	Blind bool // it tells of calls that are not seen: where there are none, some may have been made
 }
 
 // HelperError says that a helper function of the kernel failed in a probe's action.

@@ -43,7 +43,7 @@ func unprobed(files []*probedFile, pid target.PID, detached func() bool, found c
 	defer mem.Close()
 	for _, f := range files {
 		if f.unprobedIn(maps, mem) && !detached() {
-			tell(found, &result.Notice{Diagnostic: result.Diagnostic{
+			tell(found, &result.Notice{Blind: true, Diagnostic: result.Diagnostic{
 				Severity: result.Warning,
 				Text: result.Messagef("process %d runs another copy of %s, in which the probes are not: no events from there",
 					pid, f.path),
@@ -166,7 +166,7 @@ func (f *probedFile) replaced(found chan<- *result.Notice) bool {
 	if !ok || sys.Dev == f.dev && sys.Ino == f.inode {
 		return false
 	}
-	tell(found, &result.Notice{Diagnostic: result.Diagnostic{
+	tell(found, &result.Notice{Blind: true, Diagnostic: result.Diagnostic{
 		Severity: result.Warning,
 		Text:     result.Messagef("%s was replaced: no events from processes that are started from now on", f.path),
 		Hints:    []string{"start the trace again"},

@@ -139,7 +139,7 @@ func replaced(ctx context.Context, files []*probedFile, found chan<- *result.Not
 		if f.all > len(f.pids) {
 			list += fmt.Sprintf(" and %d more", f.all-len(f.pids))
 		}
-		found <- &result.Notice{Diagnostic: result.Diagnostic{
+		found <- &result.Notice{Blind: true, Diagnostic: result.Diagnostic{
 			Severity: result.Warning,
 			Text: result.Messagef("%s %s still run%s a former file of %s, which was replaced: no events from there",
 				who, list, s, f.path),

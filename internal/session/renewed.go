@@ -89,7 +89,7 @@ func (s *Session) findRenewed() {
 			s.toldRenewed[name] = true
 		}
 		if len(errs) > 0 {
-			found <- &result.Notice{Diagnostic: result.Diagnostic{
+			found <- &result.Notice{Blind: true, Diagnostic: result.Diagnostic{
 				Severity: result.Info,
 				Text: result.Messagef("whether the runtime has compiled the functions anew, and runs that code instead, is not "+
 					"known: %v", errs[0]),
@@ -130,7 +130,7 @@ func renewedNotice(names []string, when string) *result.Notice {
 	if len(names) > maxNamed {
 		few += " and " + strconv.Itoa(len(names)-maxNamed) + " more"
 	}
-	return &result.Notice{Diagnostic: result.Diagnostic{
+	return &result.Notice{Blind: true, Diagnostic: result.Diagnostic{
 		Severity: result.Warning, Text: result.Messagef("%s%s%s", few, what, when),
 		Hints: []string{"a start with DOTNET_TC_CallCounting=0 keeps the code that is seen"},
 	}}

@@ -101,6 +101,17 @@ func answers(e result.Event) bool {
 	return false
 }
 
+// hides tells whether an event says that there may be calls that are not shown.
+func hides(e result.Event) bool {
+	switch e := e.(type) {
+	case *result.Notice:
+		return e.Blind
+	case *result.Lost:
+		return true
+	}
+	return false
+}
+
 // attachedTo says to what a command is attached, as its user counts: a function takes several probes.
 func (k *sink) attachedTo(probes int) string {
 	a := &k.s.asked
@@ -152,16 +163,7 @@ func (k *sink) silent(p *trocar.Program) {
 		k.diagnostic(d)
 		return
 	}
-	d.Text = fmt.Sprintf("no calls in %v", took)
-	fits := strings.Join(k.s.asked.filters, ", ")
-	switch {
-	case fits != "" && n > 0:
-		d.Text += fmt.Sprintf(" that fit %s: %s", fits, probed)
-	case fits != "":
-		d.Text += " that fit " + fits
-	case n > 0: // it is not about system calls and the like
-		d.Text += fmt.Sprintf(": %s, none was called", probed)
-	}
+	d.Text = k.noCalls(n, probed, took)
 	if k.s.asked.waits && k.s.process == 0 {
 		for _, path := range p.Files() {
 			if n, err := trocar.Mapped(path); err == nil && n == 0 {
@@ -170,4 +172,17 @@ func (k *sink) silent(p *trocar.Program) {
 		}
 	}
 	k.diagnostic(d)
+}
+
+// noCalls says that there were none, or that none were seen.
+func (k *sink) noCalls(functions int, probed string, took time.Duration) string {
+	fits := strings.Join(k.s.asked.filters, ", ")
+	text := "no calls" + either(k.blind, " were seen", "") + " in " + took.String()
+	if fits != "" {
+		text += " that fit " + fits
+	}
+	if functions == 0 { // it is about system calls and the like
+		return text
+	}
+	return text + ": " + probed + either(k.blind || fits != "", "", ", none was called")
 }

@@ -36,6 +36,7 @@ type sink struct {
 	program  *trocar.Program // nil: not compiled yet
 	attached time.Time       // when the probes were; zero: not yet
 	answers  int             // events since that are a part of the answer to a command's question
+	blind    bool            // it was told that calls are not seen, or that some were lost
 }
 
 func (a *app) sink(s *settings) (*sink, error) {
@@ -89,6 +90,7 @@ func (k *sink) Event(e result.Event) error {
 		plain.Diagnostic.At = result.Position{} // nobody wrote the line that it is about
 		e = &plain
 	}
+	k.blind = k.blind || hides(e)
 	if answers(e) {
 		k.answers++
 	}
