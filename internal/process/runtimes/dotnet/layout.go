@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"maps"
+	"strings"
 	"time"
 
 	"trocar/internal/binary/clr"
@@ -143,14 +144,19 @@ func (w *world) name(table uint64, depth int) (string, bool) {
 	if own, isPlain := plain[name]; isPlain {
 		name = own
 	}
-	if !ok {
+	if ok = ok && len(name) <= longestName; !ok {
 		name = ""
 	}
 	w.names[table] = name
 	return name, ok
 }
 
-const mostNames = 1 << 14
+const (
+	mostNames = 1 << 14
+	mostRank  = 32 // of an array
+	// longestName bounds what names are made of that have others in them several times.
+	longestName = 1 << 12
+)
 
 func (w *world) nameOf(table uint64, depth int) (name string, ok bool) {
 	if table&3 != 0 || table == 0 { // a pointer, or a type parameter
@@ -164,7 +170,12 @@ func (w *world) nameOf(table uint64, depth int) (name string, ok bool) {
 		if flags&vector != 0 {
 			return elem + "[]", ok
 		}
-		return elem + "[,]", ok
+		// Each dimension adds 8 bytes to its size, for how many there are and from where on.
+		rank := (int(uint32(w.at(table, w.of.MethodTable.BaseSize))) - 24) / 8
+		if !ok || rank < 1 || rank > mostRank {
+			return "", false
+		}
+		return elem + "[" + strings.Repeat(",", rank-1) + "]", true
 	}
 	at, typ := w.declared(table)
 	m := w.module(at, nil)

@@ -92,6 +92,42 @@ func TestPlaced(t *testing.T) {
 	}
 }
 
+// TestRanks: an array is named with as many dimensions as it has.
+func TestRanks(t *testing.T) {
+	im := assembly(t, "../../../binary/clr/testdata/shapes.dll").image
+	typ, _, _ := im.Find(clr.Name{Space: "Depot", Path: []string{"Store"}})
+	const arrayAt = 0x1800
+	for size, want := range map[uint64]string{
+		40: "Depot.Store[,]", 48: "Depot.Store[,,]", 0: "", 24: "", 1 << 31: "", 24 + 8*33: "",
+	} {
+		memory := loaded(typ, 1, clr.Int32)
+		binary.LittleEndian.PutUint64(memory[arrayAt:], 0x80000|size<<32)
+		binary.LittleEndian.PutUint64(memory[arrayAt+48:], tableAt)
+		if name, _ := worldOf(t, memory, im).Name(arrayAt); name != want {
+			t.Errorf("%d: %q, want %q", size, name, want)
+		}
+	}
+}
+
+// TestLongNames: of a process that has names which grow with each level nothing is taken but a bounded text.
+func TestLongNames(t *testing.T) {
+	im := assembly(t, "../../../binary/clr/testdata/shapes.dll").image
+	typ, _, _ := im.Find(clr.Name{Space: "Depot", Path: []string{"Store"}})
+	memory := make([]byte, 0x100000)
+	copy(memory, loaded(typ, 1, clr.Int32))
+	w := worldOf(t, memory, im)
+	elem, longest := uint64(tableAt), 0
+	for at := uint64(0x6000); at < uint64(len(memory))-64; at += 64 {
+		binary.LittleEndian.PutUint64(memory[at:], 0x80000|(24+8*32)<<32)
+		binary.LittleEndian.PutUint64(memory[at+48:], elem)
+		name, _ := w.Name(at)
+		longest, elem = max(longest, len(name)), at
+	}
+	if longest < 1000 || longest > longestName {
+		t.Error(longest)
+	}
+}
+
 func TestStructures(t *testing.T) {
 	var w world
 	for _, bad := range []string{"", "{", `{"types":{}}`, `{"types":{"Module":{"Base":-1}}}`, `{"types":{"Module":[]}}`} {
