@@ -45,9 +45,11 @@ func counted(fns []Function, o Question, diags *diag.List, by []string) Script {
 		}
 		if fn.Called && !fn.Line && (len(s.by) == 0 && s.cond == nil || fn.Whole) {
 			same = append(same, fn.Entry())
+			s.unseen(fn, nil)
 			continue
 		}
 		c := s.newCall(fn)
+		s.unseen(fn, fn.Notices)
 		c.early, c.returns, c.leaves = true, nil, nil
 		s.expressions(c, s.by)
 		calls = append(calls, c)
@@ -77,6 +79,15 @@ func counted(fns []Function, o Question, diags *diag.List, by []string) Script {
 	s.results("@calls")
 	s.timer()
 	return s.done()
+}
+
+// unseen says which calls are not counted, but what is said already.
+func (s *script) unseen(fn *Function, said []string) {
+	for _, n := range fn.Unseen {
+		if !slices.Contains(said, n) {
+			s.notice(fn, "%s", n)
+		}
+	}
 }
 
 func (s *script) countProbe(points []string, fn *Function, keys, columns []string) {

@@ -251,6 +251,7 @@ func functionsOf(ctx context.Context, o Target, path, name string, exact bool, d
 				break
 			}
 		}
+		fn.Unseen = said
 		if len(said) > 0 && (len(fn.Returns) == 0 || known.Throws()) {
 			fn.Notices = append(fn.Notices, said...)
 		}

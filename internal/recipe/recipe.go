@@ -65,6 +65,8 @@ type Function struct {
 	Panics  bool // what leaves its calls is called a panic, not an exception
 	// Leaving is what tells that calls are left; nil: nothing does.
 	Leaving *Leaving
+	// Unseen are calls that probes of its code do not see, which return probes say themselves.
+	Unseen []string
 	// Notices are what else is to be said.
 	Notices []string
 
