@@ -56,6 +56,18 @@ func TestStored(t *testing.T) {
 		{"frame pointer", "55 4889e5 897dfc c3", 4, Slot{rbp, -4, 4}, "[{0 4 false 5 0 false}] true"},
 		// jmp 2f; 1: mov %edi,-4(%rsp); ret; (not reached) mov %esi,%edi; jmp 1b; 2: jmp 1b
 		{"code comes in", "eb0a 897c24fc c3 89f7 ebf7 90 ebf4", 0, Slot{rsp, -4, 4}, "[] false"},
+		// rdtscp; mov %edx,-4(%rsp)
+		{"counted", "0f01f9 895424fc c3", 0, Slot{rsp, -4, 4}, "[] false"},
+		// rdpmc; mov %edx,-4(%rsp)
+		{"read of a counter", "0f33 895424fc c3", 0, Slot{rsp, -4, 4}, "[] false"},
+		// pextrd $1,%xmm0,%esi; mov %esi,-4(%rsp)
+		{"out of a vector", "660f3a16c601 897424fc c3", 0, Slot{rsp, -4, 4}, "[] false"},
+		// pcmpistri $0,%xmm1,%xmm0; mov %ecx,-4(%rsp)
+		{"of a comparison", "660f3a63c100 894c24fc c3", 0, Slot{rsp, -4, 4}, "[] false"},
+		// kmovd %k0,%esi; mov %esi,-4(%rsp)
+		{"out of a mask", "c5fb93f0 897424fc c3", 0, Slot{rsp, -4, 4}, "[] false"},
+		// rdsspq %rsi; mov %esi,-4(%rsp)
+		{"the shadow stack", "f3480f1ece 897424fc c3", 0, Slot{rsp, -4, 4}, "[] false"},
 		{"damaged", "0f", 0, Slot{rsp, -4, 4}, "[] false"},
 	} {
 		fn, err := hex.DecodeString(strings.ReplaceAll(c.code, " ", ""))

@@ -268,14 +268,17 @@ func frameEffect(b []byte, sp, bp frameBase, bases int) (st frameStore, sp2, bp2
 		// Some have a general register as their destination: those of BMI, and moves out of vector registers.
 		switch {
 		case x.opMap != 1, b[0] == 0x62, mod == 3 && x.op == 0x7e, x.op == 0x2c, x.op == 0x2d, x.op == 0x50,
-			x.op == 0xc5, x.op == 0xd7:
+			x.op == 0x93, x.op == 0xc5, x.op == 0xd7:
 			return st, frameBase{}, frameBase{}, bases, allRegisters
 		}
 		stored(vectorStore(x.op, vexPrefix(b), vexWide(b)))
 	case x.opMap == 1:
 		switch x.op {
 		case 0x1e, 0x1f, 0x0b, 0x18, 0x0d:
-		case 0x05, 0x31, 0xa2, 0xc7: // system calls, and what writes several registers
+			if x.op == 0x1e && mod == 3 && reg&7 == 1 { // rdssp
+				write(rm, frameBase{})
+			}
+		case 0x01, 0x05, 0x31, 0x33, 0xa2, 0xc7: // system calls, and what writes several registers, like rdtscp
 			wrote = allRegisters
 		case 0x11, 0x29, 0x2b, 0x7f, 0xd6, 0xe7, 0x13, 0x17:
 			stored(vectorStore(x.op, ssePrefix(&x), false))
@@ -298,6 +301,12 @@ func frameEffect(b []byte, sp, bp frameBase, bases int) (st frameStore, sp2, bp2
 		}
 	case x.opMap != 0:
 		write(reg, frameBase{})
+		if x.opMap == 3 { // pextrq has its destination there, and pcmpistri is one to rcx
+			wrote |= 1 << 1
+			if mod == 3 {
+				write(rm, frameBase{})
+			}
+		}
 	case x.op >= 0x50 && x.op <= 0x57:
 		if x.opSize {
 			sp = frameBase{}
@@ -378,6 +387,9 @@ func frameEffect(b []byte, sp, bp frameBase, bases int) (st frameStore, sp2, bp2
 		write(x.op&7|x.rex&1<<3, frameBase{})
 	case x.op >= 0xd8 && x.op <= 0xdf:
 		stored(x87Store(x.op, reg&7))
+		if x.op == 0xdf && mod == 3 { // fnstsw
+			wrote |= 1 << 0
+		}
 	case x.op < 0x40 && x.op&7 < 2: // arithmetic into the operand that may be in memory
 		if mod == 3 {
 			write(rm, frameBase{})

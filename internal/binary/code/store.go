@@ -110,7 +110,7 @@ func mayStore(in []byte) bool {
 		return true
 	}
 	if in[x.at]>>6 == 3 {
-		return false // no operand in memory
+		return x.opMap == 1 && x.op == 0xf7 // no operand in memory, but maskmovdqu stores at rdi
 	}
 	reg := in[x.at] >> 3 & 7
 	switch {

@@ -38,10 +38,16 @@ func behind(t *testing.T, in *Info, name string) *types.Type {
 // TestTags: a type that is only declared in a unit is that of another unit if there is one only.
 func TestTags(t *testing.T) {
 	t.Parallel()
-	in := open(t, build(t, units("gcc", "tags.c")))
-	if c := behind(t, in, "c"); !c.Incomplete {
-		t.Errorf("one of two different types: %+v", c)
+	for _, compiler := range []string{"gcc", "gcc -gdwarf-4", "clang", "clang -gdwarf-4"} {
+		in := open(t, build(t, units(compiler, "tags.c")))
+		if c := behind(t, in, "c"); !c.Incomplete {
+			t.Errorf("%s: one of two different types: %+v", compiler, c)
+		}
+		if c := behind(t, in, "t"); !c.Incomplete {
+			t.Errorf("%s: one of two different types at the same line of two files: %+v", compiler, c)
+		}
 	}
+	in := open(t, build(t, units("gcc", "tags.c")))
 	if s := behind(t, in, "s"); s.Incomplete || s.Size != 8 {
 		t.Errorf("a type that two units have alike: %+v", s)
 	}

@@ -24,6 +24,7 @@ type typeEntry struct {
 	off  int
 	line uint32 // of the source: types of one name and size differ
 	tag  uint16
+	own  bool // it is in the unit's own file, and no header that others have
 }
 
 // maxSame bounds the definitions of one name that are kept: programs have different types of one name in different
@@ -39,6 +40,14 @@ func (in *Info) typeNames() (*typeIndex, error) {
 		hash, size uint64
 		line       uint32
 		tag        uint16
+		own        *unit
+	}
+	keyOf := func(e *typeEntry) same {
+		k := same{e.hash, e.size, e.line, e.tag, nil}
+		if e.own {
+			k.own = e.u
+		}
+		return k
 	}
 	x := new(typeIndex)
 	var mu sync.Mutex
@@ -48,7 +57,7 @@ func (in *Info) typeNames() (*typeIndex, error) {
 		var found []typeEntry
 		local := make(map[same]bool)
 		s.eachType(u, func(e typeEntry) {
-			if k := (same{e.hash, e.size, e.line, e.tag}); !local[k] {
+			if k := keyOf(&e); !local[k] {
 				local[k] = true
 				found = append(found, e)
 			}
@@ -56,7 +65,7 @@ func (in *Info) typeNames() (*typeIndex, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		for _, e := range found {
-			if k := (same{e.hash, e.size, e.line, e.tag}); !seen[k] && count[e.hash] < maxSame {
+			if k := keyOf(&e); !seen[k] && count[e.hash] < maxSame {
 				seen[k] = true
 				count[e.hash]++
 				x.entries = append(x.entries, e)
@@ -148,6 +157,10 @@ func (s *scanner) eachType(u *unit, yield func(typeEntry)) {
 		return list
 	}
 	w := walker{u: u, t: t, pos: u.first}
+	first := uint64(1) // the number of the unit's own file
+	if u.version >= 5 && !strings.HasPrefix(u.root.producer, "GNU") {
+		first = 0
+	}
 	depth, inFunc := 0, -1
 	for depth < maxDepth {
 		ab := w.next()
@@ -192,8 +205,10 @@ func (s *scanner) eachType(u *unit, yield func(typeEntry)) {
 			} else {
 				size, _ := d.num(atByteSize)
 				line, _ := d.num(atDeclLine)
-				for _, hash := range found {
-					yield(typeEntry{hash: hash, u: u, off: off, tag: ab.tag, size: size, line: uint32(line)})
+				file, told := d.num(atDeclFile)
+				e := typeEntry{u: u, off: off, tag: ab.tag, size: size, line: uint32(line), own: told && file == first}
+				for _, e.hash = range found {
+					yield(e)
 				}
 			}
 			if ab.children && hasScopes && ab.tag != tagEnumerationType {

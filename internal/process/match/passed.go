@@ -108,6 +108,9 @@ func (b *binary) alone(vars []debuginfo.Var, found []*types.Place, i int) bool {
 		if j == i || p.Kind == types.Unavailable {
 			continue
 		}
+		if b.passedOnStack(p) && b.passedOnStack(found[i]) && p.Offset < found[i].Offset != (j < i) {
+			return false
+		}
 		for _, other := range registersOf(p) {
 			for _, reg := range mine {
 				ordered := number(other) < 0 || number(reg) < 0 || number(other) < number(reg) == (j < i)
@@ -118,6 +121,11 @@ func (b *binary) alone(vars []debuginfo.Var, found []*types.Place, i int) bool {
 		}
 	}
 	return true
+}
+
+// passedOnStack tells a value, or its address, that is above the frame.
+func (b *binary) passedOnStack(p *types.Place) bool {
+	return p.Kind == types.InMemory && len(p.Ops) == 0 && p.Reg == b.obj.Arch().SP
 }
 
 // registersOf are the registers that a place is in, or that have its address.

@@ -128,7 +128,7 @@ func (m *matcher) stored(
 			switch {
 			case got[i].Place.Kind == types.Unavailable && (got[i].Place.Why == whyWhichOnStack ||
 				got[i].Place.Why == whyUnused):
-			case b.addressed(&got[i].Place) && holdsPassed(origins, end, got[i].Place.Reg):
+			case b.addressed(&got[i].Place) && !prologue.Homes && b.holdsPassed(origins, end, here, i, &got[i].Place):
 				if here[i].Late {
 					n++
 				}
@@ -167,14 +167,24 @@ func (m *matcher) stored(
 	return best, vars
 }
 
-// holdsPassed tells whether a register has at a place what the caller passed.
-func holdsPassed(origins func() *code.Origins, end, reg int) bool {
+// holdsPassed tells whether the register of a place has what the caller passed as the address of a parameter, and not
+// as another one of those that are known at the entry: a place that is told for all of the function is none before the
+// register is loaded.
+func (b *binary) holdsPassed(
+	origins func() *code.Origins, end int, here []debuginfo.Var, i int, p *types.Place,
+) bool {
 	o := origins()
 	if o == nil {
 		return false
 	}
-	p, ok := o.Register(end, reg)
-	return ok && p.Size == 8
+	from, ok := o.Register(end, p.Reg)
+	if !ok || from.Size != 8 {
+		return false
+	}
+	f := sourceFinder{sp: b.obj.Arch().SP}
+	found := make([]*types.Place, len(here))
+	found[i] = f.pointed(&from, []int64{p.Offset})
+	return b.alone(here, found, i)
 }
 
 // addressed tells a place at an address in a register which is none of the frame's.
