@@ -1,12 +1,14 @@
 package session
 
 import (
+	"os"
 	"slices"
 	"strconv"
 	"strings"
 
 	"trocar/internal/binary/objfile"
 	"trocar/internal/process/probe"
+	"trocar/internal/process/runtimes"
 	"trocar/internal/process/symbolize"
 	"trocar/result"
 )
@@ -17,13 +19,8 @@ import (
 // renewed asks the runtimes of the traced processes which of the probed functions they have compiled anew, and gives
 // those that were not told yet.
 func (s *Session) renewed() (names []string, errs []error) {
-	probed := map[string]string{}
-	for _, p := range s.in.Points {
-		if (p.Kind == probe.Uprobe || p.AtReturn) && objfile.IsMethod(p.Func) && !s.toldRenewed[p.Func] {
-			probed[function(p.Func)] = p.Func
-		}
-	}
-	if len(probed) == 0 || s.in.PID == 0 {
+	probed := s.renewable()
+	if len(probed) == 0 {
 		return nil, nil
 	}
 	for _, pid := range append([]int{s.in.PID}, s.in.Others...) {
@@ -56,6 +53,17 @@ func (s *Session) renewed() (names []string, errs []error) {
 	return names, errs
 }
 
+// renewable are the probed functions that may be compiled anew, without those that were told, by what tells them.
+func (s *Session) renewable() map[string]string {
+	probed := map[string]string{}
+	for _, p := range s.in.Points {
+		if (p.Kind == probe.Uprobe || p.AtReturn) && objfile.IsMethod(p.Func) && !s.toldRenewed[p.Func] {
+			probed[function(p.Func)] = p.Func
+		}
+	}
+	return probed
+}
+
 // function is what tells a function: its name, and how many parameters it has. Those of generic code are named in
 // several ways.
 func function(name string) string {
@@ -81,6 +89,20 @@ func function(name string) string {
 func (s *Session) findRenewed() {
 	found := make(chan *result.Notice, 2)
 	s.renewing = found
+	if s.in.PID == 0 { // nobody is asked: a command is at its end when it can be told
+		renews := slices.ContainsFunc(s.names.runtimes, func(r runtimes.Runtime) bool { return r.Renews })
+		kept := s.command != nil && os.Getenv(counting) == "0" // which the command inherits
+		if renews && !kept && len(s.renewable()) > 0 {
+			found <- &result.Notice{Blind: true, Diagnostic: result.Diagnostic{
+				Severity: result.Info,
+				Text: "methods that are called often are compiled again, and calls of that code are not seen: for a process " +
+					"(-p PID) it is told which are",
+				Hints: []string{keepsCode},
+			}}
+		}
+		close(found)
+		return
+	}
 	s.background.Go(func() {
 		defer close(found)
 		names, errs := s.renewed()
@@ -91,12 +113,12 @@ func (s *Session) findRenewed() {
 		if len(errs) > 0 {
 			found <- &result.Notice{Blind: true, Diagnostic: result.Diagnostic{
 				Severity: result.Info,
-				Text: result.Messagef("whether the runtime has compiled the functions anew, and runs that code instead, is not "+
+				Text: result.Messagef("whether the runtime has compiled the methods again, and runs that code instead, is not "+
 					"known: %v", errs[0]),
 			}}
 		}
 		if len(names) > 0 {
-			found <- renewedNotice(names, "before: calls of that code are not seen")
+			found <- renewedNotice(names, "before the trace", "calls of that code are not seen")
 		}
 	})
 }
@@ -117,21 +139,27 @@ func (s *Session) tellRenewed() error {
 	if len(names) == 0 {
 		return nil
 	}
-	return s.emit(renewedNotice(names, "meanwhile: calls after that were not seen"))
+	return s.emit(renewedNotice(names, "during the trace", "calls after that were not seen"))
 }
 
+const (
+	counting  = "DOTNET_TC_CallCounting"
+	keepsCode = "a start with " + counting + "=0 keeps the code that is seen"
+)
+
 // renewedNotice says what has become of functions.
-func renewedNotice(names []string, when string) *result.Notice {
-	what := " was compiled anew, as what is called often is, "
+func renewedNotice(names []string, when, unseen string) *result.Notice {
+	was := "was"
 	if len(names) > 1 {
-		what = " were compiled anew, as what is called often is, "
+		was = "were"
 	}
 	few := strings.Join(names[:min(len(names), maxNamed)], ", ")
 	if len(names) > maxNamed {
 		few += " and " + strconv.Itoa(len(names)-maxNamed) + " more"
 	}
 	return &result.Notice{Blind: true, Diagnostic: result.Diagnostic{
-		Severity: result.Warning, Text: result.Messagef("%s%s%s", few, what, when),
-		Hints: []string{"a start with DOTNET_TC_CallCounting=0 keeps the code that is seen"},
+		Severity: result.Warning, Text: result.Messagef("%s %s compiled again %s, as methods that are called "+
+			"often are: %s", few, was, when, unseen),
+		Hints: []string{keepsCode},
 	}}
 }

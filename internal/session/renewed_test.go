@@ -49,13 +49,28 @@ func TestRenewed(t *testing.T) {
 	})
 	var told []string
 	for _, line := range o.sink.lines {
-		if strings.Contains(line, "anew") {
+		if strings.Contains(line, "compiled again") {
 			told = append(told, line)
 		}
 	}
 	has := func(i int, text string) bool { return i < len(told) && strings.Contains(told[i], text) }
-	if len(told) != 2 || !has(0, "A::F(T,List<int,int>) was compiled anew") || !has(0, "before") ||
-		!has(1, "A::G() was compiled anew") {
+	if len(told) != 2 || !has(0, "A::F(T,List<int,int>) was compiled again") || !has(0, "before") ||
+		!has(1, "A::G() was compiled again") {
 		t.Errorf("%q", o.sink.lines)
+	}
+}
+
+// TestMayRenew: where no process was named it is told that functions may be compiled anew.
+func TestMayRenew(t *testing.T) {
+	for _, renews := range []bool{false, true} {
+		f, s := newFake(), newScript()
+		f.attached = func() { f.send(rec(s.exitLayout(), 0)) }
+		o := start(t, t.Context(), s, f, func(in *session.Input, _ *sink) {
+			in.Points = []*probe.Point{{Kind: probe.Uprobe, Func: "A::F()", Entry: true}}
+			in.Runtimes = []runtimes.Runtime{{Name: "R", Renews: renews}}
+		})
+		if text := strings.Join(o.sink.lines, "\n"); strings.Contains(text, "compiled again") != renews {
+			t.Errorf("%v: %s", renews, text)
+		}
 	}
 }

@@ -243,6 +243,8 @@ func (s *Session) trace(ctx context.Context, cancel func()) error {
 	}
 	if s.command == nil && s.waits() && !s.in.DryRun {
 		s.idleProbes = findIdle(ctx, &s.background, s.in.Points, target.PID(s.in.PID), before, s.detached.Load)
+	}
+	if s.waits() && !s.in.DryRun {
 		s.findRenewed()
 	}
 	if !s.in.DryRun {
