@@ -501,30 +501,30 @@ func (w *walker) inside(at ir.Reg) ir.Reg {
 // known without a frame. If nothing is known of other code that was hit there is no stack: then the kernel walks it.
 func (w *walker) guess(next, stop ir.Label) {
 	b := w.g.b
-	// A program's first instructions tell nothing of frames, and have no caller.
-	high := b.OpImm(ir.Add, w.load(walkSP), walkFirst)
-	b.Apply(ir.Sub, high, w.load(walkTop))
-	b.IfImm(ir.LT, high, walkPage, stop)
 	some, known, sound := b.Label(), b.Label(), b.Label()
-	b.IfImm(ir.NE, w.load(walkCount), 1, some)
 	if w.g.atEntry() {
+		b.IfImm(ir.NE, w.load(walkCount), 1, some)
+		w.first(0, stop) // what it calls has pushed a return address
 		w.read(w.s.at(walkPair), 8, w.load(walkSP), stop)
 		w.store(walkPC, w.load(walkPair))
 		w.store(walkSP, b.OpImm(ir.Add, w.load(walkSP), 8))
 		w.set(walkBack, 1)
 		b.Jump(next)
+		b.Bind(some)
+		w.first(walkFirst, stop)
 	} else {
+		w.first(walkFirst, stop)
+		b.IfImm(ir.NE, w.load(walkCount), 1, some)
 		b.IfImm(ir.EQ, b.OpImm(ir.And, w.load(walkEndedBy), walkUnknown), 0, known)
 		w.set(walkCount, 0)
 		b.Jump(stop)
+		b.Bind(some)
+		b.Bind(known)
 	}
-	b.Bind(some)
-	b.Bind(known)
 	w.mark(walkGuessed)
 	bp := w.load(walkBP)
 	b.IfImm(ir.EQ, bp, 0, stop)
-	b.Set(high, bp)
-	b.Apply(ir.Sub, high, w.load(walkSP))
+	high := b.Op(ir.Sub, bp, w.load(walkSP))
 	bad := b.Label()
 	b.IfImm(ir.Set, bp, 7, bad)
 	b.IfImm(ir.LT, high, walkReach, sound) // not if it is below either
@@ -533,6 +533,15 @@ func (w *walker) guess(next, stop ir.Label) {
 	b.Jump(stop)
 	b.Bind(sound)
 	w.frame(next, stop)
+}
+
+// first goes to stop at a program's first instructions, which tell nothing of frames and have no caller: so many bytes
+// of the stack may be in use at most.
+func (w *walker) first(used int64, stop ir.Label) {
+	b := w.g.b
+	high := b.OpImm(ir.Add, w.load(walkSP), used)
+	b.Apply(ir.Sub, high, w.load(walkTop))
+	b.IfImm(ir.LT, high, walkPage, stop)
 }
 
 // frame takes the caller from where the frame pointer points.
