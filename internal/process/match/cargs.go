@@ -19,6 +19,9 @@ import (
 // has none. late tells whether there are some still that are only there when the function has stored them.
 func (b *binary) byConvention(info *debuginfo.Info, fn *debuginfo.Function, vars []debuginfo.Var) (late bool) {
 	places := b.conventional(info, fn, vars)
+	if fn.Optimized && !gnu(fn) && !fn.Lang.OwnABI() && b.assigned(info, fn, vars) {
+		places = nil
+	}
 	var uses *code.Origins
 	for i := range vars {
 		v := &vars[i]
@@ -100,8 +103,19 @@ func incomplete(v *debuginfo.Var) bool {
 }
 
 // conventional are the places of arguments by the calling convention; nil if it is not certain that the function
-// follows it.
+// follows it. Where debug information does tell a place, it must be the same: else this is another convention.
 func (b *binary) conventional(info *debuginfo.Info, fn *debuginfo.Function, vars []debuginfo.Var) []*types.Place {
+	places := b.ruled(info, fn, vars)
+	for i := range places {
+		if v := &vars[i]; places[i] != nil && (!v.Plain || b.onStack(v)) && contradicts(v.Place, *places[i]) {
+			return nil
+		}
+	}
+	return places
+}
+
+// ruled is conventional, whatever debug information tells.
+func (b *binary) ruled(info *debuginfo.Info, fn *debuginfo.Function, vars []debuginfo.Var) []*types.Place {
 	if fn.Lang != types.C && fn.Lang != types.CPlusPlus || b.reshaped(fn) != "" {
 		return nil
 	}
@@ -158,10 +172,6 @@ func (b *binary) conventional(info *debuginfo.Info, fn *debuginfo.Function, vars
 	for j, i := range at {
 		if found[j] == nil {
 			break
-		}
-		// Where debug information does tell a place, it must be the same: else this is another convention.
-		if v := &vars[i]; (!v.Plain || b.onStack(v)) && contradicts(v.Place, *found[j]) {
-			return nil
 		}
 		places[i] = found[j]
 	}
