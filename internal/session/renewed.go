@@ -39,9 +39,7 @@ func (s *Session) renewed() (names []string, errs []error) {
 			}
 			symbolize.Generated(pid, func(_, _ uint64, name string) {
 				if text, ok := r.Readable(name); ok {
-					if own, ok := probed[function(text)]; ok && !slices.Contains(names, own) {
-						names = append(names, own)
-					}
+					names = append(names, overload(text, probed[function(text)])...)
 				}
 			})
 			if err := at.Close(); err != nil {
@@ -50,18 +48,37 @@ func (s *Session) renewed() (names []string, errs []error) {
 		}
 	}
 	slices.Sort(names)
-	return names, errs
+	return slices.Compact(names), errs
 }
 
 // renewable are the probed functions that may be compiled anew, without those that were told, by what tells them.
-func (s *Session) renewable() map[string]string {
-	probed := map[string]string{}
+func (s *Session) renewable() map[string][]string {
+	probed := map[string][]string{}
 	for _, p := range s.in.Points {
 		if (p.Kind == probe.Uprobe || p.AtReturn) && objfile.IsMethod(p.Func) && !s.toldRenewed[p.Func] {
-			probed[function(p.Func)] = p.Func
+			probed[function(p.Func)] = append(probed[function(p.Func)], p.Func)
 		}
 	}
 	return probed
+}
+
+// overload is which of several functions with one name and as many parameters a name in a perf map means: all that it
+// may, where their parameters are named in several ways.
+func overload(text string, probed []string) (names []string) {
+	if slices.Contains(probed, text) {
+		return []string{text}
+	}
+	for _, own := range probed {
+		if !keywords(text) || !keywords(own) {
+			names = append(names, own)
+		}
+	}
+	return names
+}
+
+// keywords tells whether parameters are of types that have keywords (int, string), which are named in one way.
+func keywords(name string) bool {
+	return strings.Trim(name[len(objfile.MethodBare(name)):], "abcdefghijklmnopqrstuvwxyz,()") == ""
 }
 
 // function is what tells a function: its name, and how many parameters it has. Those of generic code are named in

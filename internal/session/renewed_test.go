@@ -36,10 +36,10 @@ func perfMap() string { return fmt.Sprintf("/tmp/perf-%d.map", os.Getpid()) }
 func TestRenewed(t *testing.T) {
 	f, s := newFake(), newScript()
 	f.attached = func() { f.send(rec(s.exitLayout(), 0)) }
-	r := &renewing{names: []string{"jit A::F(!0,List<int,int>)", "jit A::G()", "jit A::Other()"}}
+	r := &renewing{names: []string{"jit A::F(!0,List<int,int>)", "jit A::G()", "jit A::Other()", "jit A::K(int)"}}
 	o := start(t, t.Context(), s, f, func(in *session.Input, _ *sink) {
 		in.PID = os.Getpid()
-		for _, name := range []string{"A::F(T,List<int,int>)", "A::G()", "A::H()"} {
+		for _, name := range []string{"A::F(T,List<int,int>)", "A::G()", "A::H()", "A::K(string)"} {
 			in.Points = append(in.Points, &probe.Point{Kind: probe.Uprobe, Func: name, Entry: true})
 		}
 		in.Runtimes = []runtimes.Runtime{{
@@ -72,5 +72,26 @@ func TestMayRenew(t *testing.T) {
 		if text := strings.Join(o.sink.lines, "\n"); strings.Contains(text, "compiled again") != renews {
 			t.Errorf("%v: %s", renews, text)
 		}
+	}
+}
+
+// TestOverloads: of functions that differ in the types of parameters, those are told that were compiled anew.
+func TestOverloads(t *testing.T) {
+	f, s := newFake(), newScript()
+	f.attached = func() { f.send(rec(s.exitLayout(), 0)) }
+	r := &renewing{names: []string{"jit A::K(int)", "jit A::L(long)", "jit A::M(N.T)"}, asked: 2}
+	o := start(t, t.Context(), s, f, func(in *session.Input, _ *sink) {
+		in.PID = os.Getpid()
+		for _, name := range []string{"A::K(string)", "A::K(int)", "A::L(int)", "A::M(T)"} {
+			in.Points = append(in.Points, &probe.Point{Kind: probe.Uprobe, Func: name, Entry: true})
+		}
+		in.Runtimes = []runtimes.Runtime{{
+			Name: "R", Renews: true, Inside: func(int) runtimes.Process { return r },
+			Readable: func(name string) (string, bool) { return strings.CutPrefix(name, "jit ") },
+		}}
+	})
+	const want = "WARNING A::K(int), A::M(T) were compiled again"
+	if text := strings.Join(o.sink.lines, "\n"); !strings.Contains(text, want) {
+		t.Error(text)
 	}
 }
