@@ -11,14 +11,14 @@ import (
 const whyAssigned = "the function may have assigned it before its first instruction: the debug information does not " +
 	"tell where it is passed"
 
-// assigned takes away the places of parameters at a function's entry that are not those of the calling convention, or
-// not in the order in which registers are given out. It tells whether there are any.
-func (b *binary) assigned(info *debuginfo.Info, fn *debuginfo.Function, vars []debuginfo.Var) (some bool) {
+// assigned takes away the places of parameters at a function's entry that are not those of the calling convention
+// (ruled), or not in the order in which registers are given out. It tells whether there are any.
+func (b *binary) assigned(fn *debuginfo.Function, vars []debuginfo.Var, ruled []*types.Place) (some bool) {
 	if b.foreign(fn) != "" {
 		return false
 	}
 	wrong := make([]bool, len(vars))
-	for i, p := range b.ruled(info, fn, vars) {
+	for i, p := range ruled {
 		wrong[i] = p != nil && otherwise(&vars[i], p)
 	}
 	found := make([]*types.Place, len(vars))

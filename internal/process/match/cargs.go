@@ -19,7 +19,7 @@ import (
 // has none. late tells whether there are some still that are only there when the function has stored them.
 func (b *binary) byConvention(info *debuginfo.Info, fn *debuginfo.Function, vars []debuginfo.Var) (late bool) {
 	places := b.conventional(info, fn, vars)
-	if fn.Optimized && !gnu(fn) && !fn.Lang.OwnABI() && b.assigned(info, fn, vars) {
+	if fn.Optimized && !gnu(fn) && !fn.Lang.OwnABI() && b.assigned(fn, vars, places) || b.disagree(vars, places) {
 		places = nil
 	}
 	var uses *code.Origins
@@ -102,20 +102,19 @@ func incomplete(v *debuginfo.Var) bool {
 	return missing
 }
 
-// conventional are the places of arguments by the calling convention; nil if it is not certain that the function
-// follows it. Where debug information does tell a place, it must be the same: else this is another convention.
-func (b *binary) conventional(info *debuginfo.Info, fn *debuginfo.Function, vars []debuginfo.Var) []*types.Place {
-	places := b.ruled(info, fn, vars)
+// disagree tells whether debug information tells other places than the calling convention: then it is another one.
+func (b *binary) disagree(vars []debuginfo.Var, places []*types.Place) bool {
 	for i := range places {
 		if v := &vars[i]; places[i] != nil && (!v.Plain || b.onStack(v)) && contradicts(v.Place, *places[i]) {
-			return nil
+			return true
 		}
 	}
-	return places
+	return false
 }
 
-// ruled is conventional, whatever debug information tells.
-func (b *binary) ruled(info *debuginfo.Info, fn *debuginfo.Function, vars []debuginfo.Var) []*types.Place {
+// conventional are the places of arguments by the calling convention, whatever debug information tells; nil if it is
+// not certain that the function follows it.
+func (b *binary) conventional(info *debuginfo.Info, fn *debuginfo.Function, vars []debuginfo.Var) []*types.Place {
 	if fn.Lang != types.C && fn.Lang != types.CPlusPlus || b.reshaped(fn) != "" {
 		return nil
 	}

@@ -23,17 +23,21 @@ var packed []byte
 // maxSignatures bounds the text of all.
 const maxSignatures = 1 << 20
 
+// signatures are the lines, each behind a newline.
 var signatures = sync.OnceValue(func() []byte {
 	text, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(packed)), maxSignatures))
 	if err != nil {
 		return nil
 	}
-	return text
+	return append([]byte("\n"), text...)
 })
 
 // standard takes a signature from what the standard library promises: the package's path, which no other has, and the
 // name tell the function.
 func (p *Program) standard(fn *Function, g *objfile.GoFunc) (in, out []*types.Type, ok bool) {
+	if root, _, ok := strings.Cut(fn.Name, "/"); ok && strings.Contains(root, ".") {
+		return nil, nil, false // of a module, like most functions
+	}
 	_, line, found := bytes.Cut(signatures(), []byte("\n"+fn.Name+" "))
 	if !found {
 		return nil, nil, false
