@@ -1,6 +1,8 @@
 package match
 
 import (
+	"slices"
+
 	"trocar/internal/binary/debuginfo"
 	"trocar/internal/binary/types"
 )
@@ -21,6 +23,11 @@ func (b *binary) assigned(fn *debuginfo.Function, vars []debuginfo.Var, ruled []
 	for i, p := range ruled {
 		wrong[i] = p != nil && otherwise(&vars[i], p)
 	}
+	// Of functions that need not follow the convention nothing tells whether all callers pass a constant, or the function
+	// begins with it.
+	for i := range vars {
+		wrong[i] = wrong[i] || ruled == nil && constant(&vars[i].Place)
+	}
 	found := make([]*types.Place, len(vars))
 	for i := range vars {
 		if found[i] = &vars[i].Place; found[i].Kind != types.Unavailable {
@@ -33,6 +40,20 @@ func (b *binary) assigned(fn *debuginfo.Function, vars []debuginfo.Var, ruled []
 		}
 	}
 	return some
+}
+
+// constant tells whether a value, or a part of it, is neither in a register nor in memory.
+func constant(p *types.Place) bool {
+	switch p.Kind {
+	case types.Constant:
+		return true
+	case types.InPieces:
+		return slices.ContainsFunc(p.Pieces, func(piece types.Piece) bool { return constant(&piece.Place) })
+	case types.Computed:
+		other := func(op types.PlaceOp) bool { return op.Code != types.PushConst }
+		return len(p.Ops) > 0 && !slices.ContainsFunc(p.Ops, other)
+	}
+	return false
 }
 
 // otherwise tells whether a variable is told to be something else than what is passed at a place.
