@@ -2,6 +2,7 @@ package session
 
 import (
 	"os"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -55,7 +56,9 @@ func (s *Session) renewed() (names []string, errs []error) {
 func (s *Session) renewable() map[string][]string {
 	probed := map[string][]string{}
 	for _, p := range s.in.Points {
-		if (p.Kind == probe.Uprobe || p.AtReturn) && objfile.IsMethod(p.Func) && !s.toldRenewed[p.Func] {
+		// Names of C++ look like those of methods.
+		method := objfile.IsMethod(p.Func) && strings.EqualFold(path.Ext(p.Path), ".dll")
+		if (p.Kind == probe.Uprobe || p.AtReturn) && method && !s.toldRenewed[p.Func] {
 			probed[function(p.Func)] = append(probed[function(p.Func)], p.Func)
 		}
 	}

@@ -40,7 +40,7 @@ func TestRenewed(t *testing.T) {
 	o := start(t, t.Context(), s, f, func(in *session.Input, _ *sink) {
 		in.PID = os.Getpid()
 		for _, name := range []string{"A::F(T,List<int,int>)", "A::G()", "A::H()", "A::K(string)"} {
-			in.Points = append(in.Points, &probe.Point{Kind: probe.Uprobe, Func: name, Entry: true})
+			in.Points = append(in.Points, &probe.Point{Kind: probe.Uprobe, Path: "a.dll", Func: name, Entry: true})
 		}
 		in.Runtimes = []runtimes.Runtime{{
 			Name: "R", Renews: true, Inside: func(int) runtimes.Process { return r },
@@ -62,15 +62,16 @@ func TestRenewed(t *testing.T) {
 
 // TestMayRenew: where no process was named it is told that functions may be compiled anew.
 func TestMayRenew(t *testing.T) {
-	for _, renews := range []bool{false, true} {
+	for i, file := range []string{"a.dll", "a.dll", "a.out"} { // a function of C++ is none
+		renews := i > 0
 		f, s := newFake(), newScript()
 		f.attached = func() { f.send(rec(s.exitLayout(), 0)) }
 		o := start(t, t.Context(), s, f, func(in *session.Input, _ *sink) {
-			in.Points = []*probe.Point{{Kind: probe.Uprobe, Func: "A::F()", Entry: true}}
+			in.Points = []*probe.Point{{Kind: probe.Uprobe, Path: file, Func: "A::F()", Entry: true}}
 			in.Runtimes = []runtimes.Runtime{{Name: "R", Renews: renews}}
 		})
-		if text := strings.Join(o.sink.lines, "\n"); strings.Contains(text, "compiled again") != renews {
-			t.Errorf("%v: %s", renews, text)
+		if text := strings.Join(o.sink.lines, "\n"); strings.Contains(text, "compiled again") != (i == 1) {
+			t.Errorf("%s, %v: %s", file, renews, text)
 		}
 	}
 }
@@ -83,7 +84,7 @@ func TestOverloads(t *testing.T) {
 	o := start(t, t.Context(), s, f, func(in *session.Input, _ *sink) {
 		in.PID = os.Getpid()
 		for _, name := range []string{"A::K(string)", "A::K(int)", "A::L(int)", "A::M(T)"} {
-			in.Points = append(in.Points, &probe.Point{Kind: probe.Uprobe, Func: name, Entry: true})
+			in.Points = append(in.Points, &probe.Point{Kind: probe.Uprobe, Path: "a.dll", Func: name, Entry: true})
 		}
 		in.Runtimes = []runtimes.Runtime{{
 			Name: "R", Renews: true, Inside: func(int) runtimes.Process { return r },

@@ -63,6 +63,7 @@ func (s *Symbolizer) enter(pid target.PID) *process {
 // look takes a new generation of mappings.
 func (s *Symbolizer) look(p *process) {
 	p.checked = time.Now()
+	s.poll() // what has been mapped and unmapped until now is not seen in its mappings
 	var sp *space
 	if sp, p.err = s.snapshot(p.pid); p.err != nil {
 		return
@@ -71,7 +72,7 @@ func (s *Symbolizer) look(p *process) {
 		p.spaces[0].stat = sp.stat // known by the watch, which would have told of another program
 	}
 	if len(p.spaces) > 0 && sameRun(p.spaces[0].stat, sp.stat) {
-		sp.remember(p.spaces[0])
+		sp.remember(p.spaces[0], s.watcher != nil)
 		s.mapped += len(sp.former)
 		s.forget(p.spaces[0]) // the same program, with more mapped
 		p.spaces[0] = sp

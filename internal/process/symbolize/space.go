@@ -118,8 +118,9 @@ func (sp *space) leave(m mapping, start, end, when uint64) {
 	sp.former = append(sp.former, m)
 }
 
-// remember takes over what an earlier look at the same program knew.
-func (sp *space) remember(old *space) {
+// remember takes over what an earlier look at the same program knew. watched: what was mapped until now is in it, so
+// that something that is not has been mapped since.
+func (sp *space) remember(old *space, watched bool) {
 	for _, f := range old.former {
 		sp.leave(f, f.start, f.end, f.until)
 	}
@@ -132,8 +133,10 @@ func (sp *space) remember(old *space) {
 		m := &sp.maps[i]
 		if o := old.find(m.start); o != nil && o.start == m.start && o.end == m.end && o.file == m.file {
 			m.since = o.since
-		} else if o != nil {
+		} else if o != nil || watched {
 			m.since = sp.asOf
+		} else {
+			m.since = old.asOf
 		}
 	}
 }

@@ -300,6 +300,20 @@ func TestWatchByInode(t *testing.T) {
 	}
 }
 
+// TestSecondLook: what a look at a process sees first was mapped after the look before, or after what the watch told.
+func TestSecondLook(t *testing.T) {
+	for _, c := range []struct {
+		watched bool
+		since   uint64
+	}{{true, 50}, {false, 20}} {
+		sp := &space{asOf: 50, maps: []mapping{{start: 0x1000, end: 0x3000}}}
+		sp.remember(&space{asOf: 20}, c.watched)
+		if got := sp.maps[0].since; got != c.since {
+			t.Errorf("watched %v: mapped since %d, want %d", c.watched, got, c.since)
+		}
+	}
+}
+
 // TestFormer: an address at a time is in what was mapped then.
 func TestFormer(t *testing.T) {
 	s := New(Options{})
