@@ -35,13 +35,8 @@ func Filled(arch *abi.Arch, fn []byte, call int, o Object, called Callee) bool {
 	}
 	w := frameWalk{arch: arch, fn: fn, seen: map[int]*frameState{}, before: map[int][]int{}}
 	w.reach(0, &frameState{sp: atEntry, bases: 1})
-	for steps := 0; len(w.next) > 0; steps++ {
-		if steps > maxFilledSteps {
-			return false
-		}
-		at := w.next[len(w.next)-1]
-		w.next = w.next[:len(w.next)-1]
-		w.step(at)
+	if !follow(&w.next, w.step) {
+		return false
 	}
 	s := w.seen[call]
 	if s == nil {
@@ -147,6 +142,19 @@ type frameWalk struct {
 	seen   map[int]*frameState
 	before map[int][]int // the instructions from which one is reached
 	next   []int
+}
+
+// follow takes one step after another from the places that are next, which steps add to; false: they are too many.
+func follow(next *[]int, step func(at int)) bool {
+	for steps := 0; len(*next) > 0; steps++ {
+		if steps > maxFilledSteps {
+			return false
+		}
+		at := (*next)[len(*next)-1]
+		*next = (*next)[:len(*next)-1]
+		step(at)
+	}
+	return true
 }
 
 func (w *frameWalk) reach(at int, s *frameState) {

@@ -96,7 +96,7 @@ func ReadOrigins(arch *abi.Arch, fn []byte, joins []int) *Origins {
 		seen: map[int]*originState{}, stores: map[int]originStore{},
 	}
 	o.w.reach(0, &frameState{sp: atEntry, bases: 1})
-	if !o.w.all() {
+	if !follow(&o.w.next, o.w.step) {
 		return nil
 	}
 	var in []int
@@ -106,7 +106,7 @@ func ReadOrigins(arch *abi.Arch, fn []byte, joins []int) *Origins {
 			in = append(in, at)
 		}
 	}
-	if !o.w.all() {
+	if !follow(&o.w.next, o.w.step) {
 		return nil
 	}
 	first := &originState{}
@@ -118,28 +118,10 @@ func ReadOrigins(arch *abi.Arch, fn []byte, joins []int) *Origins {
 		o.reach(at, &originState{above: true})
 	}
 	o.joins = in
-	for steps := 0; len(o.next) > 0; steps++ {
-		if steps > maxFilledSteps {
-			return nil
-		}
-		at := o.next[len(o.next)-1]
-		o.next = o.next[:len(o.next)-1]
-		o.step(at)
+	if !follow(&o.next, o.step) {
+		return nil
 	}
 	return o
-}
-
-// all follows all ways; false: that are too many.
-func (w *frameWalk) all() bool {
-	for steps := 0; len(w.next) > 0; steps++ {
-		if steps > maxFilledSteps {
-			return false
-		}
-		at := w.next[len(w.next)-1]
-		w.next = w.next[:len(w.next)-1]
-		w.step(at)
-	}
-	return true
 }
 
 // comeIn finds where code that is not reached from the entry, like that which an exception goes on in, leads back to

@@ -187,11 +187,12 @@ func TestAddressOfNumber(t *testing.T) {
 // TestWideText: strings of UTF-16 are kept and compared as texts, not by where they are.
 func TestWideText(t *testing.T) {
 	for src, want := range map[string]string{
-		`uprobe:/bin/x:wide { @[args.w] = 1 }`:                           "@[snapshot(args#0:string):string] = 1",
-		`uprobe:/bin/x:wide { @[1, args.w] = 1 }`:                        "(1:int8, snapshot(args#0:string):string)",
-		`uprobe:/bin/x:wide { @ = args.w }`:                              "@ = snapshot(args#0:string):string",
-		`uprobe:/bin/x:wide { @[str(args.w)] = 1 }`:                      "@[snapshot(args#0:string):string] = 1",
-		`uprobe:/bin/x:wide { print(args.w == args.w) }`:                 "(snapshot(args#0:string):string == snapshot(args#0:string):string):bool",
+		`uprobe:/bin/x:wide { @[args.w] = 1 }`:      "@[snapshot(args#0:string):string] = 1",
+		`uprobe:/bin/x:wide { @[1, args.w] = 1 }`:   "(1:int8, snapshot(args#0:string):string)",
+		`uprobe:/bin/x:wide { @ = args.w }`:         "@ = snapshot(args#0:string):string",
+		`uprobe:/bin/x:wide { @[str(args.w)] = 1 }`: "@[snapshot(args#0:string):string] = 1",
+		`uprobe:/bin/x:wide { print(args.w == args.w) }`: "(snapshot(args#0:string):string == " +
+			"snapshot(args#0:string):string):bool",
 		`uprobe:/bin/x:wide { print(str(args.w) == "x") }`:               `(args#0:string == "x"):bool`,
 		`uprobe:/bin/x:wide { $s = args.w; print(len($s)); @[$s] = 1; }`: "@[snapshot($s):string] = 1",
 	} {
