@@ -22,16 +22,11 @@ var (
 // goRooms are where Go is known by its name.
 var goRooms = []string{
 	"internal/process/runtimes/golang/*.go",
-	"internal/process/match/runtimes.go",  // the list of runtimes
-	"internal/binary/types/language.go",   // the table of languages
-	"internal/ui/flame/locks.go",          // which functions of its runtime wait for locks, as of other languages
-	"internal/binary/abi/golang.go",       // the convention of its calls
-	"internal/binary/debuginfo/*.go",      // what is special in the DWARF of its compiler
-	"internal/binary/objfile/golang.go",   // the sections that its linker writes:
-	"internal/binary/objfile/pclntab.go",  // the table of functions,
-	"internal/binary/objfile/gofunc.go",   // what that tells of each,
-	"internal/binary/objfile/golines.go",  // its lines,
-	"internal/binary/objfile/goframes.go", // and its stack
+	"internal/process/runtimes/golang/*/*.go",
+	"internal/process/match/runtimes.go", // the list of runtimes
+	"internal/binary/types/language.go",  // the table of languages
+	"internal/binary/abi/golang.go",      // the convention of its calls
+	"internal/binary/debuginfo/*.go",     // what is special in the DWARF of its compiler
 }
 
 // TestGoNames: what differs between languages is asked of the runtime whose code it is (runtimes.Code), or of the

@@ -7,6 +7,7 @@ import (
 
 	"trocar/internal/binary/image"
 	"trocar/internal/binary/objfile"
+	"trocar/internal/process/match"
 )
 
 // maxIdle is how many files without users are kept open for the next question.
@@ -77,5 +78,5 @@ func (f *Files) newSet(ctx context.Context) *image.Set {
 	if servers := f.servers(); servers != nil {
 		fetch = servers.DebugFile
 	}
-	return image.NewSet(ctx, image.Options{DebugDirs: f.Debug, Fetch: fetch, Idle: maxIdle})
+	return image.NewSet(ctx, image.Options{DebugDirs: f.Debug, Tables: match.Tables(), Fetch: fetch, Idle: maxIdle})
 }

@@ -77,7 +77,12 @@ var layers = map[string][]string{
 		"internal/binary/...", "internal/process/probe", "internal/process/runtimes", "internal/process/target",
 		"golang.org/x/sys",
 	},
-	"internal/process/probe": {"internal/script/syntax", "internal/binary/types"},
+	"internal/process/runtimes/golang": {
+		"internal/binary/...", "internal/process/probe", "internal/process/runtimes",
+		"internal/process/runtimes/golang/pclntab",
+	},
+	"internal/process/runtimes/golang/pclntab": {"internal/binary/objfile"},
+	"internal/process/probe":                   {"internal/script/syntax", "internal/binary/types"},
 	"internal/process/match": {
 		"internal/script/...", "internal/binary/...", "internal/process/probe", "internal/process/target",
 		"internal/process/tracefs", "internal/process/runtimes/...", "internal/near",
@@ -158,6 +163,8 @@ var tests = map[string][]string{
 		"internal/kernel", "golang.org/x/sys", // which load what was made
 		"internal/binary/unwind", // whose numbers programs have in their code
 	},
+
+	"internal/process/stacktables": {"internal/process/runtimes/golang/pclntab"}, // the tables of its own program
 
 	"internal/binary/debuginfod": {"internal/binary/debuginfo"}, // which asks for the files
 	"internal/binary/image":      {"internal/binary/types"},     // what outlives an image

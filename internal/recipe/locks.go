@@ -3,7 +3,7 @@ package recipe
 import (
 	"context"
 
-	"trocar/internal/binary/types"
+	"trocar/internal/process/match"
 	"trocar/internal/script/diag"
 	"trocar/internal/script/syntax"
 )
@@ -21,8 +21,11 @@ func FindLocks(ctx context.Context, o Target, _ *diag.List) (out []Function) {
 		return nil
 	}
 	var missing diag.List // most programs have no such function
-	for _, name := range types.Parking() {
-		for _, fn := range functionsOf(ctx, o, o.Path, name, true, &missing) {
+	for _, r := range match.Runtimes() {
+		if r.Parks == "" {
+			continue
+		}
+		for _, fn := range functionsOf(ctx, o, o.Path, r.Parks, true, &missing) {
 			if fn.EntryKey != "" && len(fn.Returns) > 0 && fn.Probe == "" {
 				out = append(out, fn)
 			}

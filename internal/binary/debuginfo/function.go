@@ -192,7 +192,7 @@ func (in *Info) identity(abstract *die, fn *Function) uint64 {
 	if b := abstract.linkage(); b != nil {
 		return in.hash.of(b)
 	}
-	if abstract.u.load().lang == types.Go {
+	if abstract.u.load().lang.WholeNames() {
 		return in.hash.of([]byte(abstract.fullName()))
 	}
 	if fn == nil {

@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"trocar/internal/binary/objfile"
-	"trocar/internal/binary/types"
 )
 
 // maxCopies bounds the inlined copies of one function.
@@ -369,10 +368,10 @@ func (s *scanner) origin(u *unit, v value) (*die, bool) {
 // identity is Info.identity of an abstract entry that a name alone tells apart. It makes no entries; what origin
 // returned is not valid any more.
 func (s *scanner) identity(abstract *die) (uint64, bool) {
-	d, isGo := *abstract, abstract.u.load().lang == types.Go
+	d, whole := *abstract, abstract.u.load().lang.WholeNames()
 	for range maxOrigins {
 		b := d.ownLinkage()
-		if b == nil && isGo {
+		if b == nil && whole {
 			if v, ok := d.get(atName); ok {
 				b = d.u.strBytes(v)
 			}

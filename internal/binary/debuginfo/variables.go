@@ -296,7 +296,7 @@ func (e *exprEnv) ready(d *die) (p types.Place, late bool) {
 	if len(expr) > 0 && e.ownFrame(expr, v.isBlock()) {
 		return unavailable("stored in the frame only by the function's first instructions"), v.isBlock()
 	}
-	if e.entry && v.isBlock() && (p.Kind == types.InPieces && e.u.load().lang != types.Go || !e.passed(p)) {
+	if e.entry && v.isBlock() && (p.Kind == types.InPieces && !e.u.load().lang.OwnABI() || !e.passed(p)) {
 		return unavailable("in a register only after the function's first instructions"), false
 	}
 	return p, false
@@ -341,12 +341,12 @@ func (e *exprEnv) atBody(v value) bool {
 func (e *exprEnv) passed(p types.Place) bool {
 	switch p.Kind {
 	case types.InRegister:
-		if e.u.load().lang == types.Go {
+		if e.u.load().lang.OwnABI() {
 			return true
 		}
 		return e.in.src.Arch.Passes(p.Reg)
 	case types.InMemory: // at an address in a register
-		return len(p.Ops) > 0 || p.Reg == e.in.src.Arch.SP || e.u.load().lang == types.Go || e.in.src.Arch.Passes(p.Reg)
+		return len(p.Ops) > 0 || p.Reg == e.in.src.Arch.SP || e.u.load().lang.OwnABI() || e.in.src.Arch.Passes(p.Reg)
 	case types.InPieces:
 		for _, piece := range p.Pieces {
 			if !e.passed(piece.Place) {

@@ -20,6 +20,8 @@ var ErrClosed = errors.New("the file is closed")
 type Options struct {
 	// DebugDirs are directories in which debug files are looked for first.
 	DebugDirs []string
+	// Tables read the tables of functions that files of some languages have without a symbol table.
+	Tables []objfile.TableReader
 	// Fetch gets debug files that are nowhere here (see Image.FetchDebug). Nil: nothing does.
 	Fetch objfile.Fetcher
 	// Idle is how many images without users are kept open for the next one who asks, until Trim or Close.
@@ -143,6 +145,7 @@ func (s *Set) known(id ID) (*Image, error) {
 func (s *Set) add(id ID, obj *objfile.File) *Image {
 	obj.SearchDebug(s.opts.DebugDirs...)
 	obj.Share(&s.room)
+	obj.ReadTables(s.opts.Tables...)
 	im := &Image{set: s, id: id, obj: obj, users: 1}
 	s.images[id] = im
 	s.opened++

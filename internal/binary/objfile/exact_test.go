@@ -1,7 +1,7 @@
 package objfile
 
 import (
-	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -44,12 +44,23 @@ int main(int n, char **) {
   auto f = [n](int x) __attribute__((noipa)) { return n + x; };
   return b.get() + twice(n) + twice(2.0) + (s < o) + double(s) + s(&n, 2) + g.put(3) + f(1);
 }`, "-O1", "-g")
-	prog, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
+	// The other file has its names in a table of functions only.
+	bare := filepath.Join(t.TempDir(), "bare")
+	run(t, "", "strip", "-o", bare, cpp)
+	table := &listed{}
+	for _, fn := range match(t, open(t, cpp), "*", "") {
+		table.add(fn.Name, fn.Addr, fn.Size)
 	}
-	for _, path := range []string{cpp, prog} {
+	for i, name := range []string{"main.most[go.shape.int]", "main.(*set[go.shape.string]).Add", "go:mark"} {
+		table.add(name, table.list[i].entry, 1)
+	}
+	opened := func(path string) *File {
 		f := open(t, path)
+		f.ReadTables(func(*File) FuncTable { return table })
+		return f
+	}
+	for _, path := range []string{cpp, bare} {
+		f := opened(path)
 		var asked []string
 		f.Functions(func(s *Symbol) bool {
 			if len(asked) > 3000 {
@@ -70,16 +81,13 @@ int main(int n, char **) {
 		if len(asked) < 20 {
 			t.Fatalf("%s: %d names", path, len(asked))
 		}
-		indexed := open(t, path)
+		indexed := opened(path)
 		for range readableFrom {
 			match(t, indexed, "no::such<name>", "")
 		}
-		for i, name := range asked {
-			if i%7 != 0 && path == prog {
-				continue
-			}
+		for _, name := range asked {
 			for _, lang := range []string{"", Exact} {
-				fresh := open(t, path) // which has no index yet
+				fresh := opened(path) // which has no index yet
 				want, got := match(t, fresh, name, lang), match(t, indexed, name, lang)
 				if !reflect.DeepEqual(want, got) {
 					t.Errorf("%s (%s): %+v with an index, %+v without", name, lang, got, want)
@@ -88,4 +96,30 @@ int main(int n, char **) {
 			}
 		}
 	}
+}
+
+// listed is a table of functions.
+type listed struct {
+	FuncTable
+	names []byte
+	list  []struct {
+		entry, size uint64
+		name        uint32
+	}
+}
+
+func (l *listed) add(name string, entry, size uint64) {
+	l.list = append(l.list, struct {
+		entry, size uint64
+		name        uint32
+	}{entry, size, uint32(len(l.names))})
+	l.names = append(append(l.names, name...), 0)
+}
+
+func (l *listed) Len() int              { return len(l.list) }
+func (l *listed) Names() []byte         { return l.names }
+func (l *listed) Mark(name string) bool { return name == "go:mark" }
+
+func (l *listed) At(i int) (entry, end uint64, name uint32, ok bool) {
+	return l.list[i].entry, l.list[i].entry + l.list[i].size, l.list[i].name, true
 }

@@ -70,7 +70,6 @@ type File struct {
 	interp      region      // the path of the dynamic linker that it asks for; empty: none
 
 	room      *Room
-	inlinedIn inlineIndex
 	unpacking sync.Mutex
 	taken     [][]byte // of room
 	packedOf  map[*Section]*packed
@@ -78,22 +77,21 @@ type File struct {
 	debugDirs  []string
 	fetchDebug func(buildID string) (string, error)
 	debugErr   error
+	readers    []TableReader // of functions
 
 	managed     *clr.Image // nil: an ELF file
 	methodTable lazy[symTable]
 
-	notes   lazy[[]note]
-	debug   lazy[*File]
-	mini    lazy[*File]
-	dynamic lazy[*dynamic]
-	vers    lazy[*versions]
-	pcln    lazy[tablePlace]
-	funcs   lazy[*funcTable]
-	module  lazy[uint64]
-	index   lazy[*addrIndex]
-	relocs  lazy[map[uint64]uint64]
-	vtables lazy[[]vtable]
-	names   nameIndexes
+	notes     lazy[[]note]
+	debug     lazy[*File]
+	mini      lazy[*File]
+	dynamic   lazy[*dynamic]
+	vers      lazy[*versions]
+	functions lazy[FuncTable]
+	index     lazy[*addrIndex]
+	relocs    lazy[map[uint64]uint64]
+	vtables   lazy[[]vtable]
+	names     nameIndexes
 }
 
 // lazy makes a value once. What a fault interrupts (see Guard) stays as far as it was made.

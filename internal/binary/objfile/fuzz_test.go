@@ -2,7 +2,6 @@ package objfile
 
 import (
 	"bytes"
-	"encoding/binary"
 	"math"
 	"os"
 	"os/exec"
@@ -10,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"trocar/internal/binary/abi"
 	"trocar/internal/near"
 	"trocar/internal/need"
 )
@@ -100,31 +98,6 @@ func FuzzELF(f *testing.F) {
 				break
 			}
 			file.Data(file.Sections()[i].Name)
-		}
-	})
-}
-
-// FuzzGoTable reads anything as Go's function table.
-func FuzzGoTable(f *testing.F) {
-	for _, magic := range []uint32{0xfffffffb, 0xfffffffa, 0xfffffff0, 0xfffffff1} {
-		head := binary.LittleEndian.AppendUint32(nil, magic)
-		head = append(head, 0, 0, 1, 8)
-		for _, v := range []uint64{2, 0, 0x1000, 72, 90, 90, 90, 90} {
-			head = binary.LittleEndian.AppendUint64(head, v)
-		}
-		f.Add(append(head, make([]byte, 64)...))
-	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		file := &File{is64: true, machine: abi.AMD64.ELF.Machine, arch: abi.AMD64, data: data, room: new(Room)}
-		file.segments = []Segment{{FileSize: uint64(len(data)), MemSiz: uint64(len(data)), Exec: true}}
-		g := file.parseGoTable(data, file.goText)
-		if g == nil {
-			return
-		}
-		for i := range g.n {
-			if _, _, name, ok := g.at(i); ok {
-				cString(g.names, uint64(name))
-			}
 		}
 	})
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"trocar/internal/binary/types"
 )
 
 // A name is looked for by comparing it with all of a table, which takes a millisecond in a large file; whoever looks
@@ -138,17 +140,6 @@ func (t *symTable) named(i int) string {
 
 func (t *symTable) key() *byte { return &t.syms[0] }
 
-func (t *funcTable) named(i int) string {
-	if _, _, name, ok := t.at(i); ok {
-		return cString(t.names, uint64(name))
-	}
-	return ""
-}
-
-func (t *funcTable) len() int { return t.n }
-
-func (t *funcTable) key() *byte { return &t.tab[0] }
-
 // readableForms are all that Query.Match takes as the readable name of a symbol, without needless blanks: they must
 // have each of those, and may have more.
 func readableForms(name string, yield func(string)) {
@@ -156,11 +147,9 @@ func readableForms(name string, yield func(string)) {
 		name = name[:at] // without its version
 	}
 	base, _ := Variant(name)
-	if isShared(base) {
-		if before, behind, ok := aroundShape(base); ok {
-			yield(squeeze(before + behind))
-			yield(squeeze(before + "[...]" + behind))
-		}
+	if before, behind, ok := types.SharedArguments(base); ok {
+		yield(squeeze(before + behind))
+		yield(squeeze(before + "[...]" + behind))
 		return
 	}
 	names := []string{name, base}

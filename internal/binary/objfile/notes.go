@@ -71,8 +71,6 @@ func noteName(b []byte) string {
 		return "GNU"
 	case "stapsdt":
 		return "stapsdt"
-	case linkerNote:
-		return linkerNote
 	}
 	return string(b)
 }

@@ -3,6 +3,8 @@ package objfile
 import (
 	"slices"
 	"strings"
+
+	"trocar/internal/binary/types"
 )
 
 // Query is a pattern for function names. '*' stands for any characters. A pattern fits a function if it fits
@@ -130,13 +132,25 @@ func (q *Query) Match(s *Symbol) bool {
 	if q.versions && s.Version != "" && q.raw.match(s.FullName()) {
 		return true
 	}
-	if q.demangle && isShared(name) {
-		return q.matchShared(name)
+	if q.demangle {
+		if before, behind, ok := types.SharedArguments(name); ok {
+			return q.matchShared(name, before, behind)
+		}
 	}
 	if q.demangle && IsMethod(name) {
 		return !q.exact && q.matchMethod(name)
 	}
 	return q.demangle && IsMangled(name) && q.matchReadable(name)
+}
+
+// matchShared tells whether a pattern is the name of a generic function whose code several instances share, with
+// "[...]" for its type arguments, as stacks have it, or without: main.max. Those with the types themselves only call
+// them.
+func (q *Query) matchShared(name, before, behind string) bool {
+	if strings.HasPrefix(name, "type:") || q.raw.wild() {
+		return false
+	}
+	return q.Pattern == before+behind || q.Pattern == before+"[...]"+behind
 }
 
 // Variant tells of which function a compiler made a variant, by what it put behind the name: the name in front of that,

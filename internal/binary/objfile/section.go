@@ -26,6 +26,9 @@ const (
 // ErrNoSection is returned for a section that the file does not have, or has without content.
 var ErrNoSection = errors.New("no such section")
 
+// Compressed tells whether the section's content is compressed (SHF_COMPRESSED).
+func (s *Section) Compressed() bool { return s.Flags&shfCompressed != 0 }
+
 // Data is the content of a section, decompressed if need be (SHF_COMPRESSED, or the older ".zdebug" form of a ".debug"
 // name), as far as there is Room. It is a view of the file, or gone when that is closed: see Guard.
 func (f *File) Data(name string) (data []byte, err error) { return f.DataTo(name, math.MaxUint64) }
@@ -90,7 +93,7 @@ func (f *File) content(s *Section, n uint64) ([]byte, error) {
 	if raw == nil {
 		return nil, fmt.Errorf("%s: section %s lies outside of the file", f.path, s.Name)
 	}
-	if s.Flags&shfCompressed == 0 {
+	if !s.Compressed() {
 		return raw, nil
 	}
 	var typ, size uint64

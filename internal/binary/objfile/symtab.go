@@ -59,7 +59,8 @@ type symTable struct {
 
 // Stripped tells whether only what the file exports has names: it has no symbol table, and neither has a debug file.
 func (f *File) Stripped() bool {
-	return f.managed == nil && f.section(".symtab") == nil && f.Debug() == nil && f.miniDebug() == nil && !f.tabled()
+	return f.managed == nil && f.section(".symtab") == nil && f.Debug() == nil && f.miniDebug() == nil &&
+		f.FuncTable() == nil
 }
 
 // table finds a symbol table section with its strings.
@@ -160,8 +161,8 @@ func (r *rawSym) bind() Bind {
 }
 
 // Functions calls yield for every symbol that names code of this file, until it returns false: those of the file's own
-// tables, then, if it has no full table, those of its separate debug file, its mini debug info and Go's function table.
-// An address may come several times, under several names or from several tables.
+// tables, then, if it has no full table, those of its separate debug file, its mini debug info and its table of
+// functions. An address may come several times, under several names or from several tables.
 //
 // The symbol's Name is a view that is only good until yield returns: clone what is kept (see Guard).
 func (f *File) Functions(yield func(*Symbol) bool) (err error) {

@@ -32,7 +32,6 @@ type traits struct {
 	manage bool // see Managed
 	blank  string
 	closed []string // see Closed
-	parks  string   // see Parking
 }
 
 // style is how declarations are written.
@@ -55,7 +54,6 @@ var languageTraits = [languages]traits{
 	Go: {
 		name: "Go", style: nameFirst, whole: true, ownABI: true, manage: true, blank: "_",
 		closed: []string{"time.", "sync.", "atomic.", "unique."},
-		parks:  "runtime.semacquire1", // runtime/sema.go, Go 1.5 to 1.26
 	},
 	OtherLanguage: {name: "other", scopes: true, throws: true},
 	DotNet:        {name: ".NET", scopes: true, throws: true, ownABI: true},
@@ -89,7 +87,25 @@ func (l Language) OwnABI() bool { return l.traits().ownABI }
 func (l Language) Managed() bool { return l.traits().manage }
 
 // Shared tells a type that stands for those of several instances of generic code, which it does not tell apart.
-func (t *Type) Shared() bool { return strings.HasPrefix(t.Name, "go.shape.") }
+func (t *Type) Shared() bool { return strings.HasPrefix(t.Name, sharedType) }
+
+// sharedType begins the names of such types, of which the names of the functions that have the code are made:
+// main.max[go.shape.int] (cmd/compile/internal/noder of Go 1.18 and later).
+const sharedType = "go.shape."
+
+// SharedArguments cuts the type arguments out of the name of a function whose code several instances share; ok: it is
+// one.
+func SharedArguments(function string) (before, behind string, ok bool) {
+	i := strings.Index(function, "["+sharedType)
+	if i < 0 {
+		return "", "", false
+	}
+	j := strings.LastIndexByte(function, ']')
+	if j < i {
+		return "", "", false
+	}
+	return function[:i], function[j+1:], true
+}
 
 // Blank tells the name of members that nothing can be in.
 func (l Language) Blank(name string) bool { return name != "" && name == l.traits().blank }
@@ -98,15 +114,4 @@ func (l Language) Blank(name string) bool { return name != "" && name == l.trait
 // members mean nothing without each other.
 func (l Language) Closed(name string) bool {
 	return slices.ContainsFunc(l.traits().closed, func(begin string) bool { return strings.HasPrefix(name, begin) })
-}
-
-// Parking are the functions of languages' runtimes, of those that schedule by themselves, in which what waits for a
-// lock does so without a thread that waits in the kernel. The first argument is the word that it waits for.
-func Parking() (names []string) {
-	for _, l := range languageTraits {
-		if l.parks != "" {
-			names = append(names, l.parks)
-		}
-	}
-	return names
 }

@@ -94,7 +94,7 @@ type files struct {
 
 func newFiles(ctx context.Context, opts Options) *files {
 	if opts.Images == nil {
-		opts.Images = image.NewSet(ctx, image.Options{})
+		opts.Images = image.NewSet(ctx, image.Options{Tables: Tables()})
 	}
 	fs := &files{images: opts.Images, opts: opts, open: map[string]*binary{}, cpus: map[string]fileCPU{}}
 	if pid := fs.pid(); pid != 0 {

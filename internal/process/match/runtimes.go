@@ -24,6 +24,16 @@ func Runtimes() []runtimes.Runtime {
 	}
 }
 
+// Tables read the tables of functions that the runtimes have in their programs: files are to be opened with them.
+func Tables() (readers []objfile.TableReader) {
+	for _, r := range Runtimes() {
+		if r.Functions != nil {
+			readers = append(readers, r.Functions)
+		}
+	}
+	return readers
+}
+
 // runtimes are those that have code in the file.
 func (b *binary) runtimes() []runtimes.Code {
 	if !b.asked {

@@ -28,10 +28,17 @@ type Runtime struct {
 	Name string // of the language
 	// NoDebug is how a program is built with the debug information that it lacks.
 	NoDebug string
+	// Functions reads the table of functions that the runtime has in its programs; nil: there is no such table.
+	Functions objfile.TableReader
 	// Open looks at a file; nil: the runtime has no code in it. It must be cheap for files of others.
 	Open func(File) Code
 	// Inside looks for the runtime in a process; nil: it is not there. The field may be nil.
 	Inside func(pid int) Process
+	// Parks is the function in which what waits for a lock does so without a thread that waits in the kernel, as the
+	// runtime schedules by itself; its first argument is the word that is waited for. "": there is none.
+	Parks string
+	// Waits are functions in the stacks of what waits. The field may be nil.
+	Waits []Wait
 	// Renews: it compiles functions anew that are in files, and runs that code instead.
 	Renews bool
 	// Types names the types of objects in a process; nil: that cannot be. The field may be nil.
@@ -39,6 +46,14 @@ type Runtime struct {
 	// Readable makes of a name that the runtime has written to a perf map what people read; ok is false for names of
 	// others. The field may be nil.
 	Readable func(name string) (text string, ok bool)
+}
+
+// Wait is a function that tells, in the stack of a thread or task that waits, what it waits for.
+type Wait struct {
+	Function string // its name; with a "*" at one end, of several
+	Kind     string // as package flame has them
+	// Own: it is part of a lock of the runtime's own, which is made of what other functions tell.
+	Own bool
 }
 
 // Types names types of objects by the addresses of the types' descriptions in the process.

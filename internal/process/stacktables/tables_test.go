@@ -15,6 +15,7 @@ import (
 	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/unwind"
 	"trocar/internal/compile/record"
+	"trocar/internal/process/runtimes/golang/pclntab"
 	"trocar/internal/process/target"
 )
 
@@ -82,7 +83,7 @@ func (p *programs) File(key, value []byte) error {
 func tables(t *testing.T) (*Tables, *programs) {
 	t.Helper()
 	p := newPrograms()
-	return New(image.NewSet(t.Context(), image.Options{}), p), p
+	return New(image.NewSet(t.Context(), image.Options{Tables: []objfile.TableReader{pclntab.Read}}), p), p
 }
 
 // lengths are those of the tables.

@@ -39,6 +39,9 @@ func (k *sink) waits() {
 		return
 	}
 	k.locks = &flame.Locks{Sink: k.Sink, All: k.s.allWaits}
+	for _, w := range trocar.Waits() {
+		k.locks.Waits = append(k.locks.Waits, flame.Wait(w))
+	}
 	k.Sink = k.locks
 }
 

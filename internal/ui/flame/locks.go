@@ -25,6 +25,15 @@ const (
 	waitsOther     = "other"
 )
 
+// Kind tells the kinds of what is waited for.
+func Kind(kind string) bool {
+	switch kind {
+	case waitsCondition, waitsSemaphore, waitsThread, waitsGroup, waitsBarrier, waitsOnce, waitsOther:
+		return true
+	}
+	return isLock(kind)
+}
+
 // isLock tells the kinds that are locks from what else is waited for.
 func isLock(kind string) bool {
 	switch kind {
@@ -34,74 +43,69 @@ func isLock(kind string) bool {
 	return false
 }
 
+// Wait is a function that tells what is waited for.
+type Wait struct {
+	Function, Kind string
+	Own            bool // it is part of a lock of a runtime's own, which is made of what other functions tell
+}
+
 // waiters are the functions that tell what is waited for: of glibc and musl (pthread_…, C11's mtx_…), Rust's standard
-// library and parking_lot, Go. A name that ends in "*" stands for those that begin so, one that begins with "*" for
+// library and parking_lot. A name that ends in "*" stands for those that begin so, one that begins with "*" for
 // those that end so.
-func waiters() []struct{ name, kind string } {
-	return []struct{ name, kind string }{
-		{"pthread_mutex_*", waitsMutex},
-		{"pthread_rwlock_*", waitsRWLock},
-		{"pthread_cond_*", waitsCondition},
-		{"pthread_barrier_*", waitsBarrier},
-		{"pthread_once*", waitsOnce},
-		{"pthread_join*", waitsThread},
-		{"pthread_timedjoin*", waitsThread},
-		{"pthread_clockjoin*", waitsThread},
-		{"mtx_*", waitsMutex},
-		{"cnd_*", waitsCondition},
-		{"thrd_join", waitsThread},
-		{"call_once", waitsOnce},
-		{"sem_*", waitsSemaphore},
-		{"new_sem_*", waitsSemaphore},
-		{"lll_lock_wait_private", waitsInternal},
-		{"*::Mutex::lock_contended", waitsMutex},
-		{"*::RwLock::read_contended", waitsRWLock},
-		{"*::RwLock::write_contended", waitsRWLock},
-		{"*::Condvar::wait_optional_timeout", waitsCondition},
-		{"*::Once::call", waitsOnce},
-		{"*::RawMutex::lock_slow", waitsMutex},
-		{"*::RawRwLock::lock_shared_slow", waitsRWLock},
-		{"*::RawRwLock::lock_exclusive_slow", waitsRWLock},
-		{"*::RawRwLock::lock_common", waitsRWLock},
-		{"*::Condvar::wait_until_internal", waitsCondition},
-		{"runtime.lock2", waitsInternal},
-		{"sync.(*Mutex).*", waitsMutex},
-		{"internal/sync.(*Mutex).*", waitsMutex},
-		{"sync.(*RWMutex).*", waitsRWLock},
-		{"sync.(*WaitGroup).*", waitsGroup},
+func waiters() []Wait {
+	return []Wait{
+		{Function: "pthread_mutex_*", Kind: waitsMutex},
+		{Function: "pthread_rwlock_*", Kind: waitsRWLock},
+		{Function: "pthread_cond_*", Kind: waitsCondition},
+		{Function: "pthread_barrier_*", Kind: waitsBarrier},
+		{Function: "pthread_once*", Kind: waitsOnce},
+		{Function: "pthread_join*", Kind: waitsThread},
+		{Function: "pthread_timedjoin*", Kind: waitsThread},
+		{Function: "pthread_clockjoin*", Kind: waitsThread},
+		{Function: "mtx_*", Kind: waitsMutex},
+		{Function: "cnd_*", Kind: waitsCondition},
+		{Function: "thrd_join", Kind: waitsThread},
+		{Function: "call_once", Kind: waitsOnce},
+		{Function: "sem_*", Kind: waitsSemaphore},
+		{Function: "new_sem_*", Kind: waitsSemaphore},
+		{Function: "lll_lock_wait_private", Kind: waitsInternal},
+		{Function: "__lock", Kind: waitsInternal, Own: true}, // musl
+		{Function: "*::Mutex::lock_contended", Kind: waitsMutex},
+		{Function: "*::RwLock::read_contended", Kind: waitsRWLock},
+		{Function: "*::RwLock::write_contended", Kind: waitsRWLock},
+		{Function: "*::Condvar::wait_optional_timeout", Kind: waitsCondition},
+		{Function: "*::Once::call", Kind: waitsOnce},
+		{Function: "*::RawMutex::lock_slow", Kind: waitsMutex},
+		{Function: "*::RawRwLock::lock_shared_slow", Kind: waitsRWLock},
+		{Function: "*::RawRwLock::lock_exclusive_slow", Kind: waitsRWLock},
+		{Function: "*::RawRwLock::lock_common", Kind: waitsRWLock},
+		{Function: "*::Condvar::wait_until_internal", Kind: waitsCondition},
 	}
 }
 
-// holders are functions of runtimes that have locks of their own, made of what the others tell.
-func holders() map[string]string {
-	return map[string]string{
-		"ObjectMonitor::enter": waitsMonitor, "ObjectMonitor::EnterI": waitsMonitor, // HotSpot
-		"__lock":   waitsInternal, // musl
-		"take_gil": waitsGIL, "PyEval_RestoreThread": waitsGIL, "PyEval_AcquireThread": waitsGIL,
-	}
-}
-
-// waitKind is what a thread waits for, by its frames: the innermost function that tells.
-func waitKind(frames []result.Frame) string {
-	own := holders()
-	for i := range frames {
-		name, _, _ := strings.Cut(frames[i].Symbol, "(")
-		if kind := own[name]; kind != "" {
-			return kind
-		}
-	}
-	all := waiters()
-	for i := range frames {
-		name := plain(frames[i].Symbol)
-		for _, w := range all {
-			begin, isBegin := strings.CutSuffix(w.name, "*")
-			end, isEnd := strings.CutPrefix(w.name, "*")
-			if name == w.name || isBegin && strings.HasPrefix(name, begin) || isEnd && strings.HasSuffix(name, end) {
-				return w.kind
+// waitKind is what a thread waits for, by its frames: the innermost function that tells, but first those of locks of
+// runtimes' own.
+func waitKind(frames []result.Frame, of []Wait) string {
+	for _, own := range []bool{true, false} {
+		for i := range frames {
+			name, _, _ := strings.Cut(frames[i].Symbol, "(")
+			if !own {
+				name = plain(frames[i].Symbol)
+			}
+			for _, w := range of {
+				if w.Own == own && w.is(name) {
+					return w.Kind
+				}
 			}
 		}
 	}
 	return waitsOther
+}
+
+func (w *Wait) is(name string) bool {
+	begin, isBegin := strings.CutSuffix(w.Function, "*")
+	end, isEnd := strings.CutPrefix(w.Function, "*")
+	return name == w.Function || isBegin && strings.HasPrefix(name, begin) || isEnd && strings.HasSuffix(name, end)
 }
 
 // plain is the name of a function without what the C library's own names have in front, and of Rust without the marks
@@ -120,8 +124,9 @@ func plain(name string) string {
 // things are added up.
 type Locks struct {
 	result.Sink
-	All  bool // pass on all
-	Left map[string]Left
+	All   bool   // pass on all
+	Waits []Wait // functions of runtimes, beside those of libraries
+	Left  map[string]Left
 }
 
 // Left is what was left out of a kind.
@@ -135,12 +140,13 @@ func (l *Locks) Event(e result.Event) error {
 	}
 	shown, entries := *m, *m.Map
 	entries.Entries = nil
+	all := slices.Concat(l.Waits, waiters())
 	for i := range m.Map.Entries {
 		entry := m.Map.Entries[i]
 		kind := waitsOther
 		for _, p := range parts(entry.Key) {
 			if p.Kind == result.Stack {
-				kind = waitKind(p.Frames)
+				kind = waitKind(p.Frames, all)
 			}
 		}
 		if !l.All && !isLock(kind) {

@@ -7,6 +7,14 @@ import (
 )
 
 func TestWaitKind(t *testing.T) {
+	own := []Wait{
+		{"runtime.lock2", waitsInternal, false},
+		{"sync.(*Mutex).*", waitsMutex, false},
+		{"sync.(*RWMutex).*", waitsRWLock, false},
+		{"sync.(*WaitGroup).*", waitsGroup, false},
+		{"ObjectMonitor::enter", waitsMonitor, true},
+		{"take_gil", waitsGIL, true},
+	}
 	for _, c := range []struct {
 		want   string
 		frames []string // innermost first
@@ -38,8 +46,20 @@ func TestWaitKind(t *testing.T) {
 		for _, name := range c.frames {
 			frames = append(frames, result.Frame{Symbol: name})
 		}
-		if got := waitKind(frames); got != c.want {
+		if got := waitKind(frames, append(own, waiters()...)); got != c.want {
 			t.Errorf("%q: %s, want %s", c.frames, got, c.want)
 		}
+	}
+}
+
+// TestKinds: a kind is a lock or is not.
+func TestKinds(t *testing.T) {
+	for _, w := range waiters() {
+		if !Kind(w.Kind) {
+			t.Errorf("%s waits for a kind that is not known: %s", w.Function, w.Kind)
+		}
+	}
+	if Kind("") || Kind("mutexes") {
+		t.Error("what is no kind is one")
 	}
 }

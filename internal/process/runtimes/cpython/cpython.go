@@ -14,6 +14,11 @@ import (
 func Runtime() runtimes.Runtime {
 	return runtimes.Runtime{
 		Name: "CPython", Open: func(runtimes.File) runtimes.Code { return nil }, Inside: inside,
+		Waits: []runtimes.Wait{ // other threads execute
+			{Function: "take_gil", Kind: "GIL", Own: true},
+			{Function: "PyEval_RestoreThread", Kind: "GIL", Own: true},
+			{Function: "PyEval_AcquireThread", Kind: "GIL", Own: true},
+		},
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"trocar/internal/binary/debuginfo"
 	"trocar/internal/binary/types"
 	"trocar/internal/process/probe"
+	"trocar/internal/process/runtimes/golang/pclntab"
 )
 
 // goroutines are what Go's runtime runs.
@@ -49,7 +50,7 @@ func (c *Code) findCall(exact bool) *probe.Call {
 		}
 	}
 	call := &probe.Call{Register: goes.G, StackEnd: 8, Thread: 48}
-	version := c.file.GoVersion()
+	version := pclntab.Version(c.file)
 	switch minorOf(version) {
 	case 17, 18, 19, 20, 21, 22: // arguments and the goroutine are in registers from 1.17 on
 		call.ID, call.Current = 152, 192

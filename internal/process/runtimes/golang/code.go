@@ -9,11 +9,22 @@ import (
 	"trocar/internal/binary/types"
 	"trocar/internal/process/probe"
 	"trocar/internal/process/runtimes"
+	"trocar/internal/process/runtimes/golang/pclntab"
 )
 
 // Runtime is Go's: the compiler gc's code and its runtime.
 func Runtime() runtimes.Runtime {
-	return runtimes.Runtime{Name: "Go", NoDebug: "build it without -ldflags=-s or -w", Open: openCode}
+	return runtimes.Runtime{
+		Name: "Go", NoDebug: "build it without -ldflags=-s or -w", Functions: pclntab.Read, Open: openCode,
+		Parks: "runtime.semacquire1", // runtime/sema.go, Go 1.5 to 1.26
+		Waits: []runtimes.Wait{
+			{Function: "runtime.lock2", Kind: "internal lock"},
+			{Function: "sync.(*Mutex).*", Kind: "mutex"},
+			{Function: "internal/sync.(*Mutex).*", Kind: "mutex"},
+			{Function: "sync.(*RWMutex).*", Kind: "rwlock"},
+			{Function: "sync.(*WaitGroup).*", Kind: "wait group"},
+		},
+	}
 }
 
 // Code is the Go code of a file.
@@ -29,13 +40,16 @@ type Code struct {
 }
 
 func openCode(f runtimes.File) runtimes.Code {
-	if !f.Object.IsGo() {
+	if !pclntab.IsGo(f.Object) {
 		return nil
 	}
 	return &Code{
 		name: f.Name, file: f.Object, debug: f.Debug, told: sync.OnceValue(func() *Program { return Open(f.Object) }),
 	}
 }
+
+// table is the program's table of functions.
+func (c *Code) table() *pclntab.Table { return pclntab.Of(c.file) }
 
 // program is what the file tells without debug information, nil for CPUs whose convention is not known.
 func (c *Code) program() *Program {
@@ -47,7 +61,7 @@ func (c *Code) program() *Program {
 
 // Owns tells whether code at an address is in Go's table of functions.
 func (c *Code) Owns(addr uint64) bool {
-	in, _ := c.file.GoCode(addr)
+	in, _ := c.table().Code(addr)
 	return in
 }
 
@@ -62,13 +76,13 @@ func (c *Code) Dynamic(addr uint64) (*types.Type, bool) { return c.told().Dynami
 
 // At tells whether the code at an address is the compiler's.
 func (c *Code) At(addr uint64) bool {
-	in, assembly := c.file.GoCode(addr)
+	in, assembly := c.table().Code(addr)
 	return in && !assembly
 }
 
 // Assembly is the scope of a function in assembly: each has its arguments where it likes.
 func (c *Code) Assembly(addr uint64) *probe.Scope {
-	if in, assembly := c.file.GoCode(addr); !in || !assembly {
+	if in, assembly := c.table().Code(addr); !in || !assembly {
 		return nil
 	}
 	return &probe.Scope{ArgN: probe.NoArgN("it is written in assembly, and only its source tells where its " +

@@ -154,7 +154,7 @@ func (p *Program) read(addr uint64) *desc {
 // readKind reads what follows by kind.
 func (p *Program) readKind(d *desc, flags byte) bool {
 	at := d.addr + typeSize
-	ptr := p.f.Pointer
+	ptr := p.f.PointerAt
 	switch d.kind {
 	case kindArray:
 		n := p.word(at+16, 8)
@@ -224,8 +224,8 @@ func (p *Program) swiss(d *desc) bool {
 	if len(b) < typeSize || kind(b[typeKind]&31) != kindStruct {
 		return p.minor >= 24
 	}
-	first := p.f.Pointer(d.table + typeSize + 8)
-	name, _, _ := p.name(p.f.Pointer(first))
+	first := p.f.PointerAt(d.table + typeSize + 8)
+	name, _, _ := p.name(p.f.PointerAt(first))
 	return name == "ctrl"
 }
 

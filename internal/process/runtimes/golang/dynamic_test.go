@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"trocar/internal/binary/objfile"
+	"trocar/internal/process/runtimes/golang/pclntab"
 )
 
 // TestDynamicNames compares names with what the program itself says of its types.
@@ -66,7 +67,7 @@ func main() {
 				t.Errorf("%#x: %q", bad, got.Name)
 			}
 		}
-		if v := f.GoVersion(); len(v) < 5 || v[:4] != "go1." {
+		if v := pclntab.Version(f); len(v) < 5 || v[:4] != "go1." {
 			t.Errorf("version %q", v)
 		}
 	}
@@ -187,6 +188,7 @@ func openFile(t *testing.T, path string) *objfile.File {
 	if err != nil {
 		t.Fatal(err)
 	}
+	f.ReadTables(pclntab.Read)
 	t.Cleanup(func() { f.Close() })
 	return f
 }

@@ -6,6 +6,7 @@ import (
 
 	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/types"
+	"trocar/internal/process/runtimes/golang/pclntab"
 )
 
 // Function is what is known of a function's arguments and results.
@@ -36,7 +37,7 @@ type Param struct {
 func (p *Program) Function(addr uint64) (fn Function, ok bool) {
 	var err error
 	defer objfile.Guard(&err)()
-	g, ok := p.f.GoFunc(addr)
+	g, ok := p.table.Func(addr)
 	if !ok {
 		return fn, false
 	}
@@ -64,7 +65,7 @@ func (p *Program) Function(addr uint64) (fn Function, ok bool) {
 }
 
 // signed takes the signature from the tables of methods, else from what is known of the standard library.
-func (p *Program) signed(fn *Function, g *objfile.GoFunc) bool {
+func (p *Program) signed(fn *Function, g *pclntab.Func) bool {
 	if strings.Contains(fn.Name, "[go.shape.") {
 		return false // shared by instances
 	}
@@ -85,7 +86,7 @@ func (p *Program) signed(fn *Function, g *objfile.GoFunc) bool {
 }
 
 // method takes a signature from the table of a type's methods; the receiver is the first parameter.
-func (p *Program) method(fn *Function, g *objfile.GoFunc) (in, out []*types.Type, ok bool) {
+func (p *Program) method(fn *Function, g *pclntab.Func) (in, out []*types.Type, ok bool) {
 	m, ok := p.methods[g.Entry]
 	if !ok || m.doubly || m.sig == 0 || fn.Name[strings.LastIndexByte(fn.Name, '.')+1:] != p.methodName(m, g.Entry) {
 		return nil, nil, false
@@ -109,7 +110,7 @@ func (p *Program) method(fn *Function, g *objfile.GoFunc) (in, out []*types.Type
 func (p *Program) Fits(addr uint64, params []*types.Type) bool {
 	var err error
 	defer objfile.Guard(&err)()
-	g, ok := p.f.GoFunc(addr)
+	g, ok := p.table.Func(addr)
 	if !ok || g.ArgInfo == nil {
 		return true
 	}

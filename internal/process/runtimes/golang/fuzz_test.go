@@ -12,6 +12,7 @@ import (
 	"trocar/internal/binary/types"
 	"trocar/internal/need"
 	"trocar/internal/process/runtimes/golang"
+	"trocar/internal/process/runtimes/golang/pclntab"
 )
 
 // tinySource is a program with few functions and types.
@@ -57,7 +58,8 @@ func FuzzProgram(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	module := file.GoModule()
+	file.ReadTables(pclntab.Read)
+	module := pclntab.Of(file).Module()
 	type region struct{ at, size uint64 }
 	var regions []region
 	add := func(from, to uint64) {
@@ -67,9 +69,9 @@ func FuzzProgram(f *testing.F) {
 	}
 	pcln, _ := file.Section(".gopclntab")
 	add(pcln.Addr, pcln.Addr+pcln.Size)
-	add(file.Pointer(module+296), file.Pointer(module+304)) // types
+	add(file.PointerAt(module+296), file.PointerAt(module+304)) // types
 	add(module, module+512)
-	add(file.Pointer(module+320), file.Pointer(module+320)+1<<15) // funcs' data
+	add(file.PointerAt(module+320), file.PointerAt(module+320)+1<<15) // funcs' data
 	if len(regions) != 4 {
 		f.Fatal("the program's regions are not found")
 	}
@@ -98,6 +100,7 @@ func FuzzProgram(f *testing.F) {
 		if err != nil {
 			return
 		}
+		file.ReadTables(pclntab.Read)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		ask(file, funcs)
@@ -131,8 +134,8 @@ func ask(file *objfile.File, funcs []objfile.Func) {
 		}
 	}
 	n := 0
-	file.GoInlines(func(*objfile.GoInline) bool { n++; return n < 1000 })
-	file.GoInlined("main.use")
+	pclntab.Of(file).Inlines(func(*pclntab.Inline) bool { n++; return n < 1000 })
+	pclntab.Of(file).Inlined("main.use")
 }
 
 // look walks a type.

@@ -15,6 +15,7 @@ import (
 	"trocar/internal/binary/types"
 	"trocar/internal/need"
 	"trocar/internal/process/runtimes/golang"
+	"trocar/internal/process/runtimes/golang/pclntab"
 )
 
 // zoo builds the program with all kinds of functions, or another in its place by GO_WITNESS.
@@ -33,6 +34,7 @@ func zoo(t testing.TB, flags ...string) *objfile.File {
 	if err != nil {
 		t.Fatal(err)
 	}
+	f.ReadTables(pclntab.Read)
 	t.Cleanup(func() { f.Close() })
 	return f
 }
@@ -398,7 +400,7 @@ func TestInlined(t *testing.T) {
 			continue
 		}
 		entries := map[uint64]bool{}
-		for _, c := range f.GoInlined(name) {
+		for _, c := range pclntab.Of(f).Inlined(name) {
 			if len(c.Whole) > 0 {
 				entries[c.Whole[0].Low] = true
 			}

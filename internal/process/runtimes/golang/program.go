@@ -8,11 +8,13 @@ import (
 
 	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/types"
+	"trocar/internal/process/runtimes/golang/pclntab"
 )
 
 // Program is a file with Go code. It may be used by several goroutines.
 type Program struct {
 	f     *objfile.File
+	table *pclntab.Table
 	minor int // of the Go version: 26 for 1.26
 
 	mu            sync.Mutex
@@ -54,16 +56,16 @@ const (
 
 // Open looks at a file. Nothing but its header is read before something is asked for.
 func Open(f *objfile.File) *Program {
-	p := &Program{f: f, minor: minorOf(f.GoVersion())}
+	p := &Program{f: f, table: pclntab.Of(f), minor: minorOf(pclntab.Version(f))}
 	var err error
 	defer objfile.Guard(&err)()
 	p.reset()
-	at := f.GoModule()
+	at := p.table.Module()
 	if at == 0 || !f.Is64() {
 		return p
 	}
-	p.text = f.Pointer(at + moduleText)
-	p.types, p.etypes = f.Pointer(at+moduleTypes), f.Pointer(at+moduleETypes)
+	p.text = f.PointerAt(at + moduleText)
+	p.types, p.etypes = f.PointerAt(at+moduleTypes), f.PointerAt(at+moduleETypes)
 	if p.types == 0 || p.etypes <= p.types || p.etypes-p.types > 1<<30 {
 		p.types, p.etypes = 0, 0
 	}
@@ -73,7 +75,7 @@ func Open(f *objfile.File) *Program {
 	}
 	n := p.word(at+links+8, 8)
 	if n > 0 && n <= maxLinks && p.word(at+links+16, 8) == n {
-		p.links, p.nlinks = f.Pointer(at+links), int(n)
+		p.links, p.nlinks = f.PointerAt(at+links), int(n)
 	}
 	return p
 }

@@ -19,7 +19,7 @@ import (
 // NoReturn tells why a function's returns cannot be probed, nil if they can: at the instructions that return.
 func (c *Code) NoReturn(fn *objfile.Func) *probe.Refusal {
 	const way = "probe the entry with uprobe"
-	in, _ := c.file.GoCode(fn.Addr)
+	in, _ := c.table().Code(fn.Addr)
 	switch {
 	case !in:
 		return &probe.Refusal{

@@ -5,10 +5,10 @@ import (
 	"strings"
 
 	"trocar/internal/binary/debuginfo"
-	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/types"
 	"trocar/internal/process/probe"
 	"trocar/internal/process/runtimes"
+	"trocar/internal/process/runtimes/golang/pclntab"
 )
 
 // Go programs without debug information: what they tell of themselves (see package golang). Parameters have no names
@@ -16,7 +16,7 @@ import (
 
 // function tells what a Go program knows of the function that begins at an address.
 func (c *Code) function(entry uint64) (fn Function, ok bool) {
-	if in, _ := c.file.GoCode(entry); !in || c.program() == nil {
+	if in, _ := c.table().Code(entry); !in || c.program() == nil {
 		return fn, false
 	}
 	return c.program().Function(entry)
@@ -132,7 +132,7 @@ func (c *Code) Declaration(entry uint64) (d runtimes.Declaration, ok bool) {
 func (c *Code) copyCount(name string) int {
 	if c.copies == nil {
 		c.copies = map[string]int{}
-		c.file.GoInlines(func(in *objfile.GoInline) bool {
+		c.table().Inlines(func(in *pclntab.Inline) bool {
 			c.copies[in.Name]++
 			return true
 		})
@@ -150,7 +150,7 @@ func (c *Code) TypeNamed(name string) (*types.Type, bool) {
 
 // Copies are the places where a function was inlined, as the program's own tables tell them.
 func (c *Code) Copies(name string) (copies []runtimes.Copy) {
-	list := c.file.GoInlined(name)
+	list := c.table().Inlined(name)
 	for i := range list {
 		copied := runtimes.Copy{Outer: list[i].Outer}
 		for _, r := range list[i].Whole {

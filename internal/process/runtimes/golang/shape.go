@@ -7,8 +7,8 @@ import (
 
 	"trocar/internal/binary/abi"
 	"trocar/internal/binary/code"
-	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/types"
+	"trocar/internal/process/runtimes/golang/pclntab"
 )
 
 // Codes of FUNCDATA_ArgInfo (internal/abi/symtab.go). Any other byte is an offset, behind which the size stands.
@@ -53,7 +53,7 @@ const (
 )
 
 // shape reads the shapes of a function's arguments.
-func (p *Program) shape(g *objfile.GoFunc) *shapes {
+func (p *Program) shape(g *pclntab.Func) *shapes {
 	s := &shapes{conv: p.f.Arch().Go()}
 	if g.ArgInfo == nil {
 		s.unknown = unknownShape
@@ -160,7 +160,7 @@ const (
 )
 
 // oldConvention tells whether a function is called as assembly is.
-func (p *Program) oldConvention(g *objfile.GoFunc) bool {
+func (p *Program) oldConvention(g *pclntab.Func) bool {
 	return g.Assembly || code.LoadsG(p.f.Arch(), p.f.Bytes(g.Entry, int(min(g.End-g.Entry, code.MaxFunction))))
 }
 
@@ -284,7 +284,7 @@ func word(size int, float bool) *types.Type {
 }
 
 // shaped tells the arguments by their shapes, with the receiver's type as the name has it.
-func (p *Program) shaped(fn *Function, g *objfile.GoFunc, s *shapes) {
+func (p *Program) shaped(fn *Function, g *pclntab.Func, s *shapes) {
 	recv, pointer := p.receiver(fn.Name)
 	switch {
 	case g.ArgInfo == nil && !pointer:

@@ -7,6 +7,7 @@ import (
 	"trocar/internal/binary/code"
 	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/types"
+	"trocar/internal/process/runtimes/golang/pclntab"
 )
 
 // TestShapes reads descriptions of arguments (internal/abi/symtab.go).
@@ -29,7 +30,7 @@ func TestShapes(t *testing.T) {
 		{"\xf3\xff", "", true},
 	} {
 		p := &Program{f: mustOpen(t)}
-		s := p.shape(&objfile.GoFunc{Name: "main.f", ArgInfo: []byte(c.data)})
+		s := p.shape(&pclntab.Func{Name: "main.f", ArgInfo: []byte(c.data)})
 		got := ""
 		if s.unknown == "" {
 			g := shape{group: true, parts: s.args}
@@ -55,7 +56,7 @@ func FuzzShape(f *testing.F) {
 	}
 	p := &Program{f: mustOpen(f)}
 	f.Fuzz(func(t *testing.T, data, saves []byte, name string) {
-		s := p.shape(&objfile.GoFunc{Name: name, ArgInfo: data})
+		s := p.shape(&pclntab.Func{Name: name, ArgInfo: data})
 		code.StackStore(abi.AMD64, saves)
 		if len(saves) > 0 {
 			s.saved = map[int]saved{}
@@ -67,7 +68,7 @@ func FuzzShape(f *testing.F) {
 			}
 		}
 		fn := Function{Name: name}
-		p.shaped(&fn, &objfile.GoFunc{Name: name, ArgInfo: data}, s)
+		p.shaped(&fn, &pclntab.Func{Name: name, ArgInfo: data}, s)
 		for _, a := range fn.Params {
 			if a.Type == nil {
 				t.Fatal("an argument without a type")
@@ -83,6 +84,7 @@ func mustOpen(t testing.TB) *objfile.File {
 	if err != nil {
 		t.Fatal(err)
 	}
+	f.ReadTables(pclntab.Read)
 	t.Cleanup(func() { f.Close() })
 	return f
 }

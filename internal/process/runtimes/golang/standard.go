@@ -8,8 +8,8 @@ import (
 	"strings"
 	"sync"
 
-	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/types"
+	"trocar/internal/process/runtimes/golang/pclntab"
 )
 
 //go:generate go run genstd.go
@@ -34,7 +34,7 @@ var signatures = sync.OnceValue(func() []byte {
 
 // standard takes a signature from what the standard library promises: the package's path, which no other has, and the
 // name tell the function.
-func (p *Program) standard(fn *Function, g *objfile.GoFunc) (in, out []*types.Type, ok bool) {
+func (p *Program) standard(fn *Function, g *pclntab.Func) (in, out []*types.Type, ok bool) {
 	if root, _, ok := strings.Cut(fn.Name, "/"); ok && strings.Contains(root, ".") {
 		return nil, nil, false // of a module, like most functions
 	}

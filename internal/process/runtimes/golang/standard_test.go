@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/types"
+	"trocar/internal/process/runtimes/golang/pclntab"
 )
 
 // TestStandard: each signature of the standard library that is kept means something, whatever a program describes.
@@ -39,7 +39,7 @@ func TestStandardNames(t *testing.T) {
 		"bytes.(*Buffer).Available": true, "net/http.(*Client).Get": true, "strings.Index": true, "main.Index": false,
 		"example.com/net/http.(*Client).Get": false, "": false,
 	} {
-		if _, _, ok := p.standard(&Function{Name: name}, &objfile.GoFunc{ArgInfo: []byte{0xff}}); ok != want {
+		if _, _, ok := p.standard(&Function{Name: name}, &pclntab.Func{ArgInfo: []byte{0xff}}); ok != want {
 			t.Errorf("%q: %t", name, ok)
 		}
 	}

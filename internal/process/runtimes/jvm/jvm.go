@@ -20,6 +20,10 @@ import (
 func Runtime() runtimes.Runtime {
 	return runtimes.Runtime{
 		Name: "Java", Open: func(runtimes.File) runtimes.Code { return nil }, Inside: inside,
+		Waits: []runtimes.Wait{ // HotSpot's
+			{Function: "ObjectMonitor::enter", Kind: "monitor", Own: true},
+			{Function: "ObjectMonitor::EnterI", Kind: "monitor", Own: true},
+		},
 	}
 }
 

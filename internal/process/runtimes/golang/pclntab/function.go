@@ -1,20 +1,21 @@
-package objfile
+package pclntab
 
 import (
 	"bytes"
 	"slices"
 	"sort"
-	"strings"
 	"sync"
+
+	"trocar/internal/binary/objfile"
 )
 
-// What Go's table of functions tells of each besides its name: its place in the source, how large its arguments are and
+// What the table tells of each besides its name: its place in the source, how large its arguments are and
 // how they lie (for the runtime's tracebacks), and what was inlined into it. All of it stays in stripped programs.
 //
 // The records are those of Go 1.20 and later (_func in runtime/runtime2.go, inlinedCall in runtime/symtabinl.go).
 
-// GoFunc is what the table tells of a function.
-type GoFunc struct {
+// Func is what the table tells of a function.
+type Func struct {
 	Name       string
 	Entry, End uint64
 	Assembly   bool
@@ -25,17 +26,17 @@ type GoFunc struct {
 	ArgInfo []byte
 }
 
-// GoInline is a place where a function was inlined.
-type GoInline struct {
+// Inline is a place where a function was inlined.
+type Inline struct {
 	Name   string
-	Outer  uint64     // entry of the function that it is part of
-	Depth  int        // how many other inlined functions it is in
-	Ranges []GoExtent // its code, in order of addresses, without that of functions inlined into it
-	Whole  []GoExtent // with it
+	Outer  uint64   // entry of the function that it is part of
+	Depth  int      // how many other inlined functions it is in
+	Ranges []Extent // its code, in order of addresses, without that of functions inlined into it
+	Whole  []Extent // with it
 }
 
-// GoExtent is a range of addresses.
-type GoExtent struct{ Low, High uint64 }
+// Extent is a range of addresses.
+type Extent struct{ Low, High uint64 }
 
 // Places in _func, and numbers of tables (internal/abi/symtab.go).
 const (
@@ -58,12 +59,10 @@ const (
 	maxInlineStep = 1 << 26 // in all functions of a program
 	maxInlineDeep = 200
 	maxExtents    = 1 << 18
-
-	moduleGoFunc = 320 // in runtime.moduledata
 )
 
 // record gives the i-th _func; nil for versions whose records are others.
-func (t *funcTable) record(i int) []byte {
+func (t *Table) record(i int) []byte {
 	off := t.fieldAt(2*i + 1)
 	if t.flagFld != funcFlag || off >= uint64(len(t.funcs)) || uint64(len(t.funcs))-off < funcHeader {
 		return nil
@@ -72,12 +71,12 @@ func (t *funcTable) record(i int) []byte {
 }
 
 // index finds the function that an address is in.
-func (t *funcTable) index(addr uint64) (i int, entry, end uint64, ok bool) {
+func (t *Table) index(addr uint64) (i int, entry, end uint64, ok bool) {
 	i = sort.Search(t.n, func(i int) bool { return t.text+t.fieldAt(2*i) > addr }) - 1
 	if i < 0 {
 		return 0, 0, 0, false
 	}
-	entry, end, _, ok = t.at(i)
+	entry, end, _, ok = t.At(i)
 	return i, entry, end, ok && entry <= addr && addr < end
 }
 
@@ -104,7 +103,7 @@ func funcData(rec []byte, n int, base uint64) uint64 {
 
 // pcValues calls yield with the ranges of a table of values by address, as offsets from the function's entry
 // (runtime.step).
-func (t *funcTable) pcValues(off uint64, quantum uint64, yield func(low, high uint64, value int) bool) {
+func (t *Table) pcValues(off uint64, quantum uint64, yield func(low, high uint64, value int) bool) {
 	if off == 0 || off >= uint64(len(t.pctab)) {
 		return
 	}
@@ -142,51 +141,67 @@ func (t *funcTable) pcValues(off uint64, quantum uint64, yield func(low, high ui
 	}
 }
 
-func (f *File) goQuantum() uint64 {
-	if f.arch == nil {
-		return 1
+func (t *Table) quantum() uint64 {
+	if arch := t.f.Arch(); arch != nil {
+		return uint64(arch.MinInst)
 	}
-	return uint64(f.arch.MinInst)
+	return 1
 }
 
-// goFuncBase is where the data of functions begins (go.func.*).
-func (f *File) goFuncBase() uint64 {
-	if at := f.goModule(); at != 0 {
-		return f.PointerAt(at + moduleGoFunc)
+// funcBase is where the data of functions begins (go.func.*).
+func (t *Table) funcBase() uint64 {
+	if at := t.moduleAt(); at != 0 {
+		return t.f.PointerAt(at + moduleFuncs)
 	}
 	return 0
 }
 
-// GoFunc tells what Go's table has of the function that an address is in.
-func (f *File) GoFunc(addr uint64) (fn GoFunc, ok bool) {
+// Code tells whether an address is in a function of the table, which C code in a Go program is not, and whether that
+// was written in assembly.
+func (t *Table) Code(addr uint64) (in, assembly bool) {
+	if t == nil {
+		return false, false
+	}
 	var err error
-	defer Guard(&err)()
-	t := f.funcTable()
+	defer objfile.Guard(&err)()
+	i, _, _, ok := t.index(addr)
+	if !ok {
+		return false, false
+	}
+	// _func.flag, FuncFlagAsm (runtime/symtab.go, internal/abi/symtab.go).
+	at := t.fieldAt(2*i+1) + uint64(t.flagFld)
+	return true, t.flagFld == 0 || at >= uint64(len(t.funcs)) || t.funcs[at]&flagAssembly != 0
+}
+
+// Func tells what the table has of the function that an address is in.
+func (t *Table) Func(addr uint64) (fn Func, ok bool) {
 	if t == nil {
 		return fn, false
 	}
+	var err error
+	defer objfile.Guard(&err)()
 	i, entry, end, ok := t.index(addr)
 	rec := t.record(i)
 	if !ok || rec == nil {
 		return fn, false
 	}
-	fn = GoFunc{
-		Name: strings.Clone(cString(t.names, u32(rec, 4))), Entry: entry, End: end,
+	fn = Func{
+		Name: string(t.name(u32(rec, 4))), Entry: entry, End: end,
 		Assembly: rec[funcFlag]&flagAssembly != 0, Line: int(int32(u32(rec, funcLine))),
 	}
 	fn.Line = max(fn.Line, 0)
-	t.pcValues(u32(rec, funcPCFile), f.goQuantum(), func(_, _ uint64, file int) bool {
+	t.pcValues(u32(rec, funcPCFile), t.quantum(), func(_, _ uint64, file int) bool {
 		fn.File = t.file(u32(rec, funcCU), file)
 		return false
 	})
-	if at := funcData(rec, dataArgInfo, f.goFuncBase()); at != 0 {
-		fn.ArgInfo = slices.Clone(f.Bytes(at, maxArgInfo))
+	if at := funcData(rec, dataArgInfo, t.funcBase()); at != 0 {
+		fn.ArgInfo = slices.Clone(t.f.Bytes(at, maxArgInfo))
 	}
 	return fn, true
 }
 
 // file is the name of a source file by its number in a compilation unit.
-func (t *funcTable) file(cu uint64, n int) string {
+func (t *Table) file(cu uint64, n int) string {
 	at := 4 * (cu + uint64(n))
 	if n < 0 || at+4 > uint64(len(t.cutab)) {
 		return ""
@@ -195,24 +210,26 @@ func (t *funcTable) file(cu uint64, n int) string {
 	if off >= uint64(len(t.files)) {
 		return ""
 	}
-	return strings.Clone(cString(t.files, off))
+	return string(text(t.files, off))
 }
 
-// GoInlines calls yield with the places where functions were inlined, of all functions of the program.
-func (f *File) GoInlines(yield func(*GoInline) bool) {
+// Inlines calls yield with the places where functions were inlined, of all functions of the program.
+func (t *Table) Inlines(yield func(*Inline) bool) {
+	if t == nil {
+		return
+	}
 	var err error
-	defer Guard(&err)()
-	f.goInlines(func(uint64) bool { return true }, yield)
+	defer objfile.Guard(&err)()
+	t.inlines(func(uint64) bool { return true }, yield)
 }
 
-// GoInlined gives the places where a function was inlined.
-func (f *File) GoInlined(name string) (list []GoInline) {
-	var err error
-	defer Guard(&err)()
-	t := f.funcTable()
+// Inlined gives the places where a function was inlined.
+func (t *Table) Inlined(name string) (list []Inline) {
 	if t == nil {
 		return nil
 	}
+	var err error
+	defer objfile.Guard(&err)()
 	// Each name is in the table once.
 	at := 0
 	for {
@@ -226,19 +243,19 @@ func (f *File) GoInlined(name string) (list []GoInline) {
 		at++
 	}
 	want := func(n uint64) bool { return n == uint64(at) }
-	add := func(in *GoInline) bool {
+	add := func(in *Inline) bool {
 		list = append(list, *in)
 		return len(list) < maxInlines
 	}
-	index := f.inlinedIn.of(f, t)
+	index := t.inlinedIn.of(t)
 	if index == nil {
-		f.goInlines(want, add)
+		t.inlines(want, add)
 		return list
 	}
-	base, steps := f.goFuncBase(), 0
+	base, steps := t.funcBase(), 0
 	for _, i := range index[uint32(at)] {
-		entry, end, _, ok := t.at(int(i))
-		if rec := t.record(int(i)); ok && rec != nil && !f.inlinesOf(t, rec, base, entry, end, &steps, want, add) {
+		entry, end, _, ok := t.At(int(i))
+		if rec := t.record(int(i)); ok && rec != nil && !t.inlinesOf(rec, base, entry, end, &steps, want, add) {
 			break
 		}
 	}
@@ -254,10 +271,10 @@ type inlineIndex struct {
 }
 
 // of is the index; nil: it is not worth it yet.
-func (x *inlineIndex) of(f *File, t *funcTable) map[uint32][]uint32 {
+func (x *inlineIndex) of(t *Table) map[uint32][]uint32 {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	base := f.goFuncBase()
+	base := t.funcBase()
 	if x.into != nil || base == 0 {
 		return x.into
 	}
@@ -268,12 +285,12 @@ func (x *inlineIndex) of(f *File, t *funcTable) map[uint32][]uint32 {
 	x.into = map[uint32][]uint32{}
 	steps := 0
 	for i := range t.n {
-		entry, end, _, ok := t.at(i)
+		entry, end, _, ok := t.At(i)
 		rec := t.record(i)
-		if !ok || rec == nil || !f.Executable(entry) {
+		if !ok || rec == nil || !t.f.Executable(entry) {
 			continue
 		}
-		f.inlinesOf(t, rec, base, entry, end, &steps, func(name uint64) bool {
+		t.inlinesOf(rec, base, entry, end, &steps, func(name uint64) bool {
 			if l := x.into[uint32(name)]; len(l) == 0 || l[len(l)-1] != uint32(i) {
 				x.into[uint32(name)] = append(l, uint32(i))
 			}
@@ -286,27 +303,27 @@ func (x *inlineIndex) of(f *File, t *funcTable) map[uint32][]uint32 {
 	return x.into
 }
 
-func (f *File) goInlines(want func(name uint64) bool, yield func(*GoInline) bool) {
-	t, base := f.funcTable(), f.goFuncBase()
-	if t == nil || base == 0 {
+func (t *Table) inlines(want func(name uint64) bool, yield func(*Inline) bool) {
+	base := t.funcBase()
+	if base == 0 {
 		return
 	}
 	steps := 0
 	for i := range t.n {
-		entry, end, _, ok := t.at(i)
+		entry, end, _, ok := t.At(i)
 		rec := t.record(i)
-		if !ok || rec == nil || !f.Executable(entry) {
+		if !ok || rec == nil || !t.f.Executable(entry) {
 			continue
 		}
-		if !f.inlinesOf(t, rec, base, entry, end, &steps, want, yield) || steps > maxInlineStep {
+		if !t.inlinesOf(rec, base, entry, end, &steps, want, yield) || steps > maxInlineStep {
 			return
 		}
 	}
 }
 
 // inlinesOf tells what was inlined into one function.
-func (f *File) inlinesOf(t *funcTable, rec []byte, base, entry, end uint64, steps *int,
-	want func(uint64) bool, yield func(*GoInline) bool,
+func (t *Table) inlinesOf(rec []byte, base, entry, end uint64, steps *int,
+	want func(uint64) bool, yield func(*Inline) bool,
 ) bool {
 	table, tree := pcData(rec, pcInlTree), funcData(rec, dataInlTree, base)
 	if table == 0 || tree == 0 {
@@ -318,7 +335,7 @@ func (f *File) inlinesOf(t *funcTable, rec []byte, base, entry, end uint64, step
 	}
 	var spans []span
 	last := -1
-	t.pcValues(table, f.goQuantum(), func(low, high uint64, node int) bool {
+	t.pcValues(table, t.quantum(), func(low, high uint64, node int) bool {
 		*steps++
 		if node >= 0 && node < maxInlines && high <= end-entry {
 			spans = append(spans, span{low, high, node})
@@ -329,7 +346,7 @@ func (f *File) inlinesOf(t *funcTable, rec []byte, base, entry, end uint64, step
 	if last < 0 {
 		return true
 	}
-	nodes := f.Bytes(tree, (last+1)*inlineSize)
+	nodes := t.f.Bytes(tree, (last+1)*inlineSize)
 	n := len(nodes) / inlineSize
 	wanted := false
 	for i := 0; i < n && !wanted; i++ {
@@ -348,7 +365,7 @@ func (f *File) inlinesOf(t *funcTable, rec []byte, base, entry, end uint64, step
 			parent[i] = spans[k].node
 		}
 	}
-	copies := make([]GoInline, n)
+	copies := make([]Inline, n)
 	*steps += n
 	left := maxExtents
 	for _, s := range spans {
@@ -357,7 +374,7 @@ func (f *File) inlinesOf(t *funcTable, rec []byte, base, entry, end uint64, step
 				return false // damaged
 			}
 			c := &copies[node]
-			e := GoExtent{entry + s.low, entry + s.high}
+			e := Extent{entry + s.low, entry + s.high}
 			if depth == 0 {
 				c.Ranges = append(c.Ranges, e)
 			}
@@ -370,7 +387,7 @@ func (f *File) inlinesOf(t *funcTable, rec []byte, base, entry, end uint64, step
 			continue
 		}
 		c := &copies[i]
-		c.Name, c.Outer = strings.Clone(cString(t.names, name)), entry
+		c.Name, c.Outer = string(t.name(name)), entry
 		for p := parent[i]; p >= 0 && c.Depth < maxInlineDeep; p = parent[p] {
 			c.Depth++
 		}
