@@ -13,6 +13,7 @@ import (
 
 	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/opener"
+	"trocar/internal/order"
 	"trocar/internal/process/match"
 	"trocar/internal/process/symbolize"
 	"trocar/internal/process/target"
@@ -190,7 +191,7 @@ func offsetsOf(r *OffsetsRequest, obj *objfile.File, name string, mapped []Mappe
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(o.Places, func(a, b Placement) int {
+	order.By(o.Places, func(a, b Placement) int {
 		return cmp.Or(cmp.Compare(a.Addr, b.Addr), cmp.Compare(a.Name, b.Name))
 	})
 	return o, nil
@@ -303,6 +304,6 @@ func CompiledIn(ctx context.Context, pid int, files Files) (list []Compiled, mis
 	if !found && len(list) == 0 {
 		return nil, nil, fmt.Errorf("no runtime that compiles methods is at work in process %d: %w", pid, ErrNotFound)
 	}
-	slices.SortStableFunc(list, func(a, b Compiled) int { return cmp.Compare(a.Start, b.Start) })
+	order.By(list, func(a, b Compiled) int { return cmp.Compare(a.Start, b.Start) })
 	return list, missing, nil
 }

@@ -13,6 +13,7 @@ import (
 	"trocar/internal/binary/abi"
 	"trocar/internal/binary/btf"
 	"trocar/internal/binary/image"
+	"trocar/internal/order"
 	"trocar/internal/recipe"
 	"trocar/internal/script/diag"
 	"trocar/result"
@@ -330,7 +331,7 @@ const mostReasons = 4
 // allLeftOut says which functions are left out, by the reasons, those that hold for most of them first.
 func allLeftOut(names map[string][]string) (left []string) {
 	reasons := slices.Sorted(maps.Keys(names))
-	slices.SortStableFunc(reasons, func(a, b string) int { return cmp.Compare(len(names[b]), len(names[a])) })
+	order.By(reasons, func(a, b string) int { return cmp.Compare(len(names[b]), len(names[a])) })
 	var others []string
 	for i, why := range reasons {
 		if i < mostReasons || len(reasons) == mostReasons+1 {
@@ -406,7 +407,7 @@ func (m *Machine) wrong(ctx context.Context, r Request, text string) []wrong {
 			all = append(all, w)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b wrong) int { return cmp.Compare(a.line, b.line) })
+	order.By(all, func(a, b wrong) int { return cmp.Compare(a.line, b.line) })
 	return all
 }
 

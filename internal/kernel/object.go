@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"trocar/internal/compile/feature"
+	"trocar/internal/order"
 	"trocar/internal/process/probe"
 )
 
@@ -367,7 +368,7 @@ func (l *Loaded) Missed() []Missed {
 			all = append(all, Missed{p.Points[0], n})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Missed) int { return cmp.Compare(b.Count, a.Count) })
+	order.By(all, func(a, b Missed) int { return cmp.Compare(b.Count, a.Count) })
 	return all
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"trocar/internal/order"
 	"trocar/internal/script/syntax"
 )
 
@@ -117,9 +118,9 @@ func (s *script) shapes(calls []*call, most int, plainly bool) (shapes []string,
 		most -= plainPrograms
 	}
 	rare = map[string]bool{}
-	for _, shape := range slices.SortedFunc(maps.Keys(count), func(a, b string) int {
-		return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(a, b))
-	}) {
+	common := slices.Sorted(maps.Keys(count))
+	order.By(common, func(a, b string) int { return cmp.Compare(count[b], count[a]) })
+	for _, shape := range common {
 		if most -= programs[shape]; most < 0 {
 			rare[shape] = true
 		}

@@ -3,24 +3,24 @@ package session
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"time"
 
 	"trocar/internal/binary/types"
 	"trocar/internal/compile/record"
+	"trocar/internal/order"
 	"trocar/result"
 )
 
 // printMaps shows all maps that have something in them, by name.
 func (s *Session) printMaps() error {
-	order := make([]*record.Storage, len(s.in.Script.Storage))
-	index := make(map[*record.Storage]int, len(order))
-	for i := range order {
-		order[i] = s.storage(i)
-		index[order[i]] = i
+	all := make([]*record.Storage, len(s.in.Script.Storage))
+	index := make(map[*record.Storage]int, len(all))
+	for i := range all {
+		all[i] = s.storage(i)
+		index[all[i]] = i
 	}
-	slices.SortStableFunc(order, func(a, b *record.Storage) int { return cmp.Compare(a.Map.Name, b.Map.Name) })
-	for _, st := range order {
+	order.By(all, func(a, b *record.Storage) int { return cmp.Compare(a.Map.Name, b.Map.Name) })
+	for _, st := range all {
 		if s.plain(st) {
 			b, err := s.readBulk(st, false)
 			if err != nil {

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"trocar/internal/order"
 )
 
 // Func is one place where functions that fit a query begin. Names are copies.
@@ -95,7 +97,7 @@ func (f *File) match(q *Query) (funcs []Func, err error) {
 
 // mergeAliases makes one Func of those with the same address; the name that is best to show comes first.
 func mergeAliases(funcs []Func) []Func {
-	slices.SortStableFunc(funcs, func(a, b Func) int {
+	order.By(funcs, func(a, b Func) int {
 		if c := cmp.Compare(a.Addr, b.Addr); c != 0 {
 			return c
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"trocar/internal/binary/types"
+	"trocar/internal/order"
 )
 
 // Query is a pattern for function names. '*' stands for any characters. A pattern fits a function if it fits
@@ -460,7 +461,7 @@ func needles(pattern string) (words []string) {
 			i++
 		}
 	}
-	slices.SortStableFunc(words, func(a, b string) int { return len(b) - len(a) })
+	order.By(words, func(a, b string) int { return len(b) - len(a) })
 	if _, name, ok := strings.Cut(pattern, "operator "); ok && len(words) == 0 {
 		name, _, _ = strings.Cut(name, "(")
 		if code := map[string]string{"new": "nw", "new[]": "na", "delete": "dl", "delete[]": "da"}[name]; code != "" {

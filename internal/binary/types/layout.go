@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"trocar/internal/order"
 )
 
 // LayoutLine is one line of a type's layout.
@@ -106,7 +108,7 @@ func (l *layout) members(t *Type, at, depth int) {
 	fields := t.Fields
 	if l.style == nameColon { // rustc orders members as it likes, and lists them as the source does
 		fields = slices.Clone(fields)
-		slices.SortStableFunc(fields, func(a, b Field) int { return a.Offset - b.Offset })
+		order.By(fields, func(a, b Field) int { return a.Offset - b.Offset })
 	}
 	for _, f := range fields {
 		from, size := 8*f.Offset, 8*f.Type.Size

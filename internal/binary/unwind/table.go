@@ -14,6 +14,7 @@ import (
 	"trocar/internal/binary/abi"
 	"trocar/internal/binary/cfi"
 	"trocar/internal/binary/objfile"
+	"trocar/internal/order"
 )
 
 // ErrNoTable says that a file tells nothing of its frames.
@@ -60,7 +61,7 @@ func Compile(f *objfile.File, frames Caller, rules *Rules) (*Table, error) {
 			b.code = append(b.code, cfi.Range{Low: s.Addr, High: s.Addr + s.MemSiz})
 		}
 	}
-	slices.SortFunc(b.code, func(x, y cfi.Range) int { return cmp.Compare(x.Low, y.Low) })
+	order.By(b.code, func(x, y cfi.Range) int { return cmp.Compare(x.Low, y.Low) })
 	b.room(f)
 	err := b.all(f, frames, cpu)
 	if b.err != nil {

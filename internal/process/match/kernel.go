@@ -9,6 +9,7 @@ import (
 
 	"trocar/internal/binary/opener"
 	"trocar/internal/near"
+	"trocar/internal/order"
 	"trocar/internal/process/probe"
 	"trocar/internal/process/tracefs"
 	"trocar/internal/script/diag"
@@ -52,7 +53,7 @@ func (m *matcher) kernelFunctionList() *kernelFunctions {
 			k.err = nil
 		}
 	}
-	slices.SortFunc(k.names, func(a, b kernelFunc) int {
+	order.By(k.names, func(a, b kernelFunc) int {
 		if c := strings.Compare(a.name, b.name); c != 0 {
 			return c
 		}

@@ -15,6 +15,7 @@ import (
 	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/types"
 	"trocar/internal/near"
+	"trocar/internal/order"
 	"trocar/internal/process/probe"
 	"trocar/internal/script/diag"
 	"trocar/internal/script/syntax"
@@ -146,7 +147,7 @@ func (m *matcher) listSpecs(ap *syntax.AttachPoint) []*spec {
 	}
 	if user {
 		// What was asked for comes first, what the kernel has anyway last.
-		slices.SortStableFunc(out, func(a, b *spec) int { return int(b.kind.among) - int(a.kind.among) })
+		order.By(out, func(a, b *spec) int { return int(b.kind.among) - int(a.kind.among) })
 	}
 	return out
 }
@@ -409,7 +410,7 @@ func listUprobes(m *matcher, s *spec) (out []listing) {
 				names[i].shown = m.listed(s, names[i].name)
 			}
 		})
-		slices.SortFunc(names, func(a, b named) int {
+		order.By(names, func(a, b named) int {
 			if c := strings.Compare(a.shown, b.shown); c != 0 {
 				return c
 			}

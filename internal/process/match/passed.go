@@ -7,6 +7,7 @@ import (
 	"trocar/internal/binary/debuginfo"
 	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/types"
+	"trocar/internal/order"
 )
 
 // later tells a variable that is not known here, but elsewhere.
@@ -231,7 +232,7 @@ func (f *sourceFinder) place(t *types.Type) types.Place {
 	if len(f.found) == 1 && f.found[0].Off == 0 && (t.IsScalar() || f.found[0].Stack && f.found[0].Size == t.Size) {
 		return one(&f.found[0])
 	}
-	slices.SortFunc(f.found, func(a, b code.Passed) int { return a.Off - b.Off }) // Rust has members in any order
+	order.By(f.found, func(a, b code.Passed) int { return a.Off - b.Off }) // Rust has members in any order
 	p, at := types.Place{Kind: types.InPieces}, 0
 	gap := func(to int) {
 		if to > at {

@@ -6,6 +6,7 @@ import (
 	"trocar/internal/binary/cfi"
 	"trocar/internal/binary/code"
 	"trocar/internal/binary/objfile"
+	"trocar/internal/order"
 	"trocar/internal/process/runtimes"
 )
 
@@ -137,7 +138,7 @@ func textSize(obj *objfile.File) (n uint64) {
 func (m *matcher) jumpedInto(obj *objfile.File, frames *cfi.Table, funcs []objfile.Func, sites []int,
 	moved []int,
 ) (bad []int) {
-	slices.SortFunc(moved, func(a, b int) int {
+	order.By(moved, func(a, b int) int {
 		if funcs[a].Addr < funcs[b].Addr {
 			return -1
 		}

@@ -9,6 +9,7 @@ import (
 
 	"trocar/internal/binary/types"
 	"trocar/internal/near"
+	"trocar/internal/order"
 	"trocar/internal/process/probe"
 	"trocar/internal/process/tracefs"
 	"trocar/internal/script/diag"
@@ -69,7 +70,7 @@ func (m *matcher) events() (all []event, err error) {
 		}
 		return len(all) < maxEvents
 	})
-	slices.SortFunc(all, func(a, b event) int {
+	order.By(all, func(a, b event) int {
 		if c := strings.Compare(a.category, b.category); c != 0 {
 			return c
 		}

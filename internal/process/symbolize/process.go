@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"trocar/internal/order"
 	"trocar/internal/process/target"
 )
 
@@ -123,7 +124,7 @@ func (s *Symbolizer) evict() {
 		return
 	}
 	pids := slices.Collect(maps.Keys(s.procs))
-	slices.SortFunc(pids, func(a, b target.PID) int { return cmp.Compare(s.procs[a].used, s.procs[b].used) })
+	order.By(pids, func(a, b target.PID) int { return cmp.Compare(s.procs[a].used, s.procs[b].used) })
 	for i, pid := range pids {
 		if i > len(pids)/8 && !full(len(s.procs)) { // some more at once, so that it is not each time
 			break

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"trocar/internal/order"
 	"trocar/internal/process/target"
 )
 
@@ -233,7 +234,7 @@ func (s *Symbolizer) newSpace(pid target.PID, stat target.Stat, all []target.Map
 		sp.maps = append(sp.maps, e)
 	}
 	s.mapped += len(sp.maps)
-	slices.SortFunc(sp.maps, func(a, b mapping) int { return cmp.Compare(a.start, b.start) })
+	order.By(sp.maps, func(a, b mapping) int { return cmp.Compare(a.start, b.start) })
 	if jit {
 		sp.jit = openPerfMap(pid, s.opts.Readable)
 	}

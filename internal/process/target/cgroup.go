@@ -14,6 +14,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"trocar/internal/order"
 )
 
 // CgroupID is the id of a cgroup by its folder, as the builtin `cgroup` shows it for the processes in there.
@@ -114,7 +116,7 @@ func cgroupMounts(text []byte) []cgroupMount {
 			v1 = append(v1, cgroupMount{filepath.Base(dir), dir})
 		}
 	}
-	slices.SortFunc(v1, func(a, b cgroupMount) int { return strings.Compare(a.name, b.name) })
+	order.By(v1, func(a, b cgroupMount) int { return strings.Compare(a.name, b.name) })
 	return append(v2, v1...)
 }
 

@@ -13,6 +13,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"trocar/internal/order"
 )
 
 // ChangeKind is what happened to a process.
@@ -192,7 +194,7 @@ func (w *Watcher) Read(f func(*Change)) {
 	if empty && len(w.pending) == 0 {
 		return
 	}
-	slices.SortStableFunc(w.pending, func(a, b Change) int {
+	order.By(w.pending, func(a, b Change) int {
 		switch {
 		case a.Time < b.Time:
 			return -1

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"trocar/internal/order"
 	"trocar/internal/script/diag"
 )
 
@@ -93,7 +94,7 @@ func items(f *File) []item {
 		add(pr.Span, pr.Body.Span, pr.Body.Span.Start, "", func(p *printer) { p.probe(pr) })
 	}
 	list = slices.DeleteFunc(list, func(it item) bool { return it.start.Source != f.Source })
-	slices.SortStableFunc(list, func(a, b item) int { return a.start.Start - b.start.Start })
+	order.By(list, func(a, b item) int { return a.start.Start - b.start.Start })
 	return list
 }
 

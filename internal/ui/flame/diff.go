@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"slices"
 
+	"trocar/internal/order"
 	"trocar/result"
 )
 
@@ -38,7 +38,7 @@ func (p *Profile) AppendChanges(dst []byte, top int) []byte {
 	list := p.changes()
 	grown := func(c *change) float64 { return share(c.self, all) - share(c.selfB, allBefore) }
 	below := func(c *change) float64 { return share(c.total, all) - share(c.totalB, allBefore) }
-	slices.SortFunc(list, func(a, b *change) int {
+	order.By(list, func(a, b *change) int {
 		return cmp.Or(cmp.Compare(math.Abs(grown(b)), math.Abs(grown(a))),
 			cmp.Compare(math.Abs(below(b)), math.Abs(below(a))), cmp.Compare(b.self, a.self),
 			cmp.Compare(a.name, b.name))

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"trocar/internal/order"
 	"trocar/result"
 )
 
@@ -181,7 +182,7 @@ func (l *Locks) leave(kind string, v *result.Value) {
 // Others says what was left out, the longest first; "": nothing.
 func (l *Locks) Others() string {
 	kinds := slices.Sorted(maps.Keys(l.Left))
-	slices.SortStableFunc(kinds, func(a, b string) int { return cmp.Compare(l.Left[b].Time, l.Left[a].Time) })
+	order.By(kinds, func(a, b string) int { return cmp.Compare(l.Left[b].Time, l.Left[a].Time) })
 	var text []string
 	for _, kind := range kinds {
 		text = append(text, kind+" "+string(result.AppendDuration(nil, l.Left[kind].Time)))

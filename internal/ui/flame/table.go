@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"trocar/internal/order"
 	"trocar/result"
 )
 
@@ -61,7 +62,7 @@ func (p *Profile) functions() []*function {
 	for _, fn := range all {
 		list = append(list, fn)
 	}
-	slices.SortFunc(list, func(a, b *function) int {
+	order.By(list, func(a, b *function) int {
 		return cmp.Or(cmp.Compare(b.self, a.self), cmp.Compare(b.total, a.total), cmp.Compare(a.name, b.name),
 			cmp.Compare(a.module, b.module))
 	})
@@ -97,7 +98,7 @@ func (p *Profile) AppendTable(dst []byte, top int) []byte {
 		dst = append(appendNumber(append(dst, "and "...), uint64(n), "more functions"), '\n')
 	}
 	stacks := slices.Clone(p.Samples)
-	slices.SortStableFunc(stacks, func(a, b Sample) int { return cmp.Compare(b.Count, a.Count) })
+	order.By(stacks, func(a, b Sample) int { return cmp.Compare(b.Count, a.Count) })
 	stacks = p.merged(stacks)
 	for _, s := range stacks[:min(top, len(stacks))] {
 		dst = append(dst, '\n')
@@ -140,7 +141,7 @@ func (p *Profile) merged(samples []Sample) []Sample {
 		at[key] = len(out)
 		out = append(out, s)
 	}
-	slices.SortStableFunc(out, func(a, b Sample) int { return cmp.Compare(b.Count, a.Count) })
+	order.By(out, func(a, b Sample) int { return cmp.Compare(b.Count, a.Count) })
 	return out
 }
 

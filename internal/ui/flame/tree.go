@@ -2,7 +2,8 @@ package flame
 
 import (
 	"cmp"
-	"slices"
+
+	"trocar/internal/order"
 )
 
 // node is a function where it was called from: a rectangle of a flame graph.
@@ -78,7 +79,7 @@ func (n *node) describe(s *Sample, k int) {
 }
 
 func (n *node) sort() {
-	slices.SortFunc(n.children, func(a, b *node) int { return cmp.Compare(a.name, b.name) })
+	order.By(n.children, func(a, b *node) int { return cmp.Compare(a.name, b.name) })
 	for _, c := range n.children {
 		c.sort()
 	}

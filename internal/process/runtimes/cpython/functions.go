@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"trocar/internal/order"
 )
 
 // Function is a Python function, as it is in the process now.
@@ -52,7 +54,7 @@ func (in *Interpreter) Functions() (found []*Function, cut bool) {
 		}
 		return true
 	})
-	slices.SortFunc(w.found, func(a, b *Function) int {
+	order.By(w.found, func(a, b *Function) int {
 		if c := strings.Compare(a.Module, b.Module); c != 0 {
 			return c
 		}
