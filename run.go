@@ -84,6 +84,7 @@ func (p *Program) sessionInput(c *Command, h Hooks) session.Input {
 	in := session.Input{
 		Script: &p.code.Script, Points: p.code.Points, Probes: p.probes, PID: p.req.Target.PID, Follow: p.req.Target.Follow,
 		Others: p.req.Target.Others, Runtimes: match.Runtimes(), Given: p.given, Late: p.matched.Late,
+		Bodies: p.matched.Bodies,
 		DryRun: p.req.DryRun, EachFailure: h.EachFailure, Errors: h.Errors, Progress: h.Progress, Totals: p.totals,
 		Config: session.Config{
 			Trailer: config.StrTruncTrailer, Quad: !p.machine.arch().Extended, StackMode: config.StackMode,

@@ -18,8 +18,9 @@ import (
 // attachment is a live link: descriptors which keep a program attached, closed in this order.
 type attachment struct {
 	fds   []int
-	watch *probe.Point // the watchpoint that it is of, nil: another point
-	ends  bool         // calls end there
+	watch *probe.Point        // the watchpoint or method that it is of, nil: another point
+	event *unix.PerfEventAttr // of watch
+	ends  bool                // calls end there
 }
 
 func (a *attachment) close() {
@@ -193,21 +194,49 @@ func (l *Loaded) add(a *attachment) {
 	l.links = append(l.links, a)
 }
 
-// watches notes which of the links made since there were so many are of a watchpoint.
-func (l *Loaded) watches(point *probe.Point, since int) {
+// watches notes which of the links made since there were so many are of a watchpoint or method.
+func (l *Loaded) watches(point *probe.Point, since int, event *unix.PerfEventAttr) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, link := range l.links[since:] {
-		link.watch = point
+		link.watch, link.event = point, event
 	}
+}
+
+// Move has the breakpoints of a method at another address; 0: nowhere. Those that threads have inherited follow
+// (perf_event_modify_attr). Nothing that is executed at either address meanwhile is missed for longer than the move
+// takes in its thread.
+func (l *Loaded) Move(point *probe.Point, addr uint64) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var failed error
+	for _, link := range l.links {
+		if link.watch != point {
+			continue
+		}
+		event := *link.event
+		event.Ext1 = breakpointAt(addr)
+		if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(link.fds[len(link.fds)-1]),
+			unix.PERF_EVENT_IOC_MODIFY_ATTRIBUTES, uintptr(unsafe.Pointer(&event))); errno != 0 && errno != unix.ESRCH {
+			failed = errno
+		}
+	}
+	return failed
 }
 
 // Unwatch ends the watchpoints at an address and returns how many links that were: one for each CPU or thread.
 func (l *Loaded) Unwatch(addr uint64) int {
+	return l.unlink(func(link *attachment) bool {
+		return link.watch != nil && link.watch.Kind == probe.Watchpoint && link.watch.Addr == addr
+	})
+}
+
+// unlink ends some of the links, and returns how many.
+func (l *Loaded) unlink(which func(*attachment) bool) int {
 	l.mu.Lock()
 	var gone []*attachment
 	l.links = slices.DeleteFunc(l.links, func(link *attachment) bool {
-		if link.watch == nil || link.watch.Addr != addr {
+		if !which(link) {
 			return false
 		}
 		gone = append(gone, link)

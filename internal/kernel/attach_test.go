@@ -545,10 +545,10 @@ func TestUnwatch(t *testing.T) {
 	before := l.linked()
 	l.keep(watched[0])
 	l.keep(watched[1])
-	l.watches(at(0x10), before)
+	l.watches(at(0x10), before, nil)
 	before = l.linked()
 	l.keep(watched[2])
-	l.watches(at(0x20), before)
+	l.watches(at(0x20), before, nil)
 	for i, want := range []int{2, 0} {
 		if n := l.Unwatch(0x10); n != want {
 			t.Errorf("call %d: %d links were ended, want %d", i, n, want)

@@ -20,20 +20,24 @@ func (a *attacher) perfEvent(p *loadedProgram, i int) error {
 	if err != nil {
 		return err
 	}
-	if point.Kind == probe.Watchpoint {
+	breaks := point.Kind == probe.Watchpoint || point.Kind == probe.Method
+	if breaks {
 		// A breakpoint that opens and never fires would be a silent gap. What the kernel refuses is explained below.
 		if fires, err := breakpointsFire(); err == nil && !fires {
 			return &LacksError{
 				Feature: "hardware breakpoints that fire",
-				Way: "the virtual machine takes them without effect (in debuggers too): probe the functions that write there, " +
-					"or use a machine with working debug registers",
+				Way: "the virtual machine takes them without effect (in debuggers too): use a machine with working debug " +
+					"registers",
 			}
 		}
 	}
 	before := a.linked()
 	err = a.openEverywhere(p, point, attr)
-	if point.Kind == probe.Watchpoint {
-		a.watches(point, before) // the programs are attached one after another
+	if breaks {
+		a.watches(point, before, attr) // the programs are attached one after another
+		if err != nil {
+			a.unlink(func(link *attachment) bool { return link.watch == point }) // not on some of the threads
+		}
 	}
 	return explainPerf(point, err)
 }
@@ -60,7 +64,7 @@ func perfAttr(point *probe.Point) (*unix.PerfEventAttr, error) {
 		}
 		attr.Config = point.Config
 		attr.Sample = max(point.Period, 1)
-	case probe.Watchpoint:
+	case probe.Watchpoint, probe.Method:
 		if err := breakpoint(attr, point); err != nil {
 			return nil, err
 		}
@@ -76,7 +80,11 @@ func breakpoint(attr *unix.PerfEventAttr, point *probe.Point) error {
 	const read, write, execute = 1, 2, 4 // HW_BREAKPOINT_*
 	attr.Type = unix.PERF_TYPE_BREAKPOINT
 	attr.Sample = 1
-	for _, c := range point.WatchMode {
+	mode := point.WatchMode
+	if point.Kind == probe.Method {
+		mode = "x"
+	}
+	for _, c := range mode {
 		switch c {
 		case 'r':
 			attr.Bp_type |= read
@@ -108,9 +116,18 @@ func breakpoint(attr *unix.PerfEventAttr, point *probe.Point) error {
 		return fmt.Errorf("a watchpoint of %d bytes must be aligned to %d bytes, which %#x is not", length, length,
 			point.Addr)
 	}
-	attr.Ext1 = point.Addr
+	attr.Ext1 = breakpointAt(point.Addr)
 	attr.Ext2 = length
 	return nil
+}
+
+// breakpointAt is where a breakpoint is put that is wanted at an address: nothing is ever executed at the lowest ones.
+func breakpointAt(addr uint64) uint64 {
+	const nowhere = 8
+	if addr == 0 {
+		return nowhere
+	}
+	return addr
 }
 
 // openEverywhere opens an event where it is wanted: an interval on one CPU, events of a process on each of its threads
@@ -196,15 +213,16 @@ func explainPerf(point *probe.Point, err error) error {
 	if err == nil || !errors.As(err, &errno) {
 		return err
 	}
+	breaks := point.Kind == probe.Watchpoint || point.Kind == probe.Method
 	switch {
 	case errno == unix.ESRCH:
 		return fmt.Errorf("process %d has ended", point.PID)
-	case point.Kind == probe.Watchpoint && errno == unix.ENOSPC:
+	case breaks && errno == unix.ENOSPC:
 		return errors.New("no debug register is left: the CPU has four, shared with debuggers and perf")
 	case point.Kind == probe.Watchpoint && errno == unix.EINVAL:
 		return fmt.Errorf("the kernel refused a watchpoint of %d bytes, mode %s, at %#x", point.WatchLen, point.WatchMode,
 			point.Addr)
-	case point.Kind == probe.Watchpoint && (errno == unix.EOPNOTSUPP || errno == unix.ENODEV || errno == unix.ENOENT):
+	case breaks && (errno == unix.EOPNOTSUPP || errno == unix.ENODEV || errno == unix.ENOENT):
 		return &LacksError{Feature: "hardware breakpoints", Way: "the CPU or the virtual machine has none"}
 	case point.Kind == probe.Hardware && (errno == unix.ENOENT || errno == unix.EOPNOTSUPP || errno == unix.ENODEV):
 		return &LacksError{Feature: "this hardware counter", Way: "the CPU or the virtual machine does not have it; " +

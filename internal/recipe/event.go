@@ -29,11 +29,13 @@ func eventKind(pattern string) (kind, rest string) {
 		kind = "usdt"
 	case kind == "py":
 		kind = "python"
+	case kind == "java":
+		kind = "method"
 	case kind == "u" || kind == "uprobe":
 		return "", rest
 	}
 	switch kind {
-	case "syscall", "tracepoint", "usdt", "python", "watchpoint":
+	case "syscall", "tracepoint", "usdt", "python", "method", "watchpoint":
 		return kind, rest
 	}
 	return "", pattern
@@ -76,6 +78,8 @@ func events(ctx context.Context, o Target, kind, rest string, diags *diag.List) 
 		return tracepoints(ctx, o, "tracepoint:"+rest, diags)
 	case "python":
 		return interpreted(ctx, o, rest, diags)
+	case "method":
+		return methods(ctx, o, rest, diags)
 	case "watchpoint":
 		// Where it is is known when there is a process.
 		return []Function{{Probe: "watchpoint:" + rest, Name: rest, Event: true, Typed: true}}

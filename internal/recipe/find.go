@@ -77,14 +77,25 @@ func Find(ctx context.Context, o Target, diags *diag.List) []Function {
 			}
 		}
 		var fns []Function
+		var wrong diag.List
 		switch {
 		case o.Whole && isPattern(name):
-			fns = whole(ctx, o, path, name, &missing)
+			fns = whole(ctx, o, path, name, &wrong)
 		case o.Together && isPattern(name):
 			fns = together(ctx, o, path, name)
 		}
 		if len(fns) == 0 && !(o.Whole && isPattern(name)) {
-			fns = functions(ctx, o, path, name, &missing)
+			fns = functions(ctx, o, path, name, &wrong)
+		}
+		if len(fns) == 0 && lib == "" && o.Path == "" && strings.Contains(name, ".") {
+			var other diag.List
+			fns = methods(ctx, o, name, &other)
+			if len(fns) > 0 || slices.ContainsFunc(other.All, func(d *diag.Diagnostic) bool { return len(d.Hints) > 0 }) {
+				wrong = other
+			}
+		}
+		for _, d := range wrong.All {
+			missing.Take(d)
 		}
 		for _, fn := range fns {
 			if i := slices.IndexFunc(out, fn.shares); i >= 0 {

@@ -58,6 +58,23 @@ func interpreted(ctx context.Context, o Target, name string, diags *diag.List) (
 	return out
 }
 
+// methods finds methods whose code a runtime makes. Where they return is not known.
+func methods(ctx context.Context, o Target, name string, diags *diag.List) (out []Function) {
+	matched := matchEvents(ctx, o, "method:"+syntax.QuoteWord(name), diags)
+	if matched == nil {
+		return nil
+	}
+	defer matched.Close()
+	for _, p := range matched.PointsOf(0) {
+		fn := Function{
+			Name: p.Func, Called: true, Probe: "method:" + syntax.QuoteWord(p.Func), Event: true, Managed: true,
+		}
+		fn.parametersOf(p.Scope)
+		out = append(out, fn)
+	}
+	return out
+}
+
 // parametersOf are the variables of a scope.
 func (fn *Function) parametersOf(scope *probe.Scope) {
 	types := paramTypes{}

@@ -32,6 +32,7 @@ type fake struct {
 	run      map[string]func() uint32 // by program
 	failed   []kernel.AttachError
 	attached func() // called by Attach, at its end
+	moves    []string
 	detached bool
 	// detaching, if not nil, is what Detach waits for.
 	detaching chan struct{}
@@ -203,6 +204,11 @@ func (f *fake) Attach(ctx context.Context, progress func(done, total int)) ([]ke
 		f.attached()
 	}
 	return f.failed, ctx.Err()
+}
+
+func (f *fake) Move(p *probe.Point, addr uint64) error {
+	f.moves = append(f.moves, fmt.Sprintf("%s %#x", p.Func, addr))
+	return nil
 }
 
 func (f *fake) Unwatch(addr uint64) int {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"trocar/internal/kernel"
+	"trocar/internal/process/probe"
 	"trocar/internal/process/target"
 )
 
@@ -56,7 +57,8 @@ type Programs interface {
 	// while; StepCost what a hit costs there, and at another.
 	Stepped(ctx context.Context, window time.Duration, perSecond float64) ([]kernel.Rate, error)
 	StepCost() (stepped, emulated time.Duration, err error)
-	Unwatch(addr uint64) int // ends the watchpoints at an address, and tells how many there were
+	Move(p *probe.Point, addr uint64) error // has the breakpoints of a method elsewhere, 0: nowhere
+	Unwatch(addr uint64) int                // ends the watchpoints at an address, and tells how many there were
 	Run(name string) (uint32, error)
 	RunMany(name string, n uint32) (code uint32, average time.Duration, err error)
 	Iterate(name string, pid int, w io.Writer) error

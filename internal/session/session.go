@@ -58,6 +58,9 @@ type Input struct {
 	// Totals is called at the end, behind the end probes; it may read the script's maps of one integer, of which those
 	// that are not there or have no value are 0. What it gives is said as notices. Nil: nothing is.
 	Totals func(value func(name string) int64) []string
+	// Bodies tells where the code of the points is that are methods, while the session runs; with copies, also where it is
+	// inlined. Nil: there are none. It is not called concurrently.
+	Bodies func(copies bool) []probe.Body
 	// Late tells at the end what fits the script, but was not there when the probes were attached. Nil: it is not known.
 	Late func() []string
 }
@@ -124,6 +127,7 @@ type Session struct {
 	toldRenewed map[string]bool       // written before renewing is closed, as is
 	renews      bool                  // that a runtime does so
 	costly      <-chan *result.Notice
+	bodies      *bodies          // nil: no methods are traced
 	walks       *walks           // nil: no user stacks are walked by tables
 	late        bool             // the results did not wait for the probes to be taken away
 	detached    atomic.Bool      // or about to be
@@ -288,6 +292,9 @@ func (s *Session) attach(ctx context.Context) error {
 	if err := s.unattached(failed); err != nil {
 		return err
 	}
+	if err := s.placeBodies(ctx, failed); err != nil {
+		return err
+	}
 	s.began = time.Now()
 	return s.emit(&result.Attached{Probes: s.in.Probes - len(failed)})
 }
@@ -300,7 +307,9 @@ func (s *Session) finish() (err error) {
 	}
 	defer func() { err = errors.Join(err, detached()) }() // before anything is freed
 	s.names.rename()
-	for _, step := range []func() error{s.drain, s.tellIdle, s.tellRenewed, s.tellWalks, s.unfollowed, s.tellDeath} {
+	for _, step := range []func() error{
+		s.drain, s.tellIdle, s.tellRenewed, s.tellBodies, s.tellWalks, s.unfollowed, s.tellDeath,
+	} {
 		if err := step(); err != nil {
 			return err
 		}

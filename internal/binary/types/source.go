@@ -54,6 +54,7 @@ const (
 	DotNetListForm          // Struct of a List<T>: _items and _size; of Source.Item
 	DotNetObjectForm        // Struct that begins with the address of its type's description
 	PythonForm              // Pointer to an object; see PythonObject
+	JavaForm                // Pointer to an object; see JavaObject
 	HexForm                 // Enum: what has no name is in hexadecimal
 	OctalForm               // Enum: what has no name is in octal
 	GivenForm               // Record: the registers of a call, see record.GivenOf
@@ -103,6 +104,9 @@ type Source struct {
 	RuntimeType uint64
 	// DictIndex is 1 + the index in the dictionary for a type parameter in the body of a generic Go function.
 	DictIndex int
+
+	// Java is how objects are laid out in the virtual machine; JavaForm.
+	Java *JavaLayout
 
 	// Unknown is why nothing but its name is known of the type.
 	Unknown string

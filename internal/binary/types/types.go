@@ -66,6 +66,7 @@ const (
 	Object   // an object of C++ with what tells its class: Elem, and Len bytes of it
 	SockAddr // an address of a socket, at most Size-8 bytes
 	Python   // an object of Python: see package record
+	Java     // an object of Java: see package record
 )
 
 // IfaceNodes is how much is kept of the value in an interface of Go (package record says in which form): so many

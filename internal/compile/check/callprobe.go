@@ -163,7 +163,8 @@ func fillSyscallDone(b *builder, c *Call, n *node) bool {
 
 func placeArgN(inf *inferrer, n *node) {
 	kind := inf.act.kind
-	if kind != probe.Kprobe && kind != probe.Uprobe && kind != probe.USDT && kind != probe.RawTracepoint {
+	if kind != probe.Kprobe && kind != probe.Uprobe && kind != probe.USDT && kind != probe.RawTracepoint &&
+		kind != probe.Method {
 		inf.errorf(n.span, "The %s builtin can only be used with 'kprobes', 'uprobes' and 'usdt' probes", n.str)
 		return
 	}

@@ -19,7 +19,7 @@ import (
 // capturing says how values are captured here.
 func (g *gen) capturing() record.Capture {
 	how := g.c.prog.Config.Capture()
-	how.Registers = g.typ == probe.UprobeProgram
+	how.Registers = g.typ == probe.UprobeProgram || g.points[0].Kind == probe.Method
 	return how
 }
 
@@ -35,7 +35,8 @@ func (g *gen) captures(e check.Expr) (*types.Type, bool) {
 		}
 		return t, false
 	}
-	if t := e.Type(); t.Kind == types.Pointer && (t.Lang().Managed() || t.Form() == types.PythonForm) && kept(e) {
+	if t := e.Type(); t.Kind == types.Pointer &&
+		(t.Lang().Managed() || t.Form() == types.PythonForm || t.Form() == types.JavaForm) && kept(e) {
 		return t, false
 	}
 	return g.capturing().Of(e.Type())

@@ -25,6 +25,8 @@ func (g *gen) captureManaged(dst, src memory, from, to *types.Type, span diag.Sp
 		g.captureClosure(dst, src, span)
 	case types.Pointed:
 		g.capturePointed(dst, src, from, to, span)
+	case types.Java:
+		g.captureJava(dst, src, from, to, span)
 	case types.Python:
 		g.capturePython(dst, src, from, to, span)
 	default:

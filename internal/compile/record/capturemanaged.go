@@ -31,6 +31,8 @@ func (c Capture) ofManaged(t *types.Type, depth int) (*types.Type, bool) {
 		return TClosure, true
 	case types.UnsafeForm:
 		return nil, false
+	case types.JavaForm:
+		return JavaOf(t, 2*c.inner()), true
 	case types.PythonForm:
 		return PythonOf(t, c.inner()), true // each argument has room for a text
 	}

@@ -145,6 +145,8 @@ func least(t *types.Type) int {
 		return ObjectHeader
 	case types.Python:
 		return PythonText
+	case types.Java:
+		return JavaContent
 	case types.Entries:
 		return EntriesHeader
 	case types.Channel:

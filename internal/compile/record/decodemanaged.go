@@ -32,6 +32,9 @@ func (d *Decoder) managed(v *result.Value, t *types.Type, b []byte) bool {
 	case types.Python:
 		d.python(v, t, b)
 		return true
+	case types.Java:
+		d.java(v, t, b)
+		return true
 	}
 	if !t.Lang().Managed() {
 		return false

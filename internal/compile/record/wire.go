@@ -37,6 +37,7 @@ import "trocar/internal/binary/types"
 //	Dyn      a trait object of Rust: see DynOf
 //	Object   an object of C++: see ObjectOf
 //	Python   an object of Python: see PythonOf
+//	Java     an object of Java: see JavaOf
 //
 // Missing in the first word says that there is nothing: with no other bit because the pointer to it is null, else
 // because the program's memory could not be read at the address in the other bits. NotRead says that what is at the

@@ -89,7 +89,8 @@ type files struct {
 	mapsErr error
 	living  target.PID // of the process, once asked
 
-	python *pythonProcess // once asked
+	python  *pythonProcess // once asked
+	methods *methods       // the same
 }
 
 func newFiles(ctx context.Context, opts Options) *files {
@@ -129,6 +130,8 @@ func (fs *files) close() {
 		fs.python.Close()
 	}
 	fs.python = nil
+	fs.methods.close()
+	fs.methods = nil
 }
 
 // closeUnused closes the files of which no types were asked for.

@@ -25,6 +25,7 @@ const (
 	USDT
 	Python
 	PythonReturn
+	Method
 	Watchpoint
 	Tracepoint
 	RawTracepoint
@@ -116,6 +117,11 @@ var table = [...]Traits{
 	PythonReturn: {
 		Name: "pythonret", Aliases: []string{"pyret"}, Form: "pythonret:MODULE.FUNCTION, as in pythonret:app.handle, with -p",
 		Group: "pythonret", Program: UprobeProgram, Space: types.User, Function: true, Signals: true,
+	},
+	Method: {
+		Name: "method", Aliases: []string{"java"}, Group: "method",
+		Form:    "method:CLASS.METHOD, as in method:app.Greeter.greet",
+		Program: PerfProgram, Space: types.User, Function: true, Signals: true,
 	},
 	Watchpoint: {
 		Name: "watchpoint", Aliases: []string{"w"}, Group: "watchpoint",

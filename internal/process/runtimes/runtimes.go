@@ -43,6 +43,8 @@ type Runtime struct {
 	Renews bool
 	// Types names the types of objects in a process; nil: that cannot be. The field may be nil.
 	Types func(pid int) Types
+	// Methods opens what makes code in a process; nil without an error: it is not there. The field may be nil.
+	Methods func(pid int) (Methods, error)
 	// Readable makes of a name that the runtime has written to a perf map what people read; ok is false for names of
 	// others. The field may be nil.
 	Readable func(name string) (text string, ok bool)

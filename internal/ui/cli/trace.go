@@ -108,8 +108,8 @@ const functionsHelp = `FUNC is the name of a C, C++, Rust or Go function as in t
 "lib:func" is a function of a library, "file.c:42" a source line. C library functions need the prefix: libc:malloc.
 "syscall:NAME" is a system call, "tracepoint:CATEGORY:NAME" a tracepoint of the kernel, "usdt:PATH:NAME" a probe that is
 built into a program, and "usdt:PATH:BEGIN/END" two of them as the begin and end of a call. With -p,
-"python:MODULE.FUNCTION" is a Python function; with -p or a command, "watchpoint:FILE:VARIABLE:w" is a write to a global
-variable.`
+"python:MODULE.FUNCTION" is a Python function, and CLASS.METHOD also a method of Java; with -p or a command,
+"watchpoint:FILE:VARIABLE:w" is a write to a global variable.`
 
 func newTrace(a *app) *cobra.Command {
 	return questionCommand{

@@ -24,6 +24,7 @@ func Runtime() runtimes.Runtime {
 			{Function: "ObjectMonitor::enter", Kind: "monitor", Own: true},
 			{Function: "ObjectMonitor::EnterI", Kind: "monitor", Own: true},
 		},
+		Methods: methodsOf, Types: typesOf,
 	}
 }
 
@@ -146,8 +147,8 @@ func (p *process) About() runtimes.About {
 		a.Lacks = append(a.Lacks, "the probes method__entry and method__return: start java with -XX:+DTraceMethodProbes, "+
 			"which makes it many times slower")
 	}
-	a.Lacks = append(a.Lacks, "probes on Java methods by name: their code lies in memory of no file, where the kernel "+
-		"places no uprobes")
+	a.Has = append(a.Has, "calls of compiled Java methods with arguments: method:CLASS.METHOD, four at a time")
+	a.Lacks = append(a.Lacks, "results of Java methods, and calls while methods are interpreted")
 	return a
 }
 

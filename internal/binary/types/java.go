@@ -1,0 +1,28 @@
+package types
+
+// JavaLayout is how a virtual machine of Java lays out objects: offsets in bytes. References in objects may be narrow:
+// numbers of 32 bits, which are shifted and added to a base.
+type JavaLayout struct {
+	Narrow, NarrowClass bool
+	Base, ClassBase     uint64
+	Shift, ClassShift   int
+
+	Class        int    // where an object has the reference to its class
+	Length, Data int    // in an array
+	Text         uint64 // the address of the class of texts
+	Value, Coder int    // in a text: the array of its bytes, and whether they are UTF-16 and not Latin-1
+}
+
+// JavaObject is a reference to an object of Java, which tells its type itself. Elem is the type of the elements of an
+// array, TVoid if these are references; nil: it is none.
+func JavaObject(name string, elem *Type, layout *JavaLayout) *Type {
+	return &Type{
+		Kind: Pointer, Name: name, Size: 8, Align: 8, Elem: TVoid,
+		Source: &Source{Form: JavaForm, Item: elem, Java: layout},
+	}
+}
+
+// JavaChar is a character of UTF-16.
+func JavaChar() *Type {
+	return &Type{Kind: Int, Name: "char", Size: 2, Align: 2, Source: &Source{Form: UnicodeForm}}
+}

@@ -1,0 +1,226 @@
+package match
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"trocar/internal/near"
+	"trocar/internal/process/probe"
+	"trocar/internal/process/runtimes"
+	"trocar/internal/script/syntax"
+)
+
+// Methods whose code a runtime makes while the process runs. It is in no file, so that hardware breakpoints are placed
+// on it, which follow it when it is made anew.
+
+// mostMethods is how many breakpoints a CPU has.
+const mostMethods = 4
+
+func parseMethod(m *matcher, s *spec) bool {
+	if len(s.parts) != 1 {
+		return m.argCount(s, 1)
+	}
+	if s.fn = s.parts[0]; s.fn == "" {
+		m.diags.Errorf(s.ap.Span, "method probe must have a method").Hint("the form is %s", s.kind.form)
+		return false
+	}
+	return true
+}
+
+// methods are those of a process, and the probes on them.
+type methods struct {
+	of     []runtimes.Methods
+	err    error // why there are none
+	probed []probedMethod
+}
+
+type probedMethod struct {
+	point *probe.Point
+	runtimes.Method
+}
+
+func (ms *methods) close() {
+	if ms != nil {
+		for _, of := range ms.of {
+			of.Close()
+		}
+	}
+}
+
+// managedMethods opens the runtimes of the process.
+func (m *matcher) managedMethods() (*methods, error) {
+	if m.files.methods != nil {
+		return m.files.methods, m.files.methods.err
+	}
+	ms := &methods{}
+	m.files.methods = ms
+	if m.pid() == 0 || m.opts.ChildPID != 0 {
+		ms.err = errors.New("methods are found in a process that runs: start it, and name it with -p")
+		return ms, ms.err
+	}
+	for _, r := range Runtimes() {
+		if r.Methods == nil {
+			continue
+		}
+		of, err := r.Methods(int(m.files.pid()))
+		switch {
+		case err != nil:
+			ms.err = fmt.Errorf("process %d runs %s, whose methods cannot be probed: %w", m.pid(), r.Name, err)
+		case of != nil:
+			ms.of = append(ms.of, of)
+		}
+	}
+	if len(ms.of) == 0 && ms.err == nil {
+		ms.err = fmt.Errorf("process %d runs no Java", m.pid())
+	}
+	return ms, ms.err
+}
+
+// find finds the methods that a pattern means, by their whole names or without packages.
+func (ms *methods) find(pattern string) (found []runtimes.Method, cut bool) {
+	for _, pattern := range []string{pattern, "*." + pattern} {
+		prefix, _, _ := strings.Cut(pattern, "*")
+		prefix, _, _ = strings.Cut(prefix, "(")
+		for _, of := range ms.of {
+			list, less := of.Find(prefix, func(name, types string) bool {
+				return matchGlob(pattern, name) || matchGlob(pattern, name+types)
+			})
+			found, cut = append(found, list...), cut || less
+		}
+		if len(found) > 0 {
+			break
+		}
+	}
+	return found, cut
+}
+
+// methodNames are the names of methods, with the types of their parameters where several have one.
+func methodNames(found []runtimes.Method) []string {
+	count, names := map[string]int{}, make([]string, len(found))
+	for i := range found {
+		count[found[i].Name]++
+	}
+	for i := range found {
+		if names[i] = found[i].Name; found[i].Overloaded || count[names[i]] > 1 {
+			names[i] += found[i].Types
+		}
+	}
+	return names
+}
+
+// tellCut says that there may be more.
+func (m *matcher) tellCut(s *spec, cut bool) {
+	if cut {
+		m.diags.Warnf(s.ap.Span, "the process has more methods than are looked for: some that match may be missing")
+	}
+}
+
+func matchMethod(m *matcher, s *spec) (points []*probe.Point) {
+	ms, err := m.managedMethods()
+	if err != nil {
+		m.diags.Errorf(s.ap.Span, "%s", err)
+		return nil
+	}
+	found, cut := ms.find(s.fn)
+	m.tellCut(s, cut)
+	names := methodNames(found)
+	refused, why := 0, ""
+	for i, method := range found {
+		if method.NoCode != "" {
+			refused, why = refused+1, names[i]+" has no code of its own: "+method.NoCode
+			continue
+		}
+		body, err := method.Body()
+		if err != nil {
+			continue // its class was just unloaded
+		}
+		p := &probe.Point{
+			Kind: s.kind.kind, Name: s.kind.name + ":" + names[i], Func: names[i], PID: m.pid(), Start: method.ID,
+			Addr: body.Addr, Scope: method.Scope,
+		}
+		points = append(points, p)
+		ms.probed = append(ms.probed, probedMethod{p, method})
+	}
+	switch n := len(points); {
+	case n > mostMethods:
+		ms.probed = ms.probed[:len(ms.probed)-n]
+		m.diags.Errorf(s.ap.Span, "%s fits %d methods, whose code is in no file: each takes a hardware breakpoint, of which "+
+			"the CPU has %d", s.fn, n, mostMethods).
+			Hint("name the methods: `trocar list -p %d 'method:%s'` shows them", m.pid(), s.fn)
+		return nil
+	case n > 0:
+		if refused > 0 {
+			m.diags.Warnf(s.ap.Span, "%d of the methods are left out: %s", refused, why)
+		}
+	case refused > 0:
+		m.diags.Errorf(s.ap.Span, "%s", why)
+	default:
+		m.noMethod(ms, s)
+	}
+	return points
+}
+
+// noMethod reports that no method fits.
+func (m *matcher) noMethod(ms *methods, s *spec) {
+	d := m.missing(s, "No method matches %s", s.fn)
+	if d == nil {
+		return
+	}
+	class, _, _ := strings.Cut(s.fn, "(")
+	if i := strings.LastIndexByte(class, '.'); i > 0 && !hasWildcard(s.fn) {
+		var others []string
+		siblings, _ := ms.find(class[:i+1] + "*")
+		for _, method := range siblings {
+			others = append(others, method.Name)
+		}
+		if n := near.Names(class, others); len(n) > 0 {
+			d.Hint("did you mean %s?", near.List(n))
+			return
+		}
+	}
+	d.Hint("classes are known once the program has loaded them: `trocar list -p %d 'method:*'` shows their methods",
+		m.pid())
+}
+
+func listMethods(m *matcher, s *spec) (out []listing) {
+	ms, err := m.managedMethods()
+	if err != nil {
+		if !s.skip {
+			m.diags.Errorf(s.ap.Span, "%s", err)
+		}
+		return nil
+	}
+	found, cut := ms.find(s.fn)
+	m.tellCut(s, cut)
+	names := methodNames(found)
+	for i, method := range found {
+		out = append(out, listing{name: syntax.QuoteWord(names[i]), params: func() []string {
+			state := method.NoCode
+			if body, err := method.Body(); state == "" && err == nil {
+				state = body.State
+			}
+			return append(method.Declared, "# "+state)
+		}})
+	}
+	return out
+}
+
+// Bodies tells where the code of the methods is now that are probed; with copies, also where else it is.
+func (r *Result) Bodies(copies bool) (list []probe.Body) {
+	if r.files == nil || r.files.methods == nil {
+		return nil
+	}
+	for _, m := range r.files.methods.probed {
+		body, err := m.Body()
+		if err != nil {
+			body.State = err.Error()
+		}
+		now := probe.Body{Point: m.point, Addr: body.Addr, State: body.State, Kept: m.Kept}
+		if copies {
+			now.Inlined, now.Unknown = m.Inlined()
+		}
+		list = append(list, now)
+	}
+	return list
+}

@@ -1,0 +1,12 @@
+package probe
+
+// Body is the code of a method of a runtime, as it is at a time.
+type Body struct {
+	Point *Point
+	Addr  uint64 // in the process; 0: there is none
+	State string // what is to be said of it
+	// Inlined are the methods that have it in their own code, Kept how a start prevents it, Unknown why that is not known.
+	Inlined []string
+	Kept    string
+	Unknown error
+}

@@ -1,0 +1,161 @@
+package jvm
+
+import (
+	"errors"
+	"slices"
+	"strings"
+)
+
+// Compiled code of other methods may have that of a method in it, so that calls of it by these do not come by its own
+// code. For each place where it may be stopped compiled code has the methods that are then active, in a stream of
+// numbers (DebugInformationRecorder, debugInfoRec.hpp).
+
+// Fields of the code cache, as names has them.
+const cacheNames = "CodeCache::_heaps GrowableArrayBase::_len,GenericGrowableArray::_len GrowableArray<int>::_data " +
+	"CodeHeap::_memory VirtualSpace::_low VirtualSpace::_high CodeHeap::_log2_segment_size HeapBlock::Header::_length " +
+	"HeapBlock::Header::_used CodeBlob::_name CodeBlob::_size nmethod::_state nmethod::_metadata_offset " +
+	"CompiledMethod::_scopes_data_begin nmethod::_scopes_pcs_offset nmethod::_dependencies_offset"
+
+const (
+	heaps = iota
+	arrayLen
+	arrayData
+	heapMemory
+	spaceLow
+	spaceHigh
+	heapSegment
+	blockLength
+	blockUsed
+	blobName
+	blobSize
+	codeState
+	codeMetadata
+	codeScopes
+	codePlaces
+	codePlacesEnd
+	cacheFields
+)
+
+// cache is where the code cache is described.
+type cache struct {
+	off          [cacheFields]uint64
+	block, place uint64 // sizes of what is in front of code, and of what describes a place
+	excluded     uint64 // bytes that numbers in streams never have
+	err          error  // why it cannot be looked at
+}
+
+func (v *machine) describeCache(d *described) {
+	c := &v.cache
+	for i, name := range strings.Fields(cacheNames) {
+		c.off[i] = d.field(name)
+	}
+	c.block, c.place = d.size("HeapBlock"), d.size("PcDesc")
+	if _, later := d.fields["InstanceKlass::_fieldinfo_stream"]; later {
+		c.excluded = 1
+	}
+	c.err = d.err()
+	d.missing = ""
+}
+
+// inlined finds the methods whose compiled code has that of a method in it.
+func (v *machine) inlined(m *method) (into []string, err error) {
+	c := &v.cache
+	if c.err != nil {
+		return nil, c.err
+	}
+	v.m.forget()
+	all := v.m.word(c.off[heaps])
+	list := v.m.word(all + c.off[arrayData])
+	const mostHeaps, mostBlocks = 16, 1 << 20
+	for i := range min(v.m.number(all+c.off[arrayLen], 4), mostHeaps) {
+		heap := v.m.word(list + 8*i)
+		at, end := v.m.word(heap+c.off[heapMemory]+c.off[spaceLow]), v.m.word(heap+c.off[heapMemory]+c.off[spaceHigh])
+		shift := v.m.number(heap+c.off[heapSegment], 4) & 31
+		for range mostBlocks {
+			if at == 0 || at >= end {
+				break
+			}
+			n := v.m.word(at+c.off[blockLength]) << shift
+			if v.m.number(at+c.off[blockUsed], 1) != 0 && v.m.name(v.m.word(at+c.block+c.off[blobName])) == "nmethod" {
+				if owner := v.m.word(at + c.block + v.off[methodOf]); v.has(at+c.block, owner, m.at) {
+					if name := v.methodName(owner); !slices.Contains(into, name) {
+						into = append(into, name)
+					}
+				}
+			}
+			if n == 0 {
+				break
+			}
+			at += n
+		}
+	}
+	if v.m.cut() {
+		err = errors.New("there is more compiled code than is looked at")
+	}
+	return into, err
+}
+
+// methodName is the whole name of a method.
+func (v *machine) methodName(method uint64) string {
+	name, _, _ := v.declared(method)
+	pool := v.m.word(v.m.word(method+v.off[constMethod]) + v.off[poolOf])
+	return strings.ReplaceAll(v.name(v.m.word(pool+v.off[poolHolder])), "/", ".") + "." + name
+}
+
+// has tells whether the compiled code of a method has that of another one in it, and is in use.
+func (v *machine) has(code, owner, method uint64) bool {
+	c := &v.cache
+	field := func(name int) uint64 { return code + v.m.number(code+c.off[name], 4) }
+	size := v.m.number(code+c.off[blobSize], 4)
+	first, scopes := field(codeMetadata), v.m.word(code+c.off[codeScopes])
+	places, end := field(codePlaces), field(codePlacesEnd)
+	if v.m.number(code+c.off[codeState], 1) != 0 || size > 64<<20 || scopes < first || places < scopes || end < places ||
+		end > code+size {
+		return false
+	}
+	number := uint64(0) // of the method among those that the code refers to, counted from 1 on
+	for i := range (scopes - first) / 8 {
+		if v.m.word(first+8*i) == method {
+			number = i + 1
+		}
+	}
+	if number == 0 {
+		return false
+	}
+	for at := places; at+c.place <= end; at += c.place {
+		// A scope has where that of its caller is, 0 if there is none, and the number of its method.
+		scope := v.m.number(at+4, 4)
+		for depth := 0; scope != 0 && scope < places-scopes && depth < 100; depth++ {
+			var text [10]byte
+			if !v.m.read(text[:], scopes+scope) {
+				break
+			}
+			rest := text[:]
+			caller, of := unsigned5(&rest, c.excluded), unsigned5(&rest, c.excluded)
+			if of == number && caller != 0 {
+				return true
+			}
+			scope = caller
+		}
+	}
+	return false
+}
+
+// unsigned5 takes a number off a stream (compressedStream.hpp, unsigned5.hpp).
+func unsigned5(text *[]byte, excluded uint64) (n uint64) {
+	const high, shift, most = 64, 6, 5
+	low := 256 - high - excluded
+	for i := range most {
+		if len(*text) == 0 || uint64((*text)[0]) < excluded {
+			*text = nil
+			return 0
+		}
+		b := uint64((*text)[0])
+		*text = (*text)[1:]
+		n += (b - excluded) << (shift * i)
+		if b < excluded+low {
+			break
+		}
+	}
+	return n
+}

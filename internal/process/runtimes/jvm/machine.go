@@ -1,0 +1,309 @@
+package jvm
+
+import (
+	"encoding/binary"
+	"errors"
+	"os"
+	"path"
+	"strings"
+
+	"trocar/internal/binary/objfile"
+	"trocar/internal/binary/types"
+	"trocar/internal/process/target"
+)
+
+// machine is a virtual machine at work: its classes, their methods, and where the code of these is.
+type machine struct {
+	m    *memory
+	file *os.File
+	off  offsets
+	// entries is the size of what is in front of the entries of a pool of constants.
+	entries uint64
+	cache   cache
+	known   map[uint64]string // names of classes
+	// Objects are as types.JavaObject has them.
+	layout types.JavaLayout
+	texts  string // why texts cannot be read, "": they can
+}
+
+// offsets are those of the fields that names has, in the same order.
+type offsets [fields]uint64
+
+// Fields of the virtual machine's structures.
+const (
+	head           = iota // the list of class loaders
+	nextLoader            // in one of these
+	klasses               // its first class
+	nextKlass             // in a class
+	className             // the same
+	layoutHelper          // below 0: it is that of arrays
+	methodList            // Array<Method*>
+	constantPool          //
+	constMethod           // in a method: what of it does not change
+	compiled              // its code
+	access                // its flags
+	poolOf                // in what does not change
+	nameIndex             //
+	signatureIndex        //
+	constSize             //
+	constFlags            //
+	length                // in a Symbol
+	body                  //
+	entryBCI              // in compiled code: the loop that it is for
+	verified              // where it begins, the class of the object being known
+	level                 //
+	methodOf              //
+	codeBegin             //
+	codeEnd               //
+	poolHolder            // the class that a pool is of
+	fields
+)
+
+// names of the fields, with those that they have in other versions.
+const names = "ClassLoaderDataGraph::_head ClassLoaderData::_next ClassLoaderData::_klasses Klass::_next_link " +
+	"Klass::_name Klass::_layout_helper InstanceKlass::_methods InstanceKlass::_constants Method::_constMethod " +
+	"Method::_code Method::_access_flags ConstMethod::_constants ConstMethod::_name_index " +
+	"ConstMethod::_signature_index ConstMethod::_constMethod_size ConstMethod::_flags Symbol::_length " +
+	"Symbol::_body[0],Symbol::_body nmethod::_entry_bci nmethod::_verified_entry_point nmethod::_comp_level " +
+	"CompiledMethod::_method,nmethod::_method CodeBlob::_code_begin CodeBlob::_code_end " +
+	"ConstantPool::_pool_holder"
+
+// library is the code of the virtual machine in a process; nil: there is none.
+func library(maps []target.Mapping) *target.Mapping {
+	for i := range maps {
+		if m := &maps[i]; m.Perm&target.Exec != 0 && m.IsFile() && path.Base(m.Path) == "libjvm.so" {
+			return m
+		}
+	}
+	return nil
+}
+
+// open looks at the virtual machine of a process; nil without an error: there is none. Nothing is changed: its memory
+// is only read.
+func open(pid target.PID) (v *machine, err error) {
+	maps, err := pid.Maps()
+	if err != nil {
+		return nil, err
+	}
+	at := library(maps)
+	if at == nil {
+		return nil, nil
+	}
+	mapped, err := pid.OpenMapped(at)
+	if err != nil {
+		return nil, err
+	}
+	defer mapped.Close()
+	lib, err := objfile.OpenFile(mapped, at.Path)
+	if err != nil {
+		return nil, err
+	}
+	defer lib.Close()
+	bias, ok := lib.Bias(at.Start, at.Offset, at.End-at.Start)
+	if !ok {
+		return nil, errDescribed
+	}
+	f, err := pid.Memory()
+	if err != nil {
+		return nil, err
+	}
+	v = &machine{m: &memory{from: f, pages: map[uint64]*[page]byte{}}, file: f, known: map[uint64]string{}}
+	defer func() {
+		if err != nil {
+			_ = v.Close()
+		}
+	}()
+	defer objfile.Guard(&err)()
+	d, err := describe(v.m, lib, bias)
+	if err != nil {
+		return nil, err
+	}
+	for i, name := range strings.Fields(names) {
+		v.off[i] = d.field(name)
+	}
+	v.entries = d.size("ConstantPool")
+	if err := d.err(); err != nil {
+		return nil, err
+	}
+	v.describeCache(d)
+	v.objects(d)
+	if v.m.word(v.off[head]) == 0 {
+		return nil, errors.New("its virtual machine has not started yet: try again when the program runs")
+	}
+	return v, nil
+}
+
+// Close gives back what reading the process took.
+func (v *machine) Close() error { return v.file.Close() }
+
+// objects finds how objects are laid out.
+func (v *machine) objects(d *described) {
+	static := func(size int, names string) uint64 {
+		at := d.field(names)
+		if at == 0 {
+			return 0
+		}
+		return v.m.number(at, size)
+	}
+	l := &v.layout
+	l.Base = static(8, "CompressedOops::_narrow_oop._base,Universe::_narrow_oop._base")
+	l.Shift = int(static(4, "CompressedOops::_narrow_oop._shift,Universe::_narrow_oop._shift"))
+	l.ClassBase = static(8, "CompressedKlassPointers::_narrow_klass._base,Universe::_narrow_klass._base")
+	l.ClassShift = int(static(4, "CompressedKlassPointers::_narrow_klass._shift,Universe::_narrow_klass._shift"))
+	flags := v.flags(d)
+	narrow, narrowClass := flags["UseCompressedOops"], flags["UseCompressedClassPointers"]
+	l.Narrow, l.NarrowClass = narrow, narrowClass
+	l.Class, l.Length, l.Data = 8, 12, 16
+	if !narrowClass {
+		l.Length, l.Data = 16, 24
+	}
+	switch {
+	case d.err() != nil:
+		v.texts = d.err().Error()
+	case flags["UseZGC"] || flags["UseShenandoahGC"]:
+		v.texts = "objects are moved while the program runs (ZGC, Shenandoah), so that references may be of former places"
+	case flags["UseCompactObjectHeaders"]:
+		v.texts = "it has compact object headers"
+	case l.Shift > 6 || l.ClassShift > 16:
+		v.texts = errDescribed.Error()
+	}
+	if v.texts != "" {
+		return
+	}
+	v.classes(func(k uint64) bool { return v.name(k) == "java/lang/String" }, func(k uint64) bool {
+		l.Text = k
+		return false
+	})
+	value, ok := v.fieldOf(d, l.Text, "value", "[B")
+	coder, ok2 := v.fieldOf(d, l.Text, "coder", "B")
+	if l.Value, l.Coder = value, coder; !ok || !ok2 {
+		v.texts = "the fields of java.lang.String are not those that are known (JDK 9 to 22)"
+	}
+}
+
+// flags are the virtual machine's own settings that are on.
+func (v *machine) flags(d *described) map[string]bool {
+	on := map[string]bool{}
+	at, n := v.m.word(d.field("JVMFlag::flags,Flag::flags")), v.m.word(d.field("JVMFlag::numFlags,Flag::numFlags"))
+	size := d.sizes["JVMFlag"]
+	name, addr := d.field("JVMFlag::_name,Flag::_name"), d.field("JVMFlag::_addr,Flag::_addr")
+	for ; n > 0 && n < maxEntries && size > 0; n, at = n-1, at+size {
+		text := v.m.name(v.m.word(at + name))
+		if strings.HasPrefix(text, "Use") && v.m.number(v.m.word(at+addr), 1) == 1 {
+			on[text] = true
+		}
+	}
+	return on
+}
+
+// fieldOf finds a field of a class that is no static one, in what a class file's fields become: until JDK 20 six
+// numbers of 16 bits for each.
+func (v *machine) fieldOf(d *described, klass uint64, name, descriptor string) (int, bool) {
+	list, ok := d.fields["InstanceKlass::_fields"]
+	if !ok {
+		return v.streamed(d, klass, name, descriptor)
+	}
+	at := v.m.word(klass + list)
+	const each, static = 6, 8
+	for i := range min(v.m.number(at, 4), maxEntries) / each {
+		var b [2 * each]byte
+		if !v.m.read(b[:], at+4+2*each*i) {
+			return 0, false
+		}
+		word := func(i int) uint64 { return uint64(binary.LittleEndian.Uint16(b[2*i:])) }
+		pool := v.m.word(klass + v.off[constantPool])
+		if word(0)&static == 0 && v.constant(pool, word(1)) == name && v.constant(pool, word(2)) == descriptor {
+			return int((word(4) | word(5)<<16) >> 2), true
+		}
+	}
+	return 0, false
+}
+
+// streamed finds a field in the stream of numbers that there is since JDK 21 (fieldInfo.hpp).
+func (v *machine) streamed(d *described, klass uint64, name, descriptor string) (int, bool) {
+	list, ok := d.fields["InstanceKlass::_fieldinfo_stream"]
+	if !ok {
+		return 0, false
+	}
+	at := v.m.word(klass + list)
+	text := make([]byte, min(v.m.number(at, 4), maxEntries))
+	if !v.m.read(text, at+4) {
+		return 0, false
+	}
+	next := func() uint64 { return unsigned5(&text, 1) }
+	pool := v.m.word(klass + v.off[constantPool])
+	fields, injected := next(), next()
+	for range min(fields+injected, maxEntries) {
+		nameAt, typeAt, offset, access, marks := next(), next(), next(), next(), next()
+		const initialized, inVM, generic, contended, static = 1, 2, 4, 16, 8
+		for _, bit := range []uint64{initialized, generic, contended} {
+			if marks&bit != 0 {
+				next()
+			}
+		}
+		if marks&inVM == 0 && access&static == 0 && v.constant(pool, nameAt) == name &&
+			v.constant(pool, typeAt) == descriptor {
+			return int(offset), true
+		}
+	}
+	return 0, false
+}
+
+// classes calls yield with the classes that fit, until it gives false.
+func (v *machine) classes(fits, yield func(klass uint64) bool) {
+	seen := 0
+	const most = 1 << 20
+	for loader := v.m.word(v.off[head]); loader != 0; loader = v.m.word(loader + v.off[nextLoader]) {
+		for k := v.m.word(loader + v.off[klasses]); k != 0; k = v.m.word(k + v.off[nextKlass]) {
+			if seen++; seen > most {
+				return
+			}
+			if int32(v.m.number(k+v.off[layoutHelper], 4)) >= 0 && fits(k) && !yield(k) { // those below are arrays
+				return
+			}
+		}
+		if seen++; seen > most {
+			return
+		}
+	}
+}
+
+// name is a class's, as the virtual machine has it: "java/lang/String".
+func (v *machine) name(klass uint64) string { return v.symbol(v.m.word(klass + v.off[className])) }
+
+// symbol reads a name; "": it is none.
+func (v *machine) symbol(at uint64) string {
+	if at == 0 {
+		return ""
+	}
+	b := make([]byte, v.m.number(at+v.off[length], 2))
+	if !v.m.read(b, at+v.off[body]) {
+		return ""
+	}
+	return string(b)
+}
+
+// constant is a name in a pool of constants.
+func (v *machine) constant(pool, index uint64) string {
+	return v.symbol(v.m.word(pool+v.entries+8*index) &^ 1)
+}
+
+// Name names the class that has a description at an address, as Java writes it.
+func (v *machine) Name(klass uint64) (name string, ok bool) {
+	if name, ok = v.known[klass]; ok {
+		return name, true
+	}
+	v.m.forget()
+	switch name = v.name(klass); {
+	case name == "" || len(name) > 1<<10 || len(v.known) >= maxEntries:
+		return "", false
+	case name[0] == '[':
+		name = typeName(name)
+	default:
+		name = strings.ReplaceAll(name, "/", ".")
+	}
+	v.known[klass] = name
+	return name, true
+}
+
+var errGone = errors.New("its class is not loaded any more")

@@ -1,0 +1,50 @@
+package jvm
+
+import (
+	"strings"
+
+	"trocar/internal/process/probe"
+	"trocar/internal/process/runtimes"
+	"trocar/internal/process/target"
+)
+
+// methods are those of a virtual machine.
+type methods struct{ *machine }
+
+// methodsOf opens the virtual machine of a process; nil without an error: there is none.
+func methodsOf(pid int) (runtimes.Methods, error) {
+	v, err := open(target.PID(pid))
+	if v == nil || err != nil {
+		return nil, err
+	}
+	return methods{v}, nil
+}
+
+// typesOf opens it for the names of classes; nil: that cannot be.
+func typesOf(pid int) runtimes.Types {
+	v, err := open(target.PID(pid))
+	if v == nil || err != nil {
+		return nil
+	}
+	return v
+}
+
+func (v methods) Close() { _ = v.machine.Close() } // it was only read
+
+func (v methods) Find(prefix string, fits func(name, types string) bool) (list []runtimes.Method, cut bool) {
+	for _, m := range v.methods(prefix, fits) {
+		sc := &probe.Scope{}
+		out := runtimes.Method{Name: m.name, Types: m.types, Overloaded: m.several, ID: m.at, Scope: sc, NoCode: m.noCode}
+		for _, p := range m.params {
+			sc.Args = append(sc.Args, probe.Var{Name: p.name, Type: p.typ, Place: p.place})
+			sc.ArgN, sc.ArgNTypes = append(sc.ArgN, p.place), append(sc.ArgNTypes, p.typ)
+			out.Declared = append(out.Declared, p.declared())
+		}
+		out.Body = func() (runtimes.Body, error) { return v.body(m) }
+		out.Inlined = func() ([]string, error) { return v.inlined(m) }
+		i := strings.LastIndexByte(m.name, '.')
+		out.Kept = "java -XX:CompileCommand=dontinline," + m.name[:i] + "::" + m.name[i+1:]
+		list = append(list, out)
+	}
+	return list, v.m.cut() || len(list) == mostMethods
+}

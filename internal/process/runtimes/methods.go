@@ -1,0 +1,34 @@
+package runtimes
+
+import "trocar/internal/process/probe"
+
+// Methods are those whose code a runtime makes in a process while it runs: it is in no file, and may be made anew
+// elsewhere at any time. Nothing is called concurrently.
+type Methods interface {
+	// Find finds the methods whose name, and the types of whose parameters "(String,int)", fit. All that fit begin with
+	// prefix. cut: there may be more.
+	Find(prefix string, fits func(name, types string) bool) (list []Method, cut bool)
+	Close()
+}
+
+// Method is one of them.
+type Method struct {
+	Name, Types string
+	Overloaded  bool   // there are others of the name, with other types
+	ID          uint64 // tells it from all others of the process
+	Scope       *probe.Scope
+	Declared    []string // its parameters, as the source has them
+	NoCode      string   // why it never has code; "": it may have
+	// Body looks where its code is now. An error says that there will be none any more.
+	Body func() (Body, error)
+	// Inlined are the methods whose code has that of this one in it now, so that calls by them are not seen.
+	Inlined func() ([]string, error)
+	// Kept is how the program is started so that there are none.
+	Kept string
+}
+
+// Body is the code that calls of a method run.
+type Body struct {
+	Addr  uint64 // where they all come by, with the arguments as the scope has them; 0: there is none
+	State string // what is to be said of it: "compiled (C2)"
+}
