@@ -115,13 +115,13 @@ func replaced(ctx context.Context, files []*probedFile, found chan<- *result.Not
 		if ctx.Err() != nil {
 			return
 		}
-		maps, buf, err = pid.AppendMaps(maps[:0], buf)
+		maps, buf, err = pid.AppendGone(maps[:0], buf)
 		if err != nil {
 			continue // it has ended, is the kernel's, or not ours to look at
 		}
 		for _, f := range files {
 			if slices.ContainsFunc(maps, func(m target.Mapping) bool {
-				return m.Deleted && m.Perm&target.Exec != 0 && m.Path == f.path
+				return m.Perm&target.Exec != 0 && m.Path == f.path
 			}) {
 				f.add(pid)
 			}

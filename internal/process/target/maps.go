@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -71,6 +72,32 @@ func (p PID) Maps() ([]Mapping, error) {
 // AppendMaps is Maps for callers that come often: it appends to dst, and uses buf (which it returns, perhaps grown) for
 // the text.
 func (p PID) AppendMaps(dst []Mapping, buf []byte) ([]Mapping, []byte, error) {
+	text, err := p.mapsText(buf)
+	if err != nil {
+		return dst, text, err
+	}
+	dst, err = ParseMaps(dst, text)
+	if err != nil {
+		err = fmt.Errorf("process %d: %w", p, err)
+	}
+	return dst, text, err
+}
+
+// AppendGone is AppendMaps of the mappings of files whose names are gone.
+func (p PID) AppendGone(dst []Mapping, buf []byte) ([]Mapping, []byte, error) {
+	text, err := p.mapsText(buf)
+	if err == nil && bytes.Contains(text, []byte(deletedMark)) {
+		had := len(dst)
+		if dst, err = ParseMaps(dst, text); err != nil {
+			err = fmt.Errorf("process %d: %w", p, err)
+		}
+		dst = dst[:had+len(slices.DeleteFunc(dst[had:], func(m Mapping) bool { return !m.Deleted }))]
+	}
+	return dst, text, err
+}
+
+// mapsText reads the mappings, into buf if it is large enough.
+func (p PID) mapsText(buf []byte) ([]byte, error) {
 	text, err := readLimited(p.path("maps"), buf[:0], maxMapsBytes)
 	if err == nil && len(text) == 0 {
 		if t := p.Living(); t != p {
@@ -78,16 +105,12 @@ func (p PID) AppendMaps(dst []Mapping, buf []byte) ([]Mapping, []byte, error) {
 		}
 	}
 	if err != nil {
-		return dst, buf, procError(p, "mappings", err)
+		return buf, procError(p, "mappings", err)
 	}
 	if len(text) == 0 {
-		return dst, text, fmt.Errorf("process %d: %w", p, ErrNoMemory)
+		return text, fmt.Errorf("process %d: %w", p, ErrNoMemory)
 	}
-	dst, err = ParseMaps(dst, text)
-	if err != nil {
-		err = fmt.Errorf("process %d: %w", p, err)
-	}
-	return dst, text, err
+	return text, nil
 }
 
 // ParseMaps appends the mappings of a text in the form of /proc/PID/maps (proc(5)). It allocates a string for each new

@@ -192,6 +192,49 @@ func TestGone(t *testing.T) {
 	}
 }
 
+// TestAppendGone: of a process, the mappings of files whose names are gone.
+func TestAppendGone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "gone")
+	if err := os.WriteFile(path, make([]byte, 4096), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	b, err := unix.Mmap(int(f.Fd()), 0, 4096, unix.PROT_READ, unix.MAP_SHARED)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Munmap(b)
+	other := []Mapping{{Path: "kept"}}
+	find := func() (n int) {
+		maps, _, err := PID(os.Getpid()).AppendGone(other, nil)
+		if err != nil || len(maps) == 0 || maps[0].Path != "kept" {
+			t.Fatalf("%+v, %v", maps, err)
+		}
+		for _, m := range maps[1:] {
+			if !m.Deleted {
+				t.Errorf("%+v is there", m)
+			}
+			if m.Path == path {
+				n++
+			}
+		}
+		return n
+	}
+	if n := find(); n != 0 {
+		t.Errorf("%d mappings before its name is gone", n)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if n := find(); n != 1 {
+		t.Errorf("%d mappings, want 1", n)
+	}
+}
+
 func FuzzParseMaps(f *testing.F) {
 	f.Add([]byte(mapsText))
 	f.Add([]byte("0-0 ---p 0 0:0 0\n\n"))

@@ -256,11 +256,12 @@ func (s Stat) Dead() bool { return s.State == 'Z' || s.State == 'X' || s.State =
 
 // Stat reads /proc/PID/stat.
 func (p PID) Stat() (Stat, error) {
-	b, err := p.read("stat", 4096)
+	var room [maxStat]byte // it is asked of every process, and often
+	n, err := readOnce(p.path("stat"), room[:])
 	if err != nil {
-		return Stat{}, err
+		return Stat{}, procError(p, "stat", err)
 	}
-	s, ok := parseStat(b)
+	s, ok := parseStat(room[:n])
 	if !ok {
 		return Stat{}, fmt.Errorf("process %d: its stat has an unknown form", p)
 	}
@@ -273,20 +274,35 @@ func parseStat(b []byte) (Stat, bool) {
 	if i < 0 {
 		return Stat{}, false
 	}
-	f := bytes.Fields(b[i+1:]) // f[0] is field 3 of proc(5)
-	if len(f) < 26 {
-		return Stat{}, false
+	var s Stat
+	field := 3 // by proc(5), which counts from 1
+	for text := range bytes.FieldsSeq(b[i+1:]) {
+		n, err := uint64(0), error(nil)
+		switch field {
+		case 4, 11, 22, 26, 28:
+			n, err = strconv.ParseUint(string(text), 10, 64)
+		}
+		if err != nil {
+			return Stat{}, false
+		}
+		switch field {
+		case 3:
+			s.State = text[0]
+		case 4:
+			s.PPID = int(n)
+		case 11:
+			s.ChildFaults = n
+		case 22:
+			s.Start = n
+		case 26:
+			s.StartCode = n
+		case 28:
+			s.StartStack = n
+			return s, true
+		}
+		field++
 	}
-	s := Stat{State: f[0][0]}
-	ok := true
-	num := func(field int) uint64 {
-		n, err := strconv.ParseUint(string(f[field-3]), 10, 64)
-		ok = ok && err == nil
-		return n
-	}
-	s.ChildFaults = num(11)
-	s.PPID, s.Start, s.StartCode, s.StartStack = int(num(4)), num(22), num(26), num(28)
-	return s, ok
+	return Stat{}, false
 }
 
 // read reads a whole file of the process's /proc folder.
@@ -296,6 +312,28 @@ func (p PID) read(name string, limit int) ([]byte, error) {
 		return nil, procError(p, name, err)
 	}
 	return b, nil
+}
+
+// maxStat is more than /proc/PID/stat has: 52 numbers of up to 20 digits, and a name.
+const maxStat = 2048
+
+// readOnce reads what one read of a file gives.
+func readOnce(path string, b []byte) (int, error) {
+	fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return 0, &fs.PathError{Op: "open", Path: path, Err: err}
+	}
+	defer syscall.Close(fd)
+	for {
+		n, err := syscall.Read(fd, b)
+		switch err {
+		case nil:
+			return n, nil
+		case syscall.EINTR:
+		default:
+			return 0, &fs.PathError{Op: "read", Path: path, Err: err}
+		}
+	}
 }
 
 // readLimited appends a file's content to buf: for files of /proc, whose size is not known before. More than limit
