@@ -95,18 +95,46 @@ func (f *File) match(q *Query) (funcs []Func, err error) {
 	return funcs, nil
 }
 
+// byAddress puts functions in the order of their addresses; those of one address keep theirs.
+func byAddress(funcs []Func) []Func {
+	entries := make([]indexEntry, len(funcs))
+	sorted := true
+	for i := range funcs {
+		entries[i] = indexEntry{addr: funcs[i].Addr, name: uint32(i)}
+		sorted = sorted && (i == 0 || funcs[i-1].Addr <= funcs[i].Addr)
+	}
+	if sorted {
+		return funcs
+	}
+	slices.SortFunc(entries, func(a, b indexEntry) int {
+		return cmp.Or(cmp.Compare(a.addr, b.addr), cmp.Compare(a.name, b.name))
+	})
+	list := make([]Func, len(funcs))
+	for i := range entries {
+		list[i] = funcs[entries[i].name]
+	}
+	return list
+}
+
 // mergeAliases makes one Func of those with the same address; the name that is best to show comes first.
 func mergeAliases(funcs []Func) []Func {
-	order.By(funcs, func(a, b Func) int {
-		if c := cmp.Compare(a.Addr, b.Addr); c != 0 {
-			return c
+	funcs = byAddress(funcs)
+	for i := 0; i < len(funcs); {
+		j := i + 1
+		for j < len(funcs) && funcs[j].Addr == funcs[i].Addr {
+			j++
 		}
-		return cmp.Or(
-			cmp.Compare(rank(a.Bind, a.Size > 0, a.NoType, a.Name), rank(b.Bind, b.Size > 0, b.NoType, b.Name)),
-			strings.Compare(a.Name, b.Name),
-			// Of one name, that with the version known.
-			-strings.Compare(a.Version, b.Version))
-	})
+		if j > i+1 {
+			order.By(funcs[i:j], func(a, b Func) int {
+				return cmp.Or(
+					cmp.Compare(rank(a.Bind, a.Size > 0, a.NoType, a.Name), rank(b.Bind, b.Size > 0, b.NoType, b.Name)),
+					strings.Compare(a.Name, b.Name),
+					// Of one name, that with the version known.
+					-strings.Compare(a.Version, b.Version))
+			})
+		}
+		i = j
+	}
 	out := funcs[:0]
 	for _, fn := range funcs {
 		if len(out) == 0 || out[len(out)-1].Addr != fn.Addr {
