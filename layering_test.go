@@ -44,10 +44,12 @@ var layers = map[string][]string{
 	"internal/binary/btf":   {"internal/binary/types", "internal/binary/opener", "golang.org/x/sys"},
 	"internal/binary/objfile": {
 		"internal/binary/types",
-		"internal/binary/abi", "internal/binary/clr", "internal/binary/code", "internal/binary/opener", "internal/near",
+		"internal/binary/abi", "internal/binary/clr", "internal/binary/code", "internal/binary/inflate",
+		"internal/binary/opener", "internal/near",
 		"github.com/ianlancetaylor/demangle",
 		"github.com/ulikunitz/xz", "golang.org/x/sys",
 	},
+	"internal/binary/inflate":  {},
 	"internal/binary/opener":   {"golang.org/x/sys"},
 	"internal/binary/packages": {"internal/binary/opener"},
 	"internal/binary/debuginfo": {

@@ -1,13 +1,13 @@
 package objfile
 
 import (
-	"bytes"
-	"compress/zlib"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"strings"
+
+	"trocar/internal/binary/inflate"
 )
 
 // maxRatio bounds what a byte of a large section may become. Real debug information is compressed to no less than a
@@ -126,8 +126,9 @@ func (f *File) zdebug(s *Section, n uint64) ([]byte, error) {
 type packed struct {
 	data []byte // of its full size
 	done int
-	from io.Reader
-	err  error // of from, behind done
+	zlib *inflate.Reader // one of both, until all is done
+	zstd io.Reader
+	err  error // of what is behind done
 }
 
 // unpackStep is how much is decompressed at least.
@@ -162,21 +163,19 @@ func (f *File) openPacked(typ, size uint64, body []byte) (*packed, error) {
 		return nil, fmt.Errorf("%d bytes packed into %d are not unpacked: that is more than debug information ever is", size,
 			len(body))
 	}
-	p := new(packed)
-	switch typ {
-	case chZlib:
-		z, err := zlib.NewReader(bytes.NewReader(body))
-		if err != nil {
-			return nil, err
-		}
-		p.from = z
-	case chZstd:
-		p.from = newZstdReader(body)
-	default:
+	if typ != chZlib && typ != chZstd {
 		return nil, fmt.Errorf("unknown compression %d", typ)
 	}
-	var err error
-	p.data, err = f.take(size)
+	data, err := f.take(size)
+	if err != nil {
+		return nil, err
+	}
+	p := &packed{data: data}
+	if typ == chZstd {
+		p.zstd = newZstdReader(body)
+	} else if p.zlib, err = inflate.New(body, data); err != nil && size > 0 {
+		f.drop()
+	}
 	return p, err
 }
 
@@ -184,30 +183,48 @@ func (f *File) openPacked(typ, size uint64, body []byte) (*packed, error) {
 func (p *packed) unpack(n uint64) error {
 	done := uint64(p.done)
 	switch {
-	case p.from == nil && n > done:
+	case p.zlib == nil && p.zstd == nil && n > done:
 		return p.err
-	case p.from == nil, n <= done && len(p.data) > 0:
+	case p.zlib == nil && p.zstd == nil, n <= done && len(p.data) > 0:
 		return nil
 	}
-	m, err := io.ReadFull(p.from, p.data[p.done:min(max(n, done+unpackStep), uint64(len(p.data)))])
-	p.done += m
-	found := p.done
+	to := int(min(max(n, done+unpackStep), uint64(len(p.data))))
+	found, err := p.decompress(to)
 	if err == nil {
-		if p.done < len(p.data) {
-			return nil
+		if p.done == len(p.data) {
+			p.zlib, p.zstd = nil, nil
 		}
-		var more int // the check sum is behind the end
-		if more, err = io.ReadFull(p.from, make([]byte, 1)); more == 0 && err == io.EOF {
-			p.from = nil
-			return nil
-		}
-		found += more
+		return nil
 	}
-	if err == nil || err == io.EOF || err == io.ErrUnexpectedEOF {
+	if err == io.EOF || err == io.ErrUnexpectedEOF || err == inflate.ErrMore {
 		err = fmt.Errorf("%d bytes promised, %d or more found", len(p.data), found)
 	}
-	p.from, p.err = nil, err
+	p.zlib, p.zstd, p.err = nil, nil, err
 	return err
+}
+
+// decompress goes on as far as to, and if that is the end, sees that it is one. found is more than there is room if it
+// is none.
+func (p *packed) decompress(to int) (found int, err error) {
+	if p.zlib != nil {
+		err = p.zlib.To(to)
+		if p.done = p.zlib.Done(); err == inflate.ErrMore {
+			return p.done + 1, err
+		}
+		return p.done, err
+	}
+	m, err := io.ReadFull(p.zstd, p.data[p.done:to])
+	if p.done += m; err != nil || p.done < len(p.data) {
+		return p.done, err
+	}
+	more, err := io.ReadFull(p.zstd, make([]byte, 1)) // the check sum is behind the end
+	switch {
+	case more > 0:
+		return p.done + more, inflate.ErrMore
+	case err == io.EOF:
+		return p.done, nil
+	}
+	return p.done, err
 }
 
 // LinkedApart tells that a linker made the file that leaves functions as compilers made them, also those with the same
