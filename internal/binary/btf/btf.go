@@ -27,7 +27,8 @@ type Types struct {
 	funcs   map[string]uint32 // ids asked for before; 0: there is none
 	finds   int               // walks so far
 	seed    maphash.Seed
-	sorted  []uint64 // of each type with a name: its hash, and its id in the lower 32 bits
+	heads   []uint32 // by the lower bits of a name's hash: the first type with such a name, and
+	next    []uint32 // by id: the one behind it; 0 is none
 }
 
 // New opens nothing yet. Data of the source are kept and must not change.
@@ -144,8 +145,8 @@ func (b *Types) called(off uint32, name string) bool {
 	return s[0] == name[0] && s[len(name)] == 0 && string(s[:len(name)]) == name
 }
 
-// maxWalks is how many names are looked for by walking over the types: some 0.7 ms each, while sorting them takes 10.
-const maxWalks = 8
+// maxWalks is how many names are looked for by walking over the types: some 0.7 ms each, while hashing them takes 2.
+const maxWalks = 2
 
 // find returns the id of the first type of one of the kinds (a set of bits) that has a name.
 func (b *Types) find(kinds uint32, name string) (id uint32, ok bool) {
@@ -169,13 +170,10 @@ func (b *Types) find(kinds uint32, name string) (id uint32, ok bool) {
 
 // search is find by hash.
 func (b *Types) search(kinds uint32, name string) (id uint32, ok bool) {
-	if b.sorted == nil {
-		b.sortNames()
+	if b.heads == nil {
+		b.hashNames()
 	}
-	hash := maphash.String(b.seed, name) >> 32 << 32
-	i, _ := slices.BinarySearch(b.sorted, hash)
-	for ; i < len(b.sorted) && b.sorted[i]>>32<<32 == hash; i++ {
-		id := uint32(b.sorted[i])
+	for id := b.heads[maphash.String(b.seed, name)&uint64(len(b.heads)-1)]; id != 0; id = b.next[id] {
 		off := int(b.starts[id])
 		if kinds>>(u32(b.types, off+4)>>24&0x1f)&1 != 0 && b.called(u32(b.types, off), name) {
 			return id, true
@@ -184,20 +182,21 @@ func (b *Types) search(kinds uint32, name string) (id uint32, ok bool) {
 	return 0, false
 }
 
-func (b *Types) sortNames() {
+// hashNames puts the types with names into chains, of which each is in the order of the types.
+func (b *Types) hashNames() {
 	b.seed = maphash.MakeSeed()
-	b.sorted = make([]uint64, 0, len(b.starts))
-	for id, off := range b.starts {
-		if id == 0 {
-			continue
-		}
-		if name := u32(b.types, int(off)); name != 0 && uint64(name) < uint64(len(b.strings)) {
+	size := 1
+	for size < len(b.starts) {
+		size *= 2
+	}
+	b.heads, b.next = make([]uint32, size), make([]uint32, len(b.starts))
+	for id := len(b.starts) - 1; id > 0; id-- {
+		if name := u32(b.types, int(b.starts[id])); name != 0 && uint64(name) < uint64(len(b.strings)) {
 			s := b.strings[name:]
-			hash := maphash.Bytes(b.seed, s[:bytes.IndexByte(s, 0)])
-			b.sorted = append(b.sorted, hash>>32<<32|uint64(id))
+			head := &b.heads[maphash.Bytes(b.seed, s[:bytes.IndexByte(s, 0)])&uint64(size-1)]
+			b.next[id], *head = *head, uint32(id)
 		}
 	}
-	slices.Sort(b.sorted)
 }
 
 // Type finds a type by its name in C: "struct task_struct", "union x", "enum e", or that of a typedef or basic type

@@ -382,10 +382,10 @@ func BenchmarkAbsent(b *testing.B) {
 	}
 }
 
-func BenchmarkSortNames(b *testing.B) {
+func BenchmarkHashNames(b *testing.B) {
 	k := kernelTypes(b)
 	k.index()
 	for b.Loop() {
-		k.sortNames()
+		k.hashNames()
 	}
 }

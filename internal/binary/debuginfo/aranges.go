@@ -1,6 +1,8 @@
 package debuginfo
 
 import (
+	"cmp"
+	"slices"
 	"sort"
 
 	"trocar/internal/binary/section"
@@ -18,41 +20,72 @@ type addrIndex struct {
 
 type addrSpan struct {
 	Range
-	u *unit
+	off int // of the unit
+	u   *unit
 }
 
 // unitsAt returns the units that may have code at an address, most likely first.
 func (in *Info) unitsAt(addr uint64) []*unit {
 	if in.addrs == nil {
-		in.lookups++
-		if in.lookups <= lookupsBeforeIndex {
-			var found []*unit
+		var found []*unit
+		add := func(off int) {
+			if u := in.main.unitAt(secInfo, uint64(off)); u != nil && u.off == off {
+				found = append(found, u)
+			}
+		}
+		if in.lookups++; in.lookups <= lookupsBeforeIndex {
 			in.main.eachArange(func(off uint64, r Range) bool {
 				if r.Contains(addr) {
-					if u := in.main.unitAt(secInfo, off); u != nil && u.off == int(off) {
-						found = append(found, u)
-					}
+					add(int(off))
 				}
 				return len(found) == 0
 			})
-			if found != nil {
-				return found
+		} else {
+			// Units are read as they are needed, which those that .debug_aranges leaves out, if any, are not yet.
+			if in.stated == nil {
+				in.stated = new(addrIndex)
+				in.main.eachArange(func(off uint64, r Range) bool {
+					in.stated.spans = append(in.stated.spans, addrSpan{Range: r, off: int(off)})
+					return true
+				})
+				in.stated.sort()
 			}
+			in.stated.each(addr, func(s addrSpan) { add(s.off) })
+		}
+		if found != nil {
+			return found
 		}
 		in.addrs = in.buildAddrIndex()
+		in.stated = nil
 	}
 	return in.addrs.at(addr)
 }
 
-func (x *addrIndex) at(addr uint64) []*unit {
-	var found []*unit
+func (x *addrIndex) at(addr uint64) (found []*unit) {
+	x.each(addr, func(s addrSpan) { found = append(found, s.u) })
+	return found
+}
+
+// each goes through the spans that an address is in, of which some are enough.
+func (x *addrIndex) each(addr uint64, visit func(addrSpan)) {
 	i := sort.Search(len(x.spans), func(i int) bool { return x.spans[i].Low > addr }) - 1
-	for ; i >= 0 && x.reach[i] > addr && len(found) < 16; i-- {
+	for n := 0; i >= 0 && x.reach[i] > addr && n < 16; i-- {
 		if x.spans[i].Contains(addr) {
-			found = append(found, x.spans[i].u)
+			visit(x.spans[i])
+			n++
 		}
 	}
-	return found
+}
+
+// sort puts the spans in order when all are there.
+func (x *addrIndex) sort() {
+	slices.SortStableFunc(x.spans, func(a, b addrSpan) int { return cmp.Compare(a.Low, b.Low) })
+	x.reach = make([]uint64, len(x.spans))
+	reach := uint64(0)
+	for i, s := range x.spans {
+		reach = max(reach, s.High)
+		x.reach[i] = reach
+	}
 }
 
 // eachArange goes through .debug_aranges (DWARF 5, 6.1.2): GCC and rustc write it, clang and Go don't.
@@ -102,7 +135,7 @@ func (in *Info) buildAddrIndex() *addrIndex {
 			}
 			covered[last.off] = true
 		}
-		x.spans = append(x.spans, addrSpan{r, last})
+		x.spans = append(x.spans, addrSpan{r, last.off, last})
 		return true
 	})
 	for _, u := range in.main.unitList() {
@@ -114,15 +147,9 @@ func (in *Info) buildAddrIndex() *addrIndex {
 			continue
 		}
 		for _, r := range ro.die.pcRanges(maxUnitRanges) {
-			x.spans = append(x.spans, addrSpan{r, u})
+			x.spans = append(x.spans, addrSpan{r, u.off, u})
 		}
 	}
-	sort.SliceStable(x.spans, func(i, j int) bool { return x.spans[i].Low < x.spans[j].Low })
-	x.reach = make([]uint64, len(x.spans))
-	reach := uint64(0)
-	for i, s := range x.spans {
-		reach = max(reach, s.High)
-		x.reach[i] = reach
-	}
+	x.sort()
 	return x
 }

@@ -142,7 +142,7 @@ func (x *addrIndex) in(f *file) *addrIndex {
 		if u == nil { // the file has been changed: it makes its own
 			return nil
 		}
-		y.spans = append(y.spans, addrSpan{s.Range, u})
+		y.spans = append(y.spans, addrSpan{s.Range, s.off, u})
 	}
 	return y
 }

@@ -64,6 +64,7 @@ type Info struct {
 
 	hash    nameHash
 	lookups int
+	stated  *addrIndex // what .debug_aranges says, without units; nil: not asked for, or addrs is there
 	addrs   *addrIndex
 	names   *nameIndex
 	gone    *nameIndex // of functions that the linker has taken out; nil: not asked for yet
