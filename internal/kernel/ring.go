@@ -28,7 +28,7 @@ type Ring struct {
 	mem      ringMemory
 	consumer []byte // mapping: the consumer's position
 	producer []byte // mapping: the producer's position
-	epoll    int
+	epoll    *os.File
 	wake     int // eventfd
 	stats    RingStats
 }
@@ -91,7 +91,7 @@ func nearestPower(n uint64) uint64 {
 func openRing(m *ebpf.Map) (*Ring, error) {
 	size := int(m.MaxEntries())
 	page := os.Getpagesize()
-	r := &Ring{m: m, epoll: -1, wake: -1}
+	r := &Ring{m: m, wake: -1}
 	r.stats.Size = size
 	var err error
 	defer func() {
@@ -116,9 +116,17 @@ func openRing(m *ebpf.Map) (*Ring, error) {
 	if r.wake, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
 		return nil, err
 	}
-	if r.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
+	epoll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	if err != nil {
 		return nil, err
 	}
+	// Who waits in a system call keeps a thread of Go's scheduler awake, 60 times for each wait. So that is left to the
+	// runtime, which is told by not blocking that it can be.
+	if err = unix.SetNonblock(epoll, true); err != nil {
+		unix.Close(epoll)
+		return nil, err
+	}
+	r.epoll = os.NewFile(uintptr(epoll), "epoll")
 	// Edge-triggered: else epoll would return at once for as long as there is data, woken for or not.
 	for _, fd := range []int{m.FD(), r.wake} {
 		if err = r.Also(fd); err != nil {
@@ -129,12 +137,13 @@ func openRing(m *ebpf.Map) (*Ring, error) {
 }
 
 func (r *Ring) close() {
-	for _, fd := range []int{r.epoll, r.wake} {
-		if fd >= 0 {
-			unix.Close(fd)
-		}
+	if r.epoll != nil {
+		r.epoll.Close()
 	}
-	r.epoll, r.wake = -1, -1
+	if r.wake >= 0 {
+		unix.Close(r.wake)
+	}
+	r.epoll, r.wake = nil, -1
 	for _, mapping := range [][]byte{r.mem.window, r.producer, r.consumer} {
 		if mapping != nil {
 			unix.Munmap(mapping)
@@ -180,10 +189,25 @@ func (r *Ring) Read(fn func(record []byte) error) (int, error) {
 
 // Wait sleeps until a program or Wake wakes the reader, or d has passed.
 func (r *Ring) Wait(d time.Duration) error {
+	conn, err := r.epoll.SyscallConn()
+	if err == nil {
+		err = r.epoll.SetReadDeadline(time.Now().Add(d))
+	}
+	if err != nil {
+		return fmt.Errorf("cannot wait for the ring buffer: %w", err)
+	}
 	var events [2]unix.EpollEvent
-	ms := int((d + time.Millisecond - 1) / time.Millisecond)
-	n, err := unix.EpollWait(r.epoll, events[:], ms)
-	if err != nil && err != unix.EINTR {
+	n, failed := 0, error(nil)
+	err = conn.Read(func(epoll uintptr) bool {
+		if n, failed = unix.EpollWait(int(epoll), events[:], 0); failed == unix.EINTR {
+			n, failed = 0, nil
+		}
+		return n != 0
+	})
+	if failed != nil {
+		return fmt.Errorf("cannot wait for the ring buffer: %w", failed)
+	}
+	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
 		return fmt.Errorf("cannot wait for the ring buffer: %w", err)
 	}
 	for i := range max(n, 0) {
@@ -198,7 +222,16 @@ func (r *Ring) Wait(d time.Duration) error {
 // Also has a file descriptor that can be read end a Wait, each time it comes to be so.
 func (r *Ring) Also(fd int) error {
 	event := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLET, Fd: int32(fd)}
-	return unix.EpollCtl(r.epoll, unix.EPOLL_CTL_ADD, fd, &event)
+	conn, err := r.epoll.SyscallConn()
+	if err != nil {
+		return err
+	}
+	if failed := conn.Control(func(epoll uintptr) {
+		err = unix.EpollCtl(int(epoll), unix.EPOLL_CTL_ADD, fd, &event)
+	}); failed != nil {
+		return failed
+	}
+	return err
 }
 
 // Wake ends a Wait.

@@ -3,6 +3,8 @@ package session
 import (
 	"cmp"
 	"fmt"
+	"hash/maphash"
+	"slices"
 	"time"
 
 	"trocar/internal/binary/types"
@@ -176,45 +178,59 @@ func (s *Session) rows(st *record.Storage, take bool) ([]row, error) {
 	}
 	merge := st.Map.Value.IsAgg() && !st.Scalar && shownAlike(st.Map.Key)
 	var rows []row
-	seen := map[string]int{}
-	var text []byte
 	err := read(st.Name, func(key, value []byte) error {
-		cpus := st.CPUs(append([]byte(nil), value...))
-		if st.Scalar {
-			rows = append(rows, row{cpus: cpus})
-			return nil
+		r := row{cpus: st.CPUs(append([]byte(nil), value...))}
+		if !st.Scalar {
+			r.raw = append([]byte(nil), key...)
 		}
-		k := &result.Value{}
-		raw := append([]byte(nil), key...)
-		s.decoder.Value(k, st.Map.Key, raw)
-		if merge {
-			text = k.AppendKey(text[:0])
-			if i, ok := seen[string(text)]; ok {
-				rows[i].cpus = append(rows[i].cpus, cpus...)
-				return nil
-			}
-			seen[string(text)] = len(rows)
-		}
-		rows = append(rows, row{k, raw, cpus})
+		rows = append(rows, r)
 		return nil
 	})
-	if !merge && !st.Scalar {
+	if st.Scalar {
+		return rows, err
+	}
+	if holds(st.Map.Key, types.UStack) || holds(st.Map.Key, types.KStack) {
+		s.names.asking = true
+		for i := range rows {
+			s.decoder.Value(&result.Value{}, st.Map.Key, rows[i].raw)
+		}
+		s.names.asking = false
+		s.names.symbols.Answer()
+	}
+	seen := map[[2]uint64]int{}
+	seeds := [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
+	var text []byte
+	n := 0
+	for _, r := range rows {
+		r.key = &result.Value{}
+		s.decoder.Value(r.key, st.Map.Key, r.raw)
+		if merge {
+			text = r.key.AppendKey(text[:0])
+			shown := [2]uint64{maphash.Bytes(seeds[0], text), maphash.Bytes(seeds[1], text)} // of texts of kilobytes
+			if i, ok := seen[shown]; ok {
+				rows[i].cpus = append(rows[i].cpus, r.cpus...)
+				continue
+			}
+			seen[shown] = n
+		}
+		rows[n] = r
+		n++
+	}
+	clear(rows[n:])
+	rows = rows[:n]
+	if !merge {
 		s.apart(st.Map.Key, rows)
 	}
 	return rows, err
 }
 
 // shownAlike tells whether a key is or holds a user stack or a time.
-func shownAlike(t *types.Type) bool {
-	if t.Kind == types.UStack || t.Kind == types.Timestamp {
-		return true
-	}
-	for _, f := range t.Fields {
-		if (t.Kind == types.Tuple || t.Kind == types.Record) && shownAlike(f.Type) {
-			return true
-		}
-	}
-	return false
+func shownAlike(t *types.Type) bool { return holds(t, types.UStack) || holds(t, types.Timestamp) }
+
+// holds tells whether a key is or holds a value of a kind.
+func holds(t *types.Type, kind types.Kind) bool {
+	return t.Kind == kind || (t.Kind == types.Tuple || t.Kind == types.Record) &&
+		slices.ContainsFunc(t.Fields, func(f types.Field) bool { return holds(f.Type, kind) })
 }
 
 // series fills in time series: all keys end at the same interval, the newest of the map.

@@ -53,7 +53,9 @@ type resolver struct {
 
 	// background are goroutines that look at what will be asked for; stop ends them.
 	background sync.WaitGroup
-	stop       func()
+
+	asking bool // what is to be named is only asked for, and not shown
+	stop   func()
 }
 
 func newResolver(in *Input, wall result.Wall) *resolver {
@@ -199,6 +201,10 @@ func (n *resolver) UserStack(
 	}
 	shown := n.StackMode(mode)
 	h.Sources = n.sources && (shown == result.ModeBpftrace || shown == result.ModePerf)
+	if n.asking {
+		n.symbols.Ask(h, plausible(addrs))
+		return nil
+	}
 	frames := n.symbols.Stack(nil, h, plausible(addrs))
 	if len(n.made) > 0 && n.nameless(int(tgid), frames) {
 		frames = n.symbols.Stack(frames[:0], h, plausible(addrs))
@@ -219,11 +225,18 @@ func plausible(addrs []uint64) []uint64 {
 	return addrs
 }
 
-// Stack gives the frames of a stored stack, and when it was first seen.
-func (n *resolver) Stack(id [16]byte) (frames []uint64, time uint64) { return n.stacks.find(id) }
+// Stack gives the frames of a stored stack, and when and in which process it was first seen.
+func (n *resolver) Stack(id [16]byte) (frames []uint64, time uint64, tgid uint32) {
+	s := n.stacks.find(id)
+	return s.frames, s.time, s.tgid
+}
 
 // KernelStack names kernel frames.
 func (n *resolver) KernelStack(addrs []uint64) []result.Frame {
+	if n.asking {
+		n.symbols.AskKernel(addrs)
+		return nil
+	}
 	return n.symbols.KernelStack(nil, addrs)
 }
 

@@ -3,7 +3,6 @@ package session
 import (
 	"encoding/binary"
 	"errors"
-	"slices"
 	"time"
 
 	"trocar/internal/compile/record"
@@ -15,11 +14,19 @@ import (
 // of it, so that there is room.
 type storedStacks struct {
 	maps  Maps
-	taken map[[16]byte][]uint64 // with the time behind the frames
-	size  int                   // of a value
+	taken map[[16]byte]stored
+	size  int // of a value
 	next  time.Time
 	seen  uint64 // how many the programs had kept when they were taken last
 	err   error  // why one could not be read, of which nobody was told yet
+	value []byte // in which they are read
+}
+
+// stored is a stack, with when and in which process it was first seen.
+type stored struct {
+	frames []uint64
+	time   uint64
+	tgid   uint32
 }
 
 const (
@@ -63,10 +70,10 @@ func (s *Session) takeStacks() error {
 	}
 	t.seen = kept
 	if t.taken == nil {
-		t.taken = map[[16]byte][]uint64{}
+		t.taken = map[[16]byte]stored{}
 	}
 	return s.kernel.Maps.Take(record.StacksName, func(key, value []byte) error {
-		t.taken[[16]byte(key)] = words(value)
+		t.taken[[16]byte(key)] = storedOf(value)
 		return nil
 	})
 }
@@ -81,34 +88,37 @@ func (s *Session) tellStacks() error {
 	return s.notice(result.Warning, "call stacks are shown without frames, since they could not be read: %v", err)
 }
 
-// find gives the frames of a stack and when it was first seen, nil if they are not known.
-func (t *storedStacks) find(id [16]byte) (frames []uint64, time uint64) {
-	all, ok := t.taken[id]
-	if !ok {
-		if t.size == 0 || t.maps == nil {
-			return nil, 0
-		}
-		value := make([]byte, t.size)
-		if err := t.maps.Get(record.StacksName, id[:], value); err != nil {
-			if t.err == nil && !errors.Is(err, kernel.ErrNoEntry) { // there is none if there was no room: that is counted
-				t.err = err
-			}
-			return nil, 0
-		}
-		all = words(value)
+// find gives a stack, one without frames if it is not known.
+func (t *storedStacks) find(id [16]byte) stored {
+	if s, ok := t.taken[id]; ok {
+		return s
 	}
-	if len(all) == 0 {
-		return nil, 0
+	if t.size == 0 || t.maps == nil {
+		return stored{}
 	}
-	last := len(all) - 1
-	return all[:last], all[last]
+	if t.value == nil {
+		t.value = make([]byte, t.size)
+	}
+	if err := t.maps.Get(record.StacksName, id[:], t.value); err != nil {
+		if t.err == nil && !errors.Is(err, kernel.ErrNoEntry) { // there is none if there was no room: that is counted
+			t.err = err
+		}
+		return stored{}
+	}
+	return storedOf(t.value)
 }
 
-// words are those of a value; frames behind the last one of the stack need not be.
-func words(value []byte) []uint64 {
-	frames := make([]uint64, len(value)/8)
-	for i := range frames {
-		frames[i] = binary.LittleEndian.Uint64(value[8*i:])
+// storedOf reads a value of the programs' memory.
+func storedOf(value []byte) (s stored) {
+	n := len(value) - record.StackTail
+	if n < 0 {
+		return s
 	}
-	return slices.Clip(frames)
+	tail := value[n:]
+	s.time, s.tgid = binary.LittleEndian.Uint64(tail), binary.LittleEndian.Uint32(tail[12:])
+	s.frames = make([]uint64, min(int(binary.LittleEndian.Uint32(tail[8:])), n/8))
+	for i := range s.frames {
+		s.frames[i] = binary.LittleEndian.Uint64(value[8*i:])
+	}
+	return s
 }

@@ -116,7 +116,7 @@ func (s *Session) asked(a ask) {
 	err := s.walks.tables.Asked(a.pid, a.addr)
 	if errors.Is(err, target.ErrGone) {
 		if path := s.names.symbols.Mapped(int(a.pid), a.addr); path != "" {
-			err = s.walks.tables.Ahead(target.Root{}, path)
+			err = s.walks.tables.File(target.Root{}, path)
 		}
 	}
 	s.walks.looked(err)

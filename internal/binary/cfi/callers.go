@@ -37,6 +37,9 @@ func (f *Table) Callers(yield func(*Caller) bool) (err error) {
 		f.openDebug()
 		s = &f.dbg
 	}
+	if !s.indexed {
+		defer s.forget() // who wants all wants them once
+	}
 	s.buildIndex()
 	m := callerMachine{frame: uint64(f.arch.FP), signs: f.arch.SignedReturns}
 	for _, span := range s.index {

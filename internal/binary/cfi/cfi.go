@@ -315,6 +315,7 @@ func (s *frameSection) buildIndex() {
 		return
 	}
 	s.indexed = true
+	s.index = make([]fdeSpan, 0, len(s.data)/usualFDE)
 	for off := 0; off < len(s.data); {
 		r := section.Reader{Data: s.data, Pos: off}
 		n, off64 := r.InitialLength()
@@ -339,6 +340,12 @@ func (s *frameSection) buildIndex() {
 		slices.SortStableFunc(s.index, byLow)
 	}
 }
+
+// usualFDE is how many bytes an entry takes at least, most often.
+const usualFDE = 40
+
+// forget gives the memory of the index back.
+func (s *frameSection) forget() { s.index, s.indexed = nil, false }
 
 // removed tells whether an address stands for code that the linker removed: GNU ld leaves 0, lld -1 or -2.
 func removed(addr uint64) bool { return addr == 0 || addr >= ^uint64(1) }

@@ -128,6 +128,28 @@ func (im *Image) Evict() {
 	}
 }
 
+// Forget gives back what was made of the file to find names and lines in it, if nobody else uses the image: it is made
+// again when it is asked for.
+func (im *Image) Forget() {
+	im.set.mu.Lock()
+	alone := im.users == 1
+	im.set.mu.Unlock()
+	if !alone {
+		return
+	}
+	im.mu.Lock()
+	defer im.mu.Unlock()
+	if im.closed {
+		return
+	}
+	if im.info != nil {
+		_ = im.info.Close() // it was only read
+		im.info, im.looked = nil, false
+	}
+	im.obj.ForgetNames()
+	im.obj.Evict()
+}
+
 // shut closes the file.
 func (im *Image) shut() error {
 	im.mu.Lock()

@@ -88,10 +88,13 @@ type File struct {
 	dynamic   lazy[*dynamic]
 	vers      lazy[*versions]
 	functions lazy[FuncTable]
-	index     lazy[*addrIndex]
-	relocs    lazy[map[uint64]uint64]
-	vtables   lazy[[]vtable]
-	names     nameIndexes
+	index     struct {
+		sync.Mutex
+		x *addrIndex // nil: not made yet, or given back
+	}
+	relocs  lazy[map[uint64]uint64]
+	vtables lazy[[]vtable]
+	names   nameIndexes
 }
 
 // lazy makes a value once. What a fault interrupts (see Guard) stays as far as it was made.

@@ -24,9 +24,6 @@ func (f *File) untilNext(addr uint64) uint64 {
 	s := f.segmentAt(addr)
 	limit := s.FileSize - (addr - s.Addr)
 	x := f.addrIndex()
-	if x == nil {
-		return limit
-	}
 	i, _ := slices.BinarySearchFunc(x.entries, addr+1, func(e indexEntry, a uint64) int { return cmp.Compare(e.addr, a) })
 	if i < len(x.entries) {
 		limit = min(limit, x.entries[i].addr-addr)

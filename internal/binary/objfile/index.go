@@ -49,7 +49,7 @@ func (f *File) Lookup(addr uint64) (sym Symbol, ok bool) {
 	var err error
 	defer Guard(&err)()
 	x := f.addrIndex()
-	if x == nil || !f.Executable(addr) {
+	if !f.Executable(addr) {
 		return Symbol{}, false
 	}
 	// The entries before i begin at or below addr.
@@ -75,9 +75,6 @@ func (f *File) NamesAt(addr uint64) (names []string) {
 	var err error
 	defer Guard(&err)()
 	x := f.addrIndex()
-	if x == nil {
-		return nil
-	}
 	i := sort.Search(len(x.entries), func(i int) bool { return x.entries[i].addr >= addr })
 	for ; i < len(x.entries) && x.entries[i].addr == addr && len(names) < maxNamesAt; i++ {
 		if sym := f.entrySymbol(x, &x.entries[i]); !slices.Contains(names, sym.Name) {
@@ -92,7 +89,7 @@ func (f *File) SharedNames() (names []string) {
 	var err error
 	defer Guard(&err)()
 	x := f.addrIndex()
-	for i := 0; x != nil && i < len(x.entries); i++ {
+	for i := range x.entries {
 		e := x.entries
 		if i > 0 && e[i-1].addr == e[i].addr || i+1 < len(e) && e[i+1].addr == e[i].addr {
 			names = append(names, f.entrySymbol(x, &e[i]).Name)
@@ -109,9 +106,6 @@ func (f *File) BeginsIn(low, high uint64) (found bool) {
 	var err error
 	defer Guard(&err)()
 	x := f.addrIndex()
-	if x == nil {
-		return false
-	}
 	i := sort.Search(len(x.entries), func(i int) bool { return x.entries[i].addr >= low })
 	return i < len(x.entries) && x.entries[i].addr <= high
 }
@@ -132,30 +126,54 @@ func (f *File) entrySymbol(x *addrIndex, e *indexEntry) Symbol {
 	return Symbol{Name: name, Addr: e.addr, Size: uint64(e.size), Bind: bindOf(e.rank, name)}
 }
 
+// ForgetNames gives the memory back that Lookup needs, of which large programs take megabytes. It is made again when
+// it is asked for.
+func (f *File) ForgetNames() {
+	f.index.Lock()
+	defer f.index.Unlock()
+	f.index.x = nil
+}
+
+// addrIndex is empty if the tables cannot be read.
 func (f *File) addrIndex() *addrIndex {
-	return f.index.get(func(p **addrIndex) {
-		x := &addrIndex{stripV: f.versions().any}
-		own, dyn := f.table(".symtab"), f.dynTable()
-		x.add(f, &own)
-		x.add(f, &dyn)
-		if own.len() <= 1 {
-			if d := f.Debug(); d != nil {
-				t := d.table(".symtab")
-				x.add(f, &t)
-			}
-			if m := f.miniDebug(); m != nil {
-				t := m.table(".symtab")
-				x.add(f, &t)
-			}
-			x.addTable(f)
+	f.index.Lock()
+	defer f.index.Unlock()
+	if f.index.x == nil {
+		f.index.x = &addrIndex{} // what is wrong is not tried again
+		x := &addrIndex{}
+		var err error
+		func() {
+			defer Guard(&err)()
+			x.fill(f)
+		}()
+		if err == nil {
+			f.index.x = x
 		}
-		slices.SortFunc(x.entries, func(a, b indexEntry) int {
-			if a.addr != b.addr {
-				return cmp.Compare(a.addr, b.addr)
-			}
-			return cmp.Compare(a.rank, b.rank)
-		})
-		*p = x
+	}
+	return f.index.x
+}
+
+func (x *addrIndex) fill(f *File) {
+	x.stripV = f.versions().any
+	own, dyn := f.table(".symtab"), f.dynTable()
+	x.add(f, &own)
+	x.add(f, &dyn)
+	if own.len() <= 1 {
+		if d := f.Debug(); d != nil {
+			t := d.table(".symtab")
+			x.add(f, &t)
+		}
+		if m := f.miniDebug(); m != nil {
+			t := m.table(".symtab")
+			x.add(f, &t)
+		}
+		x.addTable(f)
+	}
+	slices.SortFunc(x.entries, func(a, b indexEntry) int {
+		if a.addr != b.addr {
+			return cmp.Compare(a.addr, b.addr)
+		}
+		return cmp.Compare(a.rank, b.rank)
 	})
 }
 

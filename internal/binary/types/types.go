@@ -298,7 +298,8 @@ func StackType(kind Kind, depth int, mode StackMode) *Type {
 }
 
 // StoredStack makes the type of a stack whose frames are kept apart, once for all stacks that are the same. Its value
-// is: u32 tgid, u32 number of frames and point, u64 caller as in StackType, then the 16 bytes of its identity.
+// is: u32 tgid, u32 number of frames and point, u64 caller as in StackType, then the 16 bytes of its identity. The tgid
+// is 0 if other processes may have the same stack.
 func StoredStack(kind Kind, depth int, mode StackMode) *Type {
 	t := StackType(kind, depth, mode)
 	t.Size, t.Len = 32, 1

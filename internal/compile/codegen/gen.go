@@ -90,7 +90,7 @@ func (g *gen) body() {
 	g.framed = g.framed || g.typ == probe.UprobeProgram && g.c.opts.Features.Has(feature.Loop) && showsTables(g.act)
 	if g.walkDepth = g.tabled(); g.walkDepth > 0 {
 		g.framed = true
-		g.walkAt = g.reserve(walkFrames + 8*g.c.stackDepth + 8)
+		g.walkAt = g.reserve(walkFrames + 8*g.c.stackDepth + record.StackTail)
 		g.c.unwinds = g.unwind
 	}
 	if g.framed {

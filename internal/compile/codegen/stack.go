@@ -64,19 +64,21 @@ func (g *gen) stack(dst memory, t *types.Type, span diag.Span) {
 	b := g.b
 	g.zero(dst, t.Size)
 	flags := int64(0)
+	tgid := b.Imm(0)
 	if t.Kind == types.UStack {
 		flags = userStack
-		tgid := b.OpImm(ir.Shr, b.Call(asm.FnGetCurrentPidTgid), 32)
+		b.Set(tgid, b.OpImm(ir.Shr, b.Call(asm.FnGetCurrentPidTgid), 32))
 		g.store(dst, 4, tgid)
 	}
 	end := b.Label()
 	if t.Kind == types.UStack && g.walkDepth > 0 {
 		kernel := b.Label()
-		n, frames, id := g.walk(t.Depth)
+		w := g.walk(t.Depth)
+		n, frames := w.n, w.frames
 		b.IfImm(ir.EQ, n, 0, kernel)
 		if t.Stored() {
-			g.copy(dst.at(16), id, 16)
-			g.keep(dst, n, frames, t.Kind)
+			g.identity(dst, t, w)
+			g.keep(dst, n, frames, tgid, t.Kind)
 		} else {
 			bytes := b.OpImm(ir.Shl, n, 3)
 			b.Do(asm.FnProbeReadKernel, g.addr(dst.at(16)), g.size(length{reg: bytes, most: 8 * t.Depth}), g.addr(frames))
@@ -89,7 +91,7 @@ func (g *gen) stack(dst memory, t *types.Type, span diag.Span) {
 	if t.Stored() {
 		m := g.mark()
 		defer g.free(m)
-		frames = memory{space: inScratch, off: g.reserve(8*g.c.stackDepth + 8)}
+		frames = memory{space: inScratch, off: g.reserve(8*g.c.stackDepth + record.StackTail)}
 	}
 	n := b.Call(asm.FnGetStack, ir.R(g.context()), g.addr(frames), ir.I(int64(8*t.Depth)), ir.I(flags))
 	ok := b.Label()
@@ -103,7 +105,7 @@ func (g *gen) stack(dst memory, t *types.Type, span diag.Span) {
 	b.ApplyImm(ir.Shr, n, 3)
 	if t.Stored() {
 		g.identify(dst.at(16), n, frames, t.Depth)
-		g.keep(dst, n, frames, t.Kind)
+		g.keep(dst, n, frames, tgid, t.Kind)
 	} else {
 		g.frames(dst, n, t.Kind)
 	}
@@ -113,7 +115,27 @@ func (g *gen) stack(dst memory, t *types.Type, span diag.Span) {
 	b.Bind(end)
 }
 
-// identify makes the identity of a stack.
+// identity stores the identity of a stack that was walked. If other processes may have the same, the process is none of
+// it, unless addresses are shown, which are different in each.
+func (g *gen) identity(dst memory, t *types.Type, w walked) {
+	b := g.b
+	mode := t.Mode
+	if mode == types.StackDefault {
+		mode = g.c.prog.Config.StackMode
+	}
+	if mode == types.StackRaw {
+		g.identify(dst.at(16), w.n, w.frames, t.Depth)
+		return
+	}
+	g.copy(dst.at(16), w.id, 16)
+	own := b.Label()
+	base, off := g.ref(w.ending)
+	b.IfImm(ir.Set, b.Load(8, base, off), walkOwn, own)
+	g.store(dst, 4, b.Imm(0))
+	b.Bind(own)
+}
+
+// identify makes the identity of a stack of its addresses.
 func (g *gen) identify(dst memory, n ir.Reg, frames memory, depth int) {
 	b := g.b
 	first, second, i := b.Imm(0), b.Imm(0), b.Imm(0)
@@ -154,15 +176,18 @@ func (g *gen) mix(first, second, pc ir.Reg) {
 	}
 }
 
-// keep stores the frames of a stack by its identity, if they are not there yet, and behind them the time: other files
-// may be mapped there later.
-func (g *gen) keep(dst memory, n ir.Reg, frames memory, kind types.Kind) {
+// keep stores the frames of a stack by its identity, if they are not there yet, and behind them the time, since other
+// files may be mapped there later, their number, and the process in which they were seen.
+func (g *gen) keep(dst memory, n ir.Reg, frames memory, tgid ir.Reg, kind types.Kind) {
 	b := g.b
 	g.c.stored, g.c.interrupts = true, g.c.interrupts || g.typ != probe.UprobeProgram
 	kept, full := b.Label(), b.Label()
 	p := b.Call(asm.FnMapLookupElem, ir.M(record.StacksName), g.addr(dst.at(16)))
 	b.IfImm(ir.NE, p, 0, kept)
-	g.store(frames.at(8*g.c.stackDepth), 8, b.Call(asm.FnKtimeGetNs))
+	tail := frames.at(8 * g.c.stackDepth)
+	g.store(tail, 8, b.Call(asm.FnKtimeGetNs))
+	g.store(tail.at(8), 4, n)
+	g.store(tail.at(12), 4, tgid)
 	res := b.Call(asm.FnMapUpdateElem, ir.M(record.StacksName), g.addr(dst.at(16)), g.addr(frames), ir.I(1))
 	b.IfImm(ir.EQ, res, -int64(syscall.EEXIST), kept)
 	b.IfImm(ir.NE, res, 0, full)
@@ -181,7 +206,7 @@ func (c *compiler) stackMap(add func(*ebpf.MapSpec)) {
 		return
 	}
 	m := &ebpf.MapSpec{
-		Name: record.StacksName, Type: ebpf.Hash, KeySize: 16, ValueSize: uint32(8*c.stackDepth + 8),
+		Name: record.StacksName, Type: ebpf.Hash, KeySize: 16, ValueSize: uint32(8*c.stackDepth + record.StackTail),
 		MaxEntries: record.MostStacks, Flags: 1, // BPF_F_NO_PREALLOC
 	}
 	if c.interrupts {

@@ -71,6 +71,7 @@ const (
 	walkGuessed = 1 // a frame was found by the frame pointer alone
 	walkBroken  = 2 // the caller of the last frame was not found
 	walkUnknown = 4 // a file is mapped of which it is not known what tables it has
+	walkOwn     = 8 // a frame is in no file that is known, so that other processes have no such stack
 )
 
 // Kinds of rules (unwind.Kind), and values of their offsets of the frame pointer.
@@ -107,9 +108,15 @@ func (g *gen) tabled() (depth int) {
 	return depth
 }
 
-// walk takes a user stack of at most depth frames by tables and gives their number, 0 if nothing is known of the code
-// that was hit, where they are, and the stack's identity.
-func (g *gen) walk(depth int) (n ir.Reg, frames, id memory) {
+// walked is a stack that was walked by tables: the number of frames, 0 if nothing is known of the code that was hit;
+// where they are; its identity; how it came to its end (walkGuessed …).
+type walked struct {
+	n                  ir.Reg
+	frames, id, ending memory
+}
+
+// walk takes a user stack of at most depth frames by tables.
+func (g *gen) walk(depth int) walked {
 	b := g.b
 	w := &walker{g: g, s: memory{space: inScratch, off: g.walkAt}}
 	for field := walkCount; field <= walkReturn; field += 8 {
@@ -134,7 +141,7 @@ func (g *gen) walk(depth int) (n ir.Reg, frames, id memory) {
 	b.Do(asm.FnLoop, ir.I(int64(depth+2*walkReturns+walkMostTries)), ir.F(g.walkStep), ir.A(g.frame, 0), ir.I(0))
 	w.tell()
 	b.Bind(done)
-	return w.load(walkCount), w.s.at(walkFrames), w.s.at(walkID)
+	return walked{w.load(walkCount), w.s.at(walkFrames), w.s.at(walkID), w.s.at(walkEndedBy)}
 }
 
 // walker makes the code of a step from a frame to its caller's.
@@ -220,6 +227,8 @@ func (w *walker) step(next, stop ir.Label) {
 	w.replaced(none, next)
 	b.Bind(none)
 	w.set(walkTable, 0)
+	w.set(walkDelta, 0)
+	w.mark(walkOwn)
 	b.Bind(note)
 	w.note(w.load(walkPC))
 	rule := w.row(guess)
@@ -230,8 +239,9 @@ func (w *walker) step(next, stop ir.Label) {
 	w.caller(rule, cfa, next, stop)
 }
 
-// note adds a frame to the stack and to its identity, in which the file counts, too: another one may be mapped where
-// it was.
+// note adds a frame to the stack and to its identity. What counts in that is the file and the place in it: then stacks
+// of several processes are one, wherever these have the file, and those of another file that is mapped there later are
+// not.
 func (w *walker) note(pc ir.Reg) {
 	g, b := w.g, w.g.b
 	n := g.atMost(w.load(walkCount), g.walkDepth-1)
@@ -245,7 +255,8 @@ func (w *walker) note(pc ir.Reg) {
 	b.Store(8, slot, w.s.off+walkFrames, pc)
 	w.store(walkCount, b.OpImm(ir.Add, n, 1))
 	first, second := w.load(walkID), w.load(walkID+8)
-	b.Apply(ir.Xor, pc, b.Op(ir.Mul, w.load(walkFile), b.Imm(mixSecond)))
+	b.Apply(ir.Add, pc, w.load(walkDelta))
+	b.Apply(ir.Xor, pc, w.load(walkFile))
 	g.mix(first, second, pc)
 	w.store(walkID, first)
 	w.store(walkID+8, second)

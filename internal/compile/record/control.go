@@ -18,6 +18,10 @@ const (
 	FollowName   = "follow" // a byte for each process id: not 0 if it is followed
 )
 
+// StackTail is what stands behind the frames of a stored stack: u64 time when it was first seen, u32 number of its
+// frames, u32 process in which it was.
+const StackTail = 16
+
 // MostStacks is how many different call stacks have room in the programs' memory. User space takes them out before it
 // is full, if it gets the time to.
 const MostStacks = 1 << 16

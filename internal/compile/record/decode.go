@@ -17,9 +17,9 @@ type Resolver interface {
 	// UserStack names frames of a time on the kernel's monotonic clock, 0: just now; point -1: not known.
 	UserStack(tgid uint32, point int, caller, time uint64, frames []uint64, mode types.StackMode) []result.Frame
 	KernelStack(frames []uint64) []result.Frame
-	// Stack gives the frames of a stored stack by its identity, at least as many as it has, and when it was first seen;
-	// nil: they are not known.
-	Stack(id [16]byte) (frames []uint64, time uint64)
+	// Stack gives the frames of a stored stack by its identity, and when and in which process it was first seen; nil: they
+	// are not known.
+	Stack(id [16]byte) (frames []uint64, time uint64, tgid uint32)
 	UserSymbol(tgid uint32, addr uint64, point int) string // point -1: the address decides
 	KernelSymbol(addr uint64) string
 	Username(uid uint64) string
@@ -346,10 +346,13 @@ func (d *Decoder) stack(v *result.Value, t *types.Type, b []byte) {
 	n := min(int(count&(1<<types.StackPointShift-1)), depth)
 	var frames []uint64
 	var time uint64
+	tgid := uint32(uint(b, 4))
 	if t.Stored() {
 		if n > 0 {
-			var kept []uint64
-			kept, time = d.Resolver.Stack([16]byte(b[16:32]))
+			kept, at, first := d.Resolver.Stack([16]byte(b[16:32]))
+			if time = at; tgid == 0 {
+				tgid = first
+			}
 			if frames = slices.Clone(kept[:min(n, len(kept))]); frames == nil {
 				unavailable(v, "its frames are not known any more")
 				return
@@ -368,7 +371,7 @@ func (d *Decoder) stack(v *result.Value, t *types.Type, b []byte) {
 	}
 	caller := uint(b[8:], 8)
 	point := int(count>>types.StackPointShift) - 1
-	v.Frames = d.Resolver.UserStack(uint32(uint(b, 4)), point, caller, time, frames, t.Mode)
+	v.Frames = d.Resolver.UserStack(tgid, point, caller, time, frames, t.Mode)
 	for i := range v.Frames { // the caller may be one too many; inlined frames do not count
 		if depth == 0 {
 			v.Frames = v.Frames[:i]

@@ -46,7 +46,7 @@ type Script struct {
 	Layouts []*Layout // by record id
 	Storage []Storage // by Layout.Map and Loss.Map
 	Losses  []Loss    // by index of a counter
-	// StackSize is the size of a stored stack: of its frames, and the time when it was first seen.
+	// StackSize is the size of a stored stack: of its frames, and of what stands behind them (StackTail).
 	StackSize int
 	// FramePointers is why call stacks of user space are walked by frame pointers only, "" if none are.
 	FramePointers string
@@ -165,16 +165,18 @@ func (l *Layout) Arrange(header int, args ...*types.Type) {
 	l.Size = (l.Size + 7) &^ 7
 }
 
-// Names tells whether records or maps hold addresses that will be named: of user space, of the kernel.
+// Names tells whether records or maps hold addresses that will be named: of user space; of the kernel, but for stacks
+// in keys of maps, which are all there when they are to be named.
 func (s *Script) Names() (user, kernel bool) {
-	return s.holds(types.UStack, types.USym), s.holds(types.KStack, types.KSym)
+	user = s.holds(true, types.UStack, types.USym)
+	return user, s.holds(false, types.KStack) || s.holds(true, types.KSym)
 }
 
 // Stacks tells whether records or maps hold call stacks of user space.
-func (s *Script) Stacks() bool { return s.holds(types.UStack) }
+func (s *Script) Stacks() bool { return s.holds(true, types.UStack) }
 
-// holds tells whether records or maps hold values of one of the kinds.
-func (s *Script) holds(kinds ...types.Kind) (found bool) {
+// holds tells whether records or maps, with their keys or without, hold values of one of the kinds.
+func (s *Script) holds(keys bool, kinds ...types.Kind) (found bool) {
 	var look func(t *types.Type, depth int)
 	look = func(t *types.Type, depth int) {
 		if t == nil || depth > maxNesting || found {
@@ -202,7 +204,9 @@ func (s *Script) holds(kinds ...types.Kind) (found bool) {
 		}
 	}
 	for i := range s.Storage {
-		look(s.Storage[i].Map.Key, 0)
+		if keys {
+			look(s.Storage[i].Map.Key, 0)
+		}
 		look(s.Storage[i].Map.Value, 0)
 	}
 	return found

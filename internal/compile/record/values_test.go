@@ -16,11 +16,11 @@ import (
 // resolver names things by what it was asked.
 type resolver struct{}
 
-func (resolver) Stack(id [16]byte) (frames []uint64, time uint64) {
+func (resolver) Stack(id [16]byte) (frames []uint64, time uint64, tgid uint32) {
 	if id[0] != 7 {
-		return nil, 0
+		return nil, 0, 0
 	}
-	return []uint64{11, 12, 13, 0}, 99
+	return []uint64{11, 12, 13, 0}, 99, 5
 }
 
 func (resolver) UserStack(

@@ -58,6 +58,7 @@ type Tables struct {
 	near  uint32   // first of the near words that is free
 	next  uint32   // first of those behind that is free
 	last  []uint32 // the words of the piece in which next is
+	words []uint32 // in which tables are placed
 	files map[fileKey]*table
 	same  map[[sha256.Size]byte]uint32 // first words of tables, by what is in them
 	vdso  bool                         // it was looked for
@@ -275,6 +276,18 @@ func (t *Tables) Ahead(root target.Root, path string) error {
 	return failed
 }
 
+// File makes the table of a program or library alone. One that cannot be found is no error.
+func (t *Tables) File(root target.Root, path string) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	f, err := root.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	return t.opened(f, func() string { return root.Ours(path) }, true)
+}
+
 // ahead makes the table of one file and finds the libraries that it asks for.
 func (t *Tables) ahead(root target.Root, path string) (libraries []string, err error) {
 	f, err := root.Open(path)
@@ -422,7 +435,7 @@ func (t *Tables) place(of *table, f *objfile.File, frames unwind.Caller) error {
 // placeNear writes a table into what programs reach at once.
 func (t *Tables) placeNear(made *unwind.Table) (at uint32, err error) {
 	at = t.near
-	words, base := buffer(made, at)
+	words, base := t.buffer(made, at)
 	end, err := made.Place(words, at)
 	if err != nil {
 		return at, err
@@ -437,14 +450,14 @@ func (t *Tables) placeNear(made *unwind.Table) (at uint32, err error) {
 // placeBehind writes one into pieces behind.
 func (t *Tables) placeBehind(made *unwind.Table) (at uint32, err error) {
 	at = t.next
-	words, base := buffer(made, at)
+	words, base := t.buffer(made, at)
 	copy(words, t.last)
 	end, err := made.Place(words, at)
 	if err != nil {
 		return at, err
 	}
 	for piece := base; piece < end; piece += unwind.ChunkWords {
-		part := words[piece-base:][:unwind.ChunkWords]
+		part := words[piece-base:][:(record.UnwindChunkSize+record.UnwindSlack)/4]
 		if err := t.memory.Words(piece/unwind.ChunkWords, bytesOf(part)); err != nil {
 			return at, err
 		}
@@ -456,12 +469,25 @@ func (t *Tables) placeBehind(made *unwind.Table) (at uint32, err error) {
 	return at, nil
 }
 
-// buffer is memory for the pieces in which a table comes to lie, and the first word of them.
-func buffer(made *unwind.Table, at uint32) (words []uint32, base uint32) {
+// buffer is memory for the pieces in which a table comes to lie, and the first word of them. It is good until the next
+// table is placed.
+func (t *Tables) buffer(made *unwind.Table, at uint32) (words []uint32, base uint32) {
 	in := at % unwind.ChunkWords
 	pieces := (int(in) + made.Words(at) + unwind.ChunkWords - 1) / unwind.ChunkWords
-	return make([]uint32, pieces*unwind.ChunkWords), at - in
+	n := pieces*unwind.ChunkWords + record.UnwindSlack/4
+	if n > len(t.words) {
+		t.words = make([]uint32, n)
+	}
+	words = t.words[:n]
+	clear(words)
+	if len(t.words) > keptPieces*unwind.ChunkWords {
+		t.words = nil
+	}
+	return words, at - in
 }
+
+// keptPieces is for how many pieces memory is kept for the next table.
+const keptPieces = 3
 
 func bytesOf(words []uint32) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), 4*len(words))

@@ -30,6 +30,7 @@ type File struct {
 	names   map[uint64]*symbol // by address in the file; nil: no symbol there
 	starts  map[uint64]*symbol // by the symbol's address
 	places  map[uint64][]origin
+	asked   map[uint64]bool // addresses that will be named: whether with their places in the source, too
 }
 
 // symbol is one named range.

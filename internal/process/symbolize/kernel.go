@@ -13,6 +13,7 @@ import (
 	"sort"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"trocar/result"
 )
@@ -24,6 +25,18 @@ type kernel struct {
 	addrs []uint64 // ascending, each once
 	names []uint32 // beside addrs: where in text its name begins
 	text  string   // "NAME\t[MODULE]" or "NAME", each followed by a newline
+
+	loaded atomic.Bool
+	mu     sync.Mutex
+	asked  []uint64 // addresses that will be named
+	known  map[uint64]kernelSymbol
+	looks  int // at the file, for those
+}
+
+// kernelSymbol is the one that holds an address; start 0: none.
+type kernelSymbol struct {
+	start uint64
+	line  string
 }
 
 // ErrHidden says that the kernel shows no addresses of its symbols to us.
@@ -61,13 +74,86 @@ func (s *Symbolizer) LoadKernel(ctx context.Context) error {
 	return s.kernel.err
 }
 
-func (k *kernel) frame(addr uint64, exact bool) result.Frame {
-	k.once.Do(func() { k.load(context.Background()) })
-	f := result.Frame{Addr: addr}
-	at := addr
-	if !exact && at != 0 {
-		at--
+// AskKernel is Ask for addresses of the kernel. The whole of its symbols is not kept for them.
+func (s *Symbolizer) AskKernel(addrs []uint64) {
+	k := &s.kernel
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for i, addr := range addrs {
+		at := callOf(addr, i == 0)
+		if _, ok := k.known[at]; !ok && !k.loaded.Load() && k.looks < maxLooks {
+			k.asked = append(k.asked, at)
+		}
 	}
+}
+
+// maxLooks is how often the kernel's symbols are read for some addresses: who asks again and again has them kept.
+const maxLooks = 3
+
+// answer names the addresses that were asked for.
+func (k *kernel) answer() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if len(k.asked) == 0 {
+		return
+	}
+	k.looks++
+	if f, err := os.Open(kallsyms); err == nil { // what is wrong is found again where the names are shown
+		k.find(f)
+		f.Close()
+	}
+	k.asked = nil
+}
+
+func (k *kernel) find(r io.Reader) {
+	slices.Sort(k.asked)
+	wanted := slices.Compact(k.asked)
+	found := make([]kernelEntry, len(wanted))
+	names := make([]string, len(wanted))
+	some := false
+	err := eachText(r, func(e kernelEntry, name []byte) {
+		some = true
+		i, _ := slices.BinarySearch(wanted, e.addr)
+		if i < len(wanted) && (e.addr > found[i].addr || e.addr == found[i].addr && e.rank < found[i].rank) {
+			found[i], names[i] = e, string(name)
+		}
+	})
+	if err != nil || !some {
+		return
+	}
+	if k.known == nil {
+		k.known = map[uint64]kernelSymbol{}
+	}
+	for i, at := range wanted {
+		if i > 0 && found[i].addr < found[i-1].addr {
+			found[i], names[i] = found[i-1], names[i-1]
+		}
+		k.known[at] = kernelSymbol{found[i].addr, names[i]}
+	}
+}
+
+// callOf is the address by which a frame is named: that of the call, if it is where that returns to.
+func callOf(addr uint64, exact bool) uint64 {
+	if !exact && addr != 0 {
+		return addr - 1
+	}
+	return addr
+}
+
+func (k *kernel) frame(addr uint64, exact bool) result.Frame {
+	f := result.Frame{Addr: addr}
+	at := callOf(addr, exact)
+	k.mu.Lock()
+	sym, ok := k.known[at]
+	k.mu.Unlock()
+	if ok {
+		if sym.start != 0 && at-sym.start < maxKernelSymbol {
+			f.Symbol, f.Module, _ = strings.Cut(sym.line, "\t")
+			f.Offset = addr - sym.start
+		}
+		return f
+	}
+	k.once.Do(func() { k.load(context.Background()) })
 	i := sort.Search(len(k.addrs), func(i int) bool { return k.addrs[i] > at }) - 1
 	if i < 0 || at-k.addrs[i] >= maxKernelSymbol {
 		return f
@@ -93,6 +179,7 @@ func (u untilDone) Read(b []byte) (int, error) {
 }
 
 func (k *kernel) load(ctx context.Context) {
+	defer k.loaded.Store(true)
 	f, err := os.Open(kallsyms)
 	if err == nil {
 		defer f.Close()
@@ -105,16 +192,16 @@ func (k *kernel) load(ctx context.Context) {
 	}
 }
 
-// parse reads lines of "ADDRESS TYPE NAME" or "ADDRESS TYPE NAME\t[MODULE]". Of several names of an address the one
-// that a reader would use is kept: a global one without underscores in front.
-func (k *kernel) parse(r io.Reader) error {
-	type entry struct {
-		addr uint64
-		name uint32
-		rank uint8
-	}
-	var entries []entry
-	var names strings.Builder
+// kernelEntry is a symbol of code. Of several names of an address the one that a reader would use has the lowest rank:
+// a global one without underscores in front.
+type kernelEntry struct {
+	addr uint64
+	name uint32 // where in a text it begins
+	rank uint8
+}
+
+// eachText reads lines of "ADDRESS TYPE NAME" or "ADDRESS TYPE NAME\t[MODULE]". What yield gets is good for the call.
+func eachText(r io.Reader, yield func(e kernelEntry, name []byte)) error {
 	in := bufio.NewReaderSize(io.LimitReader(r, maxKallsyms), 1<<16)
 	for {
 		line, err := in.ReadSlice('\n')
@@ -142,15 +229,29 @@ func (k *kernel) parse(r io.Reader) error {
 			continue
 		}
 		rank += uint8(min(2, len(name)-len(bytes.TrimLeft(name, "_"))))
+		yield(kernelEntry{addr: addr, rank: rank}, name)
+	}
+	return nil
+}
+
+// parse keeps the symbols of code.
+func (k *kernel) parse(r io.Reader) error {
+	var entries []kernelEntry
+	var names strings.Builder
+	err := eachText(r, func(e kernelEntry, name []byte) {
 		if entries == nil {
-			entries = make([]entry, 0, 1<<17)
+			entries = make([]kernelEntry, 0, 1<<17)
 			names.Grow(3 << 20)
 		}
-		entries = append(entries, entry{addr, uint32(names.Len()), rank})
+		e.name = uint32(names.Len())
+		entries = append(entries, e)
 		names.Write(name)
 		names.WriteByte('\n')
+	})
+	if err != nil {
+		return err
 	}
-	byAddr := func(a, b entry) int {
+	byAddr := func(a, b kernelEntry) int {
 		return cmp.Or(cmp.Compare(a.addr, b.addr), cmp.Compare(a.rank, b.rank), cmp.Compare(a.name, b.name))
 	}
 	slices.SortFunc(entries, byAddr)

@@ -3,6 +3,7 @@ package symbolize
 import (
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -21,7 +22,7 @@ func kernelOf(t testing.TB, text string) *kernel {
 }
 
 func TestKernelSymbols(t *testing.T) {
-	k := kernelOf(t, `0000000000000000 A fixed_percpu_data
+	const text = `0000000000000000 A fixed_percpu_data
 ffffffff81000000 t local
 ffffffff81000000 T __under
 ffffffff81000000 T _stext
@@ -32,7 +33,8 @@ ffffffff81000200 W weak
 ffffffffa0000000 t mod_init	[mod]
 broken
 ffffffffa0000010 t bpf_prog_6deef7357e7b4530	[bpf]
-ffffffff81000300 T last`)
+ffffffff81000300 T last`
+	k, some := kernelOf(t, text), &kernel{}
 	for _, c := range []struct {
 		addr, offset   uint64
 		exact          bool
@@ -54,6 +56,16 @@ ffffffff81000300 T last`)
 		f := k.frame(c.addr, c.exact)
 		if f.Symbol != c.symbol || f.Offset != c.offset || f.Module != c.module || f.Addr != c.addr {
 			t.Errorf("%#x: %+v, want %+v", c.addr, f, c)
+		}
+		some.asked = append(some.asked, callOf(c.addr, c.exact))
+	}
+	// Some are found without keeping all.
+	asked := slices.Clone(some.asked)
+	some.once.Do(func() {})
+	some.find(strings.NewReader(text))
+	for _, at := range asked {
+		if got, want := some.frame(at, true), k.frame(at, true); got != want {
+			t.Errorf("%#x: %+v, want %+v", at, got, want)
 		}
 	}
 }

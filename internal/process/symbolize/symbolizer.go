@@ -2,6 +2,7 @@ package symbolize
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"trocar/internal/binary/image"
@@ -208,6 +209,56 @@ func (s *Symbolizer) Symbol(h Hit, addr uint64) result.Frame {
 	return n.Frame
 }
 
+// Ask says that Stack will be asked for some addresses, and many others: Answer then finds all names.
+func (s *Symbolizer) Ask(h Hit, addrs []uint64) {
+	if len(addrs) == 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.process(target.PID(h.PID))
+	sp := s.space(p, &h, addrs)
+	exact := true
+	for _, addr := range addrs {
+		if addr&Exact != 0 {
+			addr, exact = addr&^Exact, true
+		}
+		var n named
+		n, exact = s.place(p, sp, &h, addr, exact)
+		if n.file != nil && len(n.file.asked) < maxNames {
+			if n.file.asked == nil {
+				n.file.asked = map[uint64]bool{}
+			}
+			n.file.asked[n.at] = n.file.asked[n.at] || h.Sources
+		}
+	}
+}
+
+// Answer finds the names that were asked for, file by file and in the order of addresses, so that what is made of one
+// file for that is gone before the next.
+func (s *Symbolizer) Answer() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.kernel.answer()
+	for _, f := range s.files.byID {
+		if f.asked == nil {
+			continue
+		}
+		all := make([]uint64, 0, len(f.asked))
+		for at := range f.asked {
+			all = append(all, at)
+		}
+		slices.Sort(all)
+		for _, at := range all {
+			if sym := f.lookup(at, !s.opts.Mangled); sym != nil && f.asked[at] {
+				f.origins(at, !s.opts.Mangled)
+			}
+		}
+		f.asked = nil
+		f.im.Forget()
+	}
+}
+
 // named is a frame with what it was named by.
 type named struct {
 	result.Frame
@@ -226,6 +277,24 @@ func (s *Symbolizer) countGone(p *process) {
 // frame names one address. exact: it is not a return address; the result tells it of the next one.
 func (s *Symbolizer) frame(p *process, sp *space, h *Hit, addr uint64, exact bool) (f named, nextExact bool) {
 	s.stats.Frames++
+	if f, nextExact = s.place(p, sp, h, addr, exact); f.file == nil {
+		if f.gone {
+			s.stats.Gone++
+		}
+		return f, nextExact
+	}
+	after := addr - f.Offset // 1 behind a call
+	sym := f.file.lookup(f.at, !s.opts.Mangled)
+	if sym == nil {
+		f.Offset, f.file = f.at+after, nil
+		return f, false
+	}
+	f.Symbol, f.Offset = sym.name, f.at-sym.start+after
+	return f, sym.signal
+}
+
+// place finds the file of an address, and the place in it. Without a file, there may be a name all the same.
+func (s *Symbolizer) place(p *process, sp *space, h *Hit, addr uint64, exact bool) (f named, nextExact bool) {
 	f.Addr = addr
 	at := addr
 	if !exact && addr != 0 {
@@ -255,9 +324,7 @@ func (s *Symbolizer) frame(p *process, sp *space, h *Hit, addr uint64, exact boo
 	}
 	if !ok {
 		if in, ok = h.inFile(at); !ok {
-			if f.gone = m == nil && p.err != nil; f.gone {
-				s.stats.Gone++
-			}
+			f.gone = m == nil && p.err != nil
 			return f, false
 		}
 		f.Module, f.BuildID = file.path, file.buildID
@@ -265,14 +332,8 @@ func (s *Symbolizer) frame(p *process, sp *space, h *Hit, addr uint64, exact boo
 			f.ModuleOffset = off + (addr - at)
 		}
 	}
-	sym := file.lookup(in, !s.opts.Mangled)
-	if sym == nil {
-		f.Offset = in + (addr - at)
-		return f, false
-	}
-	f.Symbol, f.Offset = sym.name, in-sym.start+(addr-at)
-	f.file, f.at = file, in
-	return f, sym.signal
+	f.file, f.at, f.Offset = file, in, at
+	return f, false
 }
 
 // inFile is what an address of the process is in the probed file, if it lies in that.

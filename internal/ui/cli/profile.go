@@ -22,7 +22,8 @@ func newProfile(a *app) *cobra.Command {
 		kind: trocar.QuestionProfile, short: "Sample what runs on the CPUs, by function and by stack",
 		long: `Each CPU is looked at N times a second (-F), by a timer of the kernel: there need be no hardware counter.
 Shares are of all samples: "self" is in the function itself, "total" with what it calls. Without a target, all
-processes are sampled, but trocar itself. Samples are of threads that run; for those that wait see syscalls and latency.
+processes are sampled, but trocar itself, and the table counts inlined functions as part of those that they are inlined
+into; pictures show them. Samples are of threads that run; for those that wait see syscalls and latency.
 ` + picturesHelp + "\n" + diffHelp + `
 
     trocar profile -p 812 --for 10s

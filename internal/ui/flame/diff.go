@@ -108,7 +108,7 @@ func (p *Profile) root(like *Profile) {
 		k := min(n, len(s.Frames))
 		for range k {
 			last := len(s.Frames) - 1
-			s.Roots = append(s.Roots, Name(&s.Frames[last]))
+			s.Roots = append(s.Roots, Name(s.Frames[last]))
 			s.Frames = s.Frames[:last]
 		}
 		if len(s.Frames) == 1 && s.Frames[0].Symbol == noStack {

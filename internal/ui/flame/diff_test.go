@@ -103,7 +103,8 @@ func TestReadNotStacks(t *testing.T) {
 
 func FuzzRead(f *testing.F) {
 	p := stacked(earlier)
-	p.Samples = append(p.Samples, Sample{Count: 1, Frames: []result.Frame{{Symbol: "in", Inlined: true}, {Symbol: "out"}}})
+	both := []*result.Frame{{Symbol: "in", Inlined: true}, {Symbol: "out"}}
+	p.Samples = append(p.Samples, Sample{Count: 1, Frames: both})
 	for _, form := range []string{".folded", ".pb.gz"} {
 		data, err := p.Encode(form)
 		if err != nil {

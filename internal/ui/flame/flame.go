@@ -16,8 +16,8 @@ import (
 
 // Sample is a stack with how often it was seen.
 type Sample struct {
-	Roots  []string // what else is in the key, outermost first
-	Frames []result.Frame
+	Roots  []string        // what else is in the key, outermost first
+	Frames []*result.Frame // those that are the same are one
 	Count  uint64
 	Parts  uint64 // how many numbers the count is the sum of, if it is one
 }
@@ -62,8 +62,8 @@ const noStack = "[no stack]"
 func (s *Sample) names() []string {
 	names := slices.Clone(s.Roots)
 	for i := len(s.Frames) - 1; i >= 0; i-- {
-		n := Name(&s.Frames[i])
-		if Kernel(&s.Frames[i]) {
+		n := Name(s.Frames[i])
+		if Kernel(s.Frames[i]) {
 			n += kernelMark
 		}
 		names = append(names, n)
@@ -84,6 +84,8 @@ type Collector struct {
 	Profile Profile
 	// Shown, if not nil, is called when a map is whole; the stacks are then dropped.
 	Shown func(*Profile) error
+
+	frames map[result.Frame]*result.Frame
 }
 
 // Event keeps the entries of maps that have stacks.
@@ -99,7 +101,7 @@ func (c *Collector) Event(e result.Event) error {
 		return nil
 	}
 	err := c.Shown(&c.Profile)
-	c.Profile.Samples = nil
+	c.Profile.Samples, c.frames = nil, nil
 	return err
 }
 
@@ -143,13 +145,13 @@ func (c *Collector) add(e *result.Entry) {
 	if e.Value.Kind == result.Stats {
 		s.Parts = e.Value.Elems[0].Num
 	}
-	var user []result.Frame
+	var user []*result.Frame
 	for i, p := range parts(e.Key) {
 		switch {
 		case p.Kind == result.Stack && len(p.Frames) > 0 && Kernel(&p.Frames[0]):
-			s.Frames = append(s.Frames, cloned(c.inner(p.Frames))...)
+			s.Frames = c.appended(s.Frames, c.inner(p.Frames))
 		case p.Kind == result.Stack:
-			user = append(user, cloned(p.Frames)...)
+			user = c.appended(user, p.Frames)
 		case i < len(e.Key.Names) && e.Key.Names[i] == c.Skip:
 		default:
 			s.Roots = append(s.Roots, strings.Clone(string(p.AppendKey(nil))))
@@ -177,8 +179,20 @@ func switches(name string) bool {
 		}, name)
 }
 
-// cloned copies frames, which are the sender's.
-func cloned(frames []result.Frame) []result.Frame {
-	v := result.Value{Kind: result.Stack, Frames: frames}
-	return v.Clone().Frames
+// appended appends frames, which are the sender's, each once for all stacks that it is in.
+func (c *Collector) appended(to []*result.Frame, frames []result.Frame) []*result.Frame {
+	if c.frames == nil {
+		c.frames = map[result.Frame]*result.Frame{}
+	}
+	to = slices.Grow(to, len(frames))
+	for i := range frames {
+		f := c.frames[frames[i]]
+		if f == nil {
+			v := result.Value{Kind: result.Stack, Frames: frames[i : i+1]}
+			f = &v.Clone().Frames[0]
+			c.frames[*f] = f
+		}
+		to = append(to, f)
+	}
+	return to
 }

@@ -16,8 +16,8 @@ import (
 // hostile is what a name may be, if whoever made the program wants harm.
 const hostile = "</script><b>&\";\n\x01f"
 
-func frame(name string, addr uint64) result.Frame {
-	return result.Frame{
+func frame(name string, addr uint64) *result.Frame {
+	return &result.Frame{
 		Symbol: name, Addr: addr, Module: "/bin/a", ModuleOffset: addr, BuildID: "abc", File: "a.c", Line: 3,
 	}
 }
@@ -26,10 +26,10 @@ func example() *Profile {
 	inlined := frame("inl", 16)
 	inlined.Inlined = true
 	return &Profile{Title: "t<", Unit: "samples", Period: 10, Samples: []Sample{
-		{Roots: []string{"th"}, Frames: []result.Frame{inlined, frame("f", 16), frame("main", 32)}, Count: 3},
-		{Roots: []string{"th"}, Frames: []result.Frame{frame("f", 17), frame("f", 18), frame("main", 32)}, Count: 1},
-		{Roots: []string{"th"}, Frames: []result.Frame{frame(hostile, 99), frame("main", 33)}, Count: 2},
-		{Roots: []string{"th"}, Frames: []result.Frame{{Symbol: "irq", Addr: 1 << 63}, frame("main", 32)}, Count: 1},
+		{Roots: []string{"th"}, Frames: []*result.Frame{inlined, frame("f", 16), frame("main", 32)}, Count: 3},
+		{Roots: []string{"th"}, Frames: []*result.Frame{frame("f", 17), frame("f", 18), frame("main", 32)}, Count: 1},
+		{Roots: []string{"th"}, Frames: []*result.Frame{frame(hostile, 99), frame("main", 33)}, Count: 2},
+		{Roots: []string{"th"}, Frames: []*result.Frame{{Symbol: "irq", Addr: 1 << 63}, frame("main", 32)}, Count: 1},
 		{Roots: []string{"th"}, Count: 1},
 	}}
 }
@@ -182,7 +182,7 @@ func (o *others) Flush() error             { return nil }
 
 // TestCollector: maps in parts are one, what has no stacks is passed on, and the frames are copies.
 func TestCollector(t *testing.T) {
-	frames := []result.Frame{frame("f", 1)}
+	frames := []result.Frame{*frame("f", 1)}
 	entry := result.Entry{
 		Key: &result.Value{Kind: result.Record, Names: []string{"func", "stack"}, Elems: []result.Value{
 			{Kind: result.String, Text: "f"}, {Kind: result.Stack, Frames: frames},

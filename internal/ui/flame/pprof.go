@@ -102,7 +102,7 @@ func (w *pprofWriter) text(s string) uint64 {
 }
 
 // stack gives the locations of frames: inlined ones are lines of the one behind them.
-func (w *pprofWriter) stack(frames []result.Frame) (ids []uint64) {
+func (w *pprofWriter) stack(frames []*result.Frame) (ids []uint64) {
 	for i := 0; i < len(frames); {
 		end := i
 		for end < len(frames)-1 && frames[end].Inlined {
@@ -114,8 +114,8 @@ func (w *pprofWriter) stack(frames []result.Frame) (ids []uint64) {
 	return ids
 }
 
-func (w *pprofWriter) location(lines []result.Frame) uint64 {
-	outer := &lines[len(lines)-1]
+func (w *pprofWriter) location(lines []*result.Frame) uint64 {
+	outer := lines[len(lines)-1]
 	mapping, address := uint64(0), outer.Addr
 	if outer.Module != "" {
 		mapping = w.mapping(outer)
@@ -132,7 +132,7 @@ func (w *pprofWriter) location(lines []result.Frame) uint64 {
 	w.locations[key] = id
 	m := message{}.number(1, id).number(2, mapping).number(3, address)
 	for i := range lines {
-		fn := w.function(Name(&lines[i]), lines[i].File)
+		fn := w.function(Name(lines[i]), lines[i].File)
 		m = m.bytes(4, message{}.number(1, fn).number(2, uint64(max(0, lines[i].Line))))
 	}
 	w.out = w.out.bytes(profileLocation, m)

@@ -68,11 +68,11 @@ func readFolded(data []byte) (*Profile, error) {
 }
 
 // frameOf is the frame that a name in a picture stands for.
-func frameOf(name string) result.Frame {
+func frameOf(name string) *result.Frame {
 	if plain, ok := strings.CutSuffix(name, kernelMark); ok {
-		return result.Frame{Symbol: plain, Addr: 1 << 63}
+		return &result.Frame{Symbol: plain, Addr: 1 << 63}
 	}
-	return result.Frame{Symbol: name}
+	return &result.Frame{Symbol: name}
 }
 
 var errPprof = errors.New("not a profile of pprof: a part of it is cut off or has another form")
@@ -283,7 +283,7 @@ func (r *pprofReader) profile() (*Profile, error) {
 				s.Frames = append(s.Frames, f)
 			}
 			if len(r.locations[id]) == 0 {
-				s.Frames = append(s.Frames, result.Frame{Symbol: fmt.Sprintf("location %d", id)})
+				s.Frames = append(s.Frames, &result.Frame{Symbol: fmt.Sprintf("location %d", id)})
 			}
 		}
 		p.Samples = append(p.Samples, s)

@@ -39,7 +39,7 @@ func (p *Profile) appendSums(dst []byte, top int, parts string, sum func([]byte,
 		}
 		dst = append(dst, '\n')
 		for i := range s.Frames {
-			dst = appendFrame(append(dst, "        "...), &s.Frames[i])
+			dst = appendFrame(append(dst, "        "...), s.Frames[i])
 		}
 		if len(s.Frames) == 0 {
 			dst = append(dst, "        "+noStack+"\n"...)

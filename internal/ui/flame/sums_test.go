@@ -13,7 +13,7 @@ func TestBlocks(t *testing.T) {
 		f := frame("f", 1)
 		f.Line = line
 		return result.Entry{
-			Key:   &result.Value{Kind: result.Stack, Frames: []result.Frame{f, {Symbol: "g", Module: "/lib/x.so"}}},
+			Key:   &result.Value{Kind: result.Stack, Frames: []result.Frame{*f, {Symbol: "g", Module: "/lib/x.so"}}},
 			Value: result.Value{Kind: result.Stats, Elems: []result.Value{number(n), number(sum / n), number(sum)}},
 		}
 	}

@@ -14,6 +14,7 @@ import (
 type function struct {
 	name, module string
 	self, total  uint64
+	seen         *Sample // in which it was seen last
 }
 
 // functions are all functions with the samples in themselves and with those in what they call: a recursive one counts
@@ -21,30 +22,32 @@ type function struct {
 func (p *Profile) functions() []*function {
 	type key struct{ name, module string }
 	all := map[key]*function{}
+	of := map[*result.Frame]*function{}
 	for i := range p.Samples {
 		s := &p.Samples[i]
-		seen := map[*function]bool{}
-		for j := range s.Frames {
-			f := &s.Frames[j]
-			k := key{f.Symbol, filepath.Base(f.Module)}
-			if Kernel(f) {
-				k.module = "[kernel]"
-			} else if f.Module == "" {
-				k.module = "[unknown]"
-			}
-			if k.name == "" {
-				k.name = "[no symbol]"
-			}
-			fn := all[k]
+		for j, f := range s.Frames {
+			fn := of[f]
 			if fn == nil {
-				fn = &function{name: k.name, module: k.module}
-				all[k] = fn
+				k := key{f.Symbol, filepath.Base(f.Module)}
+				if Kernel(f) {
+					k.module = "[kernel]"
+				} else if f.Module == "" {
+					k.module = "[unknown]"
+				}
+				if k.name == "" {
+					k.name = "[no symbol]"
+				}
+				if fn = all[k]; fn == nil {
+					fn = &function{name: k.name, module: k.module}
+					all[k] = fn
+				}
+				of[f] = fn
 			}
 			if j == 0 {
 				fn.self += s.Count
 			}
-			if !seen[fn] {
-				seen[fn] = true
+			if fn.seen != s {
+				fn.seen = s
 				fn.total += s.Count
 			}
 		}
@@ -110,7 +113,7 @@ func (p *Profile) AppendTable(dst []byte, top int) []byte {
 		for i := range s.Frames {
 			f := s.Frames[i]
 			dst = append(dst, "        "...)
-			dst = append(result.AppendShownLine(dst, Name(&f)), '\n')
+			dst = append(result.AppendShownLine(dst, Name(f)), '\n')
 		}
 		if len(s.Frames) == 0 {
 			dst = append(dst, "        "+noStack+"\n"...)

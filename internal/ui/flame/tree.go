@@ -63,7 +63,7 @@ func (n *node) child(name string) *node {
 
 // describe keeps where a frame is.
 func (n *node) describe(s *Sample, k int) {
-	f := &s.Frames[k]
+	f := s.Frames[k]
 	n.kernel = Kernel(f)
 	if n.detail != "" {
 		return
