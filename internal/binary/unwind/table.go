@@ -2,10 +2,10 @@ package unwind
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"math"
 	"slices"
 	"sort"
@@ -267,18 +267,27 @@ func (t *Table) block(i int) []uint32 {
 // Rows is how many rows the table has.
 func (t *Table) Rows() int { return len(t.rows) }
 
+// Seeds are what digests are made with: of one process, so that no file can be made to have another's.
+type Seeds [2]maphash.Seed
+
+// NewSeeds makes some.
+func NewSeeds() Seeds { return Seeds{maphash.MakeSeed(), maphash.MakeSeed()} }
+
 // Digest tells whether tables that were made with the same rules are the same, wherever they are placed.
-func (t *Table) Digest() (sum [sha256.Size]byte) {
-	h := sha256.New()
+func (t *Table) Digest(seeds *Seeds) (sum [2]uint64) {
 	var head [24]byte
 	binary.LittleEndian.PutUint64(head[:], t.Low)
 	binary.LittleEndian.PutUint64(head[8:], t.High)
 	binary.LittleEndian.PutUint64(head[16:], uint64(len(t.index)))
-	h.Write(head[:])
-	for _, part := range [][]uint32{t.index, t.rows} {
-		h.Write(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(part))), 4*len(part)))
+	for i := range seeds {
+		var h maphash.Hash
+		h.SetSeed(seeds[i])
+		h.Write(head[:])
+		for _, part := range [][]uint32{t.index, t.rows} {
+			h.Write(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(part))), 4*len(part)))
+		}
+		sum[i] = h.Sum64()
 	}
-	h.Sum(sum[:0])
 	return sum
 }
 

@@ -11,7 +11,6 @@
 package stacktables
 
 import (
-	"crypto/sha256"
 	"encoding/binary"
 	"math"
 	"os"
@@ -60,9 +59,10 @@ type Tables struct {
 	last  []uint32 // the words of the piece in which next is
 	words []uint32 // in which tables are placed
 	files map[fileKey]*table
-	same  map[[sha256.Size]byte]uint32 // first words of tables, by what is in them
-	vdso  bool                         // it was looked for
-	told  int                          // how many files the programs were told of
+	seeds unwind.Seeds
+	same  map[[2]uint64]uint32 // first words of tables, by what is in them
+	vdso  bool                 // it was looked for
+	told  int                  // how many files the programs were told of
 	looks map[target.PID]*looks
 
 	maps []target.Mapping
@@ -100,7 +100,7 @@ type fileKey struct {
 func New(images *image.Set, memory Memory) *Tables {
 	return &Tables{
 		images: images, memory: memory, rules: unwind.NewRules(), files: map[fileKey]*table{},
-		same: map[[sha256.Size]byte]uint32{}, next: record.UnwindNearWords,
+		seeds: unwind.NewSeeds(), same: map[[2]uint64]uint32{}, next: record.UnwindNearWords,
 		looks: map[target.PID]*looks{}, now: time.Now, large: largeCode,
 	}
 }
@@ -411,7 +411,7 @@ func (t *Tables) place(of *table, f *objfile.File, frames unwind.Caller) error {
 		return nil
 	}
 	of.low, of.length = made.Low, uint32(made.High-made.Low)
-	digest := made.Digest()
+	digest := made.Digest(&t.seeds)
 	if at, ok := t.same[digest]; ok { // a copy, in another container perhaps
 		of.at = at
 		return nil
