@@ -26,8 +26,8 @@ type Symbols interface {
 	Fixed() bool
 }
 
-// MaxOperands is what sys/sdt.h's largest macro has.
-const MaxOperands = 12
+// MaxOperands bounds the operands of a probe. The largest macro of sys/sdt.h has 12; others are written with assembler.
+const MaxOperands = 64
 
 // Places are the places and types of the operands of a text, up to MaxOperands. An operand that cannot be read is
 // unavailable with the reason, and does not take the others away.

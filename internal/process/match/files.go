@@ -91,6 +91,7 @@ type files struct {
 
 	python  *pythonProcess // once asked
 	methods *methods       // the same
+	usdts   []*spec        // that mean whatever files the process has loaded
 }
 
 func newFiles(ctx context.Context, opts Options) *files {

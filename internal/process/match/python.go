@@ -73,12 +73,16 @@ func (m *matcher) interpret(p *pythonProcess) error {
 // mostLate is how many functions are named that came too late.
 const mostLate = 5
 
-// Late tells of functions of the process that fit the script's attach points, or those of Options.Asked, but were made
-// after these were matched: they have no probes. It reads the process, for a second at most; of one that has ended
-// nothing is known.
+// Late tells of probes in files that the process has loaded since, and of functions of the process that fit the
+// script's attach points, or those of Options.Asked, but were made after these were matched: they have no probes. It
+// reads the process, for a second at most; of one that has ended nothing is known.
 func (r *Result) Late() (texts []string) {
-	if r.files == nil || r.files.python == nil || r.files.python.err != nil {
+	if r.files == nil {
 		return nil
+	}
+	texts = r.files.lateUSDT()
+	if r.files.python == nil || r.files.python.err != nil {
+		return texts
 	}
 	p := r.files.python
 	patterns := slices.Clone(p.sought)

@@ -1,6 +1,7 @@
 package match
 
 import (
+	"strconv"
 	"strings"
 
 	"trocar/internal/binary/types"
@@ -56,27 +57,59 @@ postgresql:lwlock__release lock*
 postgresql:sort__start kind unique keys memory random
 postgresql:sort__start kind unique keys memory random parallel
 postgresql:sort__done external used
+libvirt:event_poll_add_handle watch fd events callback opaque free
+libvirt:event_poll_update_handle,event_poll_dispatch_handle watch events
+libvirt:event_poll_remove_handle,event_poll_purge_handle watch
+libvirt:event_poll_add_timeout timer frequency callback opaque free
+libvirt:event_poll_update_timeout timer frequency
+libvirt:event_poll_remove_timeout,event_poll_dispatch_timeout,event_poll_purge_timeout timer
+libvirt:event_poll_run descriptors timeout
+libvirt:object_new object class*
+libvirt:object_ref,object_unref,object_dispose object
+libvirt:rpc_socket_new socket fd error_fd pid local* remote*
+libvirt:rpc_socket_send_fd,rpc_socket_recv_fd socket fd
+libvirt:rpc_server_client_new,rpc_client_new client socket
+libvirt:rpc_server_client_msg_tx_queue,rpc_server_client_msg_rx client length program version procedure type status serial
+libvirt:rpc_client_msg_tx_queue,rpc_client_msg_rx client length program version procedure type status serial
+libvirt:rpc_server_client_auth_allow,rpc_server_client_auth_deny client method identity*
+libvirt:rpc_server_client_auth_fail client method
+libvirt:rpc_tls_context_new context ca* revoked* certificate* key* check require server
+libvirt:rpc_tls_context_session_allow,rpc_tls_context_session_deny context session name*
+libvirt:rpc_tls_context_session_fail context session
+libvirt:rpc_tls_session_new session context host* server
+libvirt:rpc_tls_session_handshake_pass,rpc_tls_session_handshake_fail session
+libvirt:rpc_keepalive_new,rpc_keepalive_stop keepalive client
+libvirt:rpc_keepalive_start keepalive client interval count
+libvirt:rpc_keepalive_send,rpc_keepalive_received keepalive client program version procedure
+libvirt:rpc_keepalive_timeout keepalive client left idle
+node:net__server__connection,net__stream__end connection remote* port fd
+node:http__server__response,http__client__response connection remote* port fd
+node:http__server__request,http__client__request request connection remote* port method* url* fd
+node:gc__start,gc__done type flags
+node:gc__start,gc__done type flags isolate
 `
 
-// nameArguments gives the arguments of a probe their names, where its program is known and its note has all of them.
+// nameArguments gives the arguments of a probe their names, where its program is known and its note has all of them;
+// else they are called by their numbers.
 func nameArguments(sc *probe.Scope, provider, name string) {
+	var known []string
 	for line := range strings.Lines(tapsets) {
 		words := strings.Fields(line)
 		if len(words) != len(sc.ArgN)+1 {
 			continue
 		}
-		names, ok := strings.CutPrefix(words[0], provider+":")
-		if !ok || !strings.Contains(","+names+",", ","+name+",") {
-			continue
+		if names, ok := strings.CutPrefix(words[0], provider+":"); ok && strings.Contains(","+names+",", ","+name+",") {
+			known = words[1:]
 		}
-		for i, word := range words[1:] {
-			word, text := strings.CutSuffix(word, "*")
-			v := probe.Var{Name: word, Type: sc.ArgNTypes[i], Place: sc.ArgN[i]}
-			if text && v.Type.Size == 8 {
+	}
+	for i, place := range sc.ArgN {
+		v := probe.Var{Name: "arg" + strconv.Itoa(i), Type: sc.ArgNTypes[i], Place: place}
+		if known != nil {
+			word, text := strings.CutSuffix(known[i], "*")
+			if v.Name = word; text && v.Type.Size == 8 {
 				v.Type = types.PointerTo(types.TChar, types.User)
 			}
-			sc.Args = append(sc.Args, v)
 		}
-		return
+		sc.Args = append(sc.Args, v)
 	}
 }

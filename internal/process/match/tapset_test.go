@@ -15,13 +15,13 @@ func TestNameArguments(t *testing.T) {
 		want           string
 	}{
 		{"python", "function__return", "884", "char *file, char *function, int32 line"},
-		{"python", "function__return", "88", ""},
-		{"python", "function", "884", ""},
-		{"other", "function__return", "884", ""},
+		{"python", "function__return", "88", "uint64 arg0, uint64 arg1"},
+		{"python", "function", "884", "uint64 arg0, uint64 arg1, int32 arg2"},
+		{"other", "function__return", "84", "uint64 arg0, int32 arg1"},
 		{"hotspot", "gc__begin", "4", "int32 full"},
 		{"postgresql", "lwlock__acquire", "84", "char *lock, int32 mode"},
 		{"postgresql", "lwlock__release", "8", "char *lock"},
-		{"postgresql", "lwlock__release", "84", ""}, // of old versions, where the second is no mode
+		{"postgresql", "lwlock__release", "84", "uint64 arg0, int32 arg1"}, // of old versions, where the second is no mode
 		{"postgresql", "query__start", "8", "char *text"},
 		{"postgresql", "query__start", "4", "int32 text"}, // an address would have 8 bytes
 	} {

@@ -1,6 +1,7 @@
 package match
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -8,6 +9,7 @@ import (
 	"trocar/internal/binary/objfile"
 	"trocar/internal/near"
 	"trocar/internal/process/probe"
+	"trocar/internal/process/target"
 	"trocar/internal/script/diag"
 )
 
@@ -49,6 +51,9 @@ func matchUSDT(m *matcher, s *spec) []*probe.Point {
 	}
 	if len(files) > 1 && !hasWildcard(s.target) {
 		files = files[:1]
+	}
+	if hasWildcard(s.target) && m.pid() != 0 && m.opts.ChildPID == 0 {
+		m.files.usdts = append(m.files.usdts, s)
 	}
 	var points []*probe.Point
 	before := m.diags.Errors()
@@ -150,6 +155,40 @@ func (m *matcher) usdtSite(b *binary, addr uint64) (ok bool) {
 	}
 	in, ok := code.Decode(b.obj.Arch(), b.obj.Bytes(addr, 16))
 	return ok && in.Op == code.Nop
+}
+
+// lateUSDT tells of probes that fit, in files that the process has loaded since.
+func (fs *files) lateUSDT() (texts []string) {
+	if len(fs.usdts) == 0 {
+		return nil
+	}
+	known := map[target.FileID]bool{}
+	for _, m := range fs.mappedFiles() {
+		known[target.FileID{Dev: m.Dev, Inode: m.Inode}] = true
+	}
+	fs.gotMaps = false
+	for _, m := range fs.mappedFiles() {
+		if known[target.FileID{Dev: m.Dev, Inode: m.Inode}] {
+			continue
+		}
+		b, err := fs.openMapping(m)
+		if err != nil {
+			continue
+		}
+		probes, err := b.obj.USDTs()
+		if err != nil {
+			continue
+		}
+		i := slices.IndexFunc(probes, func(u objfile.USDT) bool {
+			return slices.ContainsFunc(fs.usdts, func(s *spec) bool { return matchGlob(s.target, b.name) && usdtMatches(s, &u) })
+		})
+		if i >= 0 {
+			texts = append(texts, fmt.Sprintf("%s was loaded after the probes were attached: its probes, such as %s:%s, were "+
+				"not traced. A probe that names the file is there from the first call on", b.name, probes[i].Provider,
+				probes[i].Name))
+		}
+	}
+	return texts
 }
 
 // noUSDT reports that no probe fits.
