@@ -32,6 +32,33 @@ end:
 	return n;
 }
 
+// One without a frame, of which some instructions are calls of functions that return in its place.
+static int more(int n) {
+	OPAQUE(n);
+	return n + 100;
+}
+
+static int less(int n) {
+	OPAQUE(n);
+	return n - 100;
+}
+
+__attribute__((noinline)) int leaf(const char *code, int n) {
+	static void *labels[] = {&&end, &&add, &&twice, &&call};
+	static int (*const calls[])(int) = {more, less};
+	goto *labels[(int)*code++];
+add:
+	n += 3;
+	goto *labels[(int)*code++];
+twice:
+	n *= 2;
+	goto *labels[(int)*code++];
+call:
+	return calls[n & 1](n);
+end:
+	return n;
+}
+
 // A program that can leave its calls otherwise: the kernel's return probe is not for it.
 void (*volatile leap)(jmp_buf, int) = longjmp;
 
@@ -39,5 +66,7 @@ int main(void) {
 	int sum = 0;
 	for (int i = 0; i < 50; i++)
 		sum += run((char[]){1, 2, 3, 1, 1, 2, 3, 0});
+	for (int i = 0; i < 10; i++)
+		sum += leaf((char[]){1, 2, 1, 0}, i) + leaf((char[]){2, 1, 1, 3}, i);
 	printf("sum %d\n", sum);
 }

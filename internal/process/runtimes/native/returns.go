@@ -53,8 +53,9 @@ func ReturnsOf(
 	}
 	f := returnFinder{arch: obj.Arch(), read: obj.Bytes, start: start, ranges: slices.Clone(ranges)}
 	f.entry = func(t code.Table) uint64 { return tableEntry(obj, t) }
-	f.owned = owned
+	f.owned, f.fixed = owned, obj.Type() == objfile.TypeExec
 	f.part = func(at, target uint64) (debuginfo.Range, bool) { return partOf(obj, frames, start, at, target) }
+	f.function = func(a uint64) bool { return beginsFunction(obj, frames, a) }
 	f.framed = func(at uint64) bool { return framed(obj.Arch(), frames, at) }
 	if why := f.find(); why != "" {
 		return Returns{}, &probe.Refusal{Reason: why}
@@ -123,16 +124,24 @@ type returnFinder struct {
 	entry  func(code.Table) uint64 // the address that the first entry of a table stands for
 	start  uint64
 	ranges []debuginfo.Range
+	fixed  bool // the file has a fixed place: constants may be addresses
 	owned  bool // a runtime's compiler made it: it jumps to computed places only for switches
 	// part tells whether a jump leads to a part of the function that is not in ranges; nil: there are none.
 	part func(at, target uint64) (debuginfo.Range, bool)
 	// framed tells whether the function's frame is on the stack at an address; nil: it is not known.
 	framed func(at uint64) bool
-	found  Returns
+	// function tells whether a function begins at an address; nil: it is not known.
+	function func(at uint64) bool
+	found    Returns
 }
 
 func (f *returnFinder) inside(addr uint64) bool {
 	return slices.ContainsFunc(f.ranges, func(r debuginfo.Range) bool { return r.Contains(addr) })
+}
+
+// pastEnd tells whether an address is just behind the function's code.
+func (f *returnFinder) pastEnd(addr uint64) bool {
+	return !f.inside(addr) && slices.ContainsFunc(f.ranges, func(r debuginfo.Range) bool { return r.High == addr })
 }
 
 // find looks through the code. why says what is in the way.
@@ -176,6 +185,8 @@ func (f *returnFinder) instruction(in *code.Inst, body []byte, low uint64, start
 		}
 	}
 	switch {
+	case (in.Op == code.Jump && in.Direct || in.Op == code.CondJump) && !f.owned && f.pastEnd(target) && f.framed != nil &&
+		f.framed(addr): // LLVM's, behind what does not come back: it is never executed
 	case in.Op == code.Ret:
 		f.found.At = append(f.found.At, addr)
 	case in.Op == code.Jump && !in.Direct && f.owned:
@@ -183,11 +194,13 @@ func (f *returnFinder) instruction(in *code.Inst, body []byte, low uint64, start
 		tables, ok := code.Switch(f.arch, body, low, starts, at)
 		switch {
 		case ok && slices.ContainsFunc(tables, f.within):
-		case ok:
-			return whyComputed
 		case f.framed != nil && f.framed(addr):
 			// A computed goto, as interpreters have them: it stays in the function. Where a label is in a part that no
 			// direct jump leads to, that part is not known.
+		case ok && len(tables) == 1 && !tables[0].Relative && f.outside(f.entry(tables[0])):
+			f.found.Tails = append(f.found.Tails, addr) // through a table of functions
+		case ok && len(tables) > 0 && (tables[0].Relative || len(tables) == 1), f.labels(body, low):
+			return whyComputed
 		default:
 			f.found.Tails = append(f.found.Tails, addr)
 		}
@@ -207,6 +220,31 @@ func (f *returnFinder) instruction(in *code.Inst, body []byte, low uint64, start
 func (f *returnFinder) within(t code.Table) bool {
 	a := f.entry(t)
 	return a != f.start && f.inside(a)
+}
+
+// outside tells whether what a table begins with is a function of its own, or filled in when the program runs, which
+// labels are not: then the table is one of functions.
+func (f *returnFinder) outside(a uint64) bool {
+	return a == 0 || !f.inside(a) && f.function != nil && f.function(a)
+}
+
+// labels tells whether code takes addresses in the function, or of tables of such: a jump may lead there.
+func (f *returnFinder) labels(body []byte, low uint64) bool {
+	return slices.ContainsFunc(code.AddressesTaken(f.arch, body, low, f.fixed), func(a uint64) bool {
+		return a != f.start && f.inside(a) || f.within(code.Table{At: a})
+	})
+}
+
+// beginsFunction tells whether an address is where a function begins.
+func beginsFunction(obj *objfile.File, frames *cfi.Table, addr uint64) bool {
+	if sym, ok := obj.Lookup(addr); ok {
+		return sym.Addr == addr && !strings.Contains(sym.Name, ".cold")
+	}
+	if frames == nil {
+		return false
+	}
+	found, ok := frames.Function(addr)
+	return ok && found.Low == addr
 }
 
 // tableEntry is the address that the first entry of a table stands for.

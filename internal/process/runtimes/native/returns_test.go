@@ -60,6 +60,69 @@ func TestReturnFinder(t *testing.T) {
 	}
 }
 
+func TestJumpsWithFrame(t *testing.T) {
+	const addr = 0x401000
+	for _, c := range []struct {
+		code, why string
+		returns   int
+	}{
+		{"55 7403 5d c3 90 ff10 e900000000", "", 1}, // behind a call of what does not return, to the end
+		{"55 7404 5d c3 9090 90", "", 1},            // the same on a condition
+		{"55 7403 5d c3 90 ff10 e901000000", whyElsewhere, 0},
+		{"55 7402 5d c3 ffe0", "", 1}, // a computed goto
+	} {
+		body, err := hex.DecodeString(strings.ReplaceAll(c.code, " ", ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := finderOf(abi.AMD64, body, addr, false)
+		f.framed = func(uint64) bool { return true }
+		if why := f.find(); why != c.why || why == "" && (len(f.found.At) != c.returns || len(f.found.Tails) != 0) {
+			t.Errorf("%s: %q, %+v", c.code, why, f.found)
+		}
+	}
+}
+
+func TestJumpTables(t *testing.T) {
+	const addr = 0x401000
+	lea := "488d0df90f0000" // lea 0x402000,%rcx
+	for _, c := range []struct {
+		code  string
+		entry uint64 // the first of the table
+		tails int
+		why   string
+	}{
+		{lea + "488b14d1 ffe2 c3", addr + 13, 0, ""},         // mov (%rcx,%rdx,8),%rdx; jmp *%rdx: to a label
+		{lea + "488b14d1 ffe2 c3", 0x500000, 1, ""},          // to a function
+		{lea + "488b14d1 ffe2 c3", 0, 1, ""},                 // to one that is found when the program runs
+		{lea + "488b14d1 ffe2 c3", 0x500001, 0, whyComputed}, // to what is none
+		{"488b07 ffe0 488d05f9ffffff c3", 0, 0, whyComputed}, // it takes the address of a label
+		{"488d05f9ffffff 488b07 ffe0 c3", 0x500000, 1, ""},   // that of its own
+		{"ff24f7 c3", 0, 1, ""},                              // jmp *(%rdi,%rsi,8): a table that is passed
+		{"4863c6 480500104000 ffe0 c3", 0, 0, whyComputed},   // an address is added
+		{"488d8600104000 ffe0 c3", 0, 0, whyComputed},        // the same by lea
+		{"488d0579000000 9090 ffe0 c3", 0x500000, 1, ""},     // to a function that the code names
+		{lea + "4863d2 488d0411 ffe0 c3", addr + 16, 0, ""},  // distances, added by lea
+		{lea + "4863d2 4801ca ffe2 c3", 0x500000, 0, whyComputed},
+	} {
+		body, err := hex.DecodeString(strings.ReplaceAll(c.code, " ", ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := finderOf(abi.AMD64, body, addr, false)
+		f.entry = func(t code.Table) uint64 {
+			if t.At == 0x402000 {
+				return c.entry
+			}
+			return 0
+		}
+		f.function = func(a uint64) bool { return a == 0x500000 }
+		if why := f.find(); why != c.why || why == "" && (len(f.found.At) != 1 || len(f.found.Tails) != c.tails) {
+			t.Errorf("%s, %#x: %q, %+v", c.code, c.entry, why, f.found)
+		}
+	}
+}
+
 func FuzzReturns(f *testing.F) {
 	f.Add([]byte{0x55, 0x74, 0x02, 0x5d, 0xc3, 0xff, 0xe0})
 	f.Fuzz(func(t *testing.T, body []byte) {
