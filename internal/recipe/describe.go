@@ -46,15 +46,14 @@ func describe(k match.Known, p *probe.Point, path string, many bool) *candidate 
 	if k.Func.Inlined {
 		fn.Point += "+0" // its own code alone: only that returns
 	}
-	if name := fn.sourceName(display) + mark; name != display {
+	if name := strings.TrimSuffix(fn.sourceName(display), mark) + mark; name != display {
 		fn.Name, fn.Called = name, false
 	}
 	if others := k.Folded(); len(others) > 0 { // calls of all of them arrive here
-		names := []string{sourceName(k.Func, k.Func.Name)}
 		for _, other := range others {
-			names = append(names, sourceName(other, other.Name))
+			fn.Folded = append(fn.Folded, sourceName(other, other.Name))
 		}
-		fn.Name, fn.Called = strings.Join(names, "|"), false
+		fn.Name, fn.Called = strings.Join(append([]string{sourceName(k.Func, k.Func.Name)}, fn.Folded...), "|"), false
 	}
 	fn.Structor = k.Func.Lang == types.CPlusPlus && structor(k.Func)
 	sig, err := k.Info.Signature(k.Func)

@@ -100,7 +100,7 @@ func Find(ctx context.Context, o Target, diags *diag.List) []Function {
 		for _, fn := range fns {
 			if i := slices.IndexFunc(out, fn.shares); i >= 0 {
 				if out[i].Name != fn.Name {
-					out[i].Notices = append(out[i].Notices, fn.Name+" has the same code: its calls are shown as those of this one")
+					out[i].Notices = append(out[i].Notices, sameCode(fn.Name))
 				}
 				continue
 			}
@@ -124,6 +124,10 @@ func Find(ctx context.Context, o Target, diags *diag.List) []Function {
 		diags.Take(d)
 	}
 	return out
+}
+
+func sameCode(name string) string {
+	return name + " has the same code: its calls are shown as those of this one"
 }
 
 // library is the library of a name: the one that the program will load, which may be another than most programs do. The

@@ -32,6 +32,7 @@ type Function struct {
 	Name     string   // as in the source
 	Called   bool     // the builtin func shows Name
 	Structor bool     // it is a constructor or destructor of C++, of which there may be several by one name
+	Folded   []string // other functions that have the same code
 	Line     bool     // it is a line of the source, not a function
 	Count    int      // Whole: how many there are
 	Mangled  bool     // Whole: some have names with parameters

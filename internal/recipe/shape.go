@@ -222,16 +222,19 @@ func (s *script) named(fns []Function) []Function {
 		if !fns[i].Line {
 			fns[i].Called = len(fns) > maxShapes && fns[i].Probe == ""
 		}
+		if fns[i].Called && len(fns[i].Folded) > 0 {
+			fns[i].Notices = append(slices.Clone(fns[i].Notices), sameCode(strings.Join(fns[i].Folded, ", ")))
+		}
 	}
 	return fns
 }
 
-// namedInLines is named where each result is a line of its own: constructors and destructors keep their names if they
-// are few, since the builtin func does not tell those apart that have one name.
+// namedInLines is named where each result is a line of its own: constructors, destructors and functions with the same
+// code keep their names if they are few, since the builtin func does not tell those apart.
 func (s *script) namedInLines(fns []Function) []Function {
 	kept := 0
 	for i := range fns {
-		if fns[i].Structor {
+		if fns[i].Structor || len(fns[i].Folded) > 0 {
 			kept++
 		}
 	}
@@ -240,8 +243,8 @@ func (s *script) namedInLines(fns []Function) []Function {
 		return out
 	}
 	for i := range out {
-		if fns[i].Structor {
-			out[i].Called = fns[i].Called
+		if fns[i].Structor || len(fns[i].Folded) > 0 {
+			out[i].Called, out[i].Notices = fns[i].Called, fns[i].Notices
 		}
 	}
 	return out

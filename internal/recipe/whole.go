@@ -79,7 +79,7 @@ func isPattern(name string) bool {
 }
 
 // mostParted is how many functions are looked at one by one since some are parts of others, whose calls those belong
-// to. Of more the parts are functions of their own, as they are in scripts.
+// to, or share their code. Of more the parts are functions of their own, as they are in scripts.
 const mostParted = 2000
 
 // Together tells whether functions of a pattern can share a clause that shows each call by the registers that its
@@ -165,7 +165,7 @@ func whole(ctx context.Context, o Target, path, pattern string, diags *diag.List
 		}
 		return nil
 	}
-	if len(points) <= mostParted && len(partsOf(matched, points)) > 0 {
+	if len(points) <= mostParted && (len(partsOf(matched, points)) > 0 || anyFolded(matched, points)) {
 		return functions(ctx, o, path, pattern, diags)
 	}
 	var out []Function
@@ -173,6 +173,17 @@ func whole(ctx context.Context, o Target, path, pattern string, diags *diag.List
 		out = append(out, fn.Function)
 	}
 	return out
+}
+
+// anyFolded tells whether functions of the source share code, so that the builtin func names one of them only.
+func anyFolded(matched *match.Result, points []*probe.Point) bool {
+	return slices.ContainsFunc(points, func(p *probe.Point) bool {
+		if k := matched.InFile(p); p.Inlined || k.File == nil || len(k.File.NamesAt(p.FunctionStart())) < 2 {
+			return false // most: debug information need not be read
+		}
+		k := matched.Known(p)
+		return len(k.Folded()) > 0
+	})
 }
 
 // ofFile is a function that stands for all of a file.
