@@ -70,6 +70,9 @@ func cloneSuffix(name string) string {
 	if i < 0 {
 		return ""
 	}
+	if Coroutine(name) != "" {
+		return name[strings.LastIndexByte(name, '.'):] // GCC has one in the type of a coroutine's frame, too
+	}
 	if j := strings.LastIndex(name, "17h"); j > 0 && strings.HasPrefix(name, "_ZN") && len(name) >= j+20 &&
 		name[j+19] == 'E' {
 		return name[j+20:]

@@ -180,14 +180,17 @@ func Variant(name string) (base string, reshaped bool) {
 }
 
 // Coroutine tells what a function that a compiler has made of a coroutine does, by its symbol: "resume" or "destroy"
-// it; "" if it is none. What creates it has the coroutine's own name.
+// it, or both ("body": GCC's, to which what destroys it jumps, too); "" if it is none. What creates it has the
+// coroutine's own name.
 func Coroutine(symbol string) string {
 	i := strings.LastIndexByte(symbol, '.')
 	if i <= 0 {
 		return ""
 	}
 	switch symbol[i:] {
-	case ".actor", ".resume": // GCC's, LLVM's
+	case ".actor":
+		return "body"
+	case ".resume": // LLVM's
 		return "resume"
 	case ".destroy", ".cleanup":
 		return "destroy"
@@ -215,8 +218,9 @@ func (q *Query) matchReadable(name string) bool {
 			return false
 		}
 	}
-	// A clone that the compiler made ("_Z3addii.cold") is not the function of that name.
-	if cloneSuffix(name) != "" && !strings.Contains(q.Pattern, ".") {
+	// A clone that the compiler made ("_Z3addii.cold") is not the function of that name. What resumes a coroutine is
+	// called by itself, so that patterns find it.
+	if cloneSuffix(name) != "" && !strings.Contains(q.Pattern, ".") && !(q.raw.wild() && Coroutine(name) != "") {
 		return false
 	}
 	style := llvmStyle
