@@ -252,7 +252,7 @@ func (f *frameValue) stored(t *types.Type, off int64, depth int) bool {
 		return code.Slot{Reg: f.reg, Off: off + int64(at), Size: int64(t.Size)}
 	}
 	switch {
-	case t.Size == 0:
+	case t.Size == 0, t.Empty():
 		return true
 	case t.Kind == types.Float && t.Size == 16 && !t.IsQuad():
 		return f.prologue.Stores(f.end, code.Slot{Reg: f.reg, Off: off, Size: 10}) // the rest is never looked at
