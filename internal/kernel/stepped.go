@@ -29,7 +29,8 @@ const mostCounted = 4096
 // Stepped gives the points at which the kernel steps over the instruction and which are hit so often at least, by the
 // hits within a time. Programs count nothing for this: for that time the kernel counts how often each runs, which takes
 // it some 20 ns, and only where one with several points runs often enough do these get a program that counts, for as
-// long again. It gives none where the kernel doesn't count (before 5.8, or without the right to).
+// long again. It gives none where the kernel doesn't count (before 5.8, or without the right to). With an error, it
+// gives those points that could be counted.
 func (l *Loaded) Stepped(ctx context.Context, window time.Duration, perSecond float64) ([]Rate, error) {
 	var stepped []*loadedProgram
 	for _, p := range l.programs {
@@ -42,6 +43,7 @@ func (l *Loaded) Stepped(ctx context.Context, window time.Duration, perSecond fl
 	}
 	rates := runRates(ctx, stepped, window)
 	var hot []Rate
+	var errs []error
 	for i, p := range stepped {
 		switch {
 		case i >= len(rates) || rates[i] < perSecond:
@@ -50,7 +52,7 @@ func (l *Loaded) Stepped(ctx context.Context, window time.Duration, perSecond fl
 		default:
 			of, err := l.pointRates(ctx, p, window)
 			if err != nil {
-				return hot, err
+				errs = append(errs, err)
 			}
 			for _, r := range of {
 				if r.PerSecond >= perSecond {
@@ -59,7 +61,7 @@ func (l *Loaded) Stepped(ctx context.Context, window time.Duration, perSecond fl
 			}
 		}
 	}
-	return hot, nil
+	return hot, errors.Join(errs...)
 }
 
 func steppedAt(p *probe.Point) bool { return p.Stepped }

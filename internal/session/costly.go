@@ -51,7 +51,7 @@ func findCostly(
 			case <-time.After(pause):
 			}
 			hot, err := programs.Stepped(ctx, costlyWindow, costlyLeast)
-			if err != nil || ctx.Err() != nil {
+			if ctx.Err() != nil {
 				return
 			}
 			for _, r := range hot {
@@ -66,6 +66,9 @@ func findCostly(
 					return
 				}
 				tell(found, costlyNotice(r, cost.text()))
+			}
+			if err != nil {
+				return // what cannot be counted now cannot be later
 			}
 		}
 	})
