@@ -15,9 +15,9 @@ import (
 )
 
 // diffHelp tells what --diff makes of stacks.
-const diffHelp = `--diff FILE compares with the stacks of an earlier run, which -o wrote as .pb.gz or .folded: as a table, or with -o as
-a flame graph in which red is more than before and blue is less (.html, .svg), or as lines with two counts (.folded).
-What is compared are shares, so that the runs need not be of one length.`
+const diffHelp = `--diff FILE compares with the stacks of an earlier run, written by -o as .pb.gz or .folded. It prints a table; with -o
+it writes a flame graph (.html, .svg) in which red means more than before and blue means less, or lines with two counts
+(.folded). Shares are compared, so the runs may differ in length.`
 
 // mostStacks bounds a file of stacks that is read.
 const mostStacks = 256 << 20

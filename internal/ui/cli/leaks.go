@@ -9,10 +9,10 @@ import (
 func newLeaks(a *app) *cobra.Command {
 	return questionCommand{
 		kind: trocar.QuestionLeaks, short: "Show memory that is allocated and not freed, by call stack",
-		long: `Allocations are those of malloc and its relatives, of operator new, and of mmap, in all libraries that the process
-has loaded, from the moment of attaching. Shown are the blocks that have not been freed at the end, or with -i at each
-interval: among them those that the program still uses, unless --older leaves out what is new. Of mmap, a region counts as
-unmapped when munmap is called with its start.
+		long: `Allocations by the malloc family, operator new and mmap are traced, in all libraries that the process has loaded, from
+the moment of attaching. Blocks that have not been freed at the end, or with -i at each interval, are shown. They include
+those that the program still uses: --older leaves out recent ones. A region of mmap counts as unmapped when munmap is
+called with its start address.
 ` + picturesHelp + "\n" + diffHelp + `
 
     trocar leaks -p 812 --for 60s --older 10s

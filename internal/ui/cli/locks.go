@@ -13,12 +13,12 @@ import (
 func newLocks(a *app) *cobra.Command {
 	return questionCommand{
 		kind: trocar.QuestionLocks, short: "Show how long threads wait for locks, by lock and by call stack",
-		long: `The time from when a thread finds a lock taken until it runs on, of the locks of C (POSIX and C11), C++, Rust and
-Go, and those that runtimes have of them, by the lock's address and by the stack that waits. Nothing is told, and next to
-nothing is spent, when a lock is free. What else threads wait for in the same way, such as condition variables, is added
-up in one line at the end; --all shows it, too. A thread that spins for a lock does not wait.
-Waits that have not ended count as far as they go. Without a target, all processes are traced, but trocar itself;
-goroutines only of the one that is given.
+		long: `A wait lasts from when a thread finds a lock taken until it continues. Locks of C (POSIX and C11), C++, Rust and Go are
+shown, and those that runtimes build on them, by the lock's address and by the waiting call stack. Taking a free lock is
+not shown and costs next to nothing; a thread that spins does not wait. Other waits of the same kind, such as those for
+condition variables, are summed up in one line at the end; --all shows them too.
+Waits that have not ended count up to now. Without a target, all processes except trocar itself are traced; goroutines
+are traced only with -p or a command.
 ` + picturesHelp + "\n" + diffHelp + `
 
     trocar locks -p 812 --for 10s

@@ -9,10 +9,10 @@ import (
 func newOffCPU(a *app) *cobra.Command {
 	return questionCommand{
 		kind: trocar.QuestionOffCPU, short: "Show how long threads wait, by system call and by stack",
-		long: `The time from when a thread leaves the CPU until it runs again, with the system call that it waits in, such as
-futex or read; [kernel] is a page that has to be read, or a thread of the kernel itself, and [CPU] a thread that could
-run but does not, since others do. Waits that have not ended count as far as they go; those that began before the
-probes were attached are not seen. Without a target, all processes are traced, but trocar itself.
+		long: `A wait lasts from when a thread leaves the CPU until it runs again. It is shown with the system call that waits, such as
+futex or read; [kernel] is a page fault or a kernel thread, and [CPU] a thread that could run but had to leave the CPU to
+others. Waits that have not ended count up to now; those that began before the probes were attached are not seen. Without
+a target, all processes except trocar itself are traced.
 ` + picturesHelp + "\n" + diffHelp + `
 
     trocar offcpu -p 812 --for 10s

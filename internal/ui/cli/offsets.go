@@ -28,11 +28,11 @@ func newOffsets(a *app) *cobra.Command {
 		Short: "Print the file offset, address and size of functions and of .NET methods",
 		Long: `Print the file offset, address and size of functions and of .NET methods.
 
-IMAGE is a program, a library or an assembly: a path or a name; with -p the path or name, which may contain wildcards,
-of what the process has mapped. FUNCTION is a name, and may contain wildcards.
+IMAGE is the path or name of a program, library or .NET assembly. With -p it is one that the process has mapped, and may
+contain wildcards. FUNCTION is a name and may contain wildcards.
 
-The columns are the offset in the file, which perf probe takes; with -p the address in the process, else the file's own,
-which scripts take (uprobe:FILE:0xADDRESS); the size; and the name. If nothing matches, the exit status is 3.
+The columns are the file offset, as perf probe takes it; the address in the process with -p, else the address in the
+file, as scripts take it (uprobe:FILE:0xADDRESS); the size; and the name. If nothing matches, the exit status is 3.
 
     trocar offsets /app/System.Private.CoreLib.dll 'System.IO.File::*'
     trocar offsets -p 812 '*CoreLib.dll' 'System.IO.File::Exists'
@@ -185,11 +185,11 @@ func newPerfMap(a *app) *cobra.Command {
 		Short: "Write a perf map of the methods that a runtime has compiled in a process",
 		Long: `Write a perf map of the methods that a runtime has compiled in a process.
 
-It has those that were compiled ahead of time (.NET) and those that were compiled at run time (.NET, Java, Node.js), in
-lines "ADDRESS SIZE NAME" in hexadecimal, as perf reads them from /tmp/perf-PID.map. Behind the names of .NET's methods
-stands how they were compiled: ahead of time [PreJIT], at first [QuickJitted], since they are called often
-[OptimizedTier1]; those that are not listed were not called yet, or only inlined. Functions of libraries are not in it:
-perf finds them by itself.
+The map lists methods that were compiled ahead of time (.NET) and at run time (.NET, Java, Node.js), in lines
+"ADDRESS SIZE NAME" with hexadecimal numbers, as perf reads them from /tmp/perf-PID.map. The names of .NET methods are
+followed by how they were compiled: [PreJIT] ahead of time, [QuickJitted] on their first call, [OptimizedTier1] after
+many calls. Methods that are not listed have not been called yet, or only as inlined code. Functions of libraries are not
+listed: perf finds them by itself.
 
     trocar perf-map -p 812 -o app.map`,
 		Args: cobra.NoArgs,

@@ -14,16 +14,16 @@ import (
 )
 
 // picturesHelp tells what -o makes of stacks.
-const picturesHelp = `-o FILE writes the stacks in the form that the file's name ends in: .html (flame graph to search and zoom), .svg,
-.folded (a line for each stack), .pb.gz (pprof) and .speedscope.json.`
+const picturesHelp = `-o FILE writes the stacks in the format given by the file name's extension: .html (flame graph with search and zoom),
+.svg, .folded (one line for each stack), .pb.gz (pprof) or .speedscope.json.`
 
 func newProfile(a *app) *cobra.Command {
 	return questionCommand{
 		kind: trocar.QuestionProfile, short: "Sample what runs on the CPUs, by function and by stack",
-		long: `Each CPU is looked at N times a second (-F), by a timer of the kernel: there need be no hardware counter.
-Shares are of all samples: "self" is in the function itself, "total" with what it calls. Without a target, all
-processes are sampled, but trocar itself, and the table counts inlined functions as part of those that they are inlined
-into; pictures show them. Samples are of threads that run; for those that wait see syscalls and latency.
+		long: `Each CPU is sampled N times a second (-F) by a kernel timer; no hardware counter is needed.
+Percentages are of all samples: "self" is time in the function itself, "total" includes its callees. Without a target,
+all processes except trocar itself are sampled, and the table counts an inlined function as part of the function that it
+is inlined into; flame graphs show both. Only running threads are sampled: see offcpu for threads that wait.
 ` + picturesHelp + "\n" + diffHelp + `
 
     trocar profile -p 812 --for 10s

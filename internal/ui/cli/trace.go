@@ -107,19 +107,20 @@ func (q questionCommand) make(a *app) *cobra.Command {
 
 const functionsHelp = `FUNC is the name of a C, C++, Rust or Go function as in the source; it may contain wildcards.
 "lib:func" is a function of a library, "file.c:42" a source line. C library functions need the prefix: libc:malloc.
-"syscall:NAME" is a system call, "tracepoint:CATEGORY:NAME" a tracepoint of the kernel, "usdt:PATH:NAME" a probe that is
-built into a program, and "usdt:PATH:BEGIN/END" two of them as the begin and end of a call. With -p,
-"python:MODULE.FUNCTION" is a Python function, and CLASS.METHOD also a method of Java; with -p or a command,
+"syscall:NAME" is a system call, "tracepoint:CATEGORY:NAME" a kernel tracepoint, "usdt:PATH:NAME" a static probe (USDT) of
+a program, and "usdt:PATH:BEGIN/END" a pair of them that marks the begin and end of a call. With -p,
+"python:MODULE.FUNCTION" is a Python function, and CLASS.METHOD may be a Java method. With -p or a command,
 "watchpoint:FILE:VARIABLE:w" is a write to a global variable.`
 
 func newTrace(a *app) *cobra.Command {
 	return questionCommand{
 		kind: trocar.QuestionTrace, words: "FUNC…", short: "Print each call with its arguments, result and duration",
 		long: functionsHelp + `
-A call is printed when it returns, or on exit if it has not returned; calls of functions that mostly do not return,
-such as exit and execve, when they begin. Arguments are those of the call's entry, also in --if; what the function has
-changed when it returns is printed by --result, and is result(EXPR) in other expressions. errno there is the name of the
-thread's last error. retval.err is the error that a function returns, whatever that is called; it may be nil.
+A call is printed when it returns, or when tracing ends if it has not returned. Calls of functions that usually do not
+return, such as exit and execve, are printed when they begin. Arguments have their values at entry, also in --if;
+--result prints expressions with their values at return, and result(EXPR) is such a value in other expressions. errno
+in these is the name of the thread's last error. retval.err is the error that a Go function returns, whatever its name;
+it may be nil.
 
     trocar trace -x ./server handle_request
     trocar trace -p 812 libssl:SSL_read --args num --result 'str(buf, retval)'
@@ -163,7 +164,7 @@ func newLatency(a *app) *cobra.Command {
 		kind: trocar.QuestionLatency, words: "FUNC…",
 		short: "Show how long calls take: number, sum, mean, percentiles",
 		long: functionsHelp + `
-The duration of a call includes its callees; each level of a recursion counts as a call.
+The duration of a call includes its callees; each level of a recursion is a call of its own.
 
     trocar latency -p 812 'handle_*' --for 10s --top 20
     trocar latency -p 812 handle_request --by 'req->method' -i 1s
@@ -184,7 +185,7 @@ func newDist(a *app) *cobra.Command {
 		short: "Show the distribution of an expression's values over calls",
 		long: functionsHelp + `
 EXPR may use the arguments, retval and duration (in nanoseconds). Numbers are shown as a histogram with power-of-two
-buckets, or with --linear as a linear one; strings, and all values with --values, are counted one by one.
+buckets, or as a linear one with --linear. Each string is counted by itself, and with --values each number too.
 
     trocar dist libc:malloc arg0 -- ls
     trocar dist -p 812 handle_request 'req->size' --by 'req->method'
@@ -219,7 +220,7 @@ func newStack(a *app) *cobra.Command {
 func newSyscalls(a *app) *cobra.Command {
 	return questionCommand{
 		kind: trocar.QuestionSyscalls, short: "Count system calls with their durations and errors",
-		long: `Without a target, those of all processes, but trocar itself.
+		long: `Without a target, all processes except trocar itself are traced.
 
     trocar syscalls -p 812 --for 10s
     trocar syscalls --by comm --top 20 --for 5s

@@ -28,7 +28,7 @@ USAGE:
     %[1]s [flags] -e 'PROGRAM'      run this program
     %[1]s -l [PATTERN|FILE]         list probe points, or those that a script attaches to
     %[1]s COMMAND …                 see below
-    named parameters of a script follow "--":  %[1]s FILE -- --name=value
+    named parameters of a script come after "--":  %[1]s FILE -- --name=value
 
 FLAGS:
     -e PROGRAM             run this program
@@ -40,8 +40,8 @@ FLAGS:
 
     -p, --pid PID[,PID]    trace only this process, or these, and exit with the last one
         --tid TID          trace only this thread, and exit with its process
-    -c, --cmd COMMAND      run this command when probes are attached, and exit with it; quotes
-                           part words as in a shell
+    -c, --cmd COMMAND      run this command when probes are attached, and exit with it; it is
+                           split into words as by a shell
         --follow           also trace its child processes, and exit with the last one
         --container NAME   trace the processes of this container, given by name or ID;
                            processes that enter it later (docker exec) are not traced
@@ -79,8 +79,8 @@ FLAGS:
 EXIT STATUS:
     0 success, 1 tracing failed, 2 wrong usage or script, 3 no probe matched,
     4 not permitted or not supported by this kernel; exit(N) in a script exits with N,
-    and a command passes on its own status (127 not found, 126 not executable); one that
-    still runs when tracing ends is terminated and has none
+    with a command, its own status is returned (127 not found, 126 not executable); a
+    command that still runs when tracing ends is terminated, and its status is ignored
 
 EXAMPLES:
     %[1]s -e 'uprobe:libc:malloc { @[comm] = count() }'
