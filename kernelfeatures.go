@@ -4,6 +4,7 @@ import (
 	"trocar/internal/binary/types"
 	"trocar/internal/compile/codegen"
 	"trocar/internal/compile/feature"
+	"trocar/internal/process/probe"
 )
 
 // session finds the functions of sessions in the kernel.
@@ -20,6 +21,14 @@ func (p *Program) session() *codegen.Session {
 		return nil
 	}
 	return &codegen.Session{IsReturn: int32(isReturn), Cookie: int32(cookie)}
+}
+
+// python is how frames of Python are found in the process that is traced, if it is one.
+func (p *Program) python() *probe.PythonStacks {
+	if t := p.req.Target; t.Container != "" || len(t.Others) > 0 {
+		return nil
+	}
+	return p.matched.PythonFrames()
 }
 
 // unwind finds where the kernel keeps what walks of user stacks need to know.

@@ -284,7 +284,7 @@ func (p *Program) codegenOptions() codegen.Options {
 		Follow: p.req.Target.Follow && pid != 0, Namespace: p.ns, CPUs: p.machine.CPUs, HelperErrors: p.req.Failures,
 		Heads:   p.req.Heads,
 		Session: p.session, ThreadPointer: p.threadPointer, ReturnDepth: p.returnDepth,
-		Unwind: p.unwind,
+		Unwind: p.unwind, Python: p.python,
 	}
 }
 

@@ -190,3 +190,60 @@ sys.stdin.read()
 		program.ends()
 	}
 }
+
+// TestPythonStacks compares the Python functions in call stacks, and their lines, with those that the program itself
+// knows of.
+func TestPythonStacks(t *testing.T) {
+	for version, interpreter := range pythons(t) {
+		t.Run(version, func(t *testing.T) { pythonStacks(t, interpreter) })
+	}
+}
+
+func pythonStacks(t *testing.T, interpreter string) {
+	dir := t.TempDir()
+	script, err := os.ReadFile("testdata/pystacks.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	launcher, said := filepath.Join(dir, "launch"), filepath.Join(dir, "said")
+	for path, text := range map[string]string{
+		"pystacks.py": string(script), "pystacks_module.py": "def call(f):\n    return (lambda: f())()\n",
+		"launch": fmt.Sprintf("#!/bin/sh\nexec %s %s/pystacks.py %s\n", interpreter, dir, said),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, path), []byte(text), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	program := startManaged(t, launcher)
+	work := func() { program.goOn(); program.says("done"); program.ends() }
+	trace, notes := program.traced(work, "run", "-q", "-e", `uprobe:libc:write /arg2 == 3/ { print(ustack(127)); print("end") }`)
+	var seen []string
+	var frames []string
+	main := false
+	for line := range strings.Lines(trace) {
+		line = strings.TrimSpace(line)
+		name, place, ok := strings.Cut(line, "@")
+		switch {
+		case line == "end":
+			seen = append(seen, strings.Join(frames, " "))
+			frames = nil
+		case ok && strings.Contains(place, "pystacks") && strings.Contains(place, ".py:"):
+			_, name, _ = strings.Cut(name, ".") // behind the module
+			frames = append(frames, name+place[strings.LastIndexByte(place, ':'):])
+		}
+		main = main || strings.Contains(line, "__libc_start_call_main")
+	}
+	text, err := os.ReadFile(said)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := strings.Split(strings.TrimSpace(string(text)), "\n")
+	for i := range min(len(want), len(seen)) {
+		if want[i] != seen[i] {
+			t.Errorf("stack %d:\n%s\nand not\n%s", i, seen[i], want[i])
+		}
+	}
+	if len(want) != len(seen) || !main || strings.Contains(trace, "_PyEval_EvalFrameDefault") {
+		t.Errorf("%d stacks, and %d were seen, to main: %v\n%s%s", len(want), len(seen), main, notes, trace)
+	}
+}

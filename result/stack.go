@@ -55,7 +55,7 @@ func (f *Frame) appendName(dst []byte) []byte {
 		dst = append(dst, "[inlined] "...)
 	}
 	dst = append(dst, f.Symbol...)
-	if !f.Inlined {
+	if !f.Inlined && (f.Addr != 0 || f.File == "") { // a function that is interpreted has no address
 		dst = append(dst, '+')
 		dst = strconv.AppendUint(dst, f.Offset, 10)
 	}

@@ -54,6 +54,8 @@ type resolver struct {
 	// background are goroutines that look at what will be asked for; stop ends them.
 	background sync.WaitGroup
 
+	pythons map[uint64]record.PythonCode // code of Python functions that stacks have
+
 	asking bool // what is to be named is only asked for, and not shown
 	stop   func()
 }
@@ -62,14 +64,14 @@ func newResolver(in *Input, wall result.Wall) *resolver {
 	n := &resolver{
 		points: in.Points, formats: in.Script.Formats, mode: in.Config.StackMode,
 		sources: in.Config.StackSources, pid: in.PID, wall: wall,
-		symbols: symbolize.New(symbolize.Options{
-			Mangled: in.Config.Mangled, Images: in.Images, Readable: readable(in.Runtimes),
-		}),
-		stop:  func() {},
+		stop: func() {}, pythons: map[uint64]record.PythonCode{},
 		files: map[string]*symbolize.File{}, images: in.Images, runtimes: in.Runtimes, probed: map[string]*image.Image{},
 		objects: map[uint32]runtimes.Types{},
 		dynamic: map[dynamicKey]*types.Type{}, given: map[int]givenTo{}, asksGiven: in.Given,
 	}
+	n.symbols = symbolize.New(symbolize.Options{
+		Mangled: in.Config.Mangled, Images: in.Images, Readable: readable(in.Runtimes), Interpreted: n.pythonFrame,
+	})
 	n.user, n.kernel = in.Script.Names()
 	if in.Command != nil {
 		n.command = int(in.Command.PID())
@@ -189,7 +191,11 @@ func (n *resolver) UserStack(
 	if len(addrs) == 0 {
 		return nil
 	}
-	h := n.hit(tgid, point, addrs[0])
+	first := addrs[0]
+	if first&symbolize.Interpreted != 0 {
+		first, point, caller = 0, -1, 0
+	}
+	h := n.hit(tgid, point, first)
 	h.Time = time
 	if caller != 0 && (len(addrs) < 2 || addrs[1] != caller) {
 		addrs = slices.Insert(addrs, 1, caller)
@@ -217,7 +223,9 @@ func (n *resolver) UserStack(
 // asked for).
 func plausible(addrs []uint64) []uint64 {
 	for i, a := range addrs {
-		a &^= symbolize.Exact
+		if a &^= symbolize.Exact; a&symbolize.Interpreted != 0 {
+			continue
+		}
 		if i > 0 && (a < 4096 || a >= 1<<47) {
 			return addrs[:i]
 		}

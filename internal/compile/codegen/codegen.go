@@ -52,6 +52,8 @@ type Options struct {
 	ReturnDepth func() (pointer, depth int, ok bool)
 	// Unwind gives where the kernel keeps what walks of user stacks by tables need. Nil: it is not known.
 	Unwind func() (*Unwind, bool)
+	// Python gives how frames of Python are found in the process. Nil, or what it gives: they are not.
+	Python func() *probe.PythonStacks
 	// Session gives the kernel's functions for sessions, nil if it has none. It is asked only if a script needs it.
 	Session func() *Session
 }
@@ -118,6 +120,7 @@ type compiler struct {
 	interrupts bool    // by programs that may run with interrupts off
 	stored     bool    // call stacks are stored
 	unwinds    *Unwind // nil: no user stacks are walked by tables
+	pythons    bool    // frames of Python are looked for
 
 	sessions     *Session // once askedSession
 	askedSession bool

@@ -49,15 +49,16 @@ type gen struct {
 	top, most int // bytes of scratch in use, and at most
 	exit      ir.Label
 	loop      *loop
-	onFail    func(at memory) // code for a read that fails, besides that it is counted
-	reads     int             // index of the counter for failed reads, -1: none yet
-	names     int             // callbacks so far
-	unwind    *Unwind         // nil: user stacks are walked by the kernel
-	walkAt    int             // the state of walks of user stacks, in scratch memory
-	walkDepth int             // their largest depth; 0: the kernel walks them
-	walkStep  *ir.Builder     // nil: not made yet
-	asksMaps  *record.Layout  // nil: not made yet
-	retval    ir.Reg          // what return gives, without loops
+	onFail    func(at memory)     // code for a read that fails, besides that it is counted
+	reads     int                 // index of the counter for failed reads, -1: none yet
+	names     int                 // callbacks so far
+	python    *probe.PythonStacks // nil: frames of Python are not looked for
+	unwind    *Unwind             // nil: user stacks are walked by the kernel
+	walkAt    int                 // the state of walks of user stacks, in scratch memory
+	walkDepth int                 // their largest depth; 0: the kernel walks them
+	walkStep  *ir.Builder         // nil: not made yet
+	asksMaps  *record.Layout      // nil: not made yet
+	retval    ir.Reg              // what return gives, without loops
 }
 
 // loop is what break and continue do.
@@ -92,6 +93,8 @@ func (g *gen) body() {
 		g.framed = true
 		g.walkAt = g.reserve(walkFrames + 8*g.c.stackDepth + record.StackTail)
 		g.c.unwinds = g.unwind
+		g.python = g.c.python()
+		g.c.pythons = g.c.pythons || g.python != nil
 	}
 	if g.framed {
 		g.ctxSlot, g.bufSlot = b.Slot(8), b.Slot(8)

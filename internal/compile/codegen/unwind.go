@@ -50,7 +50,17 @@ const (
 	walkMissing = walkPair + 16   // an address in a file of which it is not known what tables it has
 	walkTop     = walkMissing + 8 // what the stack pointer was when the program began
 	walkArea    = walkTop + 8
-	walkBytes   = walkArea + areaSize // the part of the stack
+	// Of Python's frames (python.go): the next one, whether the last one was that with which the main loop was entered,
+	// whether there was one, what the thread pointer is, the thread and the object at hand, a frame, what code is called.
+	walkFrame   = walkArea + areaSize
+	walkEntered = walkFrame + 8
+	walkEmitted = walkEntered + 8
+	walkSelf    = walkEmitted + 8
+	walkThread  = walkSelf + 8
+	walkObject  = walkThread + 8
+	walkRaw     = walkObject + 8
+	walkCode    = walkRaw + pythonFrame
+	walkBytes   = walkCode + record.PythonCodeSize // the part of the stack
 	walkFrames  = walkBytes + walkBaseSize + 8
 
 	walkBaseSize = 2048
@@ -128,6 +138,9 @@ func (g *gen) walk(depth int) walked {
 	w.set(walkLimit, int64(depth))
 	done := b.Label()
 	w.registers(done)
+	if g.python != nil {
+		w.pythonThread(g.python)
+	}
 	if g.walkStep == nil {
 		g.walkStep = g.callback(2, 1, func(f *ir.Builder) {
 			next, stop := f.Label(), f.Label()
@@ -230,7 +243,10 @@ func (w *walker) step(next, stop ir.Label) {
 	w.set(walkDelta, 0)
 	w.mark(walkOwn)
 	b.Bind(note)
+	noted := b.Label()
+	w.pythonFrames(noted, next)
 	w.note(w.load(walkPC))
+	b.Bind(noted)
 	rule := w.row(guess)
 	cfa := w.follow(rule, have, guess, next, stop)
 	b.Bind(guess)
@@ -243,21 +259,39 @@ func (w *walker) step(next, stop ir.Label) {
 // of several processes are one, wherever these have the file, and those of another file that is mapped there later are
 // not.
 func (w *walker) note(pc ir.Reg) {
-	g, b := w.g, w.g.b
-	n := g.atMost(w.load(walkCount), g.walkDepth-1)
-	slot := b.OpImm(ir.Shl, n, 3)
-	b.Apply(ir.Add, slot, g.buf)
+	b := w.g.b
+	slot, n := w.slot()
 	back := b.Label()
 	b.IfImm(ir.NE, w.load(walkBack), 0, back)
 	b.IfImm(ir.EQ, n, 0, back)
 	b.Apply(ir.Or, pc, b.Imm(record.ExactFrame-1<<64))
 	b.Bind(back)
-	b.Store(8, slot, w.s.off+walkFrames, pc)
-	w.store(walkCount, b.OpImm(ir.Add, n, 1))
-	first, second := w.load(walkID), w.load(walkID+8)
+	w.put(slot, n, pc)
 	b.Apply(ir.Add, pc, w.load(walkDelta))
 	b.Apply(ir.Xor, pc, w.load(walkFile))
-	g.mix(first, second, pc)
+	w.identify(pc)
+}
+
+// slot is the place of the next frame, and its number.
+func (w *walker) slot() (slot, n ir.Reg) {
+	b := w.g.b
+	n = w.g.atMost(w.load(walkCount), w.g.walkDepth-1)
+	slot = b.OpImm(ir.Shl, n, 3)
+	b.Apply(ir.Add, slot, w.g.buf)
+	return slot, n
+}
+
+// put stores frame number n.
+func (w *walker) put(slot, n, frame ir.Reg) {
+	b := w.g.b
+	b.Store(8, slot, w.s.off+walkFrames, frame)
+	w.store(walkCount, b.OpImm(ir.Add, n, 1))
+}
+
+// identify adds a frame to the identity.
+func (w *walker) identify(frame ir.Reg) {
+	first, second := w.load(walkID), w.load(walkID+8)
+	w.g.mix(first, second, frame)
 	w.store(walkID, first)
 	w.store(walkID+8, second)
 }
@@ -687,5 +721,6 @@ func (c *compiler) unwindMaps(add func(*ebpf.MapSpec)) {
 		Name: record.UnwindWords, Type: ebpf.ArrayOfMaps, KeySize: 4, ValueSize: 4, MaxEntries: record.UnwindChunks,
 		InnerMap: array(record.UnwindWords, record.UnwindChunkSize+record.UnwindSlack),
 	})
+	c.pythonMap(add)
 	c.fileKeys(c.unwinds)
 }

@@ -8,10 +8,12 @@ import (
 	"strconv"
 	"strings"
 
+	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/types"
 	"trocar/internal/near"
 	"trocar/internal/process/probe"
 	"trocar/internal/process/runtimes/cpython"
+	"trocar/internal/process/target"
 	"trocar/internal/script/syntax"
 )
 
@@ -68,6 +70,21 @@ func (m *matcher) interpret(p *pythonProcess) error {
 		return fmt.Errorf("process %d runs Python 3.%d, whose functions cannot be probed: %w", m.pid(), minor, err)
 	}
 	return nil
+}
+
+// PythonFrames is how frames of Python functions are found in the process; nil: it has none that are known, or has not
+// loaded the interpreter yet.
+func (r *Result) PythonFrames() *probe.PythonStacks {
+	if r.files == nil || r.files.pid() == 0 {
+		return nil
+	}
+	return cpython.Frames(r.files.mappings(), func(at *target.Mapping) (*objfile.File, error) {
+		b, err := r.files.openMapping(at)
+		if err != nil {
+			return nil, err
+		}
+		return b.obj, nil
+	})
 }
 
 // mostLate is how many functions are named that came too late.

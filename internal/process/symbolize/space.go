@@ -145,6 +145,9 @@ func (sp *space) remember(old *space, watched bool) {
 // covers tells whether all addresses of a stack were mapped at a time. The address 0 ends some stacks.
 func (sp *space) covers(addrs []uint64, time uint64) bool {
 	for i, a := range addrs {
+		if a&Interpreted != 0 {
+			continue
+		}
 		if a&Exact != 0 {
 			a &^= Exact
 		} else if i > 0 && a != 0 {

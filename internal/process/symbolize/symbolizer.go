@@ -18,6 +18,8 @@ type Options struct {
 	Images *image.Set
 	// Readable makes of a name in a perf map what people read; nil: it is that.
 	Readable func(string) string
+	// Interpreted names what stands for functions that an interpreter executes; nil: there are none.
+	Interpreted func(uint64) result.Frame
 }
 
 // Symbolizer names addresses. Its methods may be called from several goroutines.
@@ -152,8 +154,22 @@ func (s *Symbolizer) Snapshot(pid int) error {
 	return p.err
 }
 
+// Interpreted is the bit of what is no address, but stands for a function that an interpreter executes:
+// Options.Interpreted names it.
+const Interpreted = 1 << 62
+
 // Exact is the bit of an address in a stack that says that it is no return address, since a signal was delivered there.
 const Exact = 1 << 63
+
+// native are the addresses of a stack from the first one on that is one; all are, if there is none.
+func native(addrs []uint64) []uint64 {
+	for i, a := range addrs {
+		if a&Interpreted == 0 {
+			return addrs[i:]
+		}
+	}
+	return addrs
+}
 
 // Stack names the frames of a user stack, innermost first, and appends them to dst. The first address is taken as it
 // is, the others as return addresses unless they are Exact: they are named by the call before them, with the offset
@@ -165,10 +181,14 @@ func (s *Symbolizer) Stack(dst []result.Frame, h Hit, addrs []uint64) []result.F
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := s.process(target.PID(h.PID))
-	sp := s.space(p, &h, addrs)
+	sp := s.space(p, &h, native(addrs))
 	exact, gone := true, false
 	for _, addr := range addrs {
 		var n named
+		if addr&Interpreted != 0 {
+			dst, exact = append(dst, s.opts.Interpreted(addr)), false
+			continue
+		}
 		if addr&Exact != 0 {
 			addr, exact = addr&^Exact, true
 		}
@@ -217,9 +237,13 @@ func (s *Symbolizer) Ask(h Hit, addrs []uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := s.process(target.PID(h.PID))
-	sp := s.space(p, &h, addrs)
+	sp := s.space(p, &h, native(addrs))
 	exact := true
 	for _, addr := range addrs {
+		if addr&Interpreted != 0 {
+			exact = false
+			continue
+		}
 		if addr&Exact != 0 {
 			addr, exact = addr&^Exact, true
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 
+	"trocar/internal/binary/objfile"
 	"trocar/internal/process/runtimes"
 	"trocar/internal/process/target"
 )
@@ -26,6 +27,7 @@ func Runtime() runtimes.Runtime {
 type process struct {
 	minor int  // of version 3
 	names bool // it was started to write a perf map
+	found bool // its own frames are found
 }
 
 var program = regexp.MustCompile(`^(?:lib)?python3\.([0-9]{1,2})(?:\.so.*)?$`)
@@ -45,7 +47,21 @@ func inside(pid int) runtimes.Process {
 		return nil
 	}
 	env, _, err := id.Env("PYTHONPERFSUPPORT")
-	return &process{minor, asked(options) || err == nil && env != "" && env != "0"}
+	p := &process{minor: minor, names: asked(options) || err == nil && env != "" && env != "0"}
+	var file *objfile.File
+	p.found = Frames(maps, func(at *target.Mapping) (*objfile.File, error) {
+		mapped, err := id.OpenMapped(at)
+		if err != nil {
+			return nil, err
+		}
+		defer mapped.Close()
+		file, err = objfile.OpenFile(mapped, at.Path)
+		return file, err
+	}) != nil
+	if file != nil {
+		_ = file.Close() // it was only read
+	}
+	return p
 }
 
 // asked tells whether -X perf is among the options.
@@ -66,6 +82,8 @@ const noFrames = "Python functions are not in call stacks, but the interpreter's
 func (p *process) About() runtimes.About {
 	a := runtimes.About{Version: fmt.Sprintf("3.%d", p.minor)}
 	switch {
+	case p.found:
+		a.Has = append(a.Has, "Python functions in call stacks")
 	case p.minor < 12:
 		a.Stacks = noFrames + "it takes Python 3.12 or later, started with -X perf"
 	case !p.names:

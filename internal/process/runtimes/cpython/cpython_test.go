@@ -21,10 +21,11 @@ func TestAbout(t *testing.T) {
 		p    process
 		want string // of what stacks lack
 	}{
-		{process{11, false}, "3.12"},
-		{process{11, true}, "3.12"},
-		{process{12, false}, "-X perf"},
-		{process{12, true}, ""},
+		{process{minor: 11}, "3.12"},
+		{process{minor: 11, names: true}, "3.12"},
+		{process{minor: 12}, "-X perf"},
+		{process{minor: 12, names: true}, ""},
+		{process{minor: 11, found: true}, ""},
 	} {
 		if got := c.p.About().Stacks; (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
 			t.Errorf("%+v: %q", c.p, got)

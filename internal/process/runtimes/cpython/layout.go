@@ -11,7 +11,8 @@ type layout struct {
 
 	lock, holder, tracing int64 // the interpreter's lock; in it, the thread that has it; in a thread, whether it traces
 
-	running, frame int64 // in a thread: the frame that runs, or what has it at frame; absent: running is it
+	thread         int64 // in a thread: what its thread pointer is
+	running, frame int64 // the same: the frame that runs, or what has it at frame; absent: running is it
 
 	code, instruction, locals int64 // in a frame: the code object, what was executed last, the variables
 
@@ -67,20 +68,20 @@ func version(minor int) *layout {
 	l.marks = []int{int(l.qualified), 88}
 	switch minor {
 	case 11:
-		l.threads, l.modules, l.frame, l.code, l.ascii = 16, 888, 8, 32, 48
+		l.threads, l.modules, l.frame, l.code, l.ascii, l.thread = 16, 888, 8, 32, 48, 152
 		l.arguments, l.keywords, l.line, l.variables, l.resume, l.instructions = 56, 64, 72, 76, 168, 184
 		l.resumes, l.undefined = []int{150, 151}, [2]int{181, 254}
 		l.returns = []int{83}
 		// The name, the file, the first line: names and files are objects that functions share.
 		l.marks = []int{int(l.qualified), int(l.file), int(l.line)}
 	case 12:
-		l.threads, l.modules, l.monitors = 72, 944, 48
+		l.threads, l.modules, l.monitors, l.thread = 72, 944, 48, 136
 		l.monitored, l.resume, l.instructions = 160, 176, 192
 		l.resumes, l.undefined = []int{151, 240}, [2]int{177, 236}
 		l.returns, l.constants = []int{83, 242}, []int{121, 247}
 	case 13:
 		l.head, l.next, l.threads, l.modules, l.monitors, l.running, l.frame = 632, 7264, 7344, 7656, 0, 72, absent
-		l.lock, l.holder, l.tracing = 16, 8, 60
+		l.lock, l.holder, l.tracing, l.thread = 16, 8, 60, 152
 		l.monitored, l.resume, l.instructions = 168, 184, 200
 		l.resumes, l.undefined = []int{149, 207, 236}, [2]int{119, 148}
 		l.returns, l.constants = []int{36, 239}, []int{103, 240}
