@@ -18,9 +18,11 @@ type interval struct {
 
 // home is where a virtual register lives.
 type home struct {
-	spilled bool
-	reg     asm.Register
-	slot    int // offset from R10 if spilled
+	spilled  bool
+	constant bool // spilled, and nowhere: it is made anew for each use
+	reg      asm.Register
+	slot     int   // offset from R10 if spilled
+	imm      int64 // if constant
 }
 
 var (
@@ -33,13 +35,25 @@ func (b *Builder) allocate(bs []block) ([]home, int) {
 	ivs := b.intervals(bs)
 	homes := make([]home, b.regs)
 	at := make([]*interval, b.regs)
+	constants := b.constants()
 	for i := range ivs {
 		at[ivs[i].reg] = &ivs[i]
+		if constants[ivs[i].reg] != nil {
+			ivs[i].uses = (ivs[i].uses + 1) / 2 // what it costs without a register, beside memory
+		}
 	}
 
 	var active []*interval // ordered by end
 	var busy [11]bool
 	var spilled []*interval
+	spill := func(iv *interval) {
+		if in := constants[iv.reg]; in != nil {
+			homes[iv.reg] = home{spilled: true, constant: true, imm: in.imm}
+			return
+		}
+		homes[iv.reg] = home{spilled: true}
+		spilled = append(spilled, iv)
+	}
 	insert := func(iv *interval) {
 		n := sort.Search(len(active), func(i int) bool { return active[i].end > iv.end })
 		active = append(active, nil)
@@ -71,18 +85,35 @@ func (b *Builder) allocate(bs []block) ([]home, int) {
 			}
 		}
 		if victim < 0 {
-			homes[iv.reg].spilled = true
-			spilled = append(spilled, iv)
+			spill(iv)
 			continue
 		}
 		v := active[victim]
 		active = append(active[:victim], active[victim+1:]...)
 		homes[iv.reg].reg = homes[v.reg].reg
-		homes[v.reg] = home{spilled: true}
-		spilled = append(spilled, v)
+		spill(v)
 		insert(iv)
 	}
 	return homes, b.slots(spilled, homes)
+}
+
+// constants are, by register, the instructions that give those their value which have one value only.
+func (b *Builder) constants() []*inst {
+	defs := make([]*inst, b.regs)
+	several := newBitset(b.regs)
+	for i := range b.ins {
+		in := &b.ins[i]
+		d := in.def()
+		switch {
+		case d < 0:
+		case defs[d] != nil || several.has(d) || in.kind != kMovImm:
+			several.set(d)
+			defs[d] = nil
+		default:
+			defs[d] = in
+		}
+	}
+	return defs
 }
 
 func kept(r asm.Register) bool { return r >= asm.R6 && r <= asm.R9 }

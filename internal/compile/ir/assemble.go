@@ -257,12 +257,16 @@ const (
 	scratch1 = asm.R1
 )
 
-// read returns the machine register with the value of r, loading it to tmp if it is spilled.
+// read returns the machine register with the value of r, which is loaded to tmp, or made there, if it is spilled.
 func (e *emitter) read(r Reg, tmp asm.Register) asm.Register {
 	if r == FP {
 		return asm.RFP
 	}
 	h := e.homes[r]
+	if h.constant {
+		e.add(movImm(tmp, h.imm))
+		return tmp
+	}
 	if h.spilled {
 		e.add(asm.LoadMem(tmp, asm.RFP, int16(h.slot), asm.DWord))
 		return tmp
@@ -319,6 +323,9 @@ func (e *emitter) emit(i *inst) error {
 	case kLabel:
 		e.places[i.label] = len(e.out)
 	case kMovImm:
+		if e.homes[i.dst].constant {
+			return nil
+		}
 		// Not stored as an immediate: before 6.3 the verifier would forget the value (loops would not end for it).
 		e.add(movImm(e.target(i.dst), i.imm))
 		e.done(i.dst)

@@ -565,3 +565,48 @@ func TestTooLong(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestConstantsWithoutRegisters: a constant for which no register is left is made anew where it is used.
+func TestConstantsWithoutRegisters(t *testing.T) {
+	const constant = 0x1234_5678_9abc
+	p, b := New("p")
+	c := b.Imm(constant)
+	var others []Reg
+	for range 8 {
+		others = append(others, b.Call(0))
+	}
+	sum := b.Op(Add, c, others[0])
+	for range 3 {
+		for _, r := range others {
+			b.Apply(Add, sum, r)
+		}
+	}
+	b.Apply(Xor, sum, c)
+	b.ExitReg(sum)
+	code := assemble(t, p)
+	loads := 0
+	for i, in := range code {
+		if in.OpCode.IsDWordLoad() {
+			loads++
+			if code[i+1].OpCode.Class() == asm.StXClass {
+				t.Errorf("the constant is stored:\n%v", code)
+			}
+		}
+	}
+	if loads != 2 {
+		t.Errorf("the constant is made %d times, want 2:\n%v", loads, code)
+	}
+	m := &memory{}
+	one, err := m.helper(0, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	machine, err := newMachine(code)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := (constant + 25*one) ^ constant
+	if got, err := machine.run(0, contextAddr); err != nil || got != want {
+		t.Errorf("got %#x, %v, want %#x", got, err, want)
+	}
+}
