@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"trocar/internal/binary/image"
 	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/packages"
 	"trocar/internal/near"
@@ -105,11 +106,15 @@ func (m *matcher) imported(d *diag.Diagnostic, s *spec, b *binary) bool {
 	return false
 }
 
+// debugWay is which package a file's debug information is in, which takes the lists of all packages to find.
+type debugWay string
+
 // debugHint says how to get the names of a stripped file.
 func debugHint(d *diag.Diagnostic, b *binary) {
 	var ways []string
-	if way := packages.Debug(b.obj.Path()); way != "" {
-		ways = append(ways, way)
+	way, _ := image.Tell(b.im, func(f *objfile.File) debugWay { return debugWay(packages.Debug(f.Path())) })
+	if way != "" {
+		ways = append(ways, string(way))
 	}
 	if b.obj.BuildID() != "" && b.obj.Fetch() == nil { // else a server cannot be asked, or was
 		ways = append(ways, "set DEBUGINFOD_URLS to a server that has its debug file")
