@@ -233,7 +233,11 @@ func ask(ctx context.Context, r Request, images *image.Set, on offers) (*Script,
 	}
 	out := &Script{Text: script.Text, Notices: append(left, script.Notices...)}
 	for _, d := range diags.All {
-		out.Notices = append(out.Notices, d.Text)
+		text := d.Text
+		if len(d.Hints) > 0 {
+			text = strings.TrimSuffix(text, ".") + ": " + strings.Join(d.Hints, "; ")
+		}
+		out.Notices = append(out.Notices, text)
 	}
 	for _, t := range script.Totals {
 		out.Totals = append(out.Totals, Total(t))

@@ -184,7 +184,7 @@ func functionsOf(ctx context.Context, o Target, path, name string, exact bool, d
 	opts := match.Options{
 		PID: o.PID, Demangle: true, SearchPath: o.SearchPath, Images: o.Images, OutOfLine: true, Variants: true,
 		VectorsStepped: o.VectorsStepped,
-		Missing:        match.MissingRefused,
+		Missing:        "ignore", // at first
 		Plain:          true,
 		Instructions:   true, // the keys of calls go by it
 		Spread:         o.Spread, FilteredReturns: o.FilteredReturns,
@@ -198,7 +198,7 @@ func functionsOf(ctx context.Context, o Target, path, name string, exact bool, d
 	found := func() bool { return len(matched.PointsOf(entry)) > 0 && firstError(matched.About(entry)) == "" }
 	if !found() && ctx.Err() == nil {
 		// It may have no code of its own.
-		opts.OutOfLine = false
+		opts.OutOfLine, opts.Missing = false, match.MissingRefused
 		inlined := match.All(ctx, probes, opts)
 		matched.Close()
 		matched = inlined

@@ -43,6 +43,9 @@ type binary struct {
 
 	shown   map[string]string // how functions of a pattern are shown, see shownNames
 	shownOf string
+
+	near   []string // names that resemble
+	nearOf string
 }
 
 // shownNames is how functions of a pattern are shown. A script has it for entries and for returns, and reading the

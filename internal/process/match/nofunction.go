@@ -65,8 +65,11 @@ func (m *matcher) explain(d *diag.Diagnostic, s *spec, b *binary) {
 	}
 	// Of a pattern, what is not a wildcard is a name that is known in part.
 	if name := strings.Trim(s.fn, "*"); name != "" && !hasWildcard(name) {
-		if names := b.obj.Near(name, 3); len(names) > 0 {
-			d.Hint("did you mean %s?", near.List(names))
+		if b.nearOf != name { // else the same is asked for the other probe of calls, where they return
+			b.nearOf, b.near = name, b.obj.Near(name, 3)
+		}
+		if len(b.near) > 0 {
+			d.Hint("did you mean %s?", near.List(b.near))
 		}
 	}
 }
