@@ -79,7 +79,9 @@ const (
 type Script struct {
 	Text    string
 	Notices []string // what it leaves out, and why
-	Totals  []Total  // for Request.Totals: what is to be said at the end
+	// Settings belong to the request that runs it: one function that cannot be probed leaves the others be.
+	Settings map[string]string
+	Totals   []Total // for Request.Totals: what is to be said at the end
 	// Functions are those that were found.
 	Functions []Function
 }
@@ -231,7 +233,9 @@ func ask(ctx context.Context, r Request, images *image.Set, on offers) (*Script,
 	if diags.Errors() > 0 {
 		return nil, compileError(&diags, script.Nothing)
 	}
-	out := &Script{Text: script.Text, Notices: append(left, script.Notices...)}
+	out := &Script{
+		Text: script.Text, Notices: append(left, script.Notices...), Settings: map[string]string{"missing_probes": "warn"},
+	}
 	for _, d := range diags.All {
 		text := d.Text
 		if len(d.Hints) > 0 {

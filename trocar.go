@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -173,6 +174,9 @@ func (p *Program) resolve(ctx context.Context, r Request) (err error) {
 			return err
 		}
 		r.Script, r.Totals, r.Asked, r.Question = script.Text, script.Totals, r.Question.Functions, nil
+		settings := script.Settings
+		maps.Copy(settings, r.Settings)
+		r.Settings = settings
 		for _, n := range script.Notices {
 			p.warnings = append(p.warnings, Diagnostic{Severity: result.Info, Text: result.ShownLine(n)})
 		}

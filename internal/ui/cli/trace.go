@@ -369,12 +369,13 @@ func (a *app) ask(cmd *cobra.Command, r *recipeFlags, words []string) error {
 		return a.fail(&r.settings, err)
 	}
 	request.Question, request.Script, request.Totals, request.Asked = nil, script.Text, script.Totals, r.q.Functions
+	request.Settings = script.Settings
 	if r.drawn != nil && !r.drawn.file() && r.q.Kind == trocar.QuestionProfile && request.Target.PID == 0 &&
 		request.Target.Container == "" && len(argv) == 0 && r.q.Comm == "" && r.q.Path == "" {
 		// Reading the debug information of all programs of a machine costs more than all else. Nor is there to be more
 		// memory waiting to be collected than there must be.
 		debug.SetGCPercent(thrifty)
-		request.Settings = map[string]string{"show_debug_info": "false"}
+		request.Settings["show_debug_info"] = "false"
 	}
 	r.made, r.locks = true, r.q.Kind == trocar.QuestionLocks
 	r.asked = asked{
