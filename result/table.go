@@ -56,9 +56,16 @@ func (m *Map) Tabulate(n int, span time.Duration) bool {
 
 // AppendTable appends the map as a table: a line with the names of the columns, one for each entry, and one for all.
 func (m *Map) AppendTable(dst []byte) []byte {
+	dst, _ = m.AppendFitted(dst, 0)
+	return dst
+}
+
+// AppendFitted is AppendTable for a terminal whose lines have so many characters: longer names are cut in the middle, if
+// there are such. 0: none is.
+func (m *Map) AppendFitted(dst []byte, width int) (table []byte, cut bool) {
 	t := m.Table
 	if t == nil || len(m.Entries) == 0 {
-		return dst
+		return dst, false
 	}
 	names := []string{strings.TrimPrefix(m.Name, "@")} // in the commands' scripts, what is counted
 	times := t.Total.Kind == Times
@@ -96,12 +103,15 @@ func (m *Map) AppendTable(dst []byte) []byte {
 		rows = append(rows, append(t.numbers(&t.Total, true), "total"))
 	}
 	from := len(dst)
+	if width > 0 {
+		cut = narrow(rows, numbers, width)
+	}
 	dst = appendRows(dst, rows, numbers)
 	if n := t.Entries - len(m.Entries); n > 0 { // on a line of its own, which fits 80 columns
 		last := from + bytes.LastIndexByte(dst[from:len(dst)-1], '\n') + 1
 		dst = slices.Insert(dst, last, []byte("and "+strconv.Itoa(n)+" more\n")...)
 	}
-	return dst
+	return dst, cut
 }
 
 // columns are the parts of a key.
@@ -146,6 +156,9 @@ func rateDigits(n uint64, span time.Duration) int {
 	return 0
 }
 
+// gap is between columns.
+const gap = "  "
+
 // appendRows appends lines of cells below one another: the first as numbers, on the right, the others as texts. What
 // has several lines, as stacks have, follows on lines of its own.
 func appendRows(dst []byte, rows [][]string, numbers int) []byte {
@@ -160,7 +173,6 @@ func appendRows(dst []byte, rows [][]string, numbers int) []byte {
 			}
 		}
 	}
-	const gap = "  "
 	for _, row := range rows {
 		start := len(dst)
 		var below []string

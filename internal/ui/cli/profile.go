@@ -106,7 +106,11 @@ func (k *sink) draw(out io.Writer) {
 			if d.base != nil {
 				p.Compare(d.base)
 			}
-			_, err := out.Write(d.table(p, nil, d.top))
+			text := d.table(p, nil, d.top)
+			if k.fit != nil {
+				text = k.fit.Lines(nil, string(text))
+			}
+			_, err := out.Write(text)
 			return err
 		}
 	}

@@ -166,6 +166,7 @@ func (a *app) traceWith(ctx context.Context, s *settings, r trocar.Request, noti
 	}
 	if err == nil && s.made && !s.dryRun {
 		sink.silent(program)
+		sink.tellCut()
 		sink.others()
 	}
 	if closed := sink.close(); err == nil {

@@ -61,6 +61,7 @@ type settings struct {
 	// Of commands that write the script themselves.
 	bare bool // no empty lines before maps
 	made bool // the script was made by a command
+	full bool // lines are not cut to the width of a terminal
 	// compiled: nothing is wrong with the script.
 	compiled bool
 	asked    asked

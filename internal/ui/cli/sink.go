@@ -32,6 +32,8 @@ type sink struct {
 	stacks  *flame.Collector
 	locks   *flame.Locks // waits for locks are told from others; nil: there are none
 	notify  bool
+	err     io.Writer   // for messages
+	fit     *output.Fit // to the terminal; nil: results do not go to one, or are not to be cut
 
 	program  *trocar.Program // nil: not compiled yet
 	attached time.Time       // when the probes were; zero: not yet
@@ -44,7 +46,10 @@ func (a *app) sink(s *settings) (*sink, error) {
 	if err != nil {
 		return nil, &statusError{exitUsage, err}
 	}
-	k := &sink{app: a, s: s, notify: os.Getenv(notify) != ""}
+	k := &sink{app: a, s: s, err: a.err, notify: os.Getenv(notify) != ""}
+	if s.made && isTerminal(a.err) {
+		k.err = folding{a.err}
+	}
 	out := a.out
 	if s.drawn.file() {
 		if k.picture, err = output.Create(s.output); err != nil {
@@ -66,10 +71,14 @@ func (a *app) sink(s *settings) (*sink, error) {
 	if s.made {
 		said = k.attachedTo
 	}
+	if s.made && !s.full && isTerminal(out) {
+		k.fit = &output.Fit{Width: func() int { return width(out) }}
+	}
 	k.Sink = format.New(output.Options{
-		Out: out, Attached: said, Err: a.err, Quiet: s.quiet, NoWarnings: s.noWarnings, Color: a.color(),
+		Out: out, Attached: said, Err: k.err, Quiet: s.quiet, NoWarnings: s.noWarnings, Color: a.color(),
 		Buffer: buffering, Bare: s.bare,
 		Shown: s.made || isTerminal(out), Controls: s.controls && !s.made, Calls: s.made,
+		Fit: k.fit,
 	})
 	if s.drawn != nil {
 		k.draw(out)
@@ -80,7 +89,7 @@ func (a *app) sink(s *settings) (*sink, error) {
 
 // plain shows messages as text, whatever the format: for what has no results.
 func (a *app) plain(s *settings) *sink {
-	return &sink{app: a, s: &settings{noWarnings: s.noWarnings}}
+	return &sink{app: a, s: &settings{noWarnings: s.noWarnings}, err: a.err}
 }
 
 // Event passes events on, and keeps the promise of notify.
@@ -125,7 +134,7 @@ func (k *sink) diagnostic(d trocar.Diagnostic) {
 		}
 		// The results cannot be written, so this has to be said where they are not.
 	}
-	_, _ = k.app.err.Write(d.AppendText(nil, k.app.color()))
+	_, _ = k.err.Write(d.AppendText(nil, k.app.color()))
 }
 
 // mostPoints is how many points are named where all are asked for.
@@ -270,6 +279,35 @@ func (a *app) color() bool {
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// width is how many characters a line of a terminal has, whatever it is at the moment.
+func width(w io.Writer) int {
+	if f, ok := w.(*os.File); ok {
+		if n, _, err := term.GetSize(int(f.Fd())); err == nil && n > 0 {
+			return n
+		}
+	}
+	return 80
+}
+
+// folding writes messages to a terminal, whose lines end between words.
+type folding struct{ io.Writer }
+
+func (f folding) Write(text []byte) (int, error) {
+	if _, err := f.Writer.Write(result.Fold(nil, string(text), width(f.Writer))); err != nil {
+		return 0, err
+	}
+	return len(text), nil
+}
+
+// tellCut says that there is more than what was shown.
+func (k *sink) tellCut() {
+	if k.fit != nil && k.fit.Cut {
+		k.diagnostic(trocar.Diagnostic{
+			Severity: result.Info, Text: "where … stands, something was left out to fit the terminal: --full prints all",
+		})
+	}
 }
 
 // waiting shows on a terminal what is being done, if it takes long, until the function that it gives is called.

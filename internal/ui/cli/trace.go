@@ -96,6 +96,7 @@ func (q questionCommand) make(a *app) *cobra.Command {
 	q.flags(r, cmd)
 	span(f, &r.q.For, "for", "", "exit after this time, such as 10s")
 	r.registerOutput(f)
+	f.BoolVar(&r.full, "full", false, "print long names and lines whole on a terminal, too")
 	f.BoolVarP(&r.quiet, "quiet", "q", false, "do not report attached probes")
 	f.BoolVarP(&r.verbose, "verbose", "v", false, "print the location of each probe, and each warning")
 	f.BoolVar(&r.noWarnings, "no-warnings", false, "do not print warnings and notices")

@@ -37,8 +37,41 @@ type Options struct {
 	// it; without it, texts stay as they are. Controls: the script writes control characters itself, and what printf
 	// prints is left alone.
 	Shown, Controls bool
+	// Fit, of the text form: lines are cut to a terminal's width. Nil: they are whole.
+	Fit *Fit
 	// Calls, of the records form: a value with names that is printed is a call, written by a command.
 	Calls bool
+}
+
+// Fit cuts lines to the width of a terminal.
+type Fit struct {
+	Width func() int
+	Cut   bool // one was
+}
+
+// Lines appends a text of which each line takes a row.
+func (f *Fit) Lines(dst []byte, text string) []byte {
+	dst, cut := result.Fit(dst, text, f.Width())
+	f.Cut = f.Cut || cut
+	return dst
+}
+
+// What a line of a call may take at least: time, process and thread take 48 characters.
+const callWidth = 240
+
+// call appends a line that may take several rows.
+func (f *Fit) call(dst []byte, text string) []byte {
+	width := max(f.Width(), 1)
+	dst, cut := result.Fit(dst, text, (callWidth+width-1)/width*width)
+	f.Cut = f.Cut || cut
+	return dst
+}
+
+// table appends a map that is shown as a table.
+func (f *Fit) table(dst []byte, m *result.Map) []byte {
+	dst, cut := m.AppendFitted(dst, f.Width())
+	f.Cut = f.Cut || cut
+	return dst
 }
 
 // RecordsName is the name of trocar's own form for programs.

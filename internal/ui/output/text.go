@@ -38,6 +38,10 @@ func (t *Text) Event(e result.Event) error {
 		if t.o.Controls {
 			begin += len(e.Text)
 		}
+		if t.o.Fit != nil && len(e.Text) > callWidth {
+			t.out.buf = t.o.Fit.call(t.out.buf, string(result.AppendShown(nil, e.Text)))
+			break
+		}
 		t.out.buf = append(t.out.buf, e.Text...)
 	case *result.Time:
 		t.out.buf = append(t.out.buf, e.Text...)
@@ -53,6 +57,10 @@ func (t *Text) Event(e result.Event) error {
 		m := e.Map
 		if t.o.Bare {
 			m = lineKeys(m)
+		}
+		if t.o.Fit != nil && m.Table != nil {
+			t.out.buf = t.o.Fit.table(t.out.buf, m)
+			break
 		}
 		t.out.buf = m.AppendText(t.out.buf)
 	case *result.End:
