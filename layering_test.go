@@ -44,12 +44,10 @@ var layers = map[string][]string{
 	"internal/binary/btf":   {"internal/binary/types", "internal/binary/opener", "golang.org/x/sys"},
 	"internal/binary/objfile": {
 		"internal/binary/types",
-		"internal/binary/abi", "internal/binary/clr", "internal/binary/code", "internal/binary/inflate",
-		"internal/binary/opener", "internal/near",
+		"internal/binary/abi", "internal/binary/clr", "internal/binary/code", "internal/binary/opener", "internal/near",
 		"github.com/ianlancetaylor/demangle",
-		"github.com/ulikunitz/xz", "golang.org/x/sys",
+		"github.com/klauspost/compress", "github.com/ulikunitz/xz", "golang.org/x/sys",
 	},
-	"internal/binary/inflate":  {},
 	"internal/binary/opener":   {"golang.org/x/sys"},
 	"internal/binary/packages": {"internal/binary/opener"},
 	"internal/binary/debuginfo": {
@@ -138,8 +136,8 @@ var layers = map[string][]string{
 	"internal/ui/output": {"result"},
 	"internal/ui/flame":  {"result"},
 	"internal/ui/cli": {
-		".", "result", "internal/ui/...", "internal/demo", "internal/near", "github.com/spf13/cobra",
-		"github.com/spf13/pflag",
+		".", "result", "internal/ui/...", "internal/demo", "internal/near",
+		"github.com/kballard/go-shellquote", "github.com/spf13/cobra", "github.com/spf13/pflag",
 		"golang.org/x/term",
 	},
 

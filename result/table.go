@@ -60,8 +60,8 @@ func (m *Map) AppendTable(dst []byte) []byte {
 	return dst
 }
 
-// AppendFitted is AppendTable for a terminal whose lines have so many characters: longer names are cut in the middle, if
-// there are such. 0: none is.
+// AppendFitted is AppendTable for a terminal whose lines have so many characters: longer names are shortened. 0: none
+// is.
 func (m *Map) AppendFitted(dst []byte, width int) (table []byte, cut bool) {
 	t := m.Table
 	if t == nil || len(m.Entries) == 0 {

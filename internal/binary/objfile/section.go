@@ -1,13 +1,14 @@
 package objfile
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"strings"
 
-	"trocar/internal/binary/inflate"
+	"github.com/klauspost/compress/zlib" // the standard library's takes half the start of a script on libc
 )
 
 // maxRatio bounds what a byte of a large section may become. Real debug information is compressed to no less than a
@@ -126,9 +127,8 @@ func (f *File) zdebug(s *Section, n uint64) ([]byte, error) {
 type packed struct {
 	data []byte // of its full size
 	done int
-	zlib *inflate.Reader // one of both, until all is done
-	zstd io.Reader
-	err  error // of what is behind done
+	from io.Reader
+	err  error // of from, behind done
 }
 
 // unpackStep is how much is decompressed at least.
@@ -163,19 +163,21 @@ func (f *File) openPacked(typ, size uint64, body []byte) (*packed, error) {
 		return nil, fmt.Errorf("%d bytes packed into %d are not unpacked: that is more than debug information ever is", size,
 			len(body))
 	}
-	if typ != chZlib && typ != chZstd {
+	p := new(packed)
+	switch typ {
+	case chZlib:
+		z, err := zlib.NewReader(bytes.NewReader(body))
+		if err != nil {
+			return nil, err
+		}
+		p.from = z
+	case chZstd:
+		p.from = newZstdReader(body)
+	default:
 		return nil, fmt.Errorf("unknown compression %d", typ)
 	}
-	data, err := f.take(size)
-	if err != nil {
-		return nil, err
-	}
-	p := &packed{data: data}
-	if typ == chZstd {
-		p.zstd = newZstdReader(body)
-	} else if p.zlib, err = inflate.New(body, data); err != nil && size > 0 {
-		f.drop()
-	}
+	var err error
+	p.data, err = f.take(size)
 	return p, err
 }
 
@@ -183,48 +185,30 @@ func (f *File) openPacked(typ, size uint64, body []byte) (*packed, error) {
 func (p *packed) unpack(n uint64) error {
 	done := uint64(p.done)
 	switch {
-	case p.zlib == nil && p.zstd == nil && n > done:
+	case p.from == nil && n > done:
 		return p.err
-	case p.zlib == nil && p.zstd == nil, n <= done && len(p.data) > 0:
+	case p.from == nil, n <= done && len(p.data) > 0:
 		return nil
 	}
-	to := int(min(max(n, done+unpackStep), uint64(len(p.data))))
-	found, err := p.decompress(to)
+	m, err := io.ReadFull(p.from, p.data[p.done:min(max(n, done+unpackStep), uint64(len(p.data)))])
+	p.done += m
+	found := p.done
 	if err == nil {
-		if p.done == len(p.data) {
-			p.zlib, p.zstd = nil, nil
+		if p.done < len(p.data) {
+			return nil
 		}
-		return nil
+		var more int // the check sum is behind the end
+		if more, err = io.ReadFull(p.from, make([]byte, 1)); more == 0 && err == io.EOF {
+			p.from = nil
+			return nil
+		}
+		found += more
 	}
-	if err == io.EOF || err == io.ErrUnexpectedEOF || err == inflate.ErrMore {
+	if err == nil || err == io.EOF || err == io.ErrUnexpectedEOF {
 		err = fmt.Errorf("%d bytes promised, %d or more found", len(p.data), found)
 	}
-	p.zlib, p.zstd, p.err = nil, nil, err
+	p.from, p.err = nil, err
 	return err
-}
-
-// decompress goes on as far as to, and if that is the end, sees that it is one. found is more than there is room if it
-// is none.
-func (p *packed) decompress(to int) (found int, err error) {
-	if p.zlib != nil {
-		err = p.zlib.To(to)
-		if p.done = p.zlib.Done(); err == inflate.ErrMore {
-			return p.done + 1, err
-		}
-		return p.done, err
-	}
-	m, err := io.ReadFull(p.zstd, p.data[p.done:to])
-	if p.done += m; err != nil || p.done < len(p.data) {
-		return p.done, err
-	}
-	more, err := io.ReadFull(p.zstd, make([]byte, 1)) // the check sum is behind the end
-	switch {
-	case more > 0:
-		return p.done + more, inflate.ErrMore
-	case err == io.EOF:
-		return p.done, nil
-	}
-	return p.done, err
 }
 
 // LinkedApart tells that a linker made the file that leaves functions as compilers made them, also those with the same

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kballard/go-shellquote"
 	"github.com/spf13/cobra"
 
 	"trocar"
@@ -285,8 +286,7 @@ func (r *recipeFlags) question(a *app, cmd *cobra.Command, words []string) (argv
 			"-p PID, --container NAME, --comm NAME, -x PATH, -c COMMAND, or a command after --")
 		lib, fn, _ := strings.Cut(strings.Join(words, " "), ":")
 		if len(words) == 1 && lib != "" && fn != "" && fn[0] != ':' {
-			return nil, &hinted{err, fmt.Sprintf("to trace it in all processes: %s %s -x %s %s", a.name, r.q.Kind,
-				shellWord(lib), shellWord(fn))}
+			return nil, &hinted{err, "to trace it in all processes: " + shellquote.Join(a.name, r.q.Kind, "-x", lib, fn)}
 		}
 		return nil, err
 	}

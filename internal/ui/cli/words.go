@@ -74,14 +74,6 @@ func next(sets []*pflag.FlagSet, word string) (takes, script bool) {
 	return false, false
 }
 
-// shellWord writes a word as a shell takes it.
-func shellWord(word string) string {
-	if word != "" && !strings.ContainsAny(word, " \t\n\"'`$&*?[]{}()<>|;!#~\\") {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-}
-
 // hinted is an error with a way out.
 type hinted struct {
 	err  error
