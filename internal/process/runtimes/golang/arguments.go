@@ -31,10 +31,14 @@ func (c *Code) place(fn *debuginfo.Function, p *probe.Point) {
 		return
 	}
 	params := withoutDictionary(sig.Params)
-	list := argTypes(fn, params)
+	old := c.dictionaryFirst()
+	if old && receiverMissing(fn.Name, params) {
+		return
+	}
+	list := argTypes(fn, params, old)
 	places, _ := c.file.Arch().Go().Places(list, nil, c.abi0(info, fn, list))
 	if n := len(places) - len(params); n > 0 {
-		at := dictionaryAt(fn.Name, len(params)) // not an argument for people
+		at := dictionaryAt(fn.Name, len(params), old) // not an argument for people
 		places = append(places[:at:at], places[at+n:]...)
 	}
 	args := slices.DeleteFunc(p.Scope.Args, func(v probe.Var) bool { return v.Name == dictionary })
@@ -105,13 +109,13 @@ func typesOf(vars []debuginfo.Var) (list []*types.Type) {
 }
 
 // argTypes are the types of what a function is given: its parameters, and for one that is shared by several
-// instances of a generic function the dictionary that tells the type arguments, behind the receiver.
-func argTypes(fn *debuginfo.Function, params []debuginfo.Var) []*types.Type {
+// instances of a generic function the dictionary that tells the type arguments.
+func argTypes(fn *debuginfo.Function, params []debuginfo.Var, first bool) []*types.Type {
 	list := typesOf(params)
 	if !HasDictionary(fn.Name) {
 		return list
 	}
-	at := dictionaryAt(fn.Name, len(list))
+	at := dictionaryAt(fn.Name, len(list), first)
 	word := types.TUint64
 	return append(append(append([]*types.Type{}, list[:at]...), word), list[at:]...)
 }
@@ -127,9 +131,50 @@ func withoutDictionary(params []debuginfo.Var) []debuginfo.Var {
 	return append(params[:i:i], params[i+1:]...)
 }
 
-// dictionaryAt is the position of a function's dictionary among its n parameters: behind the receiver.
-func dictionaryAt(name string, n int) int {
-	if isMethod(name) && n > 0 {
+// dictionaryFirst tells whether the program's compiler put the dictionary first, as up to Go 1.19; later ones put it
+// behind the receiver.
+func (c *Code) dictionaryFirst() bool {
+	program := c.program()
+	return program != nil && program.dictionaryFirst()
+}
+
+func (p *Program) dictionaryFirst() bool { return p.minor > 0 && p.minor < 20 }
+
+// receiverMissing tells whether the first of a method's parameters is not its receiver, which the debug information of
+// Go up to 1.19 does not list for methods that the compiler makes of those of embedded fields.
+func receiverMissing(name string, params []debuginfo.Var) bool {
+	path := name[:strings.LastIndexByte(name, '/')+1]
+	name = name[len(path):]
+	if strings.Contains(name, "[") {
+		return false
+	}
+	recv, method, ok := strings.Cut(name, ").")
+	if pkg, typ, pointer := strings.Cut(recv, ".(*"); ok && pointer {
+		return !strings.ContainsAny(method, ".-") && !receives(params, path+pkg+"."+typ, true)
+	}
+	parts := strings.Split(name, ".")
+	return len(parts) == 3 && !strings.ContainsAny(parts[2], "0123456789-") &&
+		!receives(params, path+parts[0]+"."+parts[1], false)
+}
+
+// receives tells whether the first parameter is of a type, or a pointer to it.
+func receives(params []debuginfo.Var, typ string, pointer bool) bool {
+	if len(params) == 0 || params[0].Type == nil {
+		return false
+	}
+	t := params[0].Type.Complete()
+	if pointer && (t.Kind != types.Pointer || t.Elem == nil) {
+		return false
+	}
+	if pointer {
+		t = t.Elem.Complete()
+	}
+	return t.Name == strings.ReplaceAll(typ, "%2e", ".")
+}
+
+// dictionaryAt is the position of a function's dictionary among its n parameters.
+func dictionaryAt(name string, n int, first bool) int {
+	if !first && isMethod(name) && n > 0 {
 		return 1
 	}
 	return 0
@@ -156,7 +201,7 @@ func (c *Code) abi0(info *debuginfo.Info, fn *debuginfo.Function, args []*types.
 	vars = slices.DeleteFunc(vars, func(v debuginfo.Var) bool { return v.Result })
 	places, _ := c.file.Arch().Go().Places(args, nil, false)
 	if n := len(args) - len(vars); n > 0 { // the dictionary is none of debug info's
-		at := dictionaryAt(fn.Name, len(vars))
+		at := dictionaryAt(fn.Name, len(vars), c.dictionaryFirst())
 		places = append(places[:at:at], places[at+n:]...)
 	}
 	for i := range min(len(vars), len(places)) {

@@ -60,7 +60,7 @@ func (c *Code) Result(fn *objfile.Func) *probe.Scope {
 		// No register has anything to do with it.
 		return &probe.Scope{Retval: results(nil, nil, nil)}
 	}
-	args := argTypes(f, withoutDictionary(sig.Params))
+	args := argTypes(f, withoutDictionary(sig.Params), c.dictionaryFirst())
 	_, places := c.file.Arch().Go().Places(args, typesOf(sig.Results), c.abi0(info, f, args))
 	if !c.allParams(fn.Addr, sig.Params) {
 		for i := range places {

@@ -69,17 +69,20 @@ func (p *Program) shape(g *pclntab.Func) *shapes {
 		s.saved, _ = saves(p.f, g.Entry, g.End)
 	}
 	if strings.Contains(g.Name, "[") {
-		s.generic(g.Name)
+		s.generic(g.Name, p.dictionaryFirst())
 	}
 	return s
 }
 
 // generic puts in what is missing in the shapes of a function with type arguments in its name. The compiler leaves out
 // the first (cmd/compile/internal/ssagen, EmitArgInfo), taking it for the dictionary; but in a method that is the
-// receiver, behind which the dictionary is, and an instance that isn't shared has none.
-func (s *shapes) generic(name string) {
+// receiver, behind which the dictionary is (first: from Go 1.20 on), and an instance that isn't shared has none.
+func (s *shapes) generic(name string, first bool) {
 	dict := HasDictionary(name)
 	switch {
+	case first && dict && isGenericMethod(name):
+		s.args = append([]shape{{size: 8, hidden: true}}, s.args...)
+		return
 	case isGenericMethod(name) && dict:
 		if len(s.args) == 0 || s.args[0].group || s.args[0].size != 8 || s.args[0].off != 8 {
 			s.unknown = unknownGeneric
