@@ -254,21 +254,32 @@ func functionsOf(ctx context.Context, o Target, path, name string, exact bool, d
 			continue
 		}
 		fn.start = startOf(p)
-		fn.returns(first[startOf(p)], noReturn)
-		fn.leaves(tails[startOf(p)])
-		if o.Onward {
-			fn.onward()
-		}
-		for _, whole := range parts {
-			if whole == startOf(p) {
-				fn.Notices = append(fn.Notices, "a part of it, a function of its own, belongs to its calls; "+
-					"inlined instances go there directly, and are not shown")
-				break
+		through := *fn
+		finish := func(fn *candidate) {
+			fn.Notices = slices.Clone(fn.Notices)
+			fn.returns(first[startOf(p)], noReturn)
+			fn.leaves(tails[startOf(p)])
+			if o.Onward {
+				fn.onward()
+			}
+			for _, whole := range parts {
+				if whole == startOf(p) {
+					fn.Notices = append(fn.Notices, "a part of it, a function of its own, belongs to its calls; "+
+						"inlined instances go there directly, and are not shown")
+					break
+				}
+			}
+			fn.Unseen = said
+			if len(said) > 0 && (len(fn.Returns) == 0 || known.Throws()) {
+				fn.Notices = append(fn.Notices, said...)
 			}
 		}
-		fn.Unseen = said
-		if len(said) > 0 && (len(fn.Returns) == 0 || known.Throws()) {
-			fn.Notices = append(fn.Notices, said...)
+		if finish(fn); len(fn.Leaves) > 0 && o.Confined && !fn.many {
+			through.through = true
+			if finish(&through); through.followed {
+				through.Direct, through.Called = &fn.Function, false // the builtin func names others where they return
+				fn = &through
+			}
 		}
 		out = append(out, fn.Function)
 	}
