@@ -2,11 +2,13 @@
 //
 //	go run ./e2e/stacks [-tracer bin/trocar] [-n 100] [NAME…]
 //	go run ./e2e/stacks -p PID
+//	go run ./e2e/stacks -beside [-bpftrace PATH] [NAME…]
 //
 // Programs run under gdb. The tracer samples them and sends each sampled thread a signal, on which gdb stops the
 // program at the same instruction and writes down where every frame is. Of samples in the kernel that is so as well,
 // where the signal does not change what the thread goes on with. It needs root and gdb; it writes a table, and fails
-// if less than 99.5 per cent of the stacks are equal.
+// if less than 99.5 per cent of the stacks are equal. Of code that a runtime makes gdb knows nothing: there, and with
+// -beside everywhere, it is told how many stacks are whole, beside those of perf and bpftrace.
 package main
 
 import (
@@ -34,16 +36,29 @@ func main() {
 	samples := flag.Int("n", 100, "samples of each program")
 	pid := flag.Int("p", 0, "a process that runs, instead of programs of our own")
 	verbose := flag.Bool("v", false, "show stacks that are not equal")
+	beside := flag.Bool("beside", false, "tell how many stacks are whole, of other tools as well")
+	bpftrace := flag.String("bpftrace", "bpftrace", "bpftrace, for -beside")
 	flag.Parse()
 	dir, err := os.MkdirTemp("", "stacks-")
 	if err != nil {
 		fail(err)
 	}
 	defer os.RemoveAll(dir)
-	c := comparer{tracer: *tracer, dir: dir, samples: *samples, verbose: *verbose}
+	c := comparer{tracer: *tracer, bpftrace: *bpftrace, dir: dir, samples: *samples, verbose: *verbose}
 	var all counts
-	row("program", "stacks", "equal", "equal so far", "differ", "frames", "gdb lost", "told")
-	run := func(name string, pid int) {
+	heads := []any{"program", "stacks", "equal", "equal so far", "differ", "frames", "gdb lost", "told"}
+	if *beside {
+		heads = []any{"program: whole stacks, %"}
+		for _, tool := range besides {
+			heads = append(heads, tool.name)
+		}
+	}
+	row(heads...)
+	run := func(name string, pid int, managed bool) {
+		if *beside || managed {
+			row(append([]any{name}, c.beside(pid)...)...)
+			return
+		}
 		n, err := c.compare(pid)
 		if err != nil {
 			fmt.Printf("%-28s %v\n", name, err)
@@ -54,7 +69,7 @@ func main() {
 		all.lost += n.lost
 	}
 	if *pid != 0 {
-		run("process "+strconv.Itoa(*pid), *pid)
+		run("process "+strconv.Itoa(*pid), *pid, false)
 	} else {
 		for _, p := range programs {
 			if flag.NArg() > 0 && !slices.Contains(flag.Args(), p.name) {
@@ -70,11 +85,14 @@ func main() {
 				go p.load(ctx)
 			}
 			time.Sleep(time.Second) // its start is not what we want to see
-			run(p.name, cmd.Process.Pid)
+			run(p.name, cmd.Process.Pid, p.managed)
 			end()
 			_ = cmd.Process.Kill()
 			_ = cmd.Wait()
 		}
+	}
+	if *beside {
+		return
 	}
 	row("all", all.total, all.equal, all.shorter, all.total-all.equal-all.shorter, "", all.lost, "")
 	if all.total == 0 || float64(all.equal+all.shorter) < 0.995*float64(all.total) {
@@ -84,7 +102,12 @@ func main() {
 }
 
 func row(cells ...any) {
-	fmt.Printf("%-28v %8v %8v %12v %8v %8v %8v  %v\n", cells...)
+	for i, width := range []int{28, 14, 14, 14, 14, 8, 8, 0} {
+		if i < len(cells) {
+			fmt.Printf("%-*v ", width, cells[i])
+		}
+	}
+	fmt.Println()
 }
 
 func fail(err error) {
@@ -95,6 +118,7 @@ func fail(err error) {
 // comparer has what a comparison needs.
 type comparer struct {
 	tracer, dir string
+	bpftrace    string
 	samples     int
 	verbose     bool
 }
@@ -182,6 +206,11 @@ func (c *comparer) compare(pid int) (n counts, err error) {
 	code, err := codeOf(pid)
 	if err != nil {
 		return n, err
+	}
+	for i := range b {
+		if end := slices.Index(b[i].frames, 0); end >= 0 { // below a goroutine's first function
+			b[i].frames = b[i].frames[:end]
+		}
 	}
 	whole := slices.DeleteFunc(b, func(s stack) bool {
 		return slices.ContainsFunc(s.frames, func(pc uint64) bool { return !code(pc) })

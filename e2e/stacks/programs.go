@@ -18,12 +18,17 @@ type program struct {
 	name  string
 	start func(dir string) (*exec.Cmd, error)
 	load  func(ctx context.Context) // gives a server what to do
+	// managed: a runtime makes its code.
+	managed bool
 }
 
 const redisPort, nginxPort = "56999", "56998"
 
 func redisLoad(ctx context.Context) {
-	_ = exec.CommandContext(ctx, "redis-benchmark", "-p", redisPort, "-n", "100000000", "-q").Run()
+	for ctx.Err() == nil { // the server may not listen yet
+		_ = exec.CommandContext(ctx, "redis-benchmark", "-p", redisPort, "-n", "100000000", "-q").Run()
+		time.Sleep(100 * time.Millisecond)
+	}
 }
 
 func nginxLoad(ctx context.Context) {
@@ -112,22 +117,23 @@ func built(name, source string, compiler ...string) func(string) (*exec.Cmd, err
 }
 
 var programs = []program{
-	{"C", built("c.c", cSource, "gcc", "-O2", "-fomit-frame-pointer", "-pthread"), nil},
-	{"C static", built("s.c", cSource, "gcc", "-O2", "-fomit-frame-pointer", "-static", "-pthread"), nil},
-	{"C static-pie", built("p.c", cSource, "gcc", "-O2", "-fomit-frame-pointer", "-static-pie", "-pthread"), nil},
-	{"C stripped", built("t.c", cSource, "gcc", "-O2", "-fomit-frame-pointer", "-s", "-pthread"), nil},
-	{"C clang", built("l.c", cSource, "clang", "-O2", "-fomit-frame-pointer", "-pthread"), nil},
-	{"C musl", built("m.c", cSource, "musl-gcc", "-O2", "-fomit-frame-pointer", "-pthread"), nil},
-	{"C musl static", built("n.c", cSource, "musl-gcc", "-O2", "-static", "-pthread"), nil},
-	{"C++ exceptions", built("e.cc", cppSource, "g++", "-O2", "-std=c++20"), nil},
-	{"Rust", built("r.rs", rustSource, "rustc", "-O", "-C", "debuginfo=1"), nil},
-	{"bash", run("bash", "-c", `f() { if (($1 > 0)); then f $(($1 - 1)); else ((n++)); fi; }; while :; do f 5; done`), nil},
-	{"python3", run("python3", "-c", "def f(n):\n return 1 if n < 2 else f(n-1) + f(n-2)\nwhile True: f(20)"), nil},
-	{"perl", run("perl", "-e", `sub f { my $n = shift; $n < 2 ? 1 : f($n-1) + f($n-2) } while (1) { f(18) }`), nil},
-	{"openssl", run("openssl", "speed", "-seconds", "600", "rsa2048"), nil},
-	{"xz", run("sh", "-c", "exec xz -9 -c /dev/urandom >/dev/null"), nil},
-	{"awk", run("awk", `BEGIN { while (1) { s = s + length(sprintf("%d", i++)) ; if (match("abcabcabd", "c.*d")) s++ } }`), nil},
-	{"clang -O2", func(dir string) (*exec.Cmd, error) {
+	{name: "C", start: built("c.c", cSource, "gcc", "-O2", "-fomit-frame-pointer", "-pthread")},
+	{name: "C static", start: built("s.c", cSource, "gcc", "-O2", "-fomit-frame-pointer", "-static", "-pthread")},
+	{name: "C static-pie", start: built("p.c", cSource, "gcc", "-O2", "-fomit-frame-pointer", "-static-pie", "-pthread")},
+	{name: "C stripped", start: built("t.c", cSource, "gcc", "-O2", "-fomit-frame-pointer", "-s", "-pthread")},
+	{name: "C clang", start: built("l.c", cSource, "clang", "-O2", "-fomit-frame-pointer", "-pthread")},
+	{name: "C musl", start: built("m.c", cSource, "musl-gcc", "-O2", "-fomit-frame-pointer", "-pthread")},
+	{name: "C musl static", start: built("n.c", cSource, "musl-gcc", "-O2", "-static", "-pthread")},
+	{name: "C++ exceptions", start: built("e.cc", cppSource, "g++", "-O2", "-std=c++20")},
+	{name: "Rust", start: built("r.rs", rustSource, "rustc", "-O", "-C", "debuginfo=1")},
+	{name: "bash", start: run("bash", "-c", `f() { if (($1 > 0)); then f $(($1 - 1)); else ((n++)); fi; }; while :; do f 5; done`)},
+	{name: "python3", start: run("python3", "-c",
+		"def f(n):\n return 1 if n < 2 else f(n-1) + f(n-2)\nwhile True: f(20)")},
+	{name: "perl", start: run("perl", "-e", `sub f { my $n = shift; $n < 2 ? 1 : f($n-1) + f($n-2) } while (1) { f(18) }`)},
+	{name: "openssl", start: run("openssl", "speed", "-seconds", "600", "rsa2048")},
+	{name: "xz", start: run("sh", "-c", "exec xz -9 -c /dev/urandom >/dev/null")},
+	{name: "awk", start: run("awk", `BEGIN { while (1) { s = s + length(sprintf("%d", i++)) ; if (match("abcabcabd", "c.*d")) s++ } }`)},
+	{name: "clang -O2", start: func(dir string) (*exec.Cmd, error) {
 		src := filepath.Join(dir, "long.cc")
 		text := "#include <regex>\n#include <map>\n#include <string>\n"
 		for i := range 300 {
@@ -137,10 +143,34 @@ var programs = []program{
 			return nil, err
 		}
 		return start(dir, "clang", "-O2", "-c", "-fintegrated-cc1", "-o", "/dev/null", src)
-	}, nil},
-	{"redis", run("redis-server", "--port", redisPort, "--save", ""), redisLoad},
-	{"nginx", nginx, nginxLoad},
-	{"postgres", postgres, nil},
+	}},
+	{name: "redis", start: run("redis-server", "--port", redisPort, "--save", ""), load: redisLoad},
+	{name: "nginx", start: nginx, load: nginxLoad},
+	{name: "postgres", start: postgres},
+	{name: "Go with cgo", start: func(dir string) (*exec.Cmd, error) {
+		src := filepath.Join(dir, "cgo.go")
+		if err := os.WriteFile(src, []byte(cgoSource), 0o644); err != nil {
+			return nil, err
+		}
+		build := exec.Command("go", "build", "-o", filepath.Join(dir, "bin-cgo"), src)
+		build.Env = append(os.Environ(), "CGO_ENABLED=1", "CGO_CFLAGS=-O2 -fomit-frame-pointer")
+		if out, err := build.CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("%w: %s", err, out)
+		}
+		return start(dir, filepath.Join(dir, "bin-cgo"))
+	}},
+	{name: "C++ coroutines", start: built("co.cc", coroutineSource, "g++", "-O2", "-std=c++20")},
+	{
+		name: "node", start: run("node", "--perf-basic-prof", "--interpreted-frames-native-stack", "-e", nodeSource),
+		managed: true,
+	},
+	{name: "OpenJDK", start: func(dir string) (*exec.Cmd, error) {
+		src := filepath.Join(dir, "Hot.java")
+		if err := os.WriteFile(src, []byte(javaSource), 0o644); err != nil {
+			return nil, err
+		}
+		return run("java", "-XX:+PreserveFramePointer", src)(dir)
+	}, managed: true},
 }
 
 const cSource = `#include <alloca.h>
@@ -281,5 +311,128 @@ fn main() {
         if v.is_empty() { break; }
     }
     t.join().unwrap();
+}
+`
+
+// cgoSource has C call Go, and Go C.
+const cgoSource = `package main
+
+/*
+#include <stdlib.h>
+int compare(void *, void *);
+static int cmp(const void *a, const void *b) { return compare((void *)a, (void *)b); }
+static void sort(int *v, int n) { qsort(v, n, sizeof *v, cmp); }
+static int deep(int n) { volatile int x = n; return n ? deep(n - 1) + x : 1; }
+static int sum(int n) { int s = 0; for (int i = 0; i < 2000; i++) s += deep(n); return s; }
+*/
+import "C"
+
+import (
+	"sort"
+	"unsafe"
+)
+
+//export compare
+func compare(a, b unsafe.Pointer) C.int {
+	x, y := *(*int32)(a), *(*int32)(b)
+	return C.int(fib(int(x-y)&7)) - C.int(fib(3))
+}
+
+//go:noinline
+func fib(n int) int {
+	if n < 2 {
+		return 1
+	}
+	return fib(n-1) + fib(n-2)
+}
+
+func main() {
+	go func() {
+		for {
+			s := make([]int, 500)
+			for i := range s {
+				s[i] = fib(i % 9)
+			}
+			sort.Ints(s)
+		}
+	}()
+	for {
+		v := []C.int{5, 3, 9, 1, 7, 2}
+		C.sort(&v[0], C.int(len(v)))
+		C.sum(20)
+	}
+}
+`
+
+const coroutineSource = `#include <coroutine>
+#include <exception>
+#include <utility>
+template <class T> struct Task {
+	struct promise_type {
+		T value{};
+		std::coroutine_handle<> waiter;
+		Task get_return_object() { return Task{std::coroutine_handle<promise_type>::from_promise(*this)}; }
+		std::suspend_always initial_suspend() noexcept { return {}; }
+		struct Final {
+			bool await_ready() noexcept { return false; }
+			std::coroutine_handle<> await_suspend(std::coroutine_handle<promise_type> h) noexcept {
+				return h.promise().waiter ? h.promise().waiter : std::noop_coroutine();
+			}
+			void await_resume() noexcept {}
+		};
+		Final final_suspend() noexcept { return {}; }
+		void return_value(T v) { value = v; }
+		void unhandled_exception() { std::terminate(); }
+	};
+	std::coroutine_handle<promise_type> h;
+	explicit Task(std::coroutine_handle<promise_type> h) : h(h) {}
+	Task(Task &&o) : h(std::exchange(o.h, {})) {}
+	~Task() { if (h) h.destroy(); }
+	bool await_ready() { return false; }
+	std::coroutine_handle<> await_suspend(std::coroutine_handle<> w) { h.promise().waiter = w; return h; }
+	T await_resume() { return h.promise().value; }
+};
+static volatile int sink;
+__attribute__((noinline)) int leaf(int n)
+{
+	int s = 0;
+	for (int i = 0; i < 200; i++)
+		s += i * n ^ sink;
+	return s;
+}
+Task<int> inner(int n)
+{
+	if (n == 0)
+		co_return leaf(3);
+	int below = co_await inner(n - 1);
+	co_return below + leaf(n);
+}
+Task<int> outer() { int s = 0; for (int i = 0; i < 5; i++) s += co_await inner(i); co_return s; }
+int main()
+{
+	for (;;) {
+		auto t = outer();
+		t.h.resume();
+		sink += t.h.promise().value;
+	}
+}
+`
+
+const nodeSource = `function fib(n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+function work() { JSON.parse(JSON.stringify([...Array(50).keys()])); return [3, 1, 2].sort((a, b) => fib(9) + a - b); }
+for (;;) { fib(15); work(); }`
+
+const javaSource = `import java.util.*;
+public class Hot {
+	static int fib(int n) { return n < 2 ? 1 : fib(n - 1) + fib(n - 2); }
+	static long maps() {
+		Map<String, Integer> m = new HashMap<>();
+		for (int i = 0; i < 200; i++) m.merge("k" + i % 37, fib(i % 12), Integer::sum);
+		return m.values().stream().mapToInt(Integer::intValue).sum();
+	}
+	public static void main(String[] a) {
+		new Thread(() -> { for (long s = 0; ; ) s += maps(); }).start();
+		for (long s = 0; ; ) s += fib(20) + maps();
+	}
 }
 `

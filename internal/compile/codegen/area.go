@@ -275,7 +275,14 @@ func (w *walker) mapping(q ir.Reg, nowhere, other, none ir.Label) {
 	w.set(walkTable, noFile)
 	b.Jump(known)
 	b.Bind(file)
-	w.store(walkFile, b.Op(ir.Xor, f.load(areaKey), f.load(areaKey+32)))
+	id := b.Imm(0)
+	for word := 0; word < record.FileKeySize; word += 8 {
+		b.Apply(ir.Xor, id, f.load(areaKey+word))
+		b.Apply(ir.Mul, id, b.Imm(mixFirst))
+		high := b.OpImm(ir.Shr, id, 29)
+		b.Apply(ir.Xor, id, high)
+	}
+	w.store(walkFile, id)
 	table := b.Copy(b.Call(asm.FnMapLookupElem, ir.M(record.UnwindFiles), g.addr(w.s.at(walkArea+areaKey))))
 	some := b.Label()
 	b.IfImm(ir.NE, table, 0, some)

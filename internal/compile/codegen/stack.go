@@ -181,17 +181,30 @@ func (g *gen) mix(first, second, pc ir.Reg) {
 func (g *gen) keep(dst memory, n ir.Reg, frames memory, tgid ir.Reg, kind types.Kind) {
 	b := g.b
 	g.c.stored, g.c.interrupts = true, g.c.interrupts || g.typ != probe.UprobeProgram
-	kept, full := b.Label(), b.Label()
+	kept, full, mark := b.Label(), b.Label(), b.Label()
+	// Who looks for it in the map takes much longer than who sees that it was there lately.
+	base, off := g.ref(dst.at(16))
+	first, second := b.Load(8, base, off), b.Load(8, base, off+8)
+	seen := b.OpImm(ir.Shr, first, keptShift)
+	b.ApplyImm(ir.Shl, seen, 4)
+	b.Apply(ir.Add, seen, b.MapValue(record.KeptName, 0))
+	other := b.Label()
+	b.If(ir.NE, b.Load(8, seen, 0), first, other)
+	b.If(ir.EQ, b.Load(8, seen, 8), second, kept)
+	b.Bind(other)
 	p := b.Call(asm.FnMapLookupElem, ir.M(record.StacksName), g.addr(dst.at(16)))
-	b.IfImm(ir.NE, p, 0, kept)
+	b.IfImm(ir.NE, p, 0, mark)
 	tail := frames.at(8 * g.c.stackDepth)
 	g.store(tail, 8, b.Call(asm.FnKtimeGetNs))
 	g.store(tail.at(8), 4, n)
 	g.store(tail.at(12), 4, tgid)
 	res := b.Call(asm.FnMapUpdateElem, ir.M(record.StacksName), g.addr(dst.at(16)), g.addr(frames), ir.I(1))
-	b.IfImm(ir.EQ, res, -int64(syscall.EEXIST), kept)
+	b.IfImm(ir.EQ, res, -int64(syscall.EEXIST), mark)
 	b.IfImm(ir.NE, res, 0, full)
 	g.count(g.c.lossOnce(record.KeptStacks))
+	b.Bind(mark)
+	b.Store(8, seen, 0, first)
+	b.Store(8, seen, 8, second)
 	b.Jump(kept)
 	b.Bind(full)
 	g.count(g.c.lossOnce(record.LostStacks))
@@ -199,6 +212,9 @@ func (g *gen) keep(dst memory, n ir.Reg, frames memory, tgid ir.Reg, kind types.
 	b.Bind(kept)
 	g.frames(dst, n, kind)
 }
+
+// keptShift makes of an identity a place of record.KeptName.
+const keptShift = 64 - 10
 
 // stackMap is where the frames of stacks are kept.
 func (c *compiler) stackMap(add func(*ebpf.MapSpec)) {
@@ -216,6 +232,7 @@ func (c *compiler) stackMap(add func(*ebpf.MapSpec)) {
 	}
 	c.out.StackSize = int(m.ValueSize)
 	add(m)
+	add(array(record.KeptName, record.KeptSize))
 }
 
 // frames stores the number of a stack's frames. Of a user stack, which point was hit tells where its file is loaded,

@@ -319,6 +319,20 @@ func (w *walker) row(none ir.Label) ir.Reg {
 	b.Apply(ir.Add, off, w.load(walkDelta))
 	table := w.load(walkTable)
 	b.If(ir.GE, off, b.OpImm(ir.Shr, table, 32), none)
+	// Most stacks go through the same places again and again. Tables are never changed, so what was found once holds. The
+	// words of a place are written by several CPUs at a time: those that belong together are told by the first one, in
+	// which the key is mixed with the rule.
+	key := b.OpImm(ir.Shl, table, 32)
+	b.Apply(ir.Add, key, off)
+	b.ApplyImm(ir.Add, key, 1) // a place that was not written has zeros
+	seen := b.Op(ir.Mul, key, b.Imm(mixSecond))
+	b.ApplyImm(ir.Shr, seen, seenShift)
+	b.ApplyImm(ir.Shl, seen, 4)
+	b.Apply(ir.Add, seen, b.MapValue(record.UnwindSeen, 0))
+	rule, have := b.Reg(), b.Label()
+	b.LoadTo(rule, 8, seen, 8)
+	mixed := func() ir.Reg { return b.Op(ir.Xor, b.Op(ir.Mul, rule, b.Imm(mixFirst)), key) }
+	b.If(ir.EQ, mixed(), b.Load(8, seen, 0), have)
 	block := b.OpImm(ir.Shr, off, 8)
 	b.Apply(ir.Add, block, b.Low32(table))
 	index, row := b.Reg(), b.Reg()
@@ -361,11 +375,18 @@ func (w *walker) row(none ir.Label) ir.Reg {
 		b.Apply(ir.Add, row, further)
 		b.Apply(ir.Sub, left, further)
 	}
-	rule := b.Load(2, row, 1) // of the word's 32 bits, those from the ninth on
-	b.ApplyImm(ir.Shl, rule, 3)
-	b.Apply(ir.Add, rule, b.MapValue(record.UnwindRules, 0))
-	return b.Load(8, rule, 0)
+	id := b.Load(2, row, 1) // of the word's 32 bits, those from the ninth on
+	b.ApplyImm(ir.Shl, id, 3)
+	b.Apply(ir.Add, id, b.MapValue(record.UnwindRules, 0))
+	b.LoadTo(rule, 8, id, 0)
+	b.Store(8, seen, 0, mixed())
+	b.Store(8, seen, 8, rule)
+	b.Bind(have)
+	return rule
 }
+
+// seenShift makes of a hash the number of a place of record.UnwindSeen.
+const seenShift = 64 - 12
 
 // chunk finds the piece of the tables in which a word is.
 func (w *walker) chunk(at ir.Reg, none ir.Label) ir.Reg {
@@ -710,6 +731,7 @@ func (c *compiler) unwindMaps(add func(*ebpf.MapSpec)) {
 	near := array(record.UnwindNear, 4*record.UnwindNearWords+record.UnwindSlack)
 	near.Flags = 1 << 10 // BPF_F_MMAPABLE
 	add(near)
+	add(array(record.UnwindSeen, record.UnwindSeenSize))
 	add(array(record.UnwindAsked, record.UnwindAskedSize))
 	add(array(record.UnwindFile, record.UnwindFileSize))
 	add(array(record.UnwindAreas, record.UnwindAreasSize))

@@ -15,12 +15,16 @@ const (
 	GivenName    = "given" // followed by a number
 	SyscallsName = "syscalls"
 	StacksName   = "stacks" // the frames of call stacks, by the identity
+	KeptName     = "kept"   // an array's value: identities of stacks that were kept, each at a place that it tells itself
 	FollowName   = "follow" // a byte for each process id: not 0 if it is followed
 )
 
 // StackTail is what stands behind the frames of a stored stack: u64 time when it was first seen, u32 number of its
 // frames, u32 process in which it was.
 const StackTail = 16
+
+// KeptSize is the size of that: for 1,024 identities.
+const KeptSize = 16 << 10
 
 // MostStacks is how many different call stacks have room in the programs' memory. User space takes them out before it
 // is full, if it gets the time to.

@@ -10,6 +10,7 @@ const (
 	UnwindWords = "unwind_words" // an array of arrays, each with one value: a piece of the words, from UnwindNearWords on
 	UnwindFiles = "unwind_files" // tables of files, by what the kernel knows them by
 	UnwindAreas = "unwind_areas" // an array's value: what the programs have seen to be mapped
+	UnwindSeen  = "unwind_seen"  // an array's value: the rules that were found last, by table and place
 	UnwindAsked = "unwind_asked" // an array's value: of which processes files were asked for lately
 	UnwindFile  = "unwind_file"  // an array's value, and the program that fills it in: see UnwindFileKey
 )
@@ -22,6 +23,7 @@ const (
 	UnwindChunks    = 256
 	UnwindSlack     = 1 << 10 // behind words of which one was found: a search may look at those of a block behind it
 	UnwindAreasSize = 64 * 4096
+	UnwindSeenSize  = 16 * 4096
 	UnwindAskedSize = 8 * 256
 )
 
