@@ -178,6 +178,10 @@ func (c *comparer) compare(pid int) (n counts, err error) {
 		time.Sleep(100 * time.Millisecond)
 	}
 	var told strings.Builder
+	code, err := codeOf(pid) // a signal that comes when gdb has let go ends it
+	if err != nil {
+		return n, err
+	}
 	trace := exec.CommandContext(ctx, c.tracer, "-q", "--unsafe", "-o", ours, "-p", strconv.Itoa(pid), "-e",
 		`profile:hz:43 { printf("%d\n%s--\n", tid, ustack(raw)); signal("SIGXCPU"); }`)
 	trace.Stderr = &told
@@ -200,10 +204,6 @@ func (c *comparer) compare(pid int) (n counts, err error) {
 		return n, err
 	}
 	b, err := read(theirs)
-	if err != nil {
-		return n, err
-	}
-	code, err := codeOf(pid)
 	if err != nil {
 		return n, err
 	}

@@ -119,7 +119,7 @@ func (x *addrIndex) addTable(f *File) {
 	x.strs = append(x.strs, t.Names())
 	for i := range t.Len() {
 		if entry, end, name, ok := t.At(i); ok && f.Executable(entry) {
-			x.entries = append(x.entries, indexEntry{
+			x.keep(indexEntry{
 				addr: entry, size: uint32(min(end-entry, math.MaxUint32)), name: name, table: table,
 			})
 		}

@@ -13,6 +13,10 @@ type addrIndex struct {
 	entries []indexEntry // by address, then by rank
 	strs    [][]byte     // string tables
 	stripV  bool         // names may carry versions
+
+	// Only what is needed for some addresses, which are in order, is kept; nil: all.
+	wanted []uint64
+	near   []uint64 // beside them: the nearest symbol so far at or below one, and above the one before
 }
 
 type indexEntry struct {
@@ -45,10 +49,26 @@ func rank(bind Bind, sized, noType bool, name string) uint8 {
 
 // Lookup finds the function that holds an address: the innermost symbol with a size around it, else the nearest one
 // before it whose size is not known. ok is false if no symbol can be told for certain.
-func (f *File) Lookup(addr uint64) (sym Symbol, ok bool) {
+func (f *File) Lookup(addr uint64) (sym Symbol, ok bool) { return f.lookUp(f.addrIndex(), addr) }
+
+// LookupAll is Lookup for many addresses, which are in order, without the memory and the time that an index of all
+// symbols takes.
+func (f *File) LookupAll(addrs []uint64, yield func(addr uint64, sym Symbol, ok bool)) {
+	f.index.Lock()
+	x := f.index.x
+	f.index.Unlock()
+	if x == nil {
+		x = f.newIndex(addrs)
+	}
+	for _, addr := range addrs {
+		sym, ok := f.lookUp(x, addr)
+		yield(addr, sym, ok)
+	}
+}
+
+func (f *File) lookUp(x *addrIndex, addr uint64) (sym Symbol, ok bool) {
 	var err error
 	defer Guard(&err)()
-	x := f.addrIndex()
 	if !f.Executable(addr) {
 		return Symbol{}, false
 	}
@@ -139,18 +159,34 @@ func (f *File) addrIndex() *addrIndex {
 	f.index.Lock()
 	defer f.index.Unlock()
 	if f.index.x == nil {
-		f.index.x = &addrIndex{} // what is wrong is not tried again
-		x := &addrIndex{}
-		var err error
-		func() {
-			defer Guard(&err)()
-			x.fill(f)
-		}()
-		if err == nil {
-			f.index.x = x
-		}
+		f.index.x = f.newIndex(nil)
 	}
 	return f.index.x
+}
+
+func (f *File) newIndex(wanted []uint64) *addrIndex {
+	x := &addrIndex{wanted: wanted, near: make([]uint64, len(wanted))}
+	var err error
+	func() {
+		defer Guard(&err)()
+		x.fill(f)
+	}()
+	if err != nil {
+		return &addrIndex{} // what is wrong is not tried again
+	}
+	return x
+}
+
+// keep keeps an entry, if it may name one of the addresses that are wanted.
+func (x *addrIndex) keep(e indexEntry) {
+	if x.wanted != nil {
+		i, _ := slices.BinarySearch(x.wanted, e.addr)
+		if i == len(x.wanted) || e.addr < x.near[i] && x.wanted[i]-e.addr >= uint64(e.size) {
+			return
+		}
+		x.near[i] = max(x.near[i], e.addr)
+	}
+	x.entries = append(x.entries, e)
 }
 
 func (x *addrIndex) fill(f *File) {
@@ -173,7 +209,10 @@ func (x *addrIndex) fill(f *File) {
 		if a.addr != b.addr {
 			return cmp.Compare(a.addr, b.addr)
 		}
-		return cmp.Compare(a.rank, b.rank)
+		if a.rank != b.rank {
+			return cmp.Compare(a.rank, b.rank)
+		}
+		return cmp.Compare(uint64(a.table)<<32|uint64(a.name), uint64(b.table)<<32|uint64(b.name))
 	})
 }
 
@@ -189,7 +228,9 @@ func (x *addrIndex) add(f *File, t *symTable) {
 			n++
 		}
 	}
-	x.entries = slices.Grow(x.entries, n)
+	if x.wanted == nil {
+		x.entries = slices.Grow(x.entries, n)
+	}
 	for i := 1; i < t.len(); i++ {
 		r := t.at(i)
 		if !r.code() || r.value == 0 || !f.Executable(r.value) {
@@ -199,7 +240,7 @@ func (x *addrIndex) add(f *File, t *symTable) {
 		if name == "" || name[0] == '$' && r.typ() == sttNoType {
 			continue
 		}
-		x.entries = append(x.entries, indexEntry{
+		x.keep(indexEntry{
 			addr: r.value, size: uint32(min(r.size, math.MaxUint32)), name: r.name, table: table,
 			rank: rank(r.bind(), r.size > 0, r.typ() == sttNoType, name),
 		})

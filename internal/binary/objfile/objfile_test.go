@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -472,6 +473,49 @@ int main(void) { return 0; }`))
 	for _, name := range []string{"zzzzzzzzzz", "Till", "ay"} {
 		if got := f.Near(name, 3); len(got) != 0 {
 			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// TestLookupAll: what is found for some addresses, few or many, is what is found for each.
+func TestLookupAll(t *testing.T) {
+	own, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	for _, path := range []string{own, "/bin/sh", "/lib/x86_64-linux-gnu/libc.so.6", "/lib/aarch64-linux-gnu/libc.so.6"} {
+		f, err := Open(path)
+		if err != nil {
+			continue
+		}
+		defer f.Close()
+		for _, n := range []int{1, 3, 100, 3000} {
+			var addrs []uint64
+			for _, s := range f.Segments() {
+				for range n {
+					if s.Exec {
+						addrs = append(addrs, s.Addr+random.Uint64N(s.FileSize))
+					}
+				}
+			}
+			slices.Sort(addrs)
+			seen := 0
+			f.ForgetNames()
+			found := map[uint64]Symbol{}
+			f.LookupAll(addrs, func(addr uint64, sym Symbol, ok bool) {
+				if seen++; ok {
+					found[addr] = sym
+				}
+			})
+			for _, addr := range addrs {
+				if want, ok := f.Lookup(addr); found[addr] != want || ok != (found[addr] != Symbol{}) {
+					t.Errorf("%s: %#x is in %+v, want %+v", path, addr, found[addr], want)
+				}
+			}
+			if seen != len(addrs) {
+				t.Errorf("%s: %d of %d addresses", path, seen, len(addrs))
+			}
 		}
 	}
 }

@@ -59,11 +59,17 @@ func (f *File) lookup(addr uint64, demangle bool) *symbol {
 	if s, ok := f.names[addr]; ok {
 		return s
 	}
+	sym, ok := f.elf.Lookup(addr)
+	return f.name(addr, sym, ok, demangle)
+}
+
+// name remembers what names an address.
+func (f *File) name(addr uint64, sym objfile.Symbol, ok, demangle bool) *symbol {
 	if f.names == nil || len(f.names) >= maxNames {
 		f.names, f.starts = map[uint64]*symbol{}, map[uint64]*symbol{}
 	}
 	var s *symbol
-	if sym, ok := f.elf.Lookup(addr); ok {
+	if ok {
 		if s = f.starts[sym.Addr]; s == nil || s.start != sym.Addr {
 			s = &symbol{name: sym.Name, start: sym.Addr}
 			s.signal = sym.Name == "__restore_rt" || sym.Name == "__kernel_rt_sigreturn" || sym.Name == "__restore"

@@ -273,11 +273,11 @@ func (s *Symbolizer) Answer() {
 			all = append(all, at)
 		}
 		slices.Sort(all)
-		for _, at := range all {
-			if sym := f.lookup(at, !s.opts.Mangled); sym != nil && f.asked[at] {
+		f.elf.LookupAll(all, func(at uint64, sym objfile.Symbol, ok bool) {
+			if f.name(at, sym, ok, !s.opts.Mangled); ok && f.asked[at] {
 				f.origins(at, !s.opts.Mangled)
 			}
-		}
+		})
 		f.asked = nil
 		f.im.Forget()
 	}
