@@ -3,8 +3,11 @@ package trocar
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"syscall"
 
+	"trocar/internal/process/runtimes/cpython"
 	"trocar/internal/process/target"
 )
 
@@ -15,11 +18,17 @@ type CommandLine struct {
 	Words []string
 	// Env is its environment, "NAME=value" each, as os.Environ gives it. Nil: it has none.
 	Env []string
+	// Until are names or patterns of functions that a runtime makes while the program runs (Request.Awaits): the command
+	// is held where the first module that they may be in is about to be executed. Nil: at its first instruction.
+	Until []string
 }
 
 // Command is a process that was started, held at its first instruction: its program is mapped, but nothing of it has
 // run, not even the dynamic loader. If this process dies before it is released, the kernel kills it.
-type Command struct{ child *target.Child }
+type Command struct {
+	child   *target.Child
+	loading *Loading // what it is about to execute; nil: its first instruction
+}
 
 // Start starts a command and holds it. It has our working directory and standard files. Program.Run releases it,
 // Close ends it. Ctx is for the start alone. Errors are *StartError.
@@ -35,8 +44,34 @@ func Start(ctx context.Context, c CommandLine) (*Command, error) {
 		}
 		return nil, err
 	}
-	return &Command{child}, nil
+	cmd := &Command{child: child}
+	if len(c.Until) > 0 {
+		if err := cmd.advance(c); err != nil {
+			child.Kill(0)
+			if errors.Is(err, target.ErrEnded) {
+				err = errors.New("the command has ended, and has executed no Python module that could have it")
+			}
+			return nil, fmt.Errorf("%s: %w", strings.Join(c.Until, ", "), err)
+		}
+	}
+	return cmd, nil
 }
+
+// advance has the command go on until the module is there.
+func (c *Command) advance(line CommandLine) error {
+	awaited := cpython.Awaited{Patterns: line.Until, Command: line.Words}
+	pid := c.child.PID()
+	return c.child.Advance(func() (uint64, bool) { return awaited.Place(pid) }, func(code uint64) bool {
+		l, ok := awaited.Begins(pid, code)
+		if ok {
+			c.loading = &Loading{Code: l.Code, Module: l.Module}
+		}
+		return ok
+	})
+}
+
+// Hold makes the command the target.
+func (c *Command) Hold(t *Target) { t.Held, t.Loading = c.PID(), c.loading }
 
 // PID is the command's process id, for Target.Held.
 func (c *Command) PID() int { return int(c.child.PID()) }

@@ -193,7 +193,7 @@ func ask(ctx context.Context, r Request, images *image.Set, on offers) (*Script,
 		}
 	}
 	needs := !question.OfEvents() || question.OfLocks() && len(r.Target.Command) > 0
-	if q.Path == "" && r.Target.PID == 0 && needs {
+	if q.Path == "" && r.Target.running() == 0 && needs {
 		switch {
 		case len(r.Target.Command) > 0:
 			q.Path = r.Target.Command[0]
@@ -220,7 +220,8 @@ func ask(ctx context.Context, r Request, images *image.Set, on offers) (*Script,
 		Whole: question.Whole(), Together: question.Together(), ThreadEnds: on.threadEnds,
 		Confined: r.Target.PID != 0 || len(r.Target.Command) > 0,
 		Lines:    q.Kind == QuestionTrace, Arch: on.arch,
-		Path: q.Path, PID: r.Target.PID, Patterns: q.Functions, SearchPath: r.Files.SearchPath,
+		Path: q.Path, PID: r.Target.running(), Loading: r.Target.loading(),
+		Patterns: q.Functions, SearchPath: r.Files.SearchPath,
 		Images: images, VectorsStepped: on.vectorsStepped, Spread: r.Target.several(), FilteredReturns: on.filteredReturns,
 	}, &diags)
 	if err := ctx.Err(); err != nil {

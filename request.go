@@ -6,9 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strings"
 	"time"
 
 	"trocar/internal/binary/debuginfod"
+	"trocar/internal/process/match"
+	"trocar/internal/script/diag"
+	"trocar/internal/script/syntax"
 )
 
 // Request says what to trace, and how. It is plain data: the same request means the same on another machine, and it
@@ -82,6 +86,9 @@ type Target struct {
 	Command []string `json:"command,omitempty"`
 	// Held is the process of the command, held at its first instruction (Command.PID); 0: none. The run ends with it.
 	Held int `json:"held,omitempty"`
+	// Loading is what a command is about to execute that has gone on until then (CommandLine.Until); nil: its first
+	// instruction.
+	Loading *Loading `json:"loading,omitempty"`
 	// Follow adds the processes that the process or command starts, and those that these start, whatever they execute. The
 	// run ends with the last of them.
 	Follow bool `json:"follow,omitempty"`
@@ -164,4 +171,31 @@ func (r *Request) check() (filter func(string) bool, err error) {
 		return nil, wrong("the filter: %v", err)
 	}
 	return re.MatchString, nil
+}
+
+// Loading is a module of a runtime whose code a held command is about to execute.
+type Loading struct {
+	Code   uint64 `json:"code"` // its address
+	Module string `json:"module"`
+}
+
+// Awaits are the functions that the request is about which only the running command makes.
+func (r *Request) Awaits() (names []string) {
+	if r.Question != nil {
+		for _, f := range r.Question.Functions {
+			if kind, name, ok := strings.Cut(f, ":"); ok && match.IsPython(kind) {
+				names = append(names, name)
+			}
+		}
+		return names
+	}
+	file := syntax.Parse(&diag.Source{Name: r.Name, Text: r.Script}, syntax.ParseOptions{}, &diag.List{})
+	for _, p := range file.Probes {
+		for _, at := range p.Points {
+			if match.IsPython(at.Kind) && len(at.Parts) == 1 {
+				names = append(names, at.Parts[0])
+			}
+		}
+	}
+	return names
 }

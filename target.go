@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 
+	"trocar/internal/process/runtimes/cpython"
 	"trocar/internal/process/target"
 )
 
@@ -92,4 +93,26 @@ func (t *Target) oneProgram() error {
 // everywhere tells whether all processes are meant.
 func (t *Target) everywhere() bool {
 	return t.PID == 0 && t.Held == 0 && t.Container == "" && len(t.Command) == 0
+}
+
+// running is the process that runs already, 0: there is none; atStart the command that has not begun to.
+func (t *Target) running() int {
+	if t.Loading != nil {
+		return t.Held
+	}
+	return t.PID
+}
+
+func (t *Target) atStart() int {
+	if t.Loading != nil {
+		return 0
+	}
+	return t.Held
+}
+
+func (t *Target) loading() cpython.Loading {
+	if t.Loading == nil {
+		return cpython.Loading{}
+	}
+	return cpython.Loading(*t.Loading)
 }

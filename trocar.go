@@ -219,7 +219,8 @@ func (p *Program) match(ctx context.Context, diags *diag.List) error {
 		return err
 	}
 	p.matched = match.All(ctx, p.file.Probes, match.Options{
-		PID: p.req.Target.PID, ChildPID: p.req.Target.Held, Unsafe: p.req.Unsafe, Needs: needs, Filter: p.filter,
+		PID: p.req.Target.running(), ChildPID: p.req.Target.atStart(), Loading: p.req.Target.loading(),
+		Unsafe: p.req.Unsafe, Needs: needs, Filter: p.filter,
 		Asked:          p.req.Asked,
 		VectorsStepped: p.features.VectorsStepped, Spread: p.req.Target.several(),
 		FilteredReturns: p.machine.filteredReturns(),

@@ -102,7 +102,7 @@ func matchEvents(ctx context.Context, o Target, text string, diags *diag.List) *
 		return nil
 	}
 	matched := match.All(ctx, file.Probes, match.Options{
-		PID: o.PID, SearchPath: o.SearchPath, Images: o.Images, Missing: match.MissingRefused,
+		PID: o.PID, Loading: o.Loading, SearchPath: o.SearchPath, Images: o.Images, Missing: match.MissingRefused,
 		Needs: []probe.Needs{{Args: true, ArgN: true, Name: true}},
 	})
 	if len(matched.PointsOf(0)) == 0 {

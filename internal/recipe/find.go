@@ -22,6 +22,8 @@ type Target struct {
 	// Path is the program or library; "": that of the process.
 	Path string
 	PID  int
+	// Loading is as in match.Options.
+	Loading match.Loading
 	// Spread and FilteredReturns are as in match.Options.
 	Spread, FilteredReturns bool
 	// SearchPath are the folders in which programs are looked for (PATH).

@@ -150,6 +150,7 @@ type TLS struct {
 type Watch struct {
 	ReadAlone bool   // reads without writes
 	Exec      uint64 // what the kernel wants as the length of a place that is executed
+	Debug     int    // where ptrace has the debug registers, eight of them (struct user); 0: it has none there
 }
 
 // UserMode: the bits of a register that are zero in the kernel (or Value in a program).

@@ -53,7 +53,7 @@ func amd64() *Arch {
 		TLS: &TLS{ // R_X86_64_TPOFF64, R_X86_64_DTPMOD64, R_X86_64_DTPOFF64; tcbhead_t in glibc's sysdeps/x86_64/nptl/tls.h
 			ThreadPointer: []string{"thread", "fsbase"}, TPOff: 18, Module: 16, DTPOff: 17, Vector: 8,
 		},
-		Watch:   Watch{Exec: 8}, // sizeof(long), whatever is there
+		Watch:   Watch{Exec: 8, Debug: 848}, // sizeof(long), whatever is there; u_debugreg in sys/user.h
 		MinInst: 1,
 		// The privilege level is in the lowest bits of CS.
 		userMode:   &UserMode{Register: "cs", Mask: 3, Value: 3},

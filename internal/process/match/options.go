@@ -5,6 +5,7 @@ import (
 	"trocar/internal/binary/image"
 	"trocar/internal/binary/types"
 	"trocar/internal/process/probe"
+	"trocar/internal/process/runtimes/cpython"
 	"trocar/internal/script/diag"
 )
 
@@ -12,7 +13,9 @@ import (
 type Options struct {
 	PID      int // -p
 	ChildPID int // -c: a process held at exec
-	Unsafe   bool
+	// Loading is a module that the process is about to execute.
+	Loading Loading
+	Unsafe  bool
 	// VectorsStepped tells whether the kernel executes probed vector instructions as they are (code.Hazard.Vector); nil:
 	// it does not.
 	VectorsStepped func() bool
@@ -55,6 +58,9 @@ type Options struct {
 	// TraceableFunctions is a file with the kernel's functions to take instead of available_filter_functions.
 	TraceableFunctions string
 }
+
+// Loading is a module whose code a held command is about to execute.
+type Loading = cpython.Loading
 
 // MissingRefused makes patterns that fit nothing errors, as names are, in place of one about the probe.
 const MissingRefused = "refused"

@@ -56,7 +56,7 @@ func (m *matcher) python() (*pythonProcess, error) {
 // interpret opens the interpreter.
 func (m *matcher) interpret(p *pythonProcess) error {
 	if m.pid() == 0 || m.opts.ChildPID != 0 {
-		return errors.New("functions of Python are found in a process that runs: start it, and name it with -p")
+		return errors.New("functions of Python are found in a process that runs: name it with -p, or a command")
 	}
 	mapping, minor := cpython.Mapped(m.files.mappings())
 	if mapping == nil {
@@ -69,6 +69,7 @@ func (m *matcher) interpret(p *pythonProcess) error {
 	if p.Interpreter, err = cpython.Interpret(m.files.pid(), mapping, p.b.obj); err != nil {
 		return fmt.Errorf("process %d runs Python 3.%d, whose functions cannot be probed: %w", m.pid(), minor, err)
 	}
+	p.Loading = m.opts.Loading
 	return nil
 }
 
@@ -85,6 +86,12 @@ func (r *Result) PythonFrames() *probe.PythonStacks {
 		}
 		return b.obj, nil
 	})
+}
+
+// IsPython tells the name of a kind whose points are Python functions.
+func IsPython(name string) bool {
+	k := findKind(kinds(), name)
+	return k != nil && (k.kind == probe.Python || k.kind == probe.PythonReturn)
 }
 
 // mostLate is how many functions are named that came too late.

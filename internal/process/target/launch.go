@@ -84,6 +84,7 @@ type Child struct {
 
 	once     sync.Once
 	release  chan struct{} // closed by Release
+	orders   chan func()   // what is done while it is held, by the thread that holds it
 	detached chan struct{} // closed when it runs, or has ended; then err is set
 	err      error
 	done     chan struct{} // closed when it is reaped; then exit is set
@@ -104,7 +105,10 @@ func Launch(argv, env []string) (*Child, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Child{name: argv[0], release: make(chan struct{}), detached: make(chan struct{}), done: make(chan struct{})}
+	c := &Child{
+		name: argv[0], release: make(chan struct{}), orders: make(chan func()), detached: make(chan struct{}),
+		done: make(chan struct{}),
+	}
 	started := make(chan error)
 	go c.run(exe, argv, env, started)
 	if err := <-started; err != nil {
@@ -169,6 +173,8 @@ func (c *Child) hold() {
 				c.err = fmt.Errorf("releasing %s (process %d): %w", c.name, c.pid, err)
 			}
 			return
+		case order := <-c.orders:
+			order()
 		case <-tick.C: // somebody may kill it meanwhile
 			if c.hasEnded(unix.WNOHANG) {
 				return

@@ -10,19 +10,30 @@ import (
 	"trocar"
 )
 
-// compile starts the request's command, if it has one, and compiles the request for this machine.
-func compile(ctx context.Context, r trocar.Request) (p *trocar.Program, c *trocar.Command, err error) {
+// started starts the request's command.
+func started(ctx context.Context, r *trocar.Request) (*trocar.Command, error) {
+	c, err := promptly(ctx, func() (*trocar.Command, error) {
+		return trocar.Start(ctx, trocar.CommandLine{Words: r.Target.Command, Env: os.Environ(), Until: r.Awaits()})
+	})
+	if err == nil {
+		c.Hold(&r.Target)
+	}
+	return c, err
+}
+
+// compile starts the request's command, if it has one that is not started yet (c), and compiles the request for this
+// machine.
+func compile(ctx context.Context, r trocar.Request, c *trocar.Command) (*trocar.Program, *trocar.Command, error) {
 	m, err := trocar.Inspect(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	if len(r.Target.Command) > 0 {
-		if c, err = trocar.Start(ctx, trocar.CommandLine{Words: r.Target.Command, Env: os.Environ()}); err != nil {
+	if len(r.Target.Command) > 0 && c == nil {
+		if c, err = started(ctx, &r); err != nil {
 			return nil, nil, err
 		}
-		r.Target.Held = c.PID()
 	}
-	p, err = promptly(ctx, func() (*trocar.Program, error) { return trocar.Compile(ctx, r, m) })
+	p, err := promptly(ctx, func() (*trocar.Program, error) { return trocar.Compile(ctx, r, m) })
 	if err != nil {
 		if c != nil {
 			_ = c.Close()
@@ -43,7 +54,7 @@ func (a *app) timeCompiling(ctx context.Context, s *settings, r trocar.Request) 
 	var took []time.Duration
 	for range compilations {
 		begin := time.Now()
-		program, _, err := compile(ctx, r)
+		program, _, err := compile(ctx, r, nil)
 		if err != nil {
 			return a.fail(s, err)
 		}

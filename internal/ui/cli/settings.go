@@ -29,6 +29,7 @@ type settings struct {
 	thread    int   // --tid
 	command   string
 	words     []string // of command
+	started   *trocar.Command
 	follow    bool
 	container string
 	dwarfPIDs []string

@@ -354,6 +354,12 @@ func (a *app) ask(cmd *cobra.Command, r *recipeFlags, words []string) error {
 	if err != nil {
 		return a.fail(&r.settings, err)
 	}
+	if len(argv) > 0 && len(request.Awaits()) > 0 {
+		if r.started, err = started(ctx, &request); err != nil {
+			return a.fail(&r.settings, err)
+		}
+		defer r.started.Close() // one that ran has ended
+	}
 	found := a.waiting(&r.settings, "looking for functions …")
 	script, err := promptly(ctx, func() (*trocar.Script, error) { return machine.Ask(ctx, request) })
 	found()

@@ -54,6 +54,7 @@ func (in *Interpreter) Functions() (found []*Function, cut bool) {
 		}
 		return true
 	})
+	w.code(in.Loading.Code, in.Loading.Module, 0)
 	order.By(w.found, func(a, b *Function) int {
 		if c := strings.Compare(a.Module, b.Module); c != 0 {
 			return c

@@ -30,6 +30,8 @@ type Interpreter struct {
 	lay     *layout
 	types   map[string]uint64
 
+	// Loading is a module that is about to be executed; none, if its code is at 0.
+	Loading Loading
 	// Object is the type of references to objects.
 	Object *types.Type
 	// Places are where the instruction is executed, by addresses in the file, Frame the register that has the frame's

@@ -1,0 +1,61 @@
+package target
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"trocar/internal/binary/abi"
+)
+
+// TestAdvance: a command is held where it comes by, also in a program that it executes later, and runs on from there.
+func TestAdvance(t *testing.T) {
+	if host, err := abi.Host(); err != nil || host.Watch.Debug == 0 {
+		t.Skip("ptrace has no debug registers on this CPU")
+	}
+	for name, c := range map[string]struct {
+		argv    []string
+		program string
+		hits    int
+		code    int
+		ends    bool
+	}{
+		"at once":       {argv: []string{"false"}, program: "false", hits: 1, code: 1},
+		"later":         {argv: []string{"sh", "-c", "exec env false"}, program: "false", hits: 1, code: 1},
+		"never":         {argv: []string{"sh", "-c", "exec false"}, program: "nothing", code: 1, ends: true},
+		"not this time": {argv: []string{"false"}, program: "false", hits: 2, code: 1, ends: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			child, err := Launch(c.argv, os.Environ())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer child.Kill(0)
+			hits := 0
+			err = child.Advance(func() (uint64, bool) {
+				exe, _, err := child.PID().Program()
+				if err != nil || filepath.Base(exe) != c.program {
+					return 0, false
+				}
+				entry, err := child.PID().entry()
+				return entry, err == nil
+			}, func(uint64) bool {
+				hits++
+				return hits == c.hits
+			})
+			if ended := errors.Is(err, ErrEnded); ended != c.ends || err != nil && !ended {
+				t.Fatalf("%v after %d hits", err, hits)
+			}
+			if err := child.Release(); err != nil {
+				t.Error(err)
+			}
+			if exit := child.Exit(); exit.Code != c.code || exit.Signal != 0 {
+				t.Errorf("it ended with %v", exit)
+			}
+			if !c.ends && hits != c.hits {
+				t.Errorf("%d hits", hits)
+			}
+		})
+	}
+}
