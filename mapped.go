@@ -6,6 +6,7 @@ import (
 	"slices"
 	"syscall"
 
+	"trocar/internal/process/probe"
 	"trocar/internal/process/target"
 )
 
@@ -27,7 +28,7 @@ func (p *Program) Functions() int {
 	}
 	found := map[function]bool{}
 	for _, pt := range p.code.Points {
-		if pt.Path != "" {
+		if pt.Path != "" || pt.Kind == probe.Method {
 			found[function{pt.Path, pt.FunctionStart()}] = true
 		}
 	}

@@ -65,9 +65,14 @@ func methods(ctx context.Context, o Target, name string, diags *diag.List) (out 
 		return nil
 	}
 	defer matched.Close()
+	for _, d := range matched.Diags.All { // of a pattern, what is left out
+		d.Span = diag.Span{}
+		diags.Take(d)
+	}
 	for _, p := range matched.PointsOf(0) {
 		fn := Function{
-			Name: p.Func, Called: true, Probe: "method:" + syntax.QuoteWord(p.Func), Event: true, Managed: true,
+			Name: p.Func, Called: true, Probe: "method:" + syntax.QuoteWord(p.Func), Managed: true,
+			NoReturn: "where a method of the runtime returns is not probed",
 		}
 		fn.parametersOf(p.Scope)
 		out = append(out, fn)

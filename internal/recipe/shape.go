@@ -210,7 +210,7 @@ func (s *script) plainly(fn *Function) *call {
 // names, or by names that stand in the text as in the source. It is one way for all, as the names are keys of one map,
 // and the second takes a program for each function.
 func (s *script) named(fns []Function) []Function {
-	if len(fns) > 0 && !slices.ContainsFunc(fns, func(f Function) bool { return f.Probe == "" }) {
+	if len(fns) > 0 && !slices.ContainsFunc(fns, func(f Function) bool { return f.Probe == "" || f.Called }) {
 		s.what = "event"
 		if !slices.ContainsFunc(fns, func(f Function) bool { return !f.Errno }) {
 			s.what = "syscall"

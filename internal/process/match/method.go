@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"trocar/internal/near"
+	"trocar/internal/order"
 	"trocar/internal/process/probe"
 	"trocar/internal/process/runtimes"
 	"trocar/internal/script/syntax"
@@ -38,6 +39,7 @@ type methods struct {
 type probedMethod struct {
 	point *probe.Point
 	runtimes.Method
+	rank int
 }
 
 func (ms *methods) close() {
@@ -59,10 +61,12 @@ func (m *matcher) managedMethods() (*methods, error) {
 		ms.err = errors.New("methods are found in a process that runs: start it, and name it with -p")
 		return ms, ms.err
 	}
+	var known []string
 	for _, r := range Runtimes() {
 		if r.Methods == nil {
 			continue
 		}
+		known = append(known, r.Name)
 		of, err := r.Methods(int(m.files.pid()))
 		switch {
 		case err != nil:
@@ -72,7 +76,7 @@ func (m *matcher) managedMethods() (*methods, error) {
 		}
 	}
 	if len(ms.of) == 0 && ms.err == nil {
-		ms.err = fmt.Errorf("process %d runs no Java", m.pid())
+		ms.err = fmt.Errorf("process %d runs no runtime whose methods are found: %s", m.pid(), strings.Join(known, ", "))
 	}
 	return ms, ms.err
 }
@@ -126,6 +130,7 @@ func matchMethod(m *matcher, s *spec) (points []*probe.Point) {
 	m.tellCut(s, cut)
 	names := methodNames(found)
 	refused, why := 0, ""
+	var candidates []probedMethod
 	for i, method := range found {
 		if method.NoCode != "" {
 			refused, why = refused+1, names[i]+" has no code of its own: "+method.NoCode
@@ -135,30 +140,50 @@ func matchMethod(m *matcher, s *spec) (points []*probe.Point) {
 		if err != nil {
 			continue // its class was just unloaded
 		}
-		p := &probe.Point{
+		candidates = append(candidates, probedMethod{&probe.Point{
 			Kind: s.kind.kind, Name: s.kind.name + ":" + names[i], Func: names[i], PID: m.pid(), Start: method.ID,
 			Addr: body.Addr, Scope: method.Scope,
-		}
-		points = append(points, p)
-		ms.probed = append(ms.probed, probedMethod{p, method})
+		}, method, body.Rank})
 	}
-	switch n := len(points); {
-	case n > mostMethods:
-		ms.probed = ms.probed[:len(ms.probed)-n]
-		m.diags.Errorf(s.ap.Span, "%s fits %d methods, whose code is in no file: each takes a hardware breakpoint, of which "+
-			"the CPU has %d", s.fn, n, mostMethods).
-			Hint("name the methods: `trocar list -p %d 'method:%s'` shows them", m.pid(), s.fn)
-		return nil
-	case n > 0:
-		if refused > 0 {
-			m.diags.Warnf(s.ap.Span, "%d of the methods are left out: %s", refused, why)
+	order.By(candidates, func(a, b probedMethod) int { return b.rank - a.rank })
+	room := max(0, mostMethods-len(ms.probed))
+	if n := len(candidates); n > room {
+		if room == 0 {
+			m.diags.Errorf(s.ap.Span, "%s: no hardware breakpoint is left for it: the CPU has %d", s.fn, mostMethods)
+			return nil
 		}
+		m.diags.Warnf(s.ap.Span, "%s fits %d methods, whose code is in no file: each takes a hardware breakpoint, of which "+
+			"the CPU has %d. Traced are %s; left out are %s", s.fn, n, mostMethods, fewNames(candidates[:room]),
+			fewNames(candidates[room:]))
+		candidates = candidates[:room]
+	}
+	for _, c := range candidates {
+		points = append(points, c.point)
+	}
+	ms.probed = append(ms.probed, candidates...)
+	switch {
+	case len(points) > 0 && refused > 0:
+		m.diags.Warnf(s.ap.Span, "%d of the methods are left out: %s", refused, why)
+	case len(points) > 0:
 	case refused > 0:
 		m.diags.Errorf(s.ap.Span, "%s", why)
 	default:
 		m.noMethod(ms, s)
 	}
 	return points
+}
+
+// fewNames names some of the methods.
+func fewNames(list []probedMethod) string {
+	const most = 8
+	var names []string
+	for _, c := range list[:min(len(list), most)] {
+		names = append(names, c.point.Func)
+	}
+	if n := len(list) - most; n > 0 {
+		names = append(names, fmt.Sprintf("%d more", n))
+	}
+	return strings.Join(names, ", ")
 }
 
 // noMethod reports that no method fits.

@@ -31,4 +31,5 @@ type Method struct {
 type Body struct {
 	Addr  uint64 // where they all come by, with the arguments as the scope has them; 0: there is none
 	State string // what is to be said of it: "compiled (C2)"
+	Rank  int    // how much it seems to be called: code that is made for what is called often has more
 }

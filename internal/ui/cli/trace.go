@@ -129,6 +129,8 @@ it may be nil.
     trocar trace -p 812 libc:open --if 'retval < 0' --result errno
     trocar trace -p 812 'main.*' --if 'retval.err != nil'
     trocar trace -p 812 'Shop::*' --min 10ms
+    trocar trace -p 812 java.util.HashMap.resize
+    trocar trace python:app.main -- python3 app.py
     trocar trace handle --args 'req->path, req->size' --if 'req->size > 4096' -- ./server -v`,
 		flags: func(r *recipeFlags, cmd *cobra.Command) {
 			f := cmd.Flags()

@@ -310,7 +310,7 @@ func (v *machine) body(m *method) (b runtimes.Body, err error) {
 		return b, nil // it is just changing
 	}
 	b.Addr, b.State = entry, "compiled (C1)"
-	if v.m.number(code+v.off[level], 4) == 4 {
+	if b.Rank = int(v.m.number(code+v.off[level], 4)); b.Rank == 4 {
 		b.State = "compiled (C2)"
 	}
 	return b, nil
