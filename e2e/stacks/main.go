@@ -145,7 +145,7 @@ type stack struct {
 const limit = 127
 
 func (c *comparer) compare(pid int) (n counts, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 90*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 	defer cancel()
 	ours, theirs := filepath.Join(c.dir, "ours"), filepath.Join(c.dir, "theirs")
 	script := filepath.Join(c.dir, "frames.py")

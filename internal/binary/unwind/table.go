@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 	"sort"
+	"strings"
 	"unsafe"
 
 	"trocar/internal/binary/abi"
@@ -119,10 +120,60 @@ func (b *builder) all(f *objfile.File, frames Caller, cpu *abi.Arch) (err error)
 		return more
 	})
 	if !goes || !opened {
-		return frames.Callers(func(c *cfi.Caller) bool { return b.add(c.Low, c.High, ruleOf(c, cpu)) })
+		for _, s := range stubs(f) {
+			others = append(others, piece{s.Low, s.High, Rule{Kind: Stack, Offset: 8}})
+		}
+		err = frames.Callers(func(c *cfi.Caller) bool {
+			for more && len(others) > 0 && others[0].low < c.Low {
+				p := &others[0]
+				if more = b.add(p.low, min(p.high, c.Low), p.rule); p.high <= c.High {
+					others = others[1:]
+				} else {
+					p.low = c.High
+				}
+			}
+			more = more && b.add(c.Low, c.High, ruleOf(c, cpu))
+			return more
+		})
 	}
 	until(math.MaxUint64)
 	return err
+}
+
+// stubs are the linker's jumps to functions whose addresses are found at the start, of which it makes no call frame
+// information in static programs: they leave the stack as it was at the call.
+func stubs(f *objfile.File) (list []cfi.Range) {
+	for _, s := range f.Sections() {
+		const executable = 4 // SHF_EXECINSTR
+		if s.Flags&executable == 0 || !strings.HasPrefix(s.Name, ".plt") && s.Name != ".iplt" || s.Size > maxStubs {
+			continue
+		}
+		if b := f.Bytes(s.Addr, int(s.Size)); uint64(len(b)) == s.Size && onlyJumps(b) {
+			list = append(list, cfi.Range{Low: s.Addr, High: s.Addr + s.Size})
+		}
+	}
+	slices.SortFunc(list, func(x, y cfi.Range) int { return cmp.Compare(x.Low, y.Low) })
+	return list
+}
+
+// maxStubs bounds the bytes of them that are read.
+const maxStubs = 1 << 20
+
+// onlyJumps tells whether code is of nothing but `jmp *ADDRESS(%rip)`, endbr64 in front, and padding.
+func onlyJumps(b []byte) bool {
+	for len(b) > 0 {
+		switch {
+		case len(b) >= 6 && b[0] == 0xff && b[1] == 0x25:
+			b = b[6:]
+		case len(b) >= 4 && string(b[:4]) == "\xf3\x0f\x1e\xfa":
+			b = b[4:]
+		case b[0] == 0xf2 || fills(b[0]): // a jump may have the first one in front (bnd)
+			b = b[1:]
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 // deltaRule: functions of Go that have a frame keep their caller's frame pointer below the return address.

@@ -312,3 +312,34 @@ func BenchmarkCompile(b *testing.B) {
 		})
 	}
 }
+
+// TestStubs: the jumps to functions that are chosen at the start of a static program leave the stack as it is; those of
+// other programs, which push, are known by their call frame information alone.
+func TestStubs(t *testing.T) {
+	source := filepath.Join(t.TempDir(), "a.c")
+	text := "#include <string.h>\nint main(int n, char **v) { return strlen(v[0]) + (strchr(v[0], n) != 0); }\n"
+	if err := os.WriteFile(source, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, how := range []string{"-static", "-static-pie", "-pie"} {
+		f := open(t, build(t, "gcc", "-O2", "-fno-builtin", how, source))
+		rules := NewRules()
+		table := compile(t, f, rules)
+		plt, ok := f.Section(".plt")
+		if !ok {
+			t.Fatalf("%s: no .plt", how)
+		}
+		want := Rule{Kind: Stack, Offset: 8}
+		for at := plt.Addr; at < plt.Addr+plt.Size; at++ {
+			rule := rules.At(table.Find(at))
+			if how == "-static" && rule != want || rule.Kind == None {
+				t.Errorf("%s: %#x: %+v", how, at, rule)
+			}
+		}
+	}
+	for _, b := range []string{"\xff\x35\x00\x00\x00\x00\xff\x25\x00\x00\x00\x00", "\x68\x07\x00\x00\x00", "\xc3"} {
+		if onlyJumps([]byte(b)) {
+			t.Errorf("% x has nothing but jumps", b)
+		}
+	}
+}
