@@ -5,13 +5,20 @@ package order
 import "sort"
 
 // By sorts a list; equal elements keep their order. Compare gives a number below 0, 0 or above, as cmp.Compare does.
-func By[T any](list []T, compare func(a, b T) int) { sort.Stable(sorter[T]{list, compare}) }
-
-type sorter[T any] struct {
-	list    []T
-	compare func(a, b T) int
+func By[T any](list []T, compare func(a, b T) int) {
+	sort.Stable(&sorter{
+		len(list),
+		func(i, j int) bool { return compare(list[i], list[j]) < 0 },
+		func(i, j int) { list[i], list[j] = list[j], list[i] },
+	})
 }
 
-func (s sorter[T]) Len() int           { return len(s.list) }
-func (s sorter[T]) Less(i, j int) bool { return s.compare(s.list[i], s.list[j]) < 0 }
-func (s sorter[T]) Swap(i, j int)      { s.list[i], s.list[j] = s.list[j], s.list[i] }
+type sorter struct {
+	n    int
+	less func(i, j int) bool
+	swap func(i, j int)
+}
+
+func (s *sorter) Len() int           { return s.n }
+func (s *sorter) Less(i, j int) bool { return s.less(i, j) }
+func (s *sorter) Swap(i, j int)      { s.swap(i, j) }

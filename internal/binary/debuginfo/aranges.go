@@ -2,10 +2,10 @@ package debuginfo
 
 import (
 	"cmp"
-	"slices"
 	"sort"
 
 	"trocar/internal/binary/section"
+	"trocar/internal/order"
 )
 
 // lookupsBeforeIndex is how many addresses are looked up by going through .debug_aranges, before an index pays.
@@ -79,7 +79,7 @@ func (x *addrIndex) each(addr uint64, visit func(addrSpan)) {
 
 // sort puts the spans in order when all are there.
 func (x *addrIndex) sort() {
-	slices.SortStableFunc(x.spans, func(a, b addrSpan) int { return cmp.Compare(a.Low, b.Low) })
+	order.By(x.spans, func(a, b addrSpan) int { return cmp.Compare(a.Low, b.Low) })
 	x.reach = make([]uint64, len(x.spans))
 	reach := uint64(0)
 	for i, s := range x.spans {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -282,7 +283,7 @@ func listEvents(m *matcher, s *spec) (out []listing) {
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b listing) int { return strings.Compare(a.name, b.name) })
+	sort.Slice(out, func(i, j int) bool { return out[i].name < out[j].name })
 	return out
 }
 
@@ -489,7 +490,7 @@ func listUSDT(m *matcher, s *spec) (out []listing) {
 				return usdtParams(operandScope(b.obj, u, true))
 			}})
 		}
-		slices.SortFunc(names, func(a, b listing) int { return strings.Compare(a.name, b.name) })
+		sort.Slice(names, func(i, j int) bool { return names[i].name < names[j].name })
 		out = append(out, names...)
 	}
 	if len(out) == 0 && !hasWildcard(s.fn) {
