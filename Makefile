@@ -16,7 +16,7 @@ export CGO_ENABLED = 0
 # 650 kB more; nor are those that read and check scripts and make code, where it brings nothing (a compilation takes
 # as long) and leaves out 700 kB. Those that read symbols and debug information spend their time in few large
 # functions, which are as fast either way (list -v of libc, a script's types). Packages that run for each event are
-# inlined.
+# inlined. Functions begin at multiples of 16 bytes, not 32, which leaves out 160 kB of padding.
 COLD  = net net/http crypto/tls crypto/x509 crypto/internal/... crypto/... vendor/golang.org/x/... encoding/json encoding/asn1 \
 	encoding/xml math/big regexp/syntax text/template/... text/tabwriter mime/... log html go/... flag \
 	github.com/spf13/... github.com/cilium/ebpf/... trocar trocar/internal/ui/... trocar/internal/recipe trocar/internal/kernel \
@@ -29,7 +29,7 @@ COLD  = net net/http crypto/tls crypto/x509 crypto/internal/... crypto/... vendo
 	trocar/internal/binary/objfile trocar/internal/binary/debuginfo trocar/internal/session trocar/internal/binary/btf \
 	trocar/internal/binary/opener trocar/internal/process/tracefs fmt reflect time syscall bufio debug/elf debug/dwarf \
 	golang.org/x/sys/unix
-BUILD = $(GO) build -tags nethttpomithttp2,purego $(COLD:%=-gcflags=%=-l) -trimpath -buildvcs=false -ldflags "-s -w"
+BUILD = $(GO) build -tags nethttpomithttp2,purego $(COLD:%=-gcflags=%=-l) -trimpath -buildvcs=false -ldflags "-s -w -funcalign=16"
 
 .PHONY: build test deps lint format unit e2e truth soak cross fuzz bench demo generate clean
 
