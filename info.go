@@ -14,6 +14,7 @@ import (
 	"trocar/internal/binary/debuginfo"
 	"trocar/internal/binary/image"
 	"trocar/internal/binary/objfile"
+	"trocar/internal/binary/packages"
 	"trocar/internal/binary/types"
 	"trocar/internal/process/match"
 	"trocar/internal/process/target"
@@ -157,7 +158,7 @@ func (b *Binary) Summary() (*Summary, error) {
 	if b.info == nil {
 		s.NoDebug = b.err.Error()
 		if errors.Is(b.err, debuginfo.ErrNone) {
-			s.NoDebug = "compile with -g, or install its debug symbols"
+			s.NoDebug = "compile with -g, or " + packages.DebugOr(b.obj.Path())
 			if s.BuildID != "" {
 				s.NoDebug += " (they are found by the build id)"
 			}
@@ -229,8 +230,8 @@ func (b *Binary) needInfo() error {
 		return nil
 	}
 	if errors.Is(b.err, debuginfo.ErrNone) {
-		return fmt.Errorf("%s: %w: compile it with -g, or install its debug symbols (build id %s)",
-			b.Path, ErrNoDebugInfo, b.obj.BuildID())
+		return fmt.Errorf("%s: %w: compile it with -g, or %s (build id %s)",
+			b.Path, ErrNoDebugInfo, packages.DebugOr(b.obj.Path()), b.obj.BuildID())
 	}
 	return fmt.Errorf("%s: %w: %w", b.Path, ErrNoDebugInfo, b.err)
 }

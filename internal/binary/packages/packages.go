@@ -41,6 +41,14 @@ func Debug(path string) string {
 	return ""
 }
 
+// DebugOr is Debug, or what is said where it is not known.
+func DebugOr(path string) string {
+	if way := Debug(path); way != "" {
+		return way
+	}
+	return "install its debug symbols"
+}
+
 // owner is dpkg's package that a file came with.
 func owner(root opener.Root, path string) string {
 	names, err := root.ReadDir(dpkg)

@@ -9,6 +9,7 @@ import (
 	"trocar/internal/binary/code"
 	"trocar/internal/binary/debuginfo"
 	"trocar/internal/binary/objfile"
+	"trocar/internal/binary/packages"
 	"trocar/internal/binary/types"
 	"trocar/internal/near"
 	"trocar/internal/process/probe"
@@ -244,7 +245,7 @@ func (m *matcher) sourcePoints(s *spec, b *binary) []*probe.Point {
 		if !errors.Is(err, debuginfo.ErrNone) {
 			d.Note(diag.Span{}, "%s", err)
 		} else {
-			d.Hint("compile it with -g, or install its debug symbols (build id %s)", b.obj.BuildID())
+			d.Hint("compile it with -g, or %s (build id %s)", packages.DebugOr(b.obj.Path()), b.obj.BuildID())
 		}
 		return nil
 	}

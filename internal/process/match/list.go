@@ -50,8 +50,7 @@ type Declared struct {
 // List calls yield with the probes that a pattern of `-l` fits; "" is every probe there is, of the kernel or, with a
 // process, of what it has mapped. It can be a kind ("uprobe:libc:*malloc*"), a pattern for kinds ("*:./prog:*") or a
 // word that is looked for in all names ("*sleep*").
-func List(ctx context.Context, pattern string, verbose bool, opts Options, yield func(Entry)) diag.List {
-	var diags diag.List
+func List(ctx context.Context, pattern string, verbose bool, opts Options, yield func(Entry)) (diags diag.List) {
 	m := newMatcher(ctx, opts, &diags)
 	m.listing = true
 	defer m.close()
@@ -62,10 +61,20 @@ func List(ctx context.Context, pattern string, verbose bool, opts Options, yield
 		pattern = "*"
 	}
 	ap := splitPattern(pattern)
+	any, each := false, yield
+	yield = func(e Entry) { any = true; each(e) }
+	defer func() {
+		if !any {
+			m.noneOf(pattern)
+		}
+	}()
 	if findKind(m.kinds, ap.Kind) == nil && !hasWildcard(ap.Kind) && len(ap.Parts) > 0 {
 		m.asCommands(ap)
 	}
-	if len(ap.Parts) == 0 && findKind(m.kinds, ap.Kind) == nil {
+	switch unknown := len(ap.Parts) == 0 && findKind(m.kinds, ap.Kind) == nil; {
+	case unknown && m.pid() != 0 && !hasWildcard(ap.Kind) && len(nearKinds(m.kinds, ap.Kind)) == 0:
+		ap.Kind, ap.Parts, ap.Quoted = "uprobe", []string{"", ap.Kind}, []bool{true, true} // a function of the process
+	case unknown:
 		m.search(ap, verbose, yield)
 		return diags
 	}
@@ -91,6 +100,17 @@ func List(ctx context.Context, pattern string, verbose bool, opts Options, yield
 		m.list(s, verbose, yield)
 	}
 	return diags
+}
+
+// noneOf says why the program of a process may have no function that a pattern fits, if nothing else was said.
+func (m *matcher) noneOf(pattern string) {
+	if m.pid() == 0 || len(m.diags.All) > 0 || m.done() {
+		return
+	}
+	if b, err := m.files.exe(); err == nil && (b.obj.Stripped() || !hasWildcard(strings.Trim(pattern, "*"))) {
+		d := m.diags.Warnf(diag.Span{}, "No function of %s matches %s", b.name, pattern)
+		m.explain(d, &spec{kind: findKind(m.kinds, "uprobe"), fn: pattern}, b)
+	}
 }
 
 // asCommands takes what the commands that ask about functions take, too: "libc:malloc" and "syscall:openat".
