@@ -104,7 +104,7 @@ func longestBrackets(text string) (begin, end int) {
 			if len(open) == 0 || !strings.Contains("() <> {} []", string(open[len(open)-1])+string(c)) {
 				return 0, 0
 			}
-			if open = open[:len(open)-1]; len(open) == 0 && i-start > end-begin && text[start:i] != "anonymous namespace" {
+			if open = open[:len(open)-1]; len(open) == 0 && i-start > end-begin && !telling(text[start:i]) {
 				begin, end = start, i
 			}
 		}
@@ -113,6 +113,12 @@ func longestBrackets(text string) (begin, end int) {
 		return 0, 0
 	}
 	return begin, end
+}
+
+// telling are texts in brackets by which names are told apart: of a nameless namespace, and of what compilers made of a
+// function (".constprop.0").
+func telling(inner string) bool {
+	return inner == "anonymous namespace" || strings.HasPrefix(inner, ".")
 }
 
 // cutMiddle leaves n characters of a longer text.

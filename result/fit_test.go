@@ -19,6 +19,7 @@ func TestFit(t *testing.T) {
 		{30, "(anonymous namespace)::longer_than_that(x)", "(anonymous name…r_than_that(x)"},
 		{30, "a::operator<<(std::ostream&, std::string const&)", "a::operator<<(std::os… const&)"},
 		{24, "a::operator->(long_argument_1, long_argument_2)", "a::operator->(long…nt_2)"},
+		{34, "std::map<int, std::string>::insert [.constprop.0]", "std::map<…>::insert [.constprop.0]"},
 		{20, "unbalanced(((((((((((((((name", "unbalanced…(((((name"},
 		{12, "äöüäöüäöüäöüäöü\n", "äöüäöü…öüäöü\n"},
 	} {

@@ -99,14 +99,17 @@ func intResult(n *node, l, r ty) ty {
 }
 
 func (inf *inferrer) pointerOp(n *node, l, r ty) ty {
-	invalid := func() ty {
-		inf.errorf(n.span, "The %s operator can not be used on expressions of types %s, %s", n.str, typestr(l.t),
-			typestr(r.t))
-		return ty{}
-	}
 	ptr, other := l, r
 	if !l.isPtr() {
 		ptr, other = r, l
+	}
+	invalid := func() ty {
+		d := inf.errorf(n.span, "The %s operator can not be used on expressions of types %s, %s", n.str, typestr(l.t),
+			typestr(r.t))
+		if other.is(types.String) && isInt(ptr.t.Elem) && ptr.t.Elem.Size == 1 {
+			d.Hint("str() gives the text that such a pointer points to")
+		}
+		return ty{}
 	}
 	switch {
 	case other.isPtr():

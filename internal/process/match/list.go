@@ -513,7 +513,7 @@ func listUSDT(m *matcher, s *spec) (out []listing) {
 		sort.Slice(names, func(i, j int) bool { return names[i].name < names[j].name })
 		out = append(out, names...)
 	}
-	if len(out) == 0 && !hasWildcard(s.fn) {
+	if len(out) == 0 && (len(files) == 1 || !hasWildcard(s.fn)) {
 		m.noUSDT(s, files)
 	}
 	return out

@@ -7,10 +7,12 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kballard/go-shellquote"
 	"github.com/spf13/pflag"
 
 	"trocar"
 	"trocar/internal/ui/output"
+	"trocar/result"
 )
 
 // settings are the flags of a run, as given.
@@ -282,7 +284,12 @@ func parsePID(text string) (int, error) {
 		if text != "" && text[0] >= '0' && text[0] <= '9' {
 			return 0, usageErrorf("Failed to parse pid: invalid trailing bytes: %s", text)
 		}
-		return 0, usageErrorf("Failed to parse pid: invalid integer: %s", text)
+		err := errors.New(result.Messagef("Failed to parse pid: invalid integer: %s", text))
+		if text != "" {
+			hint := "a process by its name: -p $(pgrep -n " + shellquote.Join(text) + ")"
+			return 0, &statusError{exitUsage, &hinted{err, hint}}
+		}
+		return 0, &statusError{exitUsage, err}
 	}
 	// PID_MAX_LIMIT of a 64-bit kernel (include/linux/threads.h).
 	if err != nil || pid > 0x400000 {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -260,6 +261,23 @@ func parseLinear(text string) (n [3]int64, err error) {
 	return n, nil
 }
 
+// everywhere says that a library named beside a program is traced in all programs, which may not be what was meant.
+func (r *recipeFlags) everywhere(command bool) string {
+	if r.q.Path == "" || command || r.process != 0 || r.command != "" || r.q.Comm != "" || r.container != "" {
+		return ""
+	}
+	for _, w := range r.q.Functions {
+		lib, fn, ok := strings.Cut(w, ":")
+		_, line := strconv.Atoi(fn)
+		if ok && line != nil && inProgram(w) && lib != "" && fn != "" && fn[0] != ':' && !strings.ContainsAny(lib, "(< ") {
+			program := path.Base(r.q.Path)
+			return result.Messagef("%s is traced in all processes, not only in those of %s: -p PID or --comm %s chooses", w,
+				program, shellquote.Join(program))
+		}
+	}
+	return ""
+}
+
 // inProgram tells words about functions of programs from those about events.
 func inProgram(w string) bool {
 	return !slices.ContainsFunc([]string{"tracepoint:", "syscall:", "usdt:", "watchpoint:"}, func(kind string) bool {
@@ -401,6 +419,9 @@ func (a *app) ask(cmd *cobra.Command, r *recipeFlags, words []string) error {
 	whole := func(f trocar.Function) bool { return f.Whole }
 	if r.q.Kind != trocar.QuestionLeaks && !slices.ContainsFunc(script.Functions, whole) {
 		r.asked.functions = len(script.Functions)
+	}
+	if text := r.everywhere(len(argv) > 0); text != "" {
+		script.Notices = append(script.Notices, text)
 	}
 	err = a.traceWith(ctx, &r.settings, request, script.Notices...)
 	if s := (*statusError)(nil); !r.compiled && errors.As(err, &s) && s.status == exitUsage && s.err == nil &&

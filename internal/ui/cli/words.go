@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"trocar/internal/near"
+	"trocar/result"
 )
 
 // What users write instead of what they mean: flags in front of the command, names that are nearly right.
@@ -125,6 +127,18 @@ func (a *app) wrongFlag(cmd *cobra.Command, err error) error {
 		} else if others := a.commandsWith(name); len(others) > 0 {
 			hint = fmt.Sprintf("--%s is a flag of %s", name, strings.Join(others, ", "))
 		}
+	} else if unknown != nil && len(unknown.GetSpecifiedShortnames()) == 1 {
+		if others := a.commandsWith(unknown.GetSpecifiedName()); len(others) > 0 {
+			hint = fmt.Sprintf("-%s is a flag of %s", unknown.GetSpecifiedName(), strings.Join(others, ", "))
+		}
+	}
+	var bad *pflag.InvalidValueError
+	if number := (*strconv.NumError)(nil); errors.As(err, &bad) && errors.As(err, &number) {
+		why := "it takes a whole number"
+		if errors.Is(number, strconv.ErrRange) {
+			why = "the number is too large"
+		}
+		err = errors.New(result.Messagef("--%s %s: %s", bad.GetFlag().Name, bad.GetValue(), why))
 	}
 	return &statusError{exitUsage, &hinted{err, hint}}
 }
@@ -132,7 +146,11 @@ func (a *app) wrongFlag(cmd *cobra.Command, err error) error {
 // commandsWith are the commands that have a flag.
 func (a *app) commandsWith(flag string) (names []string) {
 	for _, c := range commands() {
-		if f := c.make(a).Flags().Lookup(flag); f != nil && !f.Hidden {
+		f := c.make(a).Flags().Lookup(flag)
+		if len(flag) == 1 {
+			f = c.make(a).Flags().ShorthandLookup(flag)
+		}
+		if f != nil && !f.Hidden {
 			names = append(names, c.name)
 		}
 	}
