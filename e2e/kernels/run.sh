@@ -45,9 +45,12 @@ kernel() {
 			END
 		fi
 		apt-get "${apt[@]}" -qq update >&2
-		# Newer ones come in two packages, of which linux-binary-* has the kernel.
-		local package
-		package=$(apt-cache "${apt[@]}" search --names-only "^linux-(image|binary)-${version//./\\.}\..*-cloud-amd64$" | cut -d' ' -f1 | sort -V | tail -1)
+		# Newer ones come in several packages, of which linux-binary-* has the kernel, signed or not.
+		local package names
+		names=$(apt-cache "${apt[@]}" search --names-only "^linux-.*-${version//./\\.}\..*-cloud-amd64$" | cut -d' ' -f1 | sort -V)
+		for kind in binary binary-unsigned image; do
+			package=$(grep "^linux-$kind-[0-9]" <<<"$names" | tail -1) && break
+		done
 		[ -n "$package" ] || { echo "Debian has no cloud kernel $version" >&2; return 1; }
 		(cd "$cache" && apt-get "${apt[@]}" -qq download "$package" >&2 && dpkg -x "$package"_*.deb root && rm "$package"_*.deb)
 		found=$(find "$cache/root/" \( -name "vmlinuz-$version.*" -o -path "*/modules/$version.*/vmlinuz" \) | sort -V | tail -1)
