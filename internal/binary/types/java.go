@@ -26,3 +26,9 @@ func JavaObject(name string, elem *Type, layout *JavaLayout) *Type {
 func JavaChar() *Type {
 	return &Type{Kind: Int, Name: "char", Size: 2, Align: 2, Source: &Source{Form: UnicodeForm}}
 }
+
+// ObjectText tells references to texts of a runtime, where the object itself tells in which form the text is: any
+// object of Python may be one, of Java's those that are declared so.
+func (t *Type) ObjectText() bool {
+	return t.Form() == PythonForm && t.Kind == Pointer || t.Form() == JavaForm && t.Name == "java.lang.String"
+}

@@ -388,7 +388,7 @@ func SeriesOf(s SeriesSpec) *Type {
 func Missing(why string) *Type { return &Type{Kind: Void, Name: why} }
 
 // IsAgg tells whether the kind is an aggregation (a per-CPU map value).
-func (t *Type) IsAgg() bool { return t.Kind >= Count }
+func (t *Type) IsAgg() bool { return t.Kind >= Count && t.Kind != Python && t.Kind != Java }
 
 // IsCastableAgg tells whether an aggregation has an integer value (count, sum, min, max, avg).
 func (t *Type) IsCastableAgg() bool { return t.Kind >= Count && t.Kind <= Stats && t.Kind != Stats }

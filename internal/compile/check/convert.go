@@ -27,7 +27,7 @@ func (b *builder) tryConvert(n *node, to ty) (e Expr, ok bool) {
 			return x, false
 		}
 		return castTo(x, target), true
-	case to.is(types.Text) && isWideText(from.t):
+	case to.is(types.Text, types.Java, types.Python) && isWideText(from.t):
 		x := b.keptText(n)
 		return x, x == nil || same(x.Type(), to.t)
 	case from.isPtr() && to.isInt() && to.t.Size == 8:

@@ -181,6 +181,9 @@ func (b *builder) binary(n *node, e E) Expr {
 	case (n.str == "==" || n.str == "!=") && bothWide(l, r):
 		return &Binary{e, n.str, b.keptText(x), b.keptText(y)}
 	case (n.str == "==" || n.str == "!=") && literalOfWide(n):
+		if l.t.ObjectText() || r.t.ObjectText() {
+			return &Binary{e, n.str, b.keptText(x), b.keptText(y)}
+		}
 		return &Binary{e, n.str, b.expr(x), b.expr(y)}
 	case l.isPtr() || r.isPtr():
 		return b.pointerOp(n, e)

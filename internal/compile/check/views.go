@@ -58,7 +58,7 @@ func (b *builder) keptText(n *node) Expr {
 	if x == nil || !isWideText(n.ty.t) {
 		return x
 	}
-	if x.Type().Kind == types.Pointer {
+	if x.Type().Kind == types.Pointer && !x.Type().ObjectText() {
 		x = &Deref{E{b.complete(x.Type().Elem), n.span}, x}
 	}
 	call := &Call{E: E{b.kept(n.ty).t, n.span}, Fn: builtin.Get(builtin.Snapshot), Args: []Arg{{Expr: x}}}
@@ -69,6 +69,15 @@ func (b *builder) keptText(n *node) Expr {
 // bothText tells whether an operator is between two strings of which at least one is the program's.
 func (c *checker) bothText(l, r ty) bool {
 	return (isTextValue(l.t) || isTextValue(r.t)) && c.textual(l).isStr() && c.textual(r).isStr()
+}
+
+// notKept refuses objects of which only the address is known, which changes while the program runs.
+func (inf *inferrer) notKept(n *node, t ty) bool {
+	if t.t.Form() != types.JavaForm || t.t.ObjectText() {
+		return false
+	}
+	inf.errorf(n.span, "objects of Java are moved while the program runs: a %s cannot be kept", t.t.Name)
+	return true
 }
 
 // literalOfWide tells whether an operator is between a string of the program's language of wider characters (UTF-16,
@@ -93,6 +102,9 @@ func plainWide(operands []*node) (changed bool) {
 }
 
 func isWideText(t *types.Type) bool {
+	if t.ObjectText() {
+		return true
+	}
 	if t == nil || t.Kind != types.Struct && t.Kind != types.Pointer {
 		return false
 	}
@@ -150,7 +162,7 @@ func ofBytes(t *types.Type) bool {
 // behindReferences puts what a reference refers to in its place.
 func behindReferences(operands []*node) (changed bool) {
 	for i, k := range operands {
-		if k.ty.isPtr() {
+		if k.ty.isPtr() && !k.ty.t.ObjectText() {
 			operands[i], changed = &node{op: opUnary, span: k.span, str: "*", kids: []*node{k}}, true
 		}
 	}

@@ -1,6 +1,9 @@
 package codegen
 
 import (
+	"encoding/binary"
+	"unicode/utf16"
+
 	"github.com/cilium/ebpf/asm"
 
 	"trocar/internal/binary/types"
@@ -18,9 +21,13 @@ func (g *gen) captureJava(dst, src memory, from, to *types.Type, span diag.Span)
 		p := b.Copy(g.load(src, 8, false, span))
 		g.store(dst, 8, p)
 		b.IfImm(ir.EQ, p, 0, end)
-		g.store(dst.at(record.JavaProcess), 4, b.OpImm(ir.Shr, b.Call(asm.FnGetCurrentPidTgid), 32))
 		class := g.reference(p, l.Class, l.NarrowClass, l.ClassBase, l.ClassShift, span)
+		text := b.Label()
+		if from.Source.Item == nil {
+			b.If(ir.EQ, class, b.Imm(int64(l.Text)), text)
+		}
 		g.store(dst.at(record.JavaClass), 8, class)
+		g.store(dst.at(record.JavaProcess), 4, b.OpImm(ir.Shr, b.Call(asm.FnGetCurrentPidTgid), 32))
 		read := func(at, n ir.Reg) { g.readN(dst.at(record.JavaContent), at, n, int(to.Max), span) }
 		if elem := from.Source.Item; elem != nil {
 			n := g.user(p, l.Length, 4, span)
@@ -32,15 +39,66 @@ func (g *gen) captureJava(dst, src memory, from, to *types.Type, span diag.Span)
 			b.Jump(end)
 			return
 		}
-		b.If(ir.NE, class, b.Imm(int64(l.Text)), end)
+		b.Jump(end)
+		b.Bind(text) // where it is and by which class does not count: equal texts are equal
 		value := g.reference(p, l.Value, l.Narrow, l.Base, l.Shift, span)
 		b.IfImm(ir.EQ, value, 0, end) // it is just being made
+		g.store(dst, 8, b.Imm(1))
 		g.store(dst.at(record.JavaCoder), 4, b.OpImm(ir.Add, g.user(p, l.Coder, 1, span), 1))
 		n := g.user(value, l.Length, 4, span)
 		g.store(dst.at(record.JavaBytes), 4, n)
 		read(b.Copy(b.OpImm(ir.Add, value, int64(l.Data))), n)
 	})
 	b.Bind(end)
+}
+
+// equalObject goes to unequal unless a captured object of Java or Python is the text s, of which each has as many bytes
+// for a character as the widest of them takes.
+func (g *gen) equalObject(m memory, t *types.Type, s string, unequal ir.Label, span diag.Span) {
+	unit, most, content := 1, int(t.Max), record.JavaContent
+	if t.Kind == types.Python {
+		most, content = t.Size-record.PythonText, record.PythonText
+	}
+	for _, r := range s {
+		switch {
+		case r > 0xffff && t.Kind == types.Python:
+			unit = 4
+		case r > 0xff:
+			unit = max(unit, 2)
+		}
+	}
+	var want []byte
+	switch unit {
+	case 1:
+		for _, r := range s {
+			want = append(want, byte(r))
+		}
+	case 2:
+		for _, u := range utf16.Encode([]rune(s)) {
+			want = binary.LittleEndian.AppendUint16(want, u)
+		}
+	default:
+		for _, r := range s {
+			want = binary.LittleEndian.AppendUint32(want, uint32(r))
+		}
+	}
+	if len(want) > most {
+		refuse(span, "the text is too long: it is compared with the first %d bytes", most)
+	}
+	b := g.b
+	base, off := g.ref(m)
+	is := func(at, size int, v int64) { b.IfImm(ir.NE, b.Load(ir.Size(size), base, off+at), v, unequal) }
+	if t.Kind == types.Java {
+		is(record.JavaCoder, 4, int64(unit))
+		is(record.JavaBytes, 4, int64(len(want)))
+	} else {
+		const text = 1 << record.PythonIsStr
+		b.IfImm(ir.EQ, b.OpImm(ir.And, b.Load(8, base, off+record.PythonBits), text), 0, unequal)
+		kind := b.OpImm(ir.And, b.Load(4, base, off+record.PythonStateAt), 7<<2)
+		b.IfImm(ir.NE, kind, int64(unit)<<2, unequal)
+		is(record.PythonWord, 8, int64(len(want)/unit))
+	}
+	g.prefixConst(m.at(content), string(want), len(want), len(want), unequal)
 }
 
 // reference reads a reference that an object has, which may be narrow; 0: there is none.

@@ -107,10 +107,15 @@ func (g *gen) capturePython(dst, src memory, from, to *types.Type, span diag.Spa
 		name := memory{space: inUser, base: g.user(class, record.PythonName, 8, span)}
 		g.readString(dst.at(record.PythonType), fixedLength(record.PythonText-record.PythonType), name, span)
 		number, text, bytes := b.Label(), b.Label(), b.Label()
+		value := func() { g.store(dst, 8, b.Imm(1)) } // where it is does not count: equal values are equal
 		has := func(bit int64, to ir.Label) { b.IfImm(ir.NE, b.OpImm(ir.And, b.OpImm(ir.Shr, flags, bit), 1), 0, to) }
 		has(record.PythonIsInt, number)
 		has(record.PythonIsStr, text)
 		has(record.PythonIsBytes, bytes)
+		const float, heap = 0x74616f6c66, 1 << 9
+		b.If(ir.NE, g.load(dst.at(record.PythonType), 8, false, span), b.Imm(float), end)
+		b.IfImm(ir.NE, b.OpImm(ir.And, flags, heap), 0, end)
+		value()
 		b.Jump(end)
 
 		most := to.Size - record.PythonText
@@ -119,6 +124,7 @@ func (g *gen) capturePython(dst, src memory, from, to *types.Type, span diag.Spa
 			b.Jump(end)
 		}
 		b.Bind(number)
+		value()
 		n := b.Copy(word)
 		if from.Len == record.PythonLongStr { // the sign is that of the number of digits
 			positive := b.Label()
@@ -132,18 +138,21 @@ func (g *gen) capturePython(dst, src memory, from, to *types.Type, span diag.Spa
 		read(b.OpImm(ir.Add, p, record.PythonDigits), n)
 
 		b.Bind(bytes)
+		value()
 		read(b.OpImm(ir.Add, p, record.PythonBytes), b.Copy(word))
 
 		b.Bind(text)
+		value()
 		state := g.user(p, record.PythonState, 4, span)
-		g.store(dst.at(record.PythonStateAt), 4, state)
+		const form = 0x1f << 2 // and not whether there is one object for all equal ones
+		g.store(dst.at(record.PythonStateAt), 4, b.OpImm(ir.And, state, form))
 		at := b.Copy(b.OpImm(ir.Add, p, int64(from.Len)))
 		here := b.Label()
 		const compactAndASCII, compact = 3 << 5, 1 << 5
-		form := b.Copy(b.OpImm(ir.And, state, compactAndASCII))
-		b.IfImm(ir.EQ, form, compactAndASCII, here)
+		of := b.Copy(b.OpImm(ir.And, state, compactAndASCII))
+		b.IfImm(ir.EQ, of, compactAndASCII, here)
 		b.Set(at, b.OpImm(ir.Add, p, int64(from.Bits)))
-		b.IfImm(ir.EQ, form, compact, here)
+		b.IfImm(ir.EQ, of, compact, here)
 		b.Set(at, g.user(at, 0, 8, span))
 		b.Bind(here)
 		length := b.Copy(word)

@@ -310,7 +310,9 @@ func (g *gen) compareMemory(e *check.Binary) ir.Reg {
 	}
 	xt, yt := x.Type(), y.Type()
 	s, literal := y.(*check.StrConst)
-	if v, ok := xt.Complete().Text(); ok && literal && v.Unit > 1 {
+	if literal && (xt.Kind == types.Java || xt.Kind == types.Python) {
+		g.equalObject(g.own(g.place(x), xt.Size, e.Span), xt, s.Value, unequal, e.Span)
+	} else if v, ok := xt.Complete().Text(); ok && literal && v.Unit > 1 {
 		g.equalWide(x, v, s.Value, unequal)
 	} else if s, ok := y.(*check.StrConst); ok && xt.Kind == types.String {
 		m := g.own(g.place(x), xt.Size, e.Span)

@@ -29,11 +29,13 @@ type memory struct {
 	reads int // so far
 }
 
-// mostReads bounds the time that a process's memory can take, which is about a second; a page that is not kept counts
-// for many.
+// mostReads bounds the time that a process's memory can take, which is about a second, and what is made of it: a page
+// that is not kept counts for many, and so do many bytes, and a parameter.
 const (
-	mostReads = 1 << 25
-	ofPage    = 64
+	mostReads   = 1 << 25
+	ofPage      = 64
+	ofParameter = 64
+	ofBytes     = 16
 )
 
 // forget has all be read again.
@@ -46,7 +48,7 @@ func (m *memory) forget() {
 func (m *memory) cut() bool { return m.reads > mostReads }
 
 func (m *memory) read(b []byte, addr uint64) bool {
-	if m.reads++; m.cut() {
+	if m.reads += 1 + len(b)/ofBytes; m.cut() {
 		return false
 	}
 	for len(b) > 0 {

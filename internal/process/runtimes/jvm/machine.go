@@ -20,7 +20,8 @@ type machine struct {
 	// entries is the size of what is in front of the entries of a pool of constants.
 	entries uint64
 	cache   cache
-	known   map[uint64]string // names of classes
+	known   map[uint64]string      // names of classes
+	typed   map[string]*types.Type // types of values, by descriptors
 	// Objects are as types.JavaObject has them.
 	layout types.JavaLayout
 	texts  string // why texts cannot be read, "": they can
@@ -107,7 +108,10 @@ func open(pid target.PID) (v *machine, err error) {
 	if err != nil {
 		return nil, err
 	}
-	v = &machine{m: &memory{from: f, pages: map[uint64]*[page]byte{}}, file: f, known: map[uint64]string{}}
+	v = &machine{
+		m: &memory{from: f, pages: map[uint64]*[page]byte{}}, file: f, known: map[uint64]string{},
+		typed: map[string]*types.Type{},
+	}
 	defer func() {
 		if err != nil {
 			_ = v.Close()

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"trocar/internal/binary/types"
 )
 
 func TestParameters(t *testing.T) {
@@ -104,7 +106,7 @@ func FuzzMachine(f *testing.F) {
 		}
 		copy(space[r.Intn(len(space)):], patch)
 		v := &machine{entries: 16, m: &memory{from: bytes.NewReader(space), pages: map[uint64]*[page]byte{}}}
-		v.known = map[uint64]string{}
+		v.known, v.typed = map[uint64]string{}, map[string]*types.Type{}
 		for i := range v.off {
 			v.off[i] = uint64(8 * r.Intn(12))
 		}

@@ -126,6 +126,7 @@ func (v *machine) look(m *method, class string, list []string) {
 		stack++
 		return types.Place{Kind: types.InMemory, Reg: stackPointer, Offset: int64(8 * stack)}
 	}
+	v.m.reads += ofParameter * len(list)
 	for i, d := range list {
 		p := param{typ: v.typeOf(d)}
 		const vectors = 8
@@ -157,6 +158,15 @@ func (v *machine) look(m *method, class string, list []string) {
 
 // typeOf is the type of values of a descriptor.
 func (v *machine) typeOf(d string) *types.Type {
+	t := v.typed[d]
+	if t == nil {
+		t = v.newType(d)
+		v.typed[d] = t
+	}
+	return t
+}
+
+func (v *machine) newType(d string) *types.Type {
 	named := func(t *types.Type, name string) *types.Type {
 		return t.Derive(func(t *types.Type) { t.Name = name })
 	}
