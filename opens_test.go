@@ -36,6 +36,7 @@ var opens = map[string]string{
 	"internal/script/syntax": "imports and headers that the script names; a regular file is looked " +
 		"for first",
 	"internal/session/blind.go":      "looks at the paths of probes, which have no links left",
+	"internal/session/holders.go":    "/proc",
 	"internal/session/idleprobes.go": "looks at the paths of probes, which have no links left",
 	"mapped.go":                      "looks at the paths of probes, which have no links left",
 	"target.go":                      "/proc/PID/exe",

@@ -83,7 +83,7 @@ func (p *Program) sessionInput(c *Command, h Hooks) session.Input {
 	config := &p.typed.Config
 	in := session.Input{
 		Script: &p.code.Script, Points: p.code.Points, Probes: p.probes, PID: p.req.Target.PID, Follow: p.req.Target.Follow,
-		Others: p.req.Target.Others, Runtimes: match.Runtimes(), Given: p.given, Late: p.matched.Late,
+		Others: p.req.Target.Others, Runtimes: match.Runtimes(), Given: p.given, Late: p.matched.Late, Write: p.matched.Write,
 		Bodies: p.matched.Bodies,
 		DryRun: p.req.DryRun, EachFailure: h.EachFailure, Errors: h.Errors, Progress: h.Progress, Totals: p.totals,
 		Config: session.Config{
@@ -127,7 +127,7 @@ func (p *Program) object() *kernel.Object {
 			Name: prog.Name, Type: prog.Type, Insns: prog.Insns, Sleepable: prog.Sleepable, Return: prog.Return,
 			Session: prog.Session, Points: prog.Points, License: p.typed.Config.License,
 		}
-		if prog.Cookied && !prog.Type.RunByUs() {
+		if prog.Cookied && !prog.Type.RunByUs() || prog.Type == probe.BreakProgram {
 			k.Cookies = prog.Cookies
 		}
 		obj.Programs = append(obj.Programs, k)

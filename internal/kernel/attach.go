@@ -21,11 +21,16 @@ type attachment struct {
 	watch *probe.Point        // the watchpoint or method that it is of, nil: another point
 	event *unix.PerfEventAttr // of watch
 	ends  bool                // calls end there
+	plain bool                // taking it off writes to no program's memory
 }
 
 func (a *attachment) close() {
 	for _, fd := range a.fds {
-		closeApart(fd)
+		if a.plain {
+			unix.Close(fd)
+		} else {
+			closeApart(fd)
+		}
 	}
 	a.fds = nil
 }
@@ -132,8 +137,8 @@ func attachWay(t probe.ProgramType) (way, error) {
 		return way{all: (*attacher).uprobes}, nil
 	case probe.RunProgram, probe.BenchProgram:
 		return way{all: (*attacher).signals}, nil
-	case probe.IterProgram:
-		return way{all: (*attacher).iterator}, nil
+	case probe.IterProgram, probe.BreakProgram:
+		return way{all: (*attacher).later}, nil
 	case probe.PerfProgram:
 		return way{one: (*attacher).perfEvent}, nil
 	case probe.TracepointProgram:
@@ -149,8 +154,9 @@ func attachWay(t probe.ProgramType) (way, error) {
 	return way{}, fmt.Errorf("programs of type %q cannot be attached", t)
 }
 
-// iterator leaves an iterator alone: it runs when asked (Loaded.Iterate).
-func (a *attacher) iterator(p *loadedProgram) error {
+// later leaves a program alone: an iterator runs when asked (Loaded.Iterate), and code that is made at run time is
+// found then (Loaded.Break).
+func (a *attacher) later(p *loadedProgram) error {
 	a.advance(len(p.Points))
 	return nil
 }

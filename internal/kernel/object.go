@@ -187,7 +187,7 @@ func bpfType(t probe.ProgramType) (typ ebpf.ProgramType, attach ebpf.AttachType,
 	switch t {
 	case probe.UprobeProgram, probe.KprobeProgram:
 		return ebpf.Kprobe, 0, nil
-	case probe.PerfProgram:
+	case probe.PerfProgram, probe.BreakProgram:
 		return ebpf.PerfEvent, 0, nil
 	case probe.TracepointProgram:
 		return ebpf.TracePoint, 0, nil

@@ -24,11 +24,7 @@ func (a *attacher) perfEvent(p *loadedProgram, i int) error {
 	if breaks {
 		// A breakpoint that opens and never fires would be a silent gap. What the kernel refuses is explained below.
 		if fires, err := breakpointsFire(); err == nil && !fires {
-			return &LacksError{
-				Feature: "hardware breakpoints that fire",
-				Way: "the virtual machine takes them without effect (in debuggers too): use a machine with working debug " +
-					"registers",
-			}
+			return silentBreakpoints
 		}
 	}
 	before := a.linked()

@@ -84,7 +84,7 @@ func archOf(f *objfile.File) *abi.Arch {
 // objects.
 func (fn *candidate) symbol() (word, mark string) {
 	k, p := fn.known, fn.point
-	if k.File == nil || p.Inlined {
+	if k.File == nil || p.Inlined || p.Made != nil {
 		return p.Func, ""
 	}
 	sym, ok := k.File.Lookup(p.FunctionStart())
@@ -289,6 +289,16 @@ func (fn *candidate) word() string {
 	return word
 }
 
+// madeAnew: code of it is made at run time, and returns elsewhere than that in the file, where ret is.
+func (fn *candidate) madeAnew(ret *probe.Point) {
+	fn.EntryKey = "pid(init), (int64)callframe"
+	fn.ReturnKey, fn.BareKey = fn.EntryKey, fn.EntryKey
+	if len(fn.Leaves) > 0 && ret != nil && ret.Frame != nil { // which are no returns
+		name, _ := fn.arch.ScriptName(ret.Frame.Reg)
+		fn.LeaveKey = frameKey(name, ret.Frame.Offset)
+	}
+}
+
 // leaves tells where a function goes on in another one.
 func (fn *candidate) leaves(addrs []uint64) {
 	for _, addr := range addrs {
@@ -299,7 +309,7 @@ func (fn *candidate) leaves(addrs []uint64) {
 // returns tells where the return of a function is probed; ret is its return probe, if it can have one.
 func (fn *candidate) returns(ret *probe.Point, noReturn string) {
 	var returns []string // of a function that ends in tail calls, too
-	if ret != nil && ret.AtReturn && ret.Frame == nil && fn.Tasks == nil && fn.arch.ReturnOnStack() {
+	if ret != nil && ret.AtReturn && ret.Frame == nil && ret.Made == nil && fn.Tasks == nil && fn.arch.ReturnOnStack() {
 		points, tails, elsewhere, why := fn.exits()
 		if why == "" && (len(tails) > 0 || elsewhere) {
 			returns, fn.Leaves = points, tails

@@ -222,10 +222,12 @@ func functionsOf(ctx context.Context, o Target, path, name string, exact bool, d
 		if r.Tail {
 			tails[c] = append(tails[c], r.Addr)
 		}
-		if first[c] == nil || first[c].Tail {
+		if first[c] == nil || first[c].Tail || first[c].Made != nil {
 			first[c] = r
 		}
 	}
+	made := madeOf(matched.PointsOf(entry), matched.PointsOf(ret))
+	points = made.without(points)
 	twins, said := twinsOf(points), warnings(matched.About(entry))
 	parts := partsOf(matched, points)
 	if isPattern(name) { // they are about functions that are not among these
@@ -261,7 +263,9 @@ func functionsOf(ctx context.Context, o Target, path, name string, exact bool, d
 			fn.Notices = slices.Clone(fn.Notices)
 			fn.returns(first[startOf(p)], noReturn)
 			fn.leaves(tails[startOf(p)])
-			if o.Onward {
+			if made.has(p) {
+				fn.madeAnew(first[startOf(p)])
+			} else if o.Onward {
 				fn.onward()
 			}
 			for _, whole := range parts {
@@ -276,7 +280,7 @@ func functionsOf(ctx context.Context, o Target, path, name string, exact bool, d
 				fn.Notices = append(fn.Notices, said...)
 			}
 		}
-		if finish(fn); len(fn.Leaves) > 0 && o.Confined && !fn.many {
+		if finish(fn); len(fn.Leaves) > 0 && o.Confined && !fn.many && !fn.Managed {
 			through.through = true
 			if finish(&through); through.followed {
 				through.Direct, through.Called = &fn.Function, false // the builtin func names others where they return

@@ -57,6 +57,7 @@ type Function struct {
 	// EntryKey and ReturnKey tell a call from all others that are open, where the entry and where the return is probed.
 	// "": not known.
 	EntryKey, ReturnKey string
+	LeaveKey            string // that of Leaves, if it is another; "": ReturnKey
 	// BareKey is EntryKey where the function is probed whose arguments are not asked for: at its first instruction, not
 	// where the arguments are in their places.
 	BareKey string

@@ -184,5 +184,5 @@ func tell(found chan<- *result.Notice, n *result.Notice) {
 
 // breakpoint tells whether a point is a place in a program at which it is stopped.
 func breakpoint(p *probe.Point) bool {
-	return p.Path != "" && p.Kind.Traits().Program == probe.UprobeProgram
+	return p.Path != "" && p.Program() == probe.UprobeProgram
 }

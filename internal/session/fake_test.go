@@ -211,6 +211,14 @@ func (f *fake) Move(p *probe.Point, addr uint64) error {
 	return nil
 }
 
+func (f *fake) Break(*probe.Point, int, uint64) (session.Breakpoint, error) {
+	return nil, kernel.ErrNoSlot
+}
+
+func (f *fake) Feed(*probe.Point, int, []string) (session.Lines, error) {
+	return nil, errors.New("none")
+}
+
 func (f *fake) Unwatch(addr uint64) int {
 	if addr == 0x1000 {
 		return 2

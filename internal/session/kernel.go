@@ -59,6 +59,10 @@ type Programs interface {
 	StepCost() (stepped, emulated time.Duration, err error)
 	Move(p *probe.Point, addr uint64) error // has the breakpoints of a method elsewhere, 0: nowhere
 	Unwatch(addr uint64) int                // ends the watchpoints at an address, and tells how many there were
+	// Break sets a breakpoint of a point on code that was made at run time. kernel.ErrNoSlot: there is none to be had.
+	Break(p *probe.Point, pid int, addr uint64) (Breakpoint, error)
+	// Feed has lines with one of the words handed over that a process writes to one of its files; no words: all lines.
+	Feed(write *probe.Point, fd int, words []string) (Lines, error)
 	Run(name string) (uint32, error)
 	RunMany(name string, n uint32) (code uint32, average time.Duration, err error)
 	Iterate(name string, pid int, w io.Writer) error
@@ -128,6 +132,22 @@ func (m maps) PutAt(name string, at int, part []byte) error {
 }
 
 type programs struct{ *kernel.Loaded }
+
+func (p programs) Break(point *probe.Point, pid int, addr uint64) (Breakpoint, error) {
+	b, err := p.Loaded.Break(point, pid, addr)
+	if err != nil {
+		return nil, err // not a nil *Breakpoint
+	}
+	return b, nil
+}
+
+func (p programs) Feed(write *probe.Point, fd int, words []string) (Lines, error) {
+	f, err := p.Loaded.Feed(write, fd, words)
+	if err != nil {
+		return nil, err // not a nil *Feed
+	}
+	return f, nil
+}
 
 func (programs) StepCost() (stepped, emulated time.Duration, err error) { return kernel.StepCost() }
 

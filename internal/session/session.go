@@ -3,6 +3,9 @@
 //
 // It sees the kernel through three small interfaces (see Kernel) that tests fake, and knows nothing of how the script
 // was compiled: what is to be known of records and maps is data (record.Script).
+//
+// It is more than 4,000 lines because a run has much to tell beside its records: names, losses, costs, probes that
+// cannot be hit, and code that is made while it lasts.
 package session
 
 import (
@@ -61,6 +64,8 @@ type Input struct {
 	// Bodies tells where the code of the points is that are methods, while the session runs; with copies, also where it is
 	// inlined. Nil: there are none. It is not called concurrently.
 	Bodies func(copies bool) []probe.Body
+	// Write is the function write of the C library of the process; nil: it is not known.
+	Write *probe.Point
 	// Late tells at the end what fits the script, but was not there when the probes were attached. Nil: it is not known.
 	Late func() []string
 }
@@ -128,6 +133,7 @@ type Session struct {
 	renews      bool                  // that a runtime does so
 	costly      <-chan *result.Notice
 	bodies      *bodies          // nil: no methods are traced
+	made        *follower        // nil: no code is followed that is made at run time
 	walks       *walks           // nil: no user stacks are walked by tables
 	late        bool             // the results did not wait for the probes to be taken away
 	detached    atomic.Bool      // or about to be
@@ -189,6 +195,7 @@ func (s *Session) Run(ctx context.Context, k Kernel) (Exit, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	s.ctx = ctx
 	defer func() {
+		_ = s.made.close() // if it was not before
 		cancel()
 		s.background.Wait()
 		for _, h := range s.held {
@@ -248,7 +255,7 @@ func (s *Session) trace(ctx context.Context, cancel func()) error {
 	if s.command == nil && s.waits() && !s.in.DryRun {
 		s.idleProbes = findIdle(ctx, &s.background, s.in.Points, target.PID(s.in.PID), before, s.detached.Load)
 	}
-	if s.waits() && !s.in.DryRun {
+	if s.waits() && !s.in.DryRun && (s.made == nil || len(s.in.Others) > 0) {
 		s.findRenewed()
 	}
 	if !s.in.DryRun {
@@ -295,12 +302,16 @@ func (s *Session) attach(ctx context.Context) error {
 	if err := s.placeBodies(ctx, failed); err != nil {
 		return err
 	}
+	if err := s.followMade(); err != nil {
+		return err
+	}
 	s.began = time.Now()
 	return s.emit(&result.Attached{Probes: s.in.Probes - len(failed)})
 }
 
 // finish takes the probes away, runs the end probes and shows the maps.
 func (s *Session) finish() (err error) {
+	s.made.end()
 	detached, err := s.detach()
 	if err != nil {
 		return err
@@ -348,6 +359,16 @@ func (s *Session) finish() (err error) {
 	if s.in.Late != nil && !s.in.DryRun {
 		for _, text := range s.in.Late() {
 			if err := s.notice(result.Warning, "%s", text); err != nil {
+				return err
+			}
+		}
+	}
+	if s.made != nil {
+		if err := s.made.tellAll(); err != nil {
+			return err
+		}
+		if err := s.made.close(); err != nil {
+			if err := s.notice(result.Warning, "process %d: %v", s.in.PID, err); err != nil {
 				return err
 			}
 		}
@@ -525,6 +546,11 @@ func (s *Session) idle() error {
 	}
 	if err := s.tellIdle(); err != nil {
 		return err
+	}
+	if s.made != nil {
+		if err := s.made.tellAll(); err != nil {
+			return err
+		}
 	}
 	if s.pending != nil {
 		if s.pending.looks++; s.pending.looks > 1 {

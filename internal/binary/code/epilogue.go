@@ -56,6 +56,40 @@ func Epilogues(arch *abi.Arch, body []byte) (list []Epilogue, err error) {
 	return list, nil
 }
 
+// Exits finds the instructions with which a method of .NET's compiler returns, and the jumps to others that return in
+// its place, in code of which only the begin and the whole size are known: the parts that handle exceptions, which
+// follow the method's own code, begin by saving a register, as no code behind a jump does otherwise.
+func Exits(arch *abi.Arch, body []byte) (returns, tails []int, err error) {
+	if arch != abi.AMD64 {
+		return nil, nil, errFrame
+	}
+	gone := false // the instruction before does not go on with the next
+	for at := 0; at < len(body); {
+		in, ok := Decode(arch, body[at:])
+		if !ok || in.Len == 0 {
+			return nil, nil, ErrUndecodable
+		}
+		text := body[at : at+in.Len]
+		if gone && in.Op == Push && text[len(text)-1]&0xf8 == pushReg {
+			break
+		}
+		target := at + int(in.Target)
+		outside := target < 0 || target >= len(body)
+		switch {
+		case in.Op == CondJump && outside:
+			return nil, nil, errConditional
+		case in.Op == Ret:
+			returns = append(returns, at)
+		case in.Op == Jump && (in.Direct && outside || !in.Direct && tailJump(text)):
+			tails = append(tails, at)
+		}
+		padding := text[0] == 0xcc || text[0] == 0x90 || text[0] == 0x0f && len(text) > 1 && text[1] == 0x1f
+		gone = in.Op == Ret || in.Op == Jump || text[0] == 0xcc || gone && padding
+		at += in.Len
+	}
+	return returns, tails, nil
+}
+
 // tailJump tells an indirect jump out of a function from those of a switch: the runtime's rules for epilogues want it
 // to have REX.W, or its target in memory at a fixed address.
 func tailJump(in []byte) bool {

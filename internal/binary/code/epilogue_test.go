@@ -3,6 +3,7 @@ package code
 import (
 	"encoding/hex"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -55,5 +56,32 @@ func TestEpilogues(t *testing.T) {
 	}
 	if _, err := Epilogues(abi.ARM64, []byte{0xc0, 0x03, 0x5f, 0xd6}); err == nil {
 		t.Error("of a CPU of which they are not known")
+	}
+}
+
+func TestExits(t *testing.T) {
+	tests := []struct {
+		name, body     string
+		returns, tails []int // nil and nil: refused
+	}{
+		{"leaf", "8bc6 c3", []int{2}, []int{}},
+		{"two, and a handler behind", "53 85ff 7403 5b c3 90 31c0 5b c3 cc 55 4883ec10 5d c3", []int{6, 11}, []int{}},
+		{"padding before that", "31c0 c3 90 cccc 55 53 5b 5d c3", []int{2}, []int{}},
+		{"saved behind a call", "53 e800000000 55 5d 5b c3", []int{9}, []int{}},
+		{"tail calls", "85ff 7405 e900010000 48ffe0", []int{}, []int{4, 9}},
+		{"a switch is none", "ffe1 31c0 c3", []int{4}, []int{}},
+		{"a conditional one", "0f8400010000 c3", nil, nil},
+		{"cut", "53 5b c3 0f", nil, nil},
+	}
+	for _, test := range tests {
+		body, err := hex.DecodeString(strings.ReplaceAll(test.body, " ", ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		returns, tails, err := Exits(abi.AMD64, body)
+		refused := test.returns == nil && test.tails == nil
+		if err != nil != refused || !slices.Equal(returns, test.returns) || !slices.Equal(tails, test.tails) {
+			t.Errorf("%s: %v, %v, %v", test.name, returns, tails, err)
+		}
 	}
 }

@@ -32,6 +32,8 @@ func (f *File) parseManaged() error {
 	f.managed, f.is64, f.typ = im, true, TypeDyn
 	if f.arch = abi.ByPE(uint16(im.Machine)); f.arch != nil {
 		f.machine = f.arch.ELF.Machine
+	} else if ok, _ := im.Compiled(); !ok {
+		f.arch, _ = abi.Host() // for any CPU
 	}
 	for _, s := range im.Sections() {
 		f.segments = append(f.segments, Segment{
@@ -85,6 +87,9 @@ func MethodBare(name string) string {
 	// Parentheses are in no name; in types of parameters there are none.
 	return name[:strings.IndexByte(name, '(')]
 }
+
+// Method tells whether the query fits the full name of a .NET method.
+func (q *Query) Method(name string) bool { return q.readable.text != "" && q.matchMethod(name) }
 
 // matchMethod tells whether the pattern fits a .NET method: with the types of its parameters or without, with the
 // arguments of generic types and methods or without.

@@ -104,6 +104,9 @@ func (g *gen) cookie() ir.Reg {
 	if g.points[0].Interpreted != nil {
 		return g.which()
 	}
+	if g.typ == probe.BreakProgram {
+		return g.brokenAt()
+	}
 	g.asksCookie = true
 	return g.b.Call(asm.FnGetAttachCookie, ir.R(g.context()))
 }

@@ -243,10 +243,10 @@ next:
 	for _, p := range a.Points {
 		n := group{points: []*probe.Point{p}}
 		kind := p.Kind.Traits()
-		if kind.Program == probe.NoProgram {
+		if p.Program() == probe.NoProgram {
 			refuse(a.Span, "%s: there is no type of program for %s", p.Name, kind.Name)
 		}
-		n.typ, n.ret = kind.Program, kind.Return && !p.AtReturn
+		n.typ, n.ret = p.Program(), kind.Return && !p.AtReturn
 		if a.Timed && n.ret && !a.Kept {
 			n.session = c.session()
 		}
@@ -289,7 +289,7 @@ func (c *compiler) compileGroup(a *check.Action, g *group) {
 
 // cookies tells whether a program can ask which of its points was hit.
 func (c *compiler) cookies(t probe.ProgramType) bool {
-	return t.HasCookie() && c.opts.Features.Has(feature.AttachCookie)
+	return t == probe.BreakProgram || t.HasCookie() && c.opts.Features.Has(feature.AttachCookie)
 }
 
 // functionShift parts a cookie: below is the number of the point, above that of the first point of the same function.

@@ -61,19 +61,19 @@ func (c *compiler) entries(a *check.Action, points []*probe.Point) string {
 	})
 	if len(entries) > 0 {
 		c.loss(record.Loss{Kind: record.OpenCalls, Action: a.Index, Open: name}, a.Span)
-		c.compileGroup(a, &group{typ: probe.UprobeProgram, points: entries, open: name, enters: true})
+		c.compileGroup(a, &group{typ: points[0].Program(), points: entries, open: name, enters: true})
 	}
 	return name
 }
 
-// entriesOf are the entries of the functions that points of an action return from.
+// entriesOf are the entries of the functions that points of an action return from, in the same code.
 func entriesOf(a *check.Action, points []*probe.Point) []*probe.Point {
 	wanted := map[functionKey]bool{}
 	for _, p := range points {
 		wanted[keyOf(p)] = true
 	}
 	return slices.DeleteFunc(slices.Clone(a.Entries), func(p *probe.Point) bool {
-		return !wanted[keyOf(p)]
+		return !wanted[keyOf(p)] || p.Program() != points[0].Program()
 	})
 }
 

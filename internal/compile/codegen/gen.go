@@ -209,8 +209,8 @@ func (g *gen) add(index int, n int64) {
 // filter leaves unless the process is the wanted one. Kernels 6.6 to 6.9 compare a multi link's PID with the thread,
 // not the process, and perf events inherit; so the program looks as well.
 func (g *gen) filter(quit ir.Label) {
-	if g.typ.RunByUs() || g.typ == probe.IterProgram || !g.c.prog.Config.FilterTarget ||
-		(g.typ == probe.PerfProgram && !g.pidBound()) {
+	if g.typ != probe.BreakProgram && (g.typ.RunByUs() || g.typ == probe.IterProgram ||
+		!g.c.prog.Config.FilterTarget || (g.typ == probe.PerfProgram && !g.pidBound())) {
 		return
 	}
 	g.selected(quit)
@@ -226,7 +226,8 @@ func (g *gen) selected(quit ir.Label) {
 		return
 	}
 	pid, tid := g.pidTgid()
-	if len(g.c.opts.Others) > 0 {
+	if len(g.c.opts.Others) > 0 && g.typ != probe.BreakProgram { // whose address is one of the first process
+
 		in := g.b.Label()
 		for _, other := range g.c.opts.Others {
 			g.b.IfImm(ir.EQ, pid, int64(other), in)

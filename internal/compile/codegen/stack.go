@@ -251,7 +251,7 @@ func (g *gen) frames(dst memory, n ir.Reg, kind types.Kind) {
 // atEntry tells whether all points are function entries, or instructions that return, where the stack walk by frame
 // pointers may miss the caller.
 func (g *gen) atEntry() bool {
-	if g.typ != probe.UprobeProgram || g.ret {
+	if g.typ != probe.UprobeProgram && g.typ != probe.BreakProgram || g.ret {
 		return false
 	}
 	for _, p := range g.points {

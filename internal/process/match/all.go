@@ -109,6 +109,9 @@ func All(ctx context.Context, probes []*syntax.Probe, opts Options) *Result {
 		r.Matches[i] = m.probe(p)
 		r.about[i] = r.Diags.All[before:len(r.Diags.All):len(r.Diags.All)]
 	}
+	if opts.Needs == nil || !opts.Plain {
+		r.Write = m.write(r)
+	}
 	if m.opts.MaxProbes > 0 && m.count > m.opts.MaxProbes && r.Diags.Errors() == 0 {
 		r.Diags.Errorf(diag.Span{}, "Can't attach to %d probes because it exceeds the current limit of %d probes.", m.count,
 			m.opts.MaxProbes).

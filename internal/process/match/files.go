@@ -301,14 +301,21 @@ func (fs *files) byName(name string) ([]*binary, error) {
 // assembly is how names of .NET's files with code end.
 const assembly = ".dll"
 
-// assemblies are .NET's files with code that the process has loaded.
+// assemblies are .NET's files that the process has loaded.
 func (fs *files) assemblies() (out []*binary) {
 	if fs.pid() == 0 {
 		return nil
 	}
-	for _, mp := range fs.mappedFiles() {
-		if !strings.HasSuffix(mp.Path, assembly) {
+	// Those that have no code are mapped as data.
+	type id struct{ dev, inode uint64 }
+	seen := map[id]bool{}
+	maps := fs.mappings()
+	for i := range maps {
+		mp := &maps[i]
+		if k := (id{mp.Dev, mp.Inode}); !mp.IsFile() || !strings.HasSuffix(mp.Path, assembly) || seen[k] {
 			continue
+		} else {
+			seen[k] = true
 		}
 		if b, err := fs.openMapping(mp); err == nil && b.obj.Managed() != nil && !hasFile(out, b) {
 			out = append(out, b)

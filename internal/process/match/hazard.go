@@ -133,7 +133,7 @@ func (m *matcher) sound(points []*probe.Point,
 
 // pointHazard looks at the instruction that a point is on. Points of other kinds than programs' are on none.
 func (m *matcher) pointHazard(p *probe.Point) (h *hazard) {
-	if p.Path == "" || p.Kind.Traits().Program != probe.UprobeProgram {
+	if p.Path == "" || p.Program() != probe.UprobeProgram {
 		return nil
 	}
 	if m.last == nil || m.last.path != p.Path {

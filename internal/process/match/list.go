@@ -18,6 +18,7 @@ import (
 	"trocar/internal/near"
 	"trocar/internal/order"
 	"trocar/internal/process/probe"
+	"trocar/internal/process/runtimes"
 	"trocar/internal/script/diag"
 	"trocar/internal/script/syntax"
 )
@@ -68,7 +69,8 @@ func List(ctx context.Context, pattern string, verbose bool, opts Options, yield
 			m.noneOf(pattern)
 		}
 	}()
-	if findKind(m.kinds, ap.Kind) == nil && !hasWildcard(ap.Kind) && len(ap.Parts) > 0 {
+	qualified := m.pid() != 0 && len(ap.Parts) > 1 && ap.Parts[0] == "" // "Type*::method"
+	if findKind(m.kinds, ap.Kind) == nil && (qualified || !hasWildcard(ap.Kind)) && len(ap.Parts) > 0 {
 		m.asCommands(ap)
 	}
 	switch unknown := len(ap.Parts) == 0 && findKind(m.kinds, ap.Kind) == nil; {
@@ -413,6 +415,13 @@ func listUprobes(m *matcher, s *spec) (out []listing) {
 			m.diags.Warnf(s.ap.Span, "%s", err)
 			continue
 		}
+		if m.pid() != 0 && !m.done() {
+			for _, c := range b.runtimes() {
+				if c, ok := c.(runtimes.MadeCode); ok {
+					funcs = append(funcs, unlisted(c.Made(q), funcs)...)
+				}
+			}
+		}
 		type named struct {
 			name, shown string
 			fn          *objfile.Func
@@ -446,6 +455,20 @@ func listUprobes(m *matcher, s *spec) (out []listing) {
 	}
 	if len(out) == 0 {
 		m.noFunction(s, files, nil)
+	}
+	return out
+}
+
+// unlisted are functions that are compiled while the process runs, but those that the file has code of.
+func unlisted(made []runtimes.MadeMethod, funcs []objfile.Func) (out []objfile.Func) {
+	known := make(map[string]bool, len(funcs))
+	for i := range funcs {
+		known[funcs[i].Name] = true
+	}
+	for _, fn := range made {
+		if !known[fn.Name] {
+			out = append(out, objfile.Func{Symbol: objfile.Symbol{Name: fn.Name, Addr: runtimes.Unnumbered + uint64(fn.Number)}})
+		}
 	}
 	return out
 }

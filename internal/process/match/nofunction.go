@@ -32,16 +32,21 @@ func (m *matcher) noFunction(s *spec, files []*binary, err error) {
 		d.Note(diag.Span{}, "%s", err)
 	}
 	if s.target == "" && objfile.NamesMethod(s.fn) && m.files.runsDotNet() {
-		d.Note(diag.Span{}, "the process runs .NET, and none of the %d assemblies that it has mapped as code has such "+
-			"a method compiled ahead of time (ReadyToRun)", len(m.files.assemblies()))
-		d.Hint("a method that is compiled at run time is in no file: only hardware breakpoints would reach it, " +
-			"and they are not placed on methods yet; publish its assembly with PublishReadyToRun")
+		d.Note(diag.Span{}, "the process runs .NET, and none of the %d assemblies that it has loaded has such a method",
+			len(m.files.assemblies()))
+		d.Hint("names are in full: 'trocar list -p %d \"*::%s\"' lists methods", m.opts.PID, nameBehind(s.fn))
 		d.Hint("'trocar perf-map -p %d' lists the methods that are compiled, and how", m.opts.PID)
 		return
 	}
 	if len(files) == 1 {
 		m.explain(d, s, files[0])
 	}
+}
+
+// nameBehind is the name of a method without its type.
+func nameBehind(s string) string {
+	s, _, _ = strings.Cut(s, "(")
+	return s[strings.LastIndexByte(s, ':')+1:]
 }
 
 // explain says why a file may have no function of a name or pattern, and what to do about it.

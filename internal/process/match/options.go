@@ -70,6 +70,9 @@ type Result struct {
 	Matches [][]probe.Match
 	Diags   diag.List
 
+	// Write is the function write of the C library of the process, if there are points on code that is made at run time.
+	Write *probe.Point
+
 	files *files // open as long as types may be completed from them
 	about [][]*diag.Diagnostic
 }

@@ -1,7 +1,9 @@
 package match
 
 import (
+	"path"
 	"slices"
+	"strings"
 
 	"trocar/internal/binary/debuginfo"
 	"trocar/internal/binary/objfile"
@@ -13,7 +15,9 @@ import (
 	"trocar/internal/process/runtimes/jvm"
 	"trocar/internal/process/runtimes/native"
 	"trocar/internal/process/runtimes/node"
+	"trocar/internal/process/target"
 	"trocar/internal/script/diag"
+	"trocar/internal/script/syntax"
 )
 
 // Runtimes are all that are known. To leave one out would let return probes end its programs, so they are not an
@@ -169,6 +173,68 @@ func (m *matcher) runtimeExits(c *candidate, code runtimes.Code, exits []runtime
 		p.Frame, p.Tail = &at[p.Addr].Frame, at[p.Addr].Tail
 	}
 	return points
+}
+
+// made makes the points of functions that are compiled while the process runs, whose code is found then.
+func (m *matcher) made(s *spec, b *binary, q *objfile.Query) (points []*probe.Point) {
+	if m.pid() == 0 || m.opts.ChildPID != 0 || s.hasOff {
+		return nil
+	}
+	for _, c := range b.runtimes() {
+		c, ok := c.(runtimes.MadeCode)
+		if !ok {
+			continue
+		}
+		for _, fn := range c.Made(q) {
+			name := fn.Name
+			if !q.Wildcard() && (s.lang == "" || s.lang == objfile.Exact) {
+				name = s.fn // as it was asked for
+			}
+			p := &probe.Point{
+				Kind: s.kind.kind, Path: b.path, PID: m.pid(), Func: fn.Name, Name: uprobeName(s, b, name), Made: fn.Made,
+				Start: fn.Ahead, Addr: fn.Ahead,
+			}
+			if fn.Ahead == 0 {
+				p.Start = runtimes.Unnumbered + uint64(fn.Number)
+				p.Addr = p.Start
+			}
+			atReturn := p.Kind == probe.Uretprobe
+			p.Made.Result = atReturn && m.needs.Retval
+			if p.Entry, p.AtReturn = !atReturn, atReturn; m.needs.Typed() {
+				p.Scope = c.MadeScope(fn.Number, atReturn)
+			}
+			if atReturn && m.needs.Duration {
+				begin := *p
+				begin.Kind, begin.Entry, begin.AtReturn, begin.Scope = probe.Uprobe, true, false, nil
+				m.begins = append(m.begins, &begin)
+			}
+			points = append(points, p)
+		}
+	}
+	return points
+}
+
+// write finds the function by which the process writes notes of code that its runtime makes, where that is followed.
+func (m *matcher) write(r *Result) *probe.Point {
+	if !slices.ContainsFunc(r.Points(), func(p *probe.Point) bool { return p.Made != nil }) {
+		return nil
+	}
+	diags, needs, begins := m.diags, m.needs, m.begins
+	m.diags, m.needs = &diag.List{}, probe.Needs{}
+	defer func() { m.diags, m.needs, m.begins = diags, needs, begins }()
+	for _, mp := range m.files.mappedFiles() {
+		if name := path.Base(mp.Path); !target.IsLibrary(name, "libc") && !strings.HasPrefix(name, "ld-musl-") {
+			continue
+		}
+		file := m.files.root.Shown(mp.Path)
+		ap := &syntax.AttachPoint{Kind: "uprobe", Parts: []string{file, "write"}, Quoted: []bool{true, false}}
+		for _, s := range m.specs(ap) {
+			if points := m.spec(s); len(points) > 0 {
+				return points[0]
+			}
+		}
+	}
+	return nil
 }
 
 // tellNoReturns says which functions that a pattern found have no return that can be probed.

@@ -319,7 +319,7 @@ func (m *matcher) functions(s *spec, b *binary, q *objfile.Query) ([]*probe.Poin
 			len(without), without[0])
 	}
 	m.tellNoReturns(s)
-	return onePerSite(m.copies(s, b, q, all, points)), nil
+	return append(onePerSite(m.copies(s, b, q, all, points)), m.made(s, b, q)...), nil
 }
 
 // onePerSite drops points at a place that another point has already: a script's action runs once for a hit.

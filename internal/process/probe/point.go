@@ -45,6 +45,10 @@ type Point struct {
 	// Stepped: the kernel executes the instruction by stepping over a copy of it, and cannot emulate it.
 	Stepped bool
 
+	// Made: the function's code is made while the process runs, and is found then; Offset and Addr are not used. Start is
+	// that of the code that the file has, if there is some, else a number of the function's own.
+	Made *Made
+
 	// Interpreted, Python: which of the functions that come by is meant; Start is that of the point's.
 	Interpreted *Interpreted
 

@@ -11,6 +11,7 @@ const (
 	RunProgram                              // run by us (BPF_PROG_TEST_RUN): begin, end, self, test
 	BenchProgram                            // run by us many times, an XDP program: bench
 	PerfProgram                             // interval, profile, software, hardware, watchpoint
+	BreakProgram                            // uprobe, uretprobe on code that is made at run time: a hardware breakpoint
 	UprobeProgram                           // uprobe, uretprobe, usdt
 	KprobeProgram                           // kprobe, kretprobe
 	TracepointProgram                       // tracepoint
@@ -50,6 +51,7 @@ var programTypes = [...]programType{
 	RunProgram:           {name: "run", byUs: true},
 	BenchProgram:         {name: "bench", byUs: true},
 	PerfProgram:          {name: "perf event", context: PerfData},
+	BreakProgram:         {name: "breakpoint", context: PerfData},
 	UprobeProgram:        {name: "uprobe", context: Registers, cookie: true},
 	KprobeProgram:        {name: "kprobe", context: Registers, cookie: true},
 	TracepointProgram:    {name: "tracepoint", context: Record},

@@ -19,3 +19,26 @@ type About struct {
 	// Stacks is why call stacks lack frames or names of the runtime's functions, with the way out; "": they do not.
 	Stacks string
 }
+
+// Maker is a Process whose runtime makes code while it runs, and writes notes of it.
+type Maker interface {
+	Process
+	// Notes calls fn with the notes that were written since the last call. Names comes before.
+	Notes(fn func(Note)) error
+	// Note reads one as it is written; ok is false for what tells of no function's code.
+	Note(line string) (b Note, ok bool)
+	// Writes is the number of the file, in the process, that notes are written to.
+	Writes() (fd int, ok bool)
+}
+
+// Note tells of the code of one function, or of one instance of it, that was made.
+type Note struct {
+	Addr, Size uint64
+	Keys       []string // of its function, the one that tells most first; see probe.Made
+	Name       string   // with what instance it is of
+	Tier       string   // how it was compiled, in the runtime's words
+	Rank       int      // of several of one name that there are, that with the highest is run
+}
+
+// NotEntered is the rank of code that calls do not begin with: it goes on where a loop of other code was.
+const NotEntered = -1

@@ -108,6 +108,26 @@ type Code interface {
 	Dynamic(addr uint64) (*types.Type, bool)
 }
 
+// MadeCode is a Code whose functions are compiled while the program runs.
+type MadeCode interface {
+	Code
+	// Made are the functions that a query fits.
+	Made(q *objfile.Query) []MadeMethod
+	// MadeScope is what is known where such code of a function begins, or returns.
+	MadeScope(number uint32, atReturn bool) *probe.Scope
+}
+
+// Unnumbered is behind the addresses that files have: the numbers of functions without code in the file begin there.
+const Unnumbered = 1 << 48
+
+// MadeMethod is a function that is compiled while the program runs.
+type MadeMethod struct {
+	Number uint32 // in its file
+	Name   string
+	Ahead  uint64 // where the file has code of it; 0: nowhere
+	Made   *probe.Made
+}
+
 // Exit is a place where a function is left.
 type Exit struct {
 	Addr  uint64

@@ -31,18 +31,25 @@ func (p PID) Folder(path string) (*os.File, error) {
 
 // HasOpen tells whether the process has a file open.
 func (p PID) HasOpen(id FileID) bool {
+	_, ok := p.Descriptor(id)
+	return ok
+}
+
+// Descriptor is the number by which the process has a file open.
+func (p PID) Descriptor(id FileID) (fd int, ok bool) {
 	folder := p.Living().path("fd")
 	list, err := os.ReadDir(folder)
 	if err != nil {
-		return false
+		return 0, false
 	}
 	for _, e := range list {
 		var st unix.Stat_t
 		if unix.Stat(folder+"/"+e.Name(), &st) == nil && (FileID{Dev: st.Dev, Inode: st.Ino}) == id {
-			return true
+			fd, err = strconv.Atoi(e.Name())
+			return fd, err == nil
 		}
 	}
-	return false
+	return 0, false
 }
 
 // OpenUnnamed opens a file that the process has open and that had this path, whose name is gone.

@@ -149,6 +149,15 @@ func (p PID) Filtered() (bool, error) {
 	return v != "" && v != "0", err
 }
 
+// Tracer is the process that debugs it; 0: none.
+func (p PID) Tracer() (int, error) {
+	v, err := p.status("TracerPid")
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(v)
+}
+
 // status is a line of /proc/PID/status, "" if there is none of this name.
 func (p PID) status(name string) (string, error) {
 	b, err := p.read("status", 1<<16)

@@ -12,6 +12,7 @@ type loader struct {
 	code        *Code
 	image       *clr.Image
 	own, method []clr.Type // what type parameters stand for
+	any         bool       // it is one instance or another
 	made        int
 }
 
@@ -296,6 +297,15 @@ func orSize(why string) string {
 // find it in the object.
 func (l *loader) sharedContext(instance, ofValueType bool) bool {
 	return shared(l.method) || shared(l.own) && (!instance || ofValueType)
+}
+
+// open tells whether a method may have such an argument, or not: one of which the instance is not known.
+func (l *loader) open(method uint32, ofObject bool) bool {
+	if !l.any {
+		return false
+	}
+	ofType, ofMethod := l.image.Generic(method)
+	return ofMethod || ofType && !ofObject
 }
 
 // shared tells whether one of the arguments stands for any reference type.

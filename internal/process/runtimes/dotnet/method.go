@@ -22,19 +22,27 @@ type method struct {
 
 // method looks at the method whose body begins at an address.
 func (c *Code) method(addr uint64) (m method, ok bool) {
-	if m.body, ok = c.image.BodyAt(uint32(addr)); !ok || m.body.Method == 0 {
-		return m, false
+	if addr >= runtimes.Unnumbered {
+		m.body.Method = uint32(addr - runtimes.Unnumbered)
+		ok = c.place(&m, &loader{code: c, image: c.image, any: true})
+		return m, ok
 	}
-	if m.sig, ok = c.image.Signature(m.body.Method); !ok {
+	if m.body, ok = c.image.BodyAt(uint32(addr)); !ok || m.body.Method == 0 {
 		return m, false
 	}
 	own, args, ok := c.image.InstanceOf(&m.body)
 	if !ok {
 		return m, false
 	}
-	l := &loader{code: c, image: c.image, own: own, method: args}
-	placeIn(c.file.Arch(), c.image, &m, l)
-	return m, true
+	ok = c.place(&m, &loader{code: c, image: c.image, own: own, method: args})
+	return m, ok
+}
+
+func (c *Code) place(m *method, l *loader) (ok bool) {
+	if m.sig, ok = c.image.Signature(m.body.Method); ok {
+		placeIn(c.file.Arch(), c.image, m, l)
+	}
+	return ok
 }
 
 // placeIn tells where the arguments and the result of a method are: in the order of C's convention (System V), with
@@ -60,7 +68,10 @@ func placeIn(arch *abi.Arch, im *clr.Image, m *method, l *loader) {
 	case result.t.Kind == types.Struct && result.t.Size > 16:
 		list = append(list, word())
 	}
-	if l.sharedContext(m.sig.Instance, im.IsValueType(owner)) {
+	switch valueType := im.IsValueType(owner); {
+	case unknown == "" && l.open(m.body.Method, m.sig.Instance && !valueType):
+		unknown = "which instance of the generic code it is, and so where its arguments are, is not known"
+	case l.sharedContext(m.sig.Instance, valueType):
 		list = append(list, word())
 	}
 	for i, name := range im.ParamNames(m.body.Method, len(m.sig.Params)) {

@@ -11,17 +11,22 @@ import (
 //
 // the one that methods compiled ahead of time have here: "System.Collections.Generic.List<int>::Remove(!0)".
 func readable(name string) (text string, ok bool) {
+	text, _, ok = noted(name)
+	return text, ok
+}
+
+// noted is readable, with the assembly.
+func noted(name string) (text, assembly string, ok bool) {
 	name, tier, ok := cutTier(name)
 	if !ok || tier == "" {
-		return "", false
+		return "", "", false
 	}
 	// The type of the result may have blanks and brackets; the assembly's name stands alone.
 	_, rest, ok := strings.Cut(name, " [")
 	for ok {
-		var assembly string
 		assembly, rest, ok = strings.Cut(rest, "] ")
 		if !ok {
-			return "", false
+			return "", "", false
 		}
 		if !strings.ContainsAny(assembly, "[]() ") {
 			break
@@ -29,18 +34,19 @@ func readable(name string) (text string, ok bool) {
 		_, rest, ok = strings.Cut(assembly+"] "+rest, " [")
 	}
 	if !ok {
-		return "", false
+		return "", "", false
 	}
 	// Parameters begin behind the last "::".
 	i := strings.LastIndex(rest, "::")
 	if i < 0 {
-		return "", false
+		return "", "", false
 	}
 	method, params, ok := strings.Cut(rest[i+2:], "(")
 	if !ok {
-		return "", false
+		return "", "", false
 	}
-	return typeText(rest[:i], true) + "::" + method + "(" + paramTexts(strings.TrimSuffix(params, ")")) + ")", true
+	text = typeText(rest[:i], true) + "::" + method + "(" + paramTexts(strings.TrimSuffix(params, ")")) + ")"
+	return text, assembly, true
 }
 
 // cutTier takes off how the method was compiled.

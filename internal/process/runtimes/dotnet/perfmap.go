@@ -1,6 +1,7 @@
 package dotnet
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"trocar/internal/process/runtimes"
 	"trocar/internal/process/target"
 )
 
@@ -193,6 +195,10 @@ func (p *process) open() (*os.File, *unix.Stat_t, error) {
 
 // Close has the perf map switched off, unless others use it.
 func (p *process) Close() error {
+	if p.notes.f != nil {
+		p.notes.f.Close()
+		p.notes = notes{}
+	}
 	f := p.held
 	if f == nil {
 		return nil
@@ -234,4 +240,64 @@ func unlinkIf(dir *os.File, name string, want *unix.Stat_t) error {
 		return nil
 	}
 	return unix.Unlinkat(int(dir.Fd()), name, 0)
+}
+
+// notes is how far the perf map has been read.
+type notes struct {
+	f    *os.File
+	at   int64
+	rest []byte // of a line that is not whole yet
+}
+
+// maxNotes bounds what is read of the perf map at once, and maxLine a line.
+const (
+	maxNotes = 256 << 20
+	maxLine  = 64 << 10
+)
+
+// Notes gives what the runtime has written to the perf map since.
+func (p *process) Notes(fn func(runtimes.Note)) error {
+	n := &p.notes
+	if n.f == nil {
+		f, _, err := p.open()
+		if err != nil {
+			return err
+		}
+		if f == nil {
+			return errors.New("the runtime does not write its perf map")
+		}
+		n.f = f
+	}
+	room := make([]byte, 64<<10)
+	for n.at < maxNotes {
+		got, err := n.f.ReadAt(room, n.at)
+		n.at += int64(got)
+		for text := append(n.rest, room[:got]...); ; {
+			line, rest, ok := bytes.Cut(text, []byte{'\n'})
+			if !ok {
+				n.rest = bytes.Clone(line[:min(len(line), maxLine)])
+				break
+			}
+			if b, ok := note(string(line)); ok {
+				fn(b)
+			}
+			text = rest
+		}
+		if err != nil || got == 0 {
+			break // its end, for now
+		}
+	}
+	return nil
+}
+
+// Note reads a line.
+func (p *process) Note(line string) (runtimes.Note, bool) { return note(line) }
+
+// Writes is the number of the perf map's file in the process.
+func (p *process) Writes() (fd int, ok bool) {
+	var st unix.Stat_t
+	if p.notes.f == nil || unix.Fstat(int(p.notes.f.Fd()), &st) != nil {
+		return 0, false
+	}
+	return p.pid.Descriptor(target.FileID{Dev: st.Dev, Inode: st.Ino})
 }

@@ -27,14 +27,14 @@ type process struct {
 	err      error    // of the last command: it is not asked again
 	live     bool     // the perf map is kept up
 	held     *os.File // the perf map that is ours to end
+	notes    notes
 }
 
 // settings are those of its start that matter to us.
 type settings struct {
-	mute       bool   // DOTNET_EnableDiagnostics=0
-	perfMap    bool   // it writes a perf map by itself
-	elsewhere  string // where to, if it is not /tmp
-	noCounting bool   // code that was compiled ahead of time stays in use
+	mute      bool   // DOTNET_EnableDiagnostics=0
+	perfMap   bool   // it writes a perf map by itself
+	elsewhere string // where to, if it is not /tmp
 }
 
 // doubleMapper is the name of the memory that compiled code lies in.
@@ -103,7 +103,6 @@ func readSettings(env func(string) (string, bool, error)) (s settings, err error
 		s.perfMap = true
 	}
 	s.elsewhere = get("PerfMapJitDumpPath")
-	s.noCounting = zero(get("TC_CallCounting")) || zero(get("TieredCompilation"))
 	return s, err
 }
 
@@ -156,12 +155,8 @@ func (p *process) About() (a runtimes.About) {
 	} else if err == nil {
 		a.Has = append(a.Has, "types and fields of objects: trocar trace -p PID --args x=ARG.FIELD 'NAMESPACE.TYPE::METHOD'")
 	}
-	if !p.env.noCounting {
-		a.Lacks = append(a.Lacks, "calls of such methods after they were compiled again, since they are called often: "+
-			"start it with DOTNET_TC_CallCounting=0, which makes it slower")
-	}
-	a.Lacks = append(a.Lacks, "probes on methods that are compiled at run time: their code lies in memory of no file, "+
-		"where the kernel places no uprobes")
+	a.Has = append(a.Has, "methods that are compiled at run time, also again when they are called often, by name: as "+
+		"many at a time as the CPU has debug registers (4)")
 	return a
 }
 

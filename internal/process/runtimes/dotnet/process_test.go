@@ -278,7 +278,7 @@ func TestSettings(t *testing.T) {
 		{nil, settings{}},
 		{map[string]string{"DOTNET_EnableDiagnostics": "0"}, settings{mute: true}},
 		{map[string]string{"COMPlus_EnableDiagnostics": "0", "DOTNET_EnableDiagnostics": "1"}, settings{}},
-		{map[string]string{"DOTNET_PerfMapEnabled": "2", "DOTNET_TC_CallCounting": "0"}, settings{noCounting: true}},
+		{map[string]string{"DOTNET_PerfMapEnabled": "2", "DOTNET_TC_CallCounting": "0"}, settings{}},
 		{map[string]string{"DOTNET_PerfMapEnabled": "3"}, settings{perfMap: true}},
 	} {
 		got, err := readSettings(func(name string) (string, bool, error) { v, ok := test.env[name]; return v, ok, nil })

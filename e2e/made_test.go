@@ -1,0 +1,155 @@
+package e2e
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// fires: hardware breakpoints fire here, without which code that is made at run time cannot be probed.
+func fires(t *testing.T) bool {
+	t.Helper()
+	ok, err := condition("fires:breakpoint")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ok
+}
+
+// calls has the program call its methods so often, and waits until it has.
+func (m *managed) calls(n, all int) {
+	m.t.Helper()
+	if _, err := io.WriteString(m.in, strconv.Itoa(n)+"\n"); err != nil {
+		m.t.Fatal(err)
+	}
+	m.says(fmt.Sprintf("calls %d wrong 0", all))
+}
+
+const (
+	fibonacci = "SampleApp.Providers.FibonacciProvider::calculateFibonacciValue"
+	echo      = "SampleApp.Providers.EchoProvider::calculateEchoValue"
+)
+
+// TestDotNetMade: methods that are compiled while the program runs are traced by name, from their first call on: with
+// arguments and results, all calls of all threads, and on while they are compiled again.
+func TestDotNetMade(t *testing.T) {
+	app := dotnetApp(t, "jits.cs")
+	if !fires(t) {
+		t.Skip("debug registers do not work on this machine")
+	}
+	program := startManaged(t, app)
+	pid := strconv.Itoa(program.Process.Pid)
+
+	list := tracerSays(t, "list", "-p", pid, "SampleApp.Providers.*::calculate*")
+	if want := `jits.dll:"` + fibonacci + "(int)\"\n"; !strings.Contains(list, want) {
+		t.Errorf("no %q in\n%s", want, list)
+	}
+
+	trace, notes := program.traced(func() { program.calls(10, 10) }, "trace", "-n", "10", fibonacci)
+	if n := strings.Count(trace, "(this=SampleApp.Providers.FibonacciProvider, pos=10) = 89 <"); n != 10 ||
+		!strings.Contains(notes, fibonacci+"(int) is not compiled yet: its calls are seen from the first on") {
+		t.Errorf("%d calls\n%s%s", n, trace, notes)
+	}
+	trace, notes = program.traced(func() { program.calls(10, 20) }, "trace", echo, "-n", "10")
+	for _, want := range []string{"abc", "abcdef", "abcdefghi", "abcdefghijkl", "abcdefghijklmno"} {
+		if !strings.Contains(trace, fmt.Sprintf("echo=%q) = %[1]q <", want)) {
+			t.Errorf("no %s\n%s%s", want, trace, notes)
+		}
+	}
+	// A generic method has the arguments that are certain. Calls that throw do not return.
+	trace, notes = program.traced(func() { program.calls(10, 30) }, "trace", "-n", "2", "Jits::Sum")
+	if strings.Count(trace, "Jits::Sum<T>(T[],int)(") != 2 ||
+		!strings.Contains(notes, "which instance of the generic code") {
+		t.Errorf("%s%s", trace, notes)
+	}
+
+	dll := filepath.Join(filepath.Dir(app), "jits.dll")
+	trace, notes = program.traced(func() { program.calls(10, 40); program.ends() }, "run", "-e", fmt.Sprintf(
+		`uprobe:%s:"%s" { @entries = count() } uretprobe:%[1]s:"%s" /retval == "abc"/ { @abc = count() }
+		uretprobe:%[1]s:"%[2]s" { @returns = count() }`, dll, echo, echo))
+	for _, want := range []string{"@entries: 12\n", "@returns: 10\n", "@abc: 2\n"} {
+		if !strings.Contains(trace, want) {
+			t.Errorf("no %s\n%s%s", want, trace, notes)
+		}
+	}
+
+	// All calls are counted through all compilations, and are those that the program has made.
+	program = startManaged(t, app)
+	const most = 30_000
+	work := func() {
+		all := 0
+		for _, n := range []int{1000, 1000, 1000, 1000, most - 4000} {
+			all += n
+			program.calls(n, all)
+			time.Sleep(150 * time.Millisecond) // the runtime counts calls only when nothing new was compiled for a while
+		}
+	}
+	compiled := ""
+	counts, notes := program.traced(func() {
+		work()
+		compiled = tracerSays(t, "perf-map", "-p", strconv.Itoa(program.Process.Pid))
+		program.ends()
+	}, "count", fibonacci, echo)
+	told := strings.Contains(notes, "WARNING")
+	for method, want := range map[string]int{fibonacci: most, echo: most + 10} { // those that throw
+		m := regexp.MustCompile(`(?m)^ *(\d+) .*` + regexp.QuoteMeta(method)).FindStringSubmatch(counts)
+		if m == nil {
+			t.Fatalf("no %s in\n%s%s", method, counts, notes)
+		}
+		if n, _ := strconv.Atoi(m[1]); n > want || n != want && !told {
+			t.Errorf("%s: %d calls, not %d\n%s", method, n, want, notes)
+		}
+	}
+	if !strings.Contains(compiled, fibonacci+"(int)[OptimizedTier1]") {
+		t.Errorf("it was not compiled again:\n%s", notes)
+	}
+}
+
+// TestDotNetMadeLeft: nothing is left of a trace of such code that was killed, and the program goes on.
+func TestDotNetMadeLeft(t *testing.T) {
+	app := dotnetApp(t, "jits.cs")
+	if !fires(t) {
+		t.Skip("debug registers do not work on this machine")
+	}
+	program := startManaged(t, app)
+	pid := program.Process.Pid
+	cmd := exec.Command(os.Getenv("TROCAR_E2E_TRACER"), "trace", "-p", strconv.Itoa(pid), fibonacci, echo)
+	cmd.Env = append(os.Environ(), attached+"=1")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line := make([]byte, len(attached))
+	if _, err := io.ReadFull(out, line); err != nil || string(line) != attached {
+		t.Fatalf("%q, %v", line, err)
+	}
+	program.calls(100, 100)
+	_ = cmd.Process.Signal(syscall.SIGKILL)
+	_ = cmd.Wait()
+	program.calls(1000, 1100)
+	trace, notes := program.traced(func() { program.calls(10, 1110) }, "trace", "-n", "10", fibonacci)
+	if strings.Count(trace, "pos=10) = 89 <") != 10 {
+		t.Errorf("%s%s", trace, notes)
+	}
+	fds, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, fd := range fds {
+		if to, err := os.Readlink(fd); err == nil && strings.Contains(to, ".map") {
+			t.Errorf("the perf map is still written: %s", to)
+		}
+	}
+	program.ends()
+}

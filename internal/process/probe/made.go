@@ -1,0 +1,29 @@
+package probe
+
+// Made tells the code that a runtime makes of one function. It lies in memory of no file, where the kernel places no
+// uprobes: hardware breakpoints are put on it, and follow it when it is made anew.
+type Made struct {
+	// Keys are those of the runtime's notes of code (runtimes.Note) that is this function's.
+	Keys []string
+	// Several: code of several instances bears the same names, so that none of it takes the place of another.
+	Several bool
+	// Result: what a return gives is asked for, which is not known where it goes on in another function.
+	Result bool
+	// Inlined: callers may have it in their code. Then these calls are not seen.
+	Inlined bool
+	Func    string // the name for messages
+}
+
+// Program is the type of BPF program that runs at the point.
+func (p *Point) Program() ProgramType {
+	if p.Made != nil {
+		return BreakProgram
+	}
+	return p.Kind.Traits().Program
+}
+
+// BreaksName is the map that has what stands for the cookies of a program's breakpoints, by their addresses.
+func BreaksName(program string) string { return program + "at" }
+
+// MostBreaks is how many addresses that has: breakpoints are few, and code is made anew.
+const MostBreaks = 4096

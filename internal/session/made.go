@@ -1,0 +1,554 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"trocar/internal/binary/abi"
+	"trocar/internal/binary/code"
+	"trocar/internal/kernel"
+	"trocar/internal/process/probe"
+	"trocar/internal/process/runtimes"
+	"trocar/internal/process/target"
+	"trocar/result"
+)
+
+// Code that a runtime makes while the program runs is followed: the runtime writes a note of each piece that it makes,
+// before it is run, and the breakpoints are set while the thread that writes is held for some hundred microseconds. So
+// no call is missed when code takes the place of other code. The CPU has few breakpoints: those of code that is not
+// begun any more are given to newer code.
+
+// follower sets the breakpoints of points on such code.
+type follower struct {
+	s    *Session
+	at   runtimes.Maker
+	feed Lines // nil: notes are only looked for from time to time
+	stop context.CancelFunc
+	done sync.WaitGroup
+
+	making    sync.Mutex // of what follows, while it is followed
+	functions []*madeFunction
+	byKey     map[string]*madeFunction
+	used      int // breakpoints
+	swapped   int // times that they were taken off code while calls may still have begun there
+	asked     bool
+
+	mu      sync.Mutex
+	notices []*result.Notice
+}
+
+// madeFunction is a function with the points on its code.
+type madeFunction struct {
+	*probe.Made
+	entries, returns []*probe.Point
+	ahead            bool // the file has code of it
+	named            bool // it was asked for by its name
+	bodies           []*madeBody
+	unseen           bool // some of its code has no breakpoints, which was told
+}
+
+// madeBody is a piece of code.
+type madeBody struct {
+	runtimes.Note
+	begins, ends []Breakpoint
+	past         time.Time // since when calls begin with newer code, as far as is known; zero: they begin here
+}
+
+func (b *madeBody) slots() int { return len(b.begins) + len(b.ends) }
+
+// Breakpoint is one that is set.
+type Breakpoint interface{ Close() }
+
+// Lines are those that a process writes to a file, before they are written; *kernel.Feed is one.
+type Lines interface {
+	Run(ctx context.Context, fn func(line string))
+	Late() uint64
+	Close()
+}
+
+// notesEvery is how often notes are read that the feed has not handed over.
+const notesEvery = 25 * time.Millisecond
+
+// followMade sets breakpoints on the code that is there, and follows what is made.
+func (s *Session) followMade() error {
+	f := &follower{s: s, byKey: map[string]*madeFunction{}}
+	for _, p := range s.in.Points {
+		f.add(p)
+	}
+	if len(f.functions) == 0 || s.in.DryRun {
+		return nil
+	}
+	if err := f.begin(); err != nil {
+		f.close()
+		return s.notice(result.Warning, "calls of code that is compiled at run time are not seen: %v", err)
+	}
+	s.made = f
+	for _, fn := range f.functions {
+		f.tell(fn)
+	}
+	if err := f.tellAll(); err != nil {
+		return err
+	}
+	var ctx context.Context
+	ctx, f.stop = context.WithCancel(s.ctx)
+	f.done.Go(func() { f.follow(ctx) })
+	return nil
+}
+
+// add takes a point that is on such code.
+func (f *follower) add(p *probe.Point) {
+	if p.Made == nil {
+		return
+	}
+	fn := f.byKey[p.Made.Keys[0]]
+	if fn == nil {
+		fn = &madeFunction{Made: p.Made, named: !p.Pattern, ahead: p.Start < runtimes.Unnumbered}
+		f.functions = append(f.functions, fn)
+		for _, key := range p.Made.Keys {
+			f.byKey[key] = fn
+		}
+	}
+	fn.Result = fn.Result || p.Made.Result
+	if p.AtReturn {
+		fn.returns = append(fn.returns, p)
+	} else {
+		fn.entries = append(fn.entries, p)
+	}
+}
+
+func (f *follower) begin() error {
+	for _, r := range f.s.in.Runtimes {
+		if r.Inside == nil {
+			continue
+		}
+		if at, ok := r.Inside(f.s.in.PID).(runtimes.Maker); ok {
+			f.at = at
+			break
+		}
+	}
+	if f.at == nil {
+		return fmt.Errorf("process %d has no runtime that tells of it", f.s.in.PID)
+	}
+	if err := f.at.Names(); err != nil {
+		return err
+	}
+	first := map[*madeFunction][]runtimes.Note{}
+	if err := f.at.Notes(func(b runtimes.Note) {
+		if fn := f.of(&b); fn != nil {
+			first[fn] = append(first[fn], b)
+		}
+	}); err != nil {
+		return err
+	}
+	f.hold()
+	for _, fn := range f.functions {
+		for _, b := range current(first[fn]) {
+			f.made(fn, b)
+		}
+	}
+	return f.at.Notes(f.note)
+}
+
+// hold begins to have notes handed over before they are written.
+func (f *follower) hold() {
+	fd, ok := f.at.Writes()
+	if !ok || f.s.in.Write == nil {
+		return
+	}
+	var words []string
+	for _, fn := range f.functions {
+		name, _, _ := strings.Cut(fn.Func, "(")
+		if _, after, ok := strings.Cut(name, "::"); ok {
+			after, _, _ = strings.Cut(after, "<")
+			if word := "::" + after + "("; !slices.Contains(words, word) {
+				words = append(words, word)
+			}
+		}
+		if len(words) > kernel.MostFeedWords {
+			return
+		}
+	}
+	feed, err := f.s.kernel.Programs.Feed(f.s.in.Write, fd, words)
+	if err == nil {
+		f.feed = feed
+	}
+}
+
+// of is the function that a piece of code is of; nil: of none that is traced.
+func (f *follower) of(b *runtimes.Note) *madeFunction {
+	for _, key := range b.Keys {
+		if fn := f.byKey[key]; fn != nil {
+			return fn
+		}
+	}
+	return nil
+}
+
+// current are the pieces that calls begin with, of those that there are, and those that other code goes on in.
+func current(all []runtimes.Note) (out []runtimes.Note) {
+	best := map[string]int{}
+	for i, b := range all {
+		if at, ok := best[b.Name]; b.Rank != runtimes.NotEntered && (!ok || b.Rank >= all[at].Rank) {
+			best[b.Name] = i
+		}
+	}
+	for i, b := range all {
+		if b.Rank == runtimes.NotEntered || best[b.Name] == i {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+// note takes one that was found in the file.
+func (f *follower) note(b runtimes.Note) {
+	fn := f.of(&b)
+	if fn == nil || fn.knows(&b) {
+		return
+	}
+	if f.stop != nil {
+		f.warn("%s was compiled anew (%s), and its first calls in that code may not have been seen", fn.Func, b.Tier)
+	}
+	f.made(fn, b)
+}
+
+func (fn *madeFunction) knows(b *runtimes.Note) bool {
+	return slices.ContainsFunc(fn.bodies, func(o *madeBody) bool { return o.Addr == b.Addr && o.Name == b.Name })
+}
+
+// made sets the breakpoints of a piece of code.
+func (f *follower) made(fn *madeFunction, b runtimes.Note) {
+	if fn.knows(&b) || b.Rank == runtimes.NotEntered && len(fn.returns) == 0 {
+		return
+	}
+	body := &madeBody{Note: b}
+	if !fn.Several && b.Rank != runtimes.NotEntered {
+		for _, o := range fn.bodies {
+			if o.past.IsZero() && o.Name == b.Name && o.Rank != runtimes.NotEntered {
+				o.past = time.Now()
+			}
+		}
+	}
+	if err := f.arm(fn, body); err != nil {
+		f.release(body)
+		if !fn.unseen {
+			fn.unseen = true
+			f.notSeen(fn, body, err)
+		}
+	}
+	fn.bodies = append(fn.bodies, body)
+}
+
+// arm sets them all, or gives an error.
+func (f *follower) arm(fn *madeFunction, b *madeBody) error {
+	var returns []uint64
+	if len(fn.returns) > 0 {
+		var err error
+		if returns, err = f.returns(fn, b); err != nil {
+			return err
+		}
+	}
+	if b.Rank != runtimes.NotEntered {
+		for _, p := range fn.entries {
+			if err := f.set(fn, p, b.Addr, &b.begins); err != nil {
+				return err
+			}
+		}
+	}
+	for _, p := range fn.returns {
+		for _, at := range returns {
+			if err := f.set(fn, p, at, &b.ends); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// set sets one, if need be in place of one on code that is not begun any more.
+func (f *follower) set(fn *madeFunction, p *probe.Point, at uint64, list *[]Breakpoint) error {
+	for {
+		b, err := f.s.kernel.Programs.Break(p, f.s.in.PID, at)
+		if err == nil {
+			*list = append(*list, b)
+			f.used++
+			return nil
+		}
+		if !errors.Is(err, kernel.ErrNoSlot) || !f.giveUp(fn) {
+			return err
+		}
+	}
+}
+
+// giveUp takes the breakpoints off the oldest piece of code that is not begun any more, for newer code of a function.
+func (f *follower) giveUp(of *madeFunction) bool {
+	var oldest *madeBody
+	gone := false // newer code than that in its place was made since: it is certain that calls do not begin there
+	for _, fn := range f.functions {
+		newer := map[string]int{}
+		for i := len(fn.bodies) - 1; i >= 0; i-- {
+			b := fn.bodies[i]
+			over := newer[b.Name] > 1 || newer[b.Name] == 1 && fn == of
+			newer[b.Name]++
+			if b.past.IsZero() || b.slots() == 0 || gone && !over {
+				continue
+			}
+			if oldest == nil || over && !gone || b.past.Before(oldest.past) {
+				oldest, gone = b, over
+			}
+		}
+	}
+	if oldest == nil {
+		return false
+	}
+	if !gone && time.Since(oldest.past) < settled {
+		f.swapped++
+	}
+	f.release(oldest)
+	return true
+}
+
+func (f *follower) release(b *madeBody) {
+	f.used -= b.slots()
+	for _, p := range append(b.begins, b.ends...) {
+		p.Close()
+	}
+	b.begins, b.ends = nil, nil
+}
+
+// settled is how long after the note of newer code calls may still begin with the former: it is run when the thread
+// that has made it has come to say so.
+const settled = 2 * time.Second
+
+// retire takes breakpoints off where calls do not begin any more.
+func (f *follower) retire() {
+	for _, fn := range f.functions {
+		for _, b := range fn.bodies {
+			if b.past.IsZero() || len(b.begins) == 0 || time.Since(b.past) < settled {
+				continue
+			}
+			f.used -= len(b.begins)
+			for _, p := range b.begins {
+				p.Close()
+			}
+			b.begins = nil
+		}
+	}
+}
+
+// mostBody bounds the code that is read.
+const mostBody = 1 << 20
+
+// returns finds the instructions with which a piece of code returns.
+func (f *follower) returns(fn *madeFunction, b *madeBody) (at []uint64, err error) {
+	host, err := abi.Host()
+	if err != nil {
+		return nil, err
+	}
+	if b.Size > mostBody {
+		return nil, errors.New("it is too large to look for its returns")
+	}
+	mem, err := target.PID(f.s.in.PID).Memory()
+	if err != nil {
+		return nil, err
+	}
+	defer mem.Close()
+	text := make([]byte, b.Size)
+	if _, err := mem.ReadAt(text, int64(b.Addr)); err != nil {
+		return nil, fmt.Errorf("its code cannot be read: %w", err)
+	}
+	found, tails, err := code.Exits(host, text)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("where it returns is not known: %w", err)
+	case len(tails) > 0 && fn.Result:
+		return nil, errors.New("it ends in a jump to another method, whose result is its own; count, stack and " +
+			"latency see its calls")
+	}
+	for _, off := range append(found, tails...) {
+		at = append(at, b.Addr+uint64(off))
+	}
+	return at, nil
+}
+
+// follow takes what is made, until ctx ends.
+func (f *follower) follow(ctx context.Context) {
+	if f.feed != nil {
+		f.done.Go(func() {
+			f.feed.Run(ctx, func(line string) {
+				b, ok := f.at.Note(line)
+				if !ok {
+					return
+				}
+				f.making.Lock()
+				defer f.making.Unlock()
+				if fn := f.of(&b); fn != nil {
+					f.made(fn, b)
+				}
+			})
+		})
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(notesEvery):
+		}
+		f.making.Lock()
+		f.retire()
+		_ = f.at.Notes(f.note) // the process may have ended
+		f.making.Unlock()
+	}
+}
+
+func (f *follower) say(severity result.Severity, hints []string, format string, args ...any) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.notices = append(f.notices, &result.Notice{Blind: severity == result.Warning, Diagnostic: result.Diagnostic{
+		Severity: severity, Text: result.Messagef(format, args...), Hints: hints,
+	}})
+}
+
+func (f *follower) warn(format string, args ...any) { f.say(result.Warning, nil, format, args...) }
+
+// mostMade is how many functions are told of.
+const mostMade = 5
+
+// notSeen tells of code that has no breakpoints.
+func (f *follower) notSeen(fn *madeFunction, b *madeBody, err error) {
+	told := 0
+	for _, o := range f.functions {
+		if o.unseen {
+			told++
+		}
+	}
+	if told > mostMade {
+		return // how many there are is told at the end
+	}
+	if !errors.Is(err, kernel.ErrNoSlot) {
+		f.warn("calls of %s are not seen in the code that was compiled at run time (%s): %v", fn.Func, b.Tier, err)
+		return
+	}
+	var hints []string
+	if held := f.holders(); len(held) > 0 {
+		hints = append(hints, "debug registers are used for "+strings.Join(held, ", "))
+	}
+	f.say(result.Warning, hints, "calls of %s are not seen in the code that was compiled at run time (%s): no debug "+
+		"register is left, of which the CPU has %d for all programs", fn.Func, b.Tier, kernel.BreakpointSlots)
+}
+
+// holders tells who has the breakpoints.
+func (f *follower) holders() (list []string) {
+	for _, fn := range f.functions {
+		n := 0
+		for _, b := range fn.bodies {
+			n += b.slots()
+		}
+		if n > 0 {
+			list = append(list, fmt.Sprintf("%s (%d)", fn.Func, n))
+		}
+	}
+	if f.used < kernel.BreakpointSlots && !f.asked {
+		f.asked = true
+		list = append(list, breakpointHolders(f.s.in.PID)...)
+	}
+	return list
+}
+
+// tell tells of a function that was asked for by name how it is followed.
+func (f *follower) tell(fn *madeFunction) {
+	if !fn.named {
+		return
+	}
+	var hints []string
+	if fn.Inlined {
+		hints = []string{"methods that call it may have it in their own code once they are compiled with optimization: " +
+			"those calls are not seen"}
+	}
+	n, tiers := 0, []string(nil)
+	for _, b := range fn.bodies {
+		if b.slots() > 0 && !slices.Contains(tiers, b.Tier) {
+			tiers = append(tiers, b.Tier)
+		}
+		n += b.slots()
+	}
+	switch {
+	case n > 0:
+		f.say(result.Info, hints, "%s: its code was compiled at run time (%s), and is watched by %d of the CPU's %d debug "+
+			"registers", fn.Func, strings.Join(tiers, ", "), n, kernel.BreakpointSlots)
+	case len(fn.bodies) > 0: // told
+	case fn.ahead:
+		if len(hints) > 0 {
+			f.say(result.Info, nil, "%s: %s", fn.Func, hints[0])
+		}
+	default:
+		f.say(result.Info, hints, "%s is not compiled yet: its calls are seen from the first on", fn.Func)
+	}
+}
+
+// tellAll emits what there is to be said.
+func (f *follower) tellAll() error {
+	f.mu.Lock()
+	list := f.notices
+	f.notices = nil
+	f.mu.Unlock()
+	for _, n := range list {
+		if err := f.s.emit(n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// end ends the following, before the probes are taken away.
+func (f *follower) end() {
+	if f == nil || f.stop == nil {
+		return
+	}
+	f.stop()
+	f.done.Wait()
+	f.stop = nil
+	if f.feed != nil {
+		if late := f.feed.Late(); late > 0 {
+			f.warn("%d times code was run before its breakpoints were set, since that took longer than %v: calls of that time "+
+				"may be missing", late, kernel.MostHeld)
+		}
+		f.feed.Close()
+		f.feed = nil
+	}
+	if f.swapped > 0 {
+		f.warn("%d times the CPU's %d debug registers were not enough for code and what was compiled in its place: a call "+
+			"that was in the former may be missing, or shown as left; trace fewer methods, or count, which takes half as many",
+			f.swapped, kernel.BreakpointSlots)
+	}
+	unseen := 0
+	for _, fn := range f.functions {
+		if fn.unseen {
+			unseen++
+		}
+	}
+	if unseen > mostMade {
+		f.warn("calls of %d methods were not seen in code that was compiled at run time: no debug register was left",
+			unseen)
+	}
+}
+
+// close has the runtime stop, and gives back what is left.
+func (f *follower) close() error {
+	if f == nil || f.at == nil {
+		return nil
+	}
+	f.end()
+	if f.feed != nil {
+		f.feed.Close()
+		f.feed = nil
+	}
+	at := f.at
+	f.at = nil
+	return at.Close()
+}
