@@ -20,6 +20,18 @@ func CallsTo(arch *abi.Arch, text []byte, addr, target uint64, hit func(at uint6
 	}
 }
 
+// Takes tells whether the bytes of code at addr are somewhere those of an instruction that takes the address target
+// relative to itself. It knows nothing of where instructions begin, and of no other CPU than x86-64.
+func Takes(arch *abi.Arch, text []byte, addr, target uint64) bool {
+	for i := 3; arch == abi.AMD64 && i+4 <= len(text); i++ { // lea distance(%rip), reg
+		if text[i-1]&0xc7 == 5 && text[i-2] == 0x8d && text[i-3]&0xfb == 0x48 &&
+			addr+uint64(i)+4+uint64(int64(int32(binary.LittleEndian.Uint32(text[i:])))) == target {
+			return true
+		}
+	}
+	return false
+}
+
 // ResultRegister is a register in which functions return something on x86-64.
 type ResultRegister uint8
 

@@ -68,6 +68,29 @@ func TestCallsTo(t *testing.T) {
 	}
 }
 
+func TestTakes(t *testing.T) {
+	for _, c := range []struct {
+		text   []byte
+		target uint64
+		want   bool
+	}{
+		{[]byte{0x90, 0x48, 0x8d, 0x3d, 0x08, 0, 0, 0}, 0x1010, true},
+		{[]byte{0x4c, 0x8d, 0x0d, 0xf9, 0xff, 0xff, 0xff, 0x90}, 0x1000, true},
+		{[]byte{0x48, 0x8d, 0x3d, 0x08, 0, 0, 0}, 0x1010, false},
+		{[]byte{0x48, 0x8b, 0x3d, 0x09, 0, 0, 0}, 0x1010, false}, // mov
+		{[]byte{0x48, 0x8d, 0x3c, 0x09, 0, 0, 0}, 0x1010, false}, // of registers
+		{[]byte{0x48, 0x8d, 0x3d, 0x09, 0, 0}, 0x1010, false},
+		{nil, 0x1000, false},
+	} {
+		if got := Takes(abi.AMD64, c.text, 0x1000, c.target); got != c.want {
+			t.Errorf("%x: %v", c.text, got)
+		}
+	}
+	if Takes(abi.ARM64, []byte{0x48, 0x8d, 0x3d, 0x09, 0, 0, 0}, 0x1000, 0x1010) {
+		t.Error("arm64")
+	}
+}
+
 // FuzzTakesResult gives it any bytes.
 func FuzzTakesResult(f *testing.F) {
 	f.Add([]byte{0x89, 0x55, 0xfc})

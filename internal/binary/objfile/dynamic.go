@@ -167,6 +167,20 @@ func (f *File) Imports(name string) (yes bool) {
 	return false
 }
 
+// HoldsPointer tells whether data of a file that can be loaded anywhere has the address of something: whether relative
+// relocations write it.
+func (f *File) HoldsPointer(to uint64) bool {
+	if !f.is64 || f.arch == nil {
+		return false
+	}
+	for table := f.dynamicInfo().rela; len(table) >= 24; table = table[24:] {
+		if u64(table, 16) == to && u64(table, 8)&0xffffffff == uint64(f.arch.ELF.Relative) {
+			return true
+		}
+	}
+	return false
+}
+
 // PointerAt is the value that a pointer-sized cell of the file holds once the file is loaded at its linked address: a
 // relocation's addend, or what is written there (which also holds for relative relocations packed as DT_RELR).
 func (f *File) PointerAt(addr uint64) uint64 {

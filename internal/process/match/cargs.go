@@ -22,12 +22,13 @@ func (b *binary) byConvention(info *debuginfo.Info, fn *debuginfo.Function, vars
 	if fn.Optimized && !gnu(fn) && !fn.Lang.OwnABI() && b.assigned(fn, vars, places) || b.disagree(vars, places) {
 		places = nil
 	}
+	kept := places != nil && !fn.External // such a function has them only if LLVM keeps to the convention: see reshaped
 	var uses *code.Origins
 	for i := range vars {
 		v := &vars[i]
 		// LLVM lets callers in the same file pass anything for what the function doesn't use, be it a part of a structure
 		// (its DeadArgumentElimination): there the convention proves nothing but of what the function is seen to use.
-		if fn.Optimized && !gnu(fn) {
+		if fn.Optimized && !gnu(fn) && !kept {
 			if places != nil && places[i] != nil && incomplete(v) {
 				if uses == nil {
 					uses = b.origins(fn)
@@ -224,7 +225,7 @@ func (b *binary) reshaped(fn *debuginfo.Function) string {
 		return "its symbol is not known"
 	case variant(sym.Name):
 		return "the compiler generated a variant of the function, with other parameters"
-	case sym.Bind == objfile.Local && fn.Optimized && !gnu(fn):
+	case sym.Bind == objfile.Local && fn.Optimized && !gnu(fn) && !b.byAddress(fn):
 		return "the compiler may have changed how a function is called that is local to its file"
 	}
 	return ""

@@ -23,13 +23,37 @@ func (b *binary) partial(fn *debuginfo.Function) bool {
 // mayDrop tells whether the compiler may have left out a function's result, or a part of it.
 func (b *binary) mayDrop(fn *debuginfo.Function) bool {
 	if fn.NoCall || b.unmarked(fn) {
-		return true
+		return fn.NoCall || !b.byAddress(fn)
 	}
 	if fn.Lang != types.C && fn.Lang != types.CPlusPlus {
 		return false
 	}
 	sym, _ := b.obj.Lookup(fn.Entry)
-	return strings.Contains(sym.Name, ".isra.") || sym.Bind == objfile.Local && fn.Optimized && olderClang(fn.Producer)
+	return strings.Contains(sym.Name, ".isra.") ||
+		sym.Bind == objfile.Local && fn.Optimized && olderClang(fn.Producer) && !b.byAddress(fn)
+}
+
+// byAddress tells whether a function that only its own file can name is called by its address, too: then LLVM keeps to
+// the calling convention, for all of its callers (DeadArgumentElimination, IPSCCP and ArgumentPromotion ask for
+// hasAddressTaken).
+func (b *binary) byAddress(fn *debuginfo.Function) (yes bool) {
+	if fn.External || fn.Lang.OwnABI() || gnu(fn) {
+		return false
+	}
+	var err error
+	defer objfile.Guard(&err)()
+	if sym, ok := b.obj.Lookup(fn.Entry); !ok || strings.Contains(sym.Name, ".llvm.") {
+		return false // other files of a program can name it, after ThinLTO
+	}
+	if b.obj.HoldsPointer(fn.Entry) {
+		return true
+	}
+	for _, s := range b.obj.Segments() {
+		if s.Exec && code.Takes(b.obj.Arch(), b.obj.Bytes(s.Addr, int(s.FileSize)), s.Addr, fn.Entry) {
+			return true
+		}
+	}
+	return false
 }
 
 // keptResult is the place of a result that may have been left out: where callers take it from, or, if it is in memory
