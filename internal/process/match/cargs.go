@@ -182,7 +182,8 @@ const whyOddBits = "it has a number at an odd address: it is in memory, but in r
 	"which clang does not tell"
 
 // oddBits tells a small structure with a number at an address that is no multiple of its size. It is passed and
-// returned in memory; but not if the number is a bit-field of all its bits, which clang describes in the same way.
+// returned in memory; but not if the number is a bit-field of all its bits, which clang describes in the same way. So
+// it is with structures of bit-fields in packed ones, if they are not packed themselves.
 func oddBits(t *types.Type, depth int) bool {
 	if t = t.Complete(); t == nil || t.Size > 16 || depth > maxNesting {
 		return false
@@ -192,9 +193,19 @@ func oddBits(t *types.Type, depth int) bool {
 	}
 	return slices.ContainsFunc(t.Fields, func(f types.Field) bool {
 		of := f.Type.Complete()
-		odd := of != nil && of.IsInteger() && of.Align > 1 && f.Offset%of.Align != 0
+		odd := of != nil && (of.IsInteger() || hasBits(of)) && of.Align > 1 && f.Offset%of.Align != 0
 		return f.BitSize == 0 && (odd || oddBits(of, depth+1))
 	})
+}
+
+// hasBits tells a structure that has bit-fields.
+func hasBits(t *types.Type) bool {
+	for i := range t.Fields {
+		if t.Fields[i].BitSize > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // listed is how many of the variables are parameters of the source.

@@ -13,11 +13,14 @@ func TestOddBits(t *testing.T) {
 		return &types.Type{Kind: types.Struct, Size: size, Align: 1, Fields: fields}
 	}
 	packed := record(6, types.Field{Type: char}, types.Field{Type: i32, Offset: 1}, types.Field{Type: char, Offset: 5})
+	bits := &types.Type{Kind: types.Struct, Size: 4, Align: 4, Fields: []types.Field{{Type: i32, BitSize: 6}}}
 	for _, c := range []struct {
 		name string
 		t    *types.Type
 		want bool
 	}{
+		{"bit-fields in a packed one", record(9, types.Field{Type: bits, Offset: 5}), true},
+		{"bit-fields where they are aligned", record(9, types.Field{Type: bits, Offset: 4}), false},
 		{"packed", packed, true},
 		{"in another one", record(7, types.Field{Type: char}, types.Field{Type: packed, Offset: 1}), true},
 		{"in an array", record(12, types.Field{Type: &types.Type{Kind: types.Array, Elem: packed, Len: 2, Size: 12}}), true},
