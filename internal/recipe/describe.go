@@ -17,13 +17,11 @@ import (
 // candidate is a function while it is found out what can be shown of it.
 type candidate struct {
 	Function
-	known    match.Known
-	point    *probe.Point // its entry
-	path     string       // as scripts have it
-	arch     *abi.Arch    // nil: not one that is known
-	many     bool         // it is one of many: names are those that are found fast
-	through  bool         // tail calls are followed: what leaves calls is seen, too
-	followed bool         // some were
+	known match.Known
+	point *probe.Point // its entry
+	path  string       // as scripts have it
+	arch  *abi.Arch    // nil: not one that is known
+	many  bool         // it is one of many: names are those that are found fast
 
 	signature debuginfo.Signature // zero: not known
 }
@@ -310,8 +308,8 @@ func (fn *candidate) leaves(addrs []uint64) {
 func (fn *candidate) returns(ret *probe.Point, noReturn string) {
 	var returns []string // of a function that ends in tail calls, too
 	if ret != nil && ret.AtReturn && ret.Frame == nil && ret.Made == nil && fn.Tasks == nil && fn.arch.ReturnOnStack() {
-		points, tails, elsewhere, why := fn.exits()
-		if why == "" && (len(tails) > 0 || elsewhere) {
+		points, tails, parts, why := fn.exits()
+		if why == "" && (len(tails) > 0 || parts) {
 			returns, fn.Leaves = points, tails
 			fn.ReturnKey = frameKey("sp", int64(fn.arch.C.StackArgs))
 			if len(returns) == 0 {

@@ -35,8 +35,8 @@ func callsItself(k match.Known, p *probe.Point) bool {
 }
 
 // exits finds the instructions with which a function ends, as attach points (by address if it has no name of its
-// own). elsewhere: some are in its parts, or in functions that it goes on in. why says why they are not known.
-func (fn *candidate) exits() (returns, tails []string, elsewhere bool, why string) {
+// own). why says why they are not known.
+func (fn *candidate) exits() (returns, tails []string, parts bool, why string) {
 	k, p, name := fn.known, fn.point, fn.word()
 	if k.File == nil {
 		return nil, nil, false, "its code cannot be read"
@@ -50,10 +50,7 @@ func (fn *candidate) exits() (returns, tails []string, elsewhere bool, why strin
 	if refusal != nil {
 		return nil, nil, false, refusal.Reason
 	}
-	found, elsewhere = k.ThroughParts(start, found)
-	if fn.through {
-		found, fn.followed = k.ThroughTails(start, found)
-	}
+	found, parts = k.ThroughParts(start, found)
 	own := ranges[0]
 	points := func(addrs []uint64) (list []string) {
 		for _, addr := range addrs {
@@ -65,7 +62,7 @@ func (fn *candidate) exits() (returns, tails []string, elsewhere bool, why strin
 		}
 		return list
 	}
-	return points(found.At), points(found.Tails), elsewhere || fn.followed, ""
+	return points(found.At), points(found.Tails), parts, ""
 }
 
 // onward is a tail call: where another function takes a function's place.

@@ -258,34 +258,23 @@ func functionsOf(ctx context.Context, o Target, path, name string, exact bool, d
 			continue
 		}
 		fn.start = startOf(p)
-		through := *fn
-		finish := func(fn *candidate) {
-			fn.Notices = slices.Clone(fn.Notices)
-			fn.returns(first[startOf(p)], noReturn)
-			fn.leaves(tails[startOf(p)])
-			if made.has(p) {
-				fn.madeAnew(first[startOf(p)])
-			} else if o.Onward {
-				fn.onward()
-			}
-			for _, whole := range parts {
-				if whole == startOf(p) {
-					fn.Notices = append(fn.Notices, "a part of it, a function of its own, belongs to its calls; "+
-						"inlined instances go there directly, and are not shown")
-					break
-				}
-			}
-			fn.Unseen = said
-			if len(said) > 0 && (len(fn.Returns) == 0 || known.Throws()) {
-				fn.Notices = append(fn.Notices, said...)
+		fn.returns(first[startOf(p)], noReturn)
+		fn.leaves(tails[startOf(p)])
+		if made.has(p) {
+			fn.madeAnew(first[startOf(p)])
+		} else if o.Onward {
+			fn.onward()
+		}
+		for _, whole := range parts {
+			if whole == startOf(p) {
+				fn.Notices = append(fn.Notices, "a part of it, a function of its own, belongs to its calls; "+
+					"inlined instances go there directly, and are not shown")
+				break
 			}
 		}
-		if finish(fn); len(fn.Leaves) > 0 && o.Confined && !fn.many && !fn.Managed {
-			through.through = true
-			if finish(&through); through.followed {
-				through.Direct, through.Called = &fn.Function, false // the builtin func names others where they return
-				fn = &through
-			}
+		fn.Unseen = said
+		if len(said) > 0 && (len(fn.Returns) == 0 || known.Throws()) {
+			fn.Notices = append(fn.Notices, said...)
 		}
 		out = append(out, fn.Function)
 	}

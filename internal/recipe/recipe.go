@@ -22,14 +22,12 @@ import (
 
 // Function is a function whose calls are looked at.
 type Function struct {
-	Point   string   // attach point of its entry, without its kind
-	Returns []string // attach points of its return, with their kind
-	Leaves  []string // where it goes on in another function, which returns in its place
-	Onward  []onward // the same, with where that is, if it was looked for
-	Ends    []string // attach points of the instructions that return, if that was looked for
-	Word    string   // the result as a word there
-	// Direct is the function without its tail calls followed, for programs that show several; nil: none are.
-	Direct   *Function
+	Point    string   // attach point of its entry, without its kind
+	Returns  []string // attach points of its return, with their kind
+	Leaves   []string // where it goes on in another function, which returns in its place
+	Onward   []onward // the same, with where that is, if it was looked for
+	Ends     []string // attach points of the instructions that return, if that was looked for
+	Word     string   // the result as a word there
 	NoReturn string   // why there is none
 	Name     string   // as in the source
 	Called   bool     // the builtin func shows Name

@@ -198,9 +198,6 @@ func (s *script) join(calls []*call, plain func(*Function) *call) []*call {
 // plainly is how a call is shown without its arguments and result.
 func (s *script) plainly(fn *Function) *call {
 	bare := *fn
-	if fn.Direct != nil {
-		bare = *fn.Direct
-	}
 	bare.Params, bare.Result, bare.Typed, bare.Notices = nil, nil, false, nil
 	bare.EntryKey = fn.BareKey
 	return s.newCall(&bare)
@@ -223,9 +220,6 @@ func (s *script) named(fns []Function) []Function {
 	fns = slices.Clone(fns)
 	for i := range fns {
 		if !fns[i].Line {
-			if len(fns) > maxShapes && fns[i].Direct != nil {
-				fns[i] = *fns[i].Direct
-			}
 			fns[i].Called = len(fns) > maxShapes && fns[i].Probe == ""
 		}
 		if fns[i].Called && len(fns[i].Folded) > 0 {

@@ -123,31 +123,6 @@ func (k *Known) ThroughParts(start uint64, ends native.Returns) (all native.Retu
 	return all, parts
 }
 
-// maxThrough bounds the instructions that return where a function has gone on in others.
-const maxThrough = 32
-
-// ThroughTails follows the tail calls of the function at an address: where others return in its place, its calls end,
-// with their results. Not so where one leads back to it, since calls that begin one in place of the other are not told
-// apart.
-func (k *Known) ThroughTails(start uint64, ends native.Returns) (all native.Returns, followed bool) {
-	all.At = slices.Clone(ends.At)
-	for _, tail := range ends.Tails {
-		on := k.Onward(tail)
-		if on.Open || len(on.Returns) == 0 || slices.Contains(on.Starts, start) ||
-			len(all.At)+len(on.Returns) > len(ends.At)+maxThrough {
-			all.Tails = append(all.Tails, tail)
-			continue
-		}
-		followed = true
-		for _, at := range on.Returns {
-			if !slices.Contains(all.At, at) {
-				all.At = append(all.At, at)
-			}
-		}
-	}
-	return all, followed
-}
-
 // jumpsTo is where a jump leads whose target is in the instruction.
 func (k *Known) jumpsTo(at uint64) (target uint64, ok bool) {
 	body, err := readCode(k.File, at, maxJump)

@@ -11,7 +11,6 @@ type Onward struct {
 	Names   []string // of the other function; none: not known
 	Returns []uint64 // where that returns, and what it goes on in itself
 	Open    bool     // not all of those are known
-	Starts  []uint64 // of the functions that return, or go on
 }
 
 // maxOnward bounds how many tail calls are followed one behind the other.
@@ -55,7 +54,6 @@ func (k *Known) onward(at uint64, most int, on *Onward, seen map[uint64]bool) (o
 	} else {
 		return true
 	}
-	on.Starts = append(on.Starts, target)
 	found, refusal := native.ReturnsOf(k.File, k.Frames, target, code, body.owned(target))
 	if refusal != nil {
 		return true
