@@ -397,7 +397,8 @@ func frameEffect(b []byte, sp, bp frameBase, bases int) (st frameStore, sp2, bp2
 	case x.op < 0x40 && x.op&7 < 4, x.op == 0x63, x.op == 0x69, x.op == 0x6b, x.op == 0x8b, x.op == 0x8a:
 		write(reg, frameBase{})
 	case x.op >= 0x80 && x.op < 0x88,
-		x.op == 0xc0, x.op == 0xc1, x.op >= 0xd0 && x.op < 0xd4, x.op == 0xf6, x.op == 0xf7, x.op == 0xfe:
+		x.op == 0xc0, x.op == 0xc1, x.op >= 0xd0 && x.op < 0xd4, x.op == 0xf6, x.op == 0xf7, x.op == 0xfe,
+		x.op == 0xff && reg&7 < 2: // inc, dec
 		if x.op|1 == 0xf7 { // multiplications and divisions
 			wrote |= 1<<0 | 1<<2
 		}
