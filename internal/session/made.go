@@ -83,6 +83,16 @@ func (s *Session) followMade() error {
 	if len(f.functions) == 0 || s.in.DryRun {
 		return nil
 	}
+	// What was asked for by its name comes first to the breakpoints that there are.
+	slices.SortStableFunc(f.functions, func(a, b *madeFunction) int {
+		switch {
+		case a.named == b.named:
+			return 0
+		case a.named:
+			return -1
+		}
+		return 1
+	})
 	if err := f.begin(); err != nil {
 		f.close()
 		return s.notice(result.Warning, "calls of code that is compiled at run time are not seen: %v", err)
