@@ -17,7 +17,7 @@ func TestParameters(t *testing.T) {
 		"(Ljava/lang/String;I)J":    "(String,int) J",
 		"([[JLa/B$C;Z)[I":           "(long[][],B$C,boolean) [I",
 		"([Ljava/lang/String;BCSFD": "",
-		"(":                         "", "": "", "V": "", "(X)V": "", "([)V": "", "(L)V": "", "(I)": "",
+		"(":                         "", "": "", "V": "", "(X)V": "", "([)V": "", "(L)V": "", "(I)": "", "00": "", "IV": "",
 	} {
 		list, result := parameters(d)
 		got := "(" + shortNames(list) + ") " + result

@@ -222,7 +222,7 @@ func parameters(d string) (list []string, result string) {
 		}
 		list, d = append(list, d[:n+1]), d[n+1:]
 	}
-	if len(d) < 2 || len(list) > 255 {
+	if !ok || len(d) < 2 || len(list) > 255 {
 		return nil, ""
 	}
 	return list, d[1:]
