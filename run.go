@@ -141,14 +141,14 @@ func (p *Program) object() *kernel.Object {
 }
 
 // clearPIDs makes points of one process those of all: which processes count is then found out where they are hit. A
-// watchpoint stays with its process, whose addresses it goes by, and those that this makes inherit it.
-func clearPIDs(r *match.Result, named bool) error {
-	for _, p := range r.Points() {
+// hardware breakpoint stays with its process, whose addresses it goes by, and those that this makes inherit it.
+func clearPIDs(points []*probe.Point, named bool) error {
+	for _, p := range points {
 		switch {
-		case p.Kind != probe.Watchpoint:
+		case p.Kind != probe.Watchpoint && p.Kind != probe.Method:
 			p.PID = 0
 		case named:
-			return fmt.Errorf("%w: a watchpoint is of one process: %s", ErrRequest, p.Name)
+			return fmt.Errorf("%w: %s is traced in one process: name that alone with -p", ErrRequest, p.Name)
 		}
 	}
 	return nil

@@ -235,7 +235,7 @@ func (p *Program) match(ctx context.Context, diags *diag.List) error {
 	p.machine.foreign(p.matched)
 	p.probes = p.matched.Count()
 	if p.req.Target.several() {
-		if err := clearPIDs(p.matched, len(p.req.Target.Others) > 0); err != nil {
+		if err := clearPIDs(p.matched.Points(), len(p.req.Target.Others) > 0); err != nil {
 			return err
 		}
 	}

@@ -18,10 +18,11 @@ import (
 // bodies are the codes of the methods.
 type bodies struct {
 	at     []probe.Body
-	failed map[*probe.Point]bool // that have no probes
-	moved  []int                 // how often each was made anew
-	copied map[string]bool       // those that were told to be inlined
-	done   chan struct{}         // closed when none is looked after any more
+	failed map[*probe.Point]bool  // that have no probes
+	lost   map[*probe.Point]error // why the probes of others are not at their code
+	moved  []int                  // how often each was made anew
+	copied map[string]bool        // those that were told to be inlined
+	done   chan struct{}          // closed when none is looked after any more
 	stop   func()
 }
 
@@ -34,7 +35,9 @@ func (s *Session) placeBodies(ctx context.Context, failed []kernel.AttachError) 
 	if s.in.Bodies == nil || !slices.ContainsFunc(s.in.Points, is) {
 		return nil
 	}
-	b := &bodies{failed: map[*probe.Point]bool{}, copied: map[string]bool{}, done: make(chan struct{})}
+	b := &bodies{
+		failed: map[*probe.Point]bool{}, lost: map[*probe.Point]error{}, copied: map[string]bool{}, done: make(chan struct{}),
+	}
 	for _, f := range failed {
 		b.failed[f.Point] = true
 	}
@@ -44,9 +47,7 @@ func (s *Session) placeBodies(ctx context.Context, failed []kernel.AttachError) 
 		}
 	}
 	b.moved = make([]int, len(b.at))
-	if err := s.look(b); err != nil {
-		return err
-	}
+	s.look(b)
 	clear(b.moved)
 	s.bodies = b
 	if err := s.tellInlined("is"); err != nil {
@@ -54,8 +55,7 @@ func (s *Session) placeBodies(ctx context.Context, failed []kernel.AttachError) 
 	}
 	for _, of := range b.at {
 		if of.Addr == 0 && !b.failed[of.Point] {
-			if err := s.blind(nil, "%s has no code yet: it is %s, and calls are seen once it is compiled, as "+
-				"methods that are called often are", of.Point.Func, of.State); err != nil {
+			if err := s.blind(nil, "%s is %s: its calls are seen once it is compiled", of.Point.Func, of.State); err != nil {
 				return err
 			}
 		}
@@ -67,7 +67,7 @@ func (s *Session) placeBodies(ctx context.Context, failed []kernel.AttachError) 
 			select {
 			case <-ctx.Done():
 			case <-time.After(lookEvery):
-				_ = s.look(b) // the process may just have ended
+				s.look(b)
 			}
 		}
 	})
@@ -75,7 +75,7 @@ func (s *Session) placeBodies(ctx context.Context, failed []kernel.AttachError) 
 }
 
 // look moves the probes of code that is elsewhere by now.
-func (s *Session) look(b *bodies) error {
+func (s *Session) look(b *bodies) {
 	for _, now := range s.in.Bodies(false) {
 		for i := range b.at {
 			was := &b.at[i]
@@ -83,18 +83,18 @@ func (s *Session) look(b *bodies) error {
 				continue
 			}
 			was.State = now.State
-			if was.Addr == now.Addr || b.failed[was.Point] {
+			if was.Addr == now.Addr || b.failed[was.Point] || b.lost[was.Point] != nil {
 				continue
 			}
 			if err := s.kernel.Programs.Move(was.Point, now.Addr); err != nil {
-				return err
+				b.lost[was.Point] = err
+				continue
 			}
 			if was.Addr = now.Addr; now.Addr != 0 {
 				b.moved[i]++
 			}
 		}
 	}
-	return nil
 }
 
 // tellInlined tells of methods that are inlined.
@@ -149,6 +149,12 @@ func (s *Session) tellBodies() error {
 	for i, of := range b.at {
 		switch {
 		case b.failed[of.Point]:
+		case b.lost[of.Point] != nil:
+			err := s.blind(nil, "%s: its breakpoint could not follow the code, and later calls were not seen: %v", of.Point.Func,
+				b.lost[of.Point])
+			if err != nil {
+				return err
+			}
 		case of.Addr == 0:
 			never = append(never, of.Point.Func+" ("+of.State+")")
 		case b.moved[i] > 0:
@@ -156,8 +162,8 @@ func (s *Session) tellBodies() error {
 		}
 	}
 	if len(anew) > 0 {
-		err := s.blind(nil, "%s: compiled anew during the trace; calls that were interpreted, or came in the "+
-			"first 10 ms of new code, were not seen", strings.Join(anew, ", "))
+		err := s.blind(nil, "%s: compiled during the trace; calls that were interpreted, or made within 10 ms of "+
+			"the compilation, were not seen", strings.Join(anew, ", "))
 		if err != nil {
 			return err
 		}

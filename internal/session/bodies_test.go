@@ -17,7 +17,8 @@ func TestBodies(t *testing.T) {
 		return &probe.Point{Kind: probe.Method, Name: "method:" + name, Func: name, Addr: addr}
 	}
 	moves, stays, waits, left := method("moves", 0x10), method("stays", 0x20), method("waits", 0), method("left", 0x30)
-	s.points = append(s.points, moves, stays, waits, left)
+	stuck := method("stuck", 0x50)
+	s.points = append(s.points, moves, stays, waits, left, stuck)
 	f.failed = []kernel.AttachError{{Point: left, Err: fmt.Errorf("no debug register is left")}}
 	looks, copies := 0, 0
 	o := start(t, t.Context(), s, f, func(in *session.Input, _ *sink) {
@@ -34,10 +35,11 @@ func TestBodies(t *testing.T) {
 			if looks++; looks == 2 {
 				f.send(rec(s.exitLayout(), 0))
 			}
-			return append(now, probe.Body{Point: moves, Addr: 0x100 * uint64(min(looks, 2))})
+			return append(now, probe.Body{Point: stuck, Addr: 0x60 * uint64(min(looks, 2))},
+				probe.Body{Point: moves, Addr: 0x100 * uint64(min(looks, 2))})
 		}
 	})
-	want := []string{"moves 0x100", "moves 0x200"}
+	want := []string{"stuck 0x60", "moves 0x100", "moves 0x200"}
 	if !slices.Equal(f.moves, want) {
 		t.Errorf("%q, want %q", f.moves, want)
 	}
@@ -45,11 +47,11 @@ func TestBodies(t *testing.T) {
 		"notice WARNING cannot attach method:left: no debug register is left",
 		"notice WARNING stays is inlined into the code of a, b, c and 1 more: calls by it are not seen",
 		"notice WARNING whether moves is inlined is not known: no table",
-		"notice WARNING waits has no code yet: it is interpreted, and calls are seen once it is compiled, as methods that "+
-			"are called often are",
+		"notice WARNING waits is interpreted: its calls are seen once it is compiled",
 		"attached 0",
-		"notice WARNING moves: compiled anew during the trace; calls that were interpreted, or came in the first 10 ms of "+
-			"new code, were not seen",
+		"notice WARNING stuck: its breakpoint could not follow the code, and later calls were not seen: refused",
+		"notice WARNING moves: compiled during the trace; calls that were interpreted, or made within 10 ms of the "+
+			"compilation, were not seen",
 		"notice WARNING calls of methods without compiled code were not seen: waits (interpreted)",
 		"end")
 }

@@ -208,6 +208,9 @@ func (f *fake) Attach(ctx context.Context, progress func(done, total int)) ([]ke
 
 func (f *fake) Move(p *probe.Point, addr uint64) error {
 	f.moves = append(f.moves, fmt.Sprintf("%s %#x", p.Func, addr))
+	if p.Func == "stuck" {
+		return errors.New("refused")
+	}
 	return nil
 }
 

@@ -101,6 +101,8 @@ func (s *Session) loss(l *record.Loss, n uint64) (result.Event, error) {
 		}
 	case record.LostStacks:
 		d.Text = fmt.Sprintf("%d call stacks have no frames: there were too many different ones at once", n)
+	case record.LostNames:
+		d.Text = fmt.Sprintf("%d times a Python function was met whose name was not kept: there are too many", n)
 	case record.LostBegins:
 		d.Text = fmt.Sprintf("%d returns were left out: their calls had begun before, "+
 			"and the location of the result is known only at function entry", n)

@@ -225,6 +225,7 @@ func TestLosses(t *testing.T) {
 		"notice INFO 21 call stacks go through code that no unwinding table is known of: " +
 			"frames there may be missing or wrong",
 		"notice INFO 22 call stacks end early: the callers of their last frames were not found",
+		"notice WARNING 24 times a Python function was met whose name was not kept: there are too many",
 	}
 	s.Losses = nil
 	var value []byte

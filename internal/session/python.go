@@ -6,8 +6,12 @@ import (
 	"strings"
 
 	"trocar/internal/compile/record"
+	"trocar/internal/process/symbolize"
 	"trocar/result"
 )
+
+// Both mean the same bit.
+var _ = [1]struct{}{}[symbolize.Interpreted^record.PythonFrame]
 
 // pythonFrame names a frame of Python in a stack (record.PythonFrame): MODULE.FUNCTION, with the place in the source.
 func (n *resolver) pythonFrame(frame uint64) result.Frame {

@@ -44,6 +44,9 @@ type Arch struct {
 
 	C    CConvention
 	Rust RustConvention
+	// Java are the registers of the arguments of methods that HotSpot has compiled, integers and references, by their
+	// DWARF numbers (SharedRuntime::java_calling_convention); nil: they are not known.
+	Java []int
 
 	ELF ELF
 	// SyscallNumber is where the kernel's struct pt_regs has the number of the system call that a thread is in.

@@ -46,7 +46,8 @@ func amd64() *Arch {
 			hidden: []int{10}, // the frame of the function around a nested one
 			places: cPlaces, result: cResult,
 		},
-		SyscallNumber: Field{120, 8}, // orig_ax (arch/x86/include/asm/ptrace.h)
+		Java:          []int{4, 1, 2, 8, 9, 5}, // rsi, rdx, rcx, r8, r9, rdi
+		SyscallNumber: Field{120, 8},           // orig_ax (arch/x86/include/asm/ptrace.h)
 		Rust:          RustConvention{result: rustResult, hidden: rustHidden},
 		// R_X86_64_RELATIVE, R_X86_64_IRELATIVE; FLAG_X8664_LIB64
 		ELF: ELF{Machine: 62, Class: 2, Relative: 8, Resolved: 37, Cache: 0x03},

@@ -102,9 +102,9 @@ func (w *walker) pythonFrames(noted, next ir.Label) {
 		b.IfImm(ir.EQ, mark(), py.Mark, finished)
 	}
 	w.pythonName(py, lost)
-	code := w.load(walkRaw + py.Code)
+	code := b.Copy(w.load(walkName))
 	index := b.Copy(w.load(walkRaw + py.Instruction))
-	b.Apply(ir.Sub, index, code)
+	b.Apply(ir.Sub, index, w.load(walkRaw+py.Code))
 	b.ApplyImm(ir.Sub, index, int64(py.Instructions))
 	b.ApplyImm(ir.Shr, index, 1) // instructions are of two bytes
 	fits := b.Label()
@@ -134,11 +134,23 @@ func (w *walker) pythonFrames(noted, next ir.Label) {
 	b.Bind(native)
 }
 
-// pythonName keeps what is to be said of a frame's code, if that is not known yet.
+// pythonName keeps what is to be said of a frame's code, if that is not known yet. Other code may come to lie at the
+// address, so that the name and the first line count, too, in what tells it from others.
 func (w *walker) pythonName(py *probe.PythonStacks, lost ir.Label) {
 	g, b := w.g, w.g.b
-	key, known := b.Slot(8), b.Label()
-	b.Store(8, ir.FP, key, w.load(walkRaw+py.Code))
+	key, known, kept := b.Slot(8), b.Label(), b.Label()
+	id := b.Copy(w.load(walkRaw + py.Code))
+	factor := b.Imm(mixFirst)
+	w.peek(walkCode+record.CodeLine, ir.I(4), w.load(walkRaw+py.Code), py.Line, lost)
+	base, off := g.ref(w.s.at(walkCode + record.CodeLine))
+	for _, word := range []ir.Reg{w.address(w.load(walkRaw+py.Code), py.Name, lost), b.Load(4, base, off)} {
+		b.Apply(ir.Mul, id, factor)
+		b.Apply(ir.Xor, id, word)
+	}
+	b.Apply(ir.Mul, id, factor)
+	b.ApplyImm(ir.Shr, id, 64-record.PythonIndexShift)
+	w.store(walkName, id)
+	b.Store(8, ir.FP, key, id)
 	p := b.Call(asm.FnMapLookupElem, ir.M(record.PythonCodes), ir.A(ir.FP, key))
 	b.IfImm(ir.NE, p, 0, known)
 	const class = 8 // of an object
@@ -148,7 +160,10 @@ func (w *walker) pythonName(py *probe.PythonStacks, lost ir.Label) {
 	w.pythonBytes(py, py.Name, record.CodeName, lost)
 	w.pythonBytes(py, py.File, record.CodeFile, lost)
 	w.pythonBytes(py, py.Lines, record.CodeLines, lost)
-	b.Do(asm.FnMapUpdateElem, ir.M(record.PythonCodes), ir.A(ir.FP, key), g.addr(w.s.at(walkCode)), ir.I(1))
+	res := b.Call(asm.FnMapUpdateElem, ir.M(record.PythonCodes), ir.A(ir.FP, key), g.addr(w.s.at(walkCode)), ir.I(0))
+	b.IfImm(ir.EQ, res, 0, kept)
+	g.count(g.c.lossOnce(record.LostNames))
+	b.Bind(kept)
 	b.Bind(known)
 }
 

@@ -58,7 +58,8 @@ const (
 	walkSelf    = walkEmitted + 8
 	walkThread  = walkSelf + 8
 	walkObject  = walkThread + 8
-	walkRaw     = walkObject + 8
+	walkName    = walkObject + 8 // what tells its code from others
+	walkRaw     = walkName + 8
 	walkCode    = walkRaw + pythonFrame
 	walkBytes   = walkCode + record.PythonCodeSize // the part of the stack
 	walkFrames  = walkBytes + walkBaseSize + 8

@@ -32,6 +32,7 @@ const (
 	GuessedStacks                 // walks by tables that went on by the frame pointer, where no table is
 	BrokenStacks                  // walks by tables that ended where a caller was not found
 	KeptStacks                    // no loss: different call stacks that were kept
+	LostNames                     // there was no room for the names of more functions that are interpreted
 	lossKinds
 )
 

@@ -2,8 +2,8 @@ package record
 
 import "encoding/binary"
 
-// Frames of Python functions in stacks: PythonFrame, the number of the instruction, and the address of the function's
-// code object, by which the map PythonCodes has what it is called.
+// Frames of Python functions in stacks: PythonFrame, the number of the instruction, and a number that tells the
+// function's code from others, by which the map PythonCodes has what it is called.
 const (
 	PythonFrame      = 1 << 62
 	PythonIndexShift = 48

@@ -3,10 +3,12 @@ package jvm
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"os"
 	"path"
 	"strings"
 
+	"trocar/internal/binary/abi"
 	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/types"
 	"trocar/internal/process/target"
@@ -14,6 +16,7 @@ import (
 
 // machine is a virtual machine at work: its classes, their methods, and where the code of these is.
 type machine struct {
+	arch *abi.Arch
 	m    *memory
 	file *os.File
 	off  offsets
@@ -100,6 +103,10 @@ func open(pid target.PID) (v *machine, err error) {
 		return nil, err
 	}
 	defer lib.Close()
+	arch := lib.Arch()
+	if arch == nil || arch.Java == nil {
+		return nil, fmt.Errorf("where compiled methods have their arguments is not known on %s", lib.CPU())
+	}
 	bias, ok := lib.Bias(at.Start, at.Offset, at.End-at.Start)
 	if !ok {
 		return nil, errDescribed
@@ -109,7 +116,7 @@ func open(pid target.PID) (v *machine, err error) {
 		return nil, err
 	}
 	v = &machine{
-		m: &memory{from: f, pages: map[uint64]*[page]byte{}}, file: f, known: map[uint64]string{},
+		arch: arch, m: &memory{from: f, pages: map[uint64]*[page]byte{}}, file: f, known: map[uint64]string{},
 		typed: map[string]*types.Type{},
 	}
 	defer func() {

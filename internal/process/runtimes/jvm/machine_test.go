@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"trocar/internal/binary/abi"
 	"trocar/internal/binary/types"
 )
 
@@ -70,7 +71,7 @@ func TestParameterNames(t *testing.T) {
 		}
 		return at
 	}
-	v := &machine{entries: 16, m: &memory{from: bytes.NewReader(space), pages: map[uint64]*[page]byte{}}}
+	v := &machine{arch: abi.AMD64, entries: 16, m: &memory{from: bytes.NewReader(space), pages: map[uint64]*[page]byte{}}}
 	v.off[constSize], v.off[constFlags], v.off[poolOf], v.off[body], v.off[length] = 8, 12, 16, 2, 0
 	for i, name := range []string{"this", "first", "later"} {
 		at := symbol + 64*i
@@ -105,7 +106,7 @@ func FuzzMachine(f *testing.F) {
 			binary.LittleEndian.PutUint64(space[i:], uint64(r.Intn(len(space))))
 		}
 		copy(space[r.Intn(len(space)):], patch)
-		v := &machine{entries: 16, m: &memory{from: bytes.NewReader(space), pages: map[uint64]*[page]byte{}}}
+		v := &machine{arch: abi.AMD64, entries: 16, m: &memory{from: bytes.NewReader(space), pages: map[uint64]*[page]byte{}}}
 		v.known, v.typed = map[uint64]string{}, map[string]*types.Type{}
 		for i := range v.off {
 			v.off[i] = uint64(8 * r.Intn(12))

@@ -117,14 +117,12 @@ func (v *machine) look(m *method, class string, list []string) {
 	}
 	ints, floats, stack := 0, 0, 0
 	next := func() types.Place {
-		registers := [...]int{4, 1, 2, 8, 9, 5} // rsi, rdx, rcx, r8, r9, rdi by their DWARF numbers
-		if ints < len(registers) {
+		if ints < len(v.arch.Java) {
 			ints++
-			return types.Place{Kind: types.InRegister, Reg: registers[ints-1]}
+			return types.Place{Kind: types.InRegister, Reg: v.arch.Java[ints-1]}
 		}
-		const stackPointer = 7
 		stack++
-		return types.Place{Kind: types.InMemory, Reg: stackPointer, Offset: int64(8 * stack)}
+		return types.Place{Kind: types.InMemory, Reg: v.arch.SP, Offset: int64(8 * stack)}
 	}
 	v.m.reads += ofParameter * len(list)
 	for i, d := range list {
