@@ -23,8 +23,9 @@ type CommandLine struct {
 	Until []string
 }
 
-// Command is a process that was started, held at its first instruction: its program is mapped, but nothing of it has
-// run, not even the dynamic loader. If this process dies before it is released, the kernel kills it.
+// Command is a process that was started and is held: at its first instruction, where its program is mapped but nothing
+// of it has run, not even the dynamic loader; or, with CommandLine.Until, where a module is about to be executed. If this
+// process dies before it is released, the kernel kills it.
 type Command struct {
 	child   *target.Child
 	loading *Loading // what it is about to execute; nil: its first instruction
@@ -46,10 +47,16 @@ func Start(ctx context.Context, c CommandLine) (*Command, error) {
 	}
 	cmd := &Command{child: child}
 	if len(c.Until) > 0 {
-		if err := cmd.advance(c); err != nil {
+		interrupt := context.AfterFunc(ctx, func() { _ = child.Signal(syscall.SIGKILL) })
+		err := cmd.advance(c)
+		interrupt()
+		if err != nil {
 			child.Kill(0)
-			if errors.Is(err, target.ErrEnded) {
-				err = errors.New("the command has ended, and has executed no Python module that could have it")
+			switch {
+			case ctx.Err() != nil:
+				err = ctx.Err()
+			case errors.Is(err, target.ErrEnded):
+				err = errors.New("the command ended without executing a Python module that may contain it")
 			}
 			return nil, fmt.Errorf("%s: %w", strings.Join(c.Until, ", "), err)
 		}

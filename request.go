@@ -84,7 +84,7 @@ type Target struct {
 	// Command is a command in words that is to be run and traced. Compile starts nothing: whoever runs the request calls
 	// Start and sets Held, or leaves both to Run.
 	Command []string `json:"command,omitempty"`
-	// Held is the process of the command, held at its first instruction (Command.PID); 0: none. The run ends with it.
+	// Held is the process of the command that is held (Command.PID); 0: none. The run ends with it.
 	Held int `json:"held,omitempty"`
 	// Loading is what a command is about to execute that has gone on until then (CommandLine.Until); nil: its first
 	// instruction.

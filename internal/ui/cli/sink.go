@@ -301,11 +301,11 @@ func (f folding) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// tellCut says that there is more than what was shown.
+// tellCut says that texts were shortened.
 func (k *sink) tellCut() {
 	if k.fit != nil && k.fit.Cut {
 		k.diagnostic(trocar.Diagnostic{
-			Severity: result.Info, Text: "where … stands, something was left out to fit the terminal: --full prints all",
+			Severity: result.Info, Text: "texts marked with … are shortened to fit the terminal: --full prints them in full",
 		})
 	}
 }

@@ -63,8 +63,7 @@ func (p *process) About() (a runtimes.About) {
 		a.Lacks = append(a.Lacks, "names: "+noNames)
 		a.Stacks = noNames
 	}
-	a.Lacks = append(a.Lacks, "probes on JavaScript functions by name: their code lies in memory of no file, where the "+
-		"kernel places no uprobes")
+	a.Lacks = append(a.Lacks, "probes on JavaScript functions by name: not supported")
 	return a
 }
 
