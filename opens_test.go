@@ -19,10 +19,10 @@ var opens = map[string]string{
 	"internal/binary/image/set.go":  "looks at an archive that is open already",
 	"internal/kernel": "/proc/sys, /sys and the like; looks at files of probes for the reason of " +
 		"an error",
-	"internal/need":                    "tests",
-	"internal/process/match/files.go":  "looks for the name of a mapping under a path that the user gave",
-	"internal/process/match/kernel.go": "looks at /sys/module",
-	"internal/process/match/list.go":   "looks at a name that the user gave",
+	"internal/need":                         "tests",
+	"internal/process/match/mappedfiles.go": "looks for the name of a mapping under a path that the user gave",
+	"internal/process/match/kernel.go":      "looks at /sys/module",
+	"internal/process/match/list.go":        "looks at a name that the user gave",
 	"internal/process/runtimes/jvm": "/proc; what HotSpot's protocol needs in the /tmp of a process, held open, " +
 		"and never through a link",
 	"internal/process/runtimes/dotnet": "/proc; the perf map in the /tmp of a process, held open, " +

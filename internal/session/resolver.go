@@ -54,7 +54,8 @@ type resolver struct {
 	// background are goroutines that look at what will be asked for; stop ends them.
 	background sync.WaitGroup
 
-	pythons map[uint64]record.PythonCode // code of Python functions that stacks have
+	pythonic bool                         // stacks may have frames of Python functions
+	pythons  map[uint64]record.PythonCode // code of those
 
 	asking bool // what is to be named is only asked for, and not shown
 	stop   func()
@@ -64,14 +65,16 @@ func newResolver(in *Input, wall result.Wall) *resolver {
 	n := &resolver{
 		points: in.Points, formats: in.Script.Formats, mode: in.Config.StackMode,
 		sources: in.Config.StackSources, pid: in.PID, wall: wall,
-		stop: func() {}, pythons: map[uint64]record.PythonCode{},
+		stop: func() {}, pythonic: in.Script.Pythons, pythons: map[uint64]record.PythonCode{},
 		files: map[string]*symbolize.File{}, images: in.Images, runtimes: in.Runtimes, probed: map[string]*image.Image{},
 		objects: map[uint32]runtimes.Types{},
 		dynamic: map[dynamicKey]*types.Type{}, given: map[int]givenTo{}, asksGiven: in.Given,
 	}
-	n.symbols = symbolize.New(symbolize.Options{
-		Mangled: in.Config.Mangled, Images: in.Images, Readable: readable(in.Runtimes), Interpreted: n.pythonFrame,
-	})
+	opts := symbolize.Options{Mangled: in.Config.Mangled, Images: in.Images, Readable: readable(in.Runtimes)}
+	if n.pythonic {
+		opts.Interpreted = n.pythonFrame
+	}
+	n.symbols = symbolize.New(opts)
 	n.user, n.kernel = in.Script.Names()
 	if in.Command != nil {
 		n.command = int(in.Command.PID())
@@ -192,7 +195,7 @@ func (n *resolver) UserStack(
 		return nil
 	}
 	first := addrs[0]
-	if first&symbolize.Interpreted != 0 {
+	if n.pythonic && first&symbolize.Interpreted != 0 {
 		first, point, caller = 0, -1, 0
 	}
 	h := n.hit(tgid, point, first)
@@ -208,12 +211,12 @@ func (n *resolver) UserStack(
 	shown := n.StackMode(mode)
 	h.Sources = n.sources && (shown == result.ModeBpftrace || shown == result.ModePerf)
 	if n.asking {
-		n.symbols.Ask(h, plausible(addrs))
+		n.symbols.Ask(h, n.plausible(addrs))
 		return nil
 	}
-	frames := n.symbols.Stack(nil, h, plausible(addrs))
+	frames := n.symbols.Stack(nil, h, n.plausible(addrs))
 	if len(n.made) > 0 && n.nameless(int(tgid), frames) {
-		frames = n.symbols.Stack(frames[:0], h, plausible(addrs))
+		frames = n.symbols.Stack(frames[:0], h, n.plausible(addrs))
 	}
 	return frames
 }
@@ -221,12 +224,12 @@ func (n *resolver) UserStack(
 // plausible leaves out what can't be code: in programs without frame pointers the kernel's walk goes on into data.
 // The first page is never mapped, and no user address has more than 47 bits (56 with five-level paging, which must be
 // asked for).
-func plausible(addrs []uint64) []uint64 {
+func (n *resolver) plausible(addrs []uint64) []uint64 {
 	for i, a := range addrs {
-		if a &^= symbolize.Exact; a&symbolize.Interpreted != 0 {
+		if n.pythonic && a>>62 == symbolize.Interpreted>>62 && a&(1<<record.PythonIndexShift-1) >= 4096 {
 			continue
 		}
-		if i > 0 && (a < 4096 || a >= 1<<47) {
+		if a &^= symbolize.Exact; i > 0 && (a < 4096 || a >= 1<<47) {
 			return addrs[:i]
 		}
 	}

@@ -199,7 +199,7 @@ func (w *walker) pythonBytes(py *probe.PythonStacks, off int, part record.Python
 
 // pythonMap is where names of code are.
 func (c *compiler) pythonMap(add func(*ebpf.MapSpec)) {
-	if c.pythons {
+	if c.out.Pythons = c.pythons; c.pythons {
 		add(&ebpf.MapSpec{
 			Name: record.PythonCodes, Type: ebpf.Hash, KeySize: 8, ValueSize: record.PythonCodeSize,
 			MaxEntries: record.PythonMostCodes,

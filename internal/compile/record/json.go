@@ -21,6 +21,7 @@ type scriptRow struct {
 	Storage       []storageRow
 	Losses        []Loss
 	StackSize     int
+	Pythons       bool `json:",omitempty"`
 	FramePointers string
 	Formats       []string
 }
@@ -75,7 +76,7 @@ type (
 func (s *Script) MarshalJSON() ([]byte, error) {
 	w := typeWriter{refs: map[*types.Type]typeRef{}}
 	row := scriptRow{
-		Version: scriptVersion, Losses: s.Losses, Formats: s.Formats, StackSize: s.StackSize,
+		Version: scriptVersion, Losses: s.Losses, Formats: s.Formats, StackSize: s.StackSize, Pythons: s.Pythons,
 		FramePointers: s.FramePointers,
 	}
 	for _, l := range s.Layouts {
@@ -150,7 +151,7 @@ func (s *Script) UnmarshalJSON(text []byte) error {
 		r.types = append(r.types, r.read(i))
 	}
 	out := Script{
-		Losses: row.Losses, Formats: row.Formats, StackSize: row.StackSize, FramePointers: row.FramePointers,
+		Losses: row.Losses, Formats: row.Formats, StackSize: row.StackSize, Pythons: row.Pythons, FramePointers: row.FramePointers,
 	}
 	for i := range row.Layouts {
 		lr := &row.Layouts[i]

@@ -48,6 +48,8 @@ type Script struct {
 	Losses  []Loss    // by index of a counter
 	// StackSize is the size of a stored stack: of its frames, and of what stands behind them (StackTail).
 	StackSize int
+	// Pythons tells that stacks may have frames of Python functions (PythonFrame).
+	Pythons bool
 	// FramePointers is why call stacks of user space are walked by frame pointers only, "" if none are.
 	FramePointers string
 	Formats       []string // of times, and filters of cgroup paths, by the number in their values

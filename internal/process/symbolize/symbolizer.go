@@ -161,10 +161,14 @@ const Interpreted = 1 << 62
 // Exact is the bit of an address in a stack that says that it is no return address, since a signal was delivered there.
 const Exact = 1 << 63
 
+func (s *Symbolizer) interpreted(addr uint64) bool {
+	return s.opts.Interpreted != nil && addr&Interpreted != 0
+}
+
 // native are the addresses of a stack from the first one on that is one; all are, if there is none.
-func native(addrs []uint64) []uint64 {
+func (s *Symbolizer) native(addrs []uint64) []uint64 {
 	for i, a := range addrs {
-		if a&Interpreted == 0 {
+		if !s.interpreted(a) {
 			return addrs[i:]
 		}
 	}
@@ -181,11 +185,11 @@ func (s *Symbolizer) Stack(dst []result.Frame, h Hit, addrs []uint64) []result.F
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := s.process(target.PID(h.PID))
-	sp := s.space(p, &h, native(addrs))
+	sp := s.space(p, &h, s.native(addrs))
 	exact, gone := true, false
 	for _, addr := range addrs {
 		var n named
-		if addr&Interpreted != 0 {
+		if s.interpreted(addr) {
 			dst, exact = append(dst, s.opts.Interpreted(addr)), false
 			continue
 		}
@@ -237,10 +241,10 @@ func (s *Symbolizer) Ask(h Hit, addrs []uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := s.process(target.PID(h.PID))
-	sp := s.space(p, &h, native(addrs))
+	sp := s.space(p, &h, s.native(addrs))
 	exact := true
 	for _, addr := range addrs {
-		if addr&Interpreted != 0 {
+		if s.interpreted(addr) {
 			exact = false
 			continue
 		}

@@ -116,13 +116,16 @@ func (v *machine) look(m *method, class string, list []string) {
 		list = append([]string{"L" + strings.ReplaceAll(class, ".", "/") + ";"}, list...)
 	}
 	ints, floats, stack := 0, 0, 0
+	onStack := func() types.Place {
+		stack++
+		return types.Place{Kind: types.InMemory, Reg: v.arch.SP, Offset: int64(8 * stack)}
+	}
 	next := func() types.Place {
 		if ints < len(v.arch.Java) {
 			ints++
 			return types.Place{Kind: types.InRegister, Reg: v.arch.Java[ints-1]}
 		}
-		stack++
-		return types.Place{Kind: types.InMemory, Reg: v.arch.SP, Offset: int64(8 * stack)}
+		return onStack()
 	}
 	v.m.reads += ofParameter * len(list)
 	for i, d := range list {
@@ -132,6 +135,8 @@ func (v *machine) look(m *method, class string, list []string) {
 		case (d == "F" || d == "D") && floats < vectors:
 			floats++
 			p.place = types.Unknown("it is in a floating-point register, which BPF cannot read")
+		case d == "F" || d == "D":
+			p.place = onStack()
 		default:
 			if p.place = next(); p.typ.Kind == types.Pointer && v.texts != "" {
 				p.place = types.Unknown("%s", v.texts)
