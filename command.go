@@ -24,8 +24,8 @@ type CommandLine struct {
 }
 
 // Command is a process that was started and is held: at its first instruction, where its program is mapped but nothing
-// of it has run, not even the dynamic loader; or, with CommandLine.Until, where a module is about to be executed. If this
-// process dies before it is released, the kernel kills it.
+// of it has run, not even the dynamic loader; or, with CommandLine.Until, where a module is about to be executed. If
+// this process dies before it is released, the kernel kills it.
 type Command struct {
 	child   *target.Child
 	loading *Loading // what it is about to execute; nil: its first instruction

@@ -3,6 +3,7 @@ package kernel
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"runtime"
 	"sync"
@@ -31,6 +32,7 @@ type Feed struct {
 	state []byte // mapping: see feedAsked
 	event int    // see keepSwitched
 	l     *Loaded
+	cpus  [2]int // on which it is answered
 	mu    sync.Mutex
 	seq   uint64 // of the line that was handed over last
 }
@@ -64,7 +66,14 @@ func (l *Loaded) Feed(write *probe.Point, fd int, words []string) (f *Feed, err 
 	if err := l.features.Need(feature.Loop, ""); err != nil {
 		return nil, err
 	}
-	f = &Feed{l: l, event: -1}
+	cpus, err := ourCPUs()
+	if err != nil {
+		return nil, err
+	}
+	if len(cpus) < 2 {
+		return nil, errors.New("it takes two CPUs")
+	}
+	f = &Feed{l: l, event: -1, cpus: [2]int{cpus[0], cpus[len(cpus)-1]}}
 	defer func() {
 		if err != nil {
 			f.Close()
@@ -124,6 +133,20 @@ func (l *Loaded) Feed(write *probe.Point, fd int, words []string) (f *Feed, err 
 	return f, nil
 }
 
+// ourCPUs are those on which this process may run.
+func ourCPUs() (cpus []int, err error) {
+	var set unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &set); err != nil {
+		return nil, err
+	}
+	for cpu := range 8 * int(unsafe.Sizeof(set)) {
+		if set.IsSet(cpu) {
+			cpus = append(cpus, cpu)
+		}
+	}
+	return cpus, nil
+}
+
 // keepSwitched has an event of a thread open. With the first one in the machine the kernel waits for all who read under
 // RCU (perf_event.c, account_event), as the threads do that are held: it must not be a breakpoint for which they are.
 func (f *Feed) keepSwitched() (err error) {
@@ -137,12 +160,8 @@ func (f *Feed) word(at int) *uint64 { return (*uint64)(unsafe.Pointer(&f.state[a
 // machines lets nobody else run on its CPU, so that there are two of us, on different CPUs, before whom others step
 // back.
 func (f *Feed) Run(ctx context.Context, fn func(line string)) {
-	cpus, err := onlineCPUs()
-	if err != nil || len(cpus) < 2 {
-		return
-	}
 	var both sync.WaitGroup
-	for _, cpu := range []int{cpus[0], cpus[len(cpus)-1]} {
+	for _, cpu := range f.cpus {
 		both.Go(func() { f.wait(ctx, cpu, fn) })
 	}
 	both.Wait()

@@ -28,6 +28,7 @@ type follower struct {
 	s    *Session
 	at   runtimes.Maker
 	feed Lines // nil: notes are only looked for from time to time
+	why  error // why that is so
 	stop context.CancelFunc
 	done sync.WaitGroup
 
@@ -37,6 +38,7 @@ type follower struct {
 	used      int // breakpoints
 	swapped   int // times that they were taken off code while calls may still have begun there
 	asked     bool
+	following bool // what is found in the file was made since
 
 	mu      sync.Mutex
 	notices []*result.Notice
@@ -56,6 +58,7 @@ type madeFunction struct {
 type madeBody struct {
 	runtimes.Note
 	begins, ends []Breakpoint
+	failed       bool      // it has no breakpoints, which was told
 	past         time.Time // since when calls begin with newer code, as far as is known; zero: they begin here
 }
 
@@ -93,19 +96,23 @@ func (s *Session) followMade() error {
 		}
 		return 1
 	})
-	if err := f.begin(); err != nil {
+	var ctx context.Context
+	ctx, f.stop = context.WithCancel(s.ctx)
+	if err := f.begin(ctx); err != nil {
+		f.end()
 		f.close()
 		return s.notice(result.Warning, "calls of code that is compiled at run time are not seen: %v", err)
 	}
 	s.made = f
+	f.making.Lock()
 	for _, fn := range f.functions {
 		f.tell(fn)
 	}
+	f.following = true
+	f.making.Unlock()
 	if err := f.tellAll(); err != nil {
 		return err
 	}
-	var ctx context.Context
-	ctx, f.stop = context.WithCancel(s.ctx)
 	f.done.Go(func() { f.follow(ctx) })
 	return nil
 }
@@ -131,7 +138,7 @@ func (f *follower) add(p *probe.Point) {
 	}
 }
 
-func (f *follower) begin() error {
+func (f *follower) begin(ctx context.Context) error {
 	for _, r := range f.s.in.Runtimes {
 		if r.Inside == nil {
 			continue
@@ -155,38 +162,79 @@ func (f *follower) begin() error {
 	}); err != nil {
 		return err
 	}
-	f.hold()
+	f.why = f.hold()
+	if f.feed != nil {
+		f.done.Go(func() { f.feed.Run(ctx, f.line) })
+	}
 	for _, fn := range f.functions {
 		for _, b := range current(first[fn]) {
+			f.making.Lock() // a thread may be held for each piece that is made meanwhile
 			f.made(fn, b)
+			f.making.Unlock()
 		}
 	}
+	return f.notes()
+}
+
+// line takes a note before it is written.
+func (f *follower) line(text string) {
+	b, ok := f.at.Note(text)
+	if !ok {
+		return
+	}
+	f.making.Lock()
+	defer f.making.Unlock()
+	f.replace(&b)
+	if fn := f.of(&b); fn != nil {
+		f.made(fn, b)
+	}
+}
+
+// notes takes those that were written since.
+func (f *follower) notes() error {
+	f.making.Lock()
+	defer f.making.Unlock()
+	f.retire()
 	return f.at.Notes(f.note)
 }
 
-// hold begins to have notes handed over before they are written.
-func (f *follower) hold() {
+// replace takes the breakpoints off code in whose place there is other code now: the runtime had given its memory back.
+func (f *follower) replace(by *runtimes.Note) {
+	for _, fn := range f.functions {
+		for _, b := range fn.bodies {
+			if b.slots() > 0 && b.Addr < by.Addr+by.Size && by.Addr < b.Addr+b.Size && (b.Addr != by.Addr || b.Name != by.Name) {
+				f.release(b)
+			}
+		}
+	}
+}
+
+// hold begins to have notes handed over before they are written, or tells why that cannot be.
+func (f *follower) hold() error {
 	fd, ok := f.at.Writes()
 	if !ok || f.s.in.Write == nil {
-		return
+		return errors.New("the function with which the runtime writes is not known")
 	}
 	var words []string
 	for _, fn := range f.functions {
 		name, _, _ := strings.Cut(fn.Func, "(")
 		if _, after, ok := strings.Cut(name, "::"); ok {
-			after, _, _ = strings.Cut(after, "<")
+			if i := strings.LastIndexByte(after, '<'); i > 0 { // type arguments; names of the compiler's own begin so
+				after = after[:i]
+			}
 			if word := "::" + after + "("; !slices.Contains(words, word) {
 				words = append(words, word)
 			}
 		}
 		if len(words) > kernel.MostFeedWords {
-			return
+			return fmt.Errorf("it is done for up to %d names", kernel.MostFeedWords)
 		}
 	}
 	feed, err := f.s.kernel.Programs.Feed(f.s.in.Write, fd, words)
 	if err == nil {
 		f.feed = feed
 	}
+	return err
 }
 
 // of is the function that a piece of code is of; nil: of none that is traced.
@@ -217,18 +265,21 @@ func current(all []runtimes.Note) (out []runtimes.Note) {
 
 // note takes one that was found in the file.
 func (f *follower) note(b runtimes.Note) {
+	f.replace(&b)
 	fn := f.of(&b)
 	if fn == nil || fn.knows(&b) {
 		return
 	}
-	if f.stop != nil {
-		f.warn("%s was compiled anew (%s), and its first calls in that code may not have been seen", fn.Func, b.Tier)
+	if f.following {
+		f.warn("%s was compiled (%s): its first calls in this code may be missing", fn.Func, b.Tier)
 	}
 	f.made(fn, b)
 }
 
 func (fn *madeFunction) knows(b *runtimes.Note) bool {
-	return slices.ContainsFunc(fn.bodies, func(o *madeBody) bool { return o.Addr == b.Addr && o.Name == b.Name })
+	return slices.ContainsFunc(fn.bodies, func(o *madeBody) bool {
+		return o.Addr == b.Addr && o.Name == b.Name && (o.slots() > 0 || o.failed)
+	})
 }
 
 // made sets the breakpoints of a piece of code.
@@ -246,6 +297,7 @@ func (f *follower) made(fn *madeFunction, b runtimes.Note) {
 	}
 	if err := f.arm(fn, body); err != nil {
 		f.release(body)
+		body.failed = true
 		if !fn.unseen {
 			fn.unseen = true
 			f.notSeen(fn, body, err)
@@ -388,31 +440,17 @@ func (f *follower) returns(fn *madeFunction, b *madeBody) (at []uint64, err erro
 
 // follow takes what is made, until ctx ends.
 func (f *follower) follow(ctx context.Context) {
-	if f.feed != nil {
-		f.done.Go(func() {
-			f.feed.Run(ctx, func(line string) {
-				b, ok := f.at.Note(line)
-				if !ok {
-					return
-				}
-				f.making.Lock()
-				defer f.making.Unlock()
-				if fn := f.of(&b); fn != nil {
-					f.made(fn, b)
-				}
-			})
-		})
-	}
+	told := false
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-time.After(notesEvery):
 		}
-		f.making.Lock()
-		f.retire()
-		_ = f.at.Notes(f.note) // the process may have ended
-		f.making.Unlock()
+		if err := f.notes(); err != nil && !told && target.PID(f.s.in.PID).Exists() {
+			told = true
+			f.warn("what the runtime compiles from now on may not be seen: %v", err)
+		}
 	}
 }
 
@@ -496,6 +534,9 @@ func (f *follower) tell(fn *madeFunction) {
 		if len(hints) > 0 {
 			f.say(result.Info, nil, "%s: %s", fn.Func, hints[0])
 		}
+	case f.feed == nil:
+		f.say(result.Warning, hints, "%s is not compiled yet: its first calls may be missing, since new code is only looked "+
+			"for every %v (%v)", fn.Func, notesEvery, f.why)
 	default:
 		f.say(result.Info, hints, "%s is not compiled yet: its calls are seen from the first on", fn.Func)
 	}

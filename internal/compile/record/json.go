@@ -151,7 +151,8 @@ func (s *Script) UnmarshalJSON(text []byte) error {
 		r.types = append(r.types, r.read(i))
 	}
 	out := Script{
-		Losses: row.Losses, Formats: row.Formats, StackSize: row.StackSize, Pythons: row.Pythons, FramePointers: row.FramePointers,
+		Losses: row.Losses, Formats: row.Formats, StackSize: row.StackSize, Pythons: row.Pythons,
+		FramePointers: row.FramePointers,
 	}
 	for i := range row.Layouts {
 		lr := &row.Layouts[i]

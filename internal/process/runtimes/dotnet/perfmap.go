@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"strconv"
@@ -283,11 +284,15 @@ func (p *process) Notes(fn func(runtimes.Note)) error {
 			}
 			text = rest
 		}
-		if err != nil || got == 0 {
-			break // its end, for now
+		switch {
+		case err == nil && got > 0:
+		case err == nil, errors.Is(err, io.EOF):
+			return nil // its end, for now
+		default:
+			return fmt.Errorf("its perf map cannot be read: %w", err)
 		}
 	}
-	return nil
+	return fmt.Errorf("its perf map is larger than %d MB", maxNotes>>20)
 }
 
 // Note reads a line.
