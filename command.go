@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"strings"
 	"syscall"
+	"time"
 
+	"trocar/internal/kernel"
 	"trocar/internal/process/runtimes/cpython"
 	"trocar/internal/process/target"
 )
@@ -21,7 +23,13 @@ type CommandLine struct {
 	// Until are names or patterns of functions that a runtime makes while the program runs (Request.Awaits): the command
 	// is held where the first module that they may be in is about to be executed. Nil: at its first instruction.
 	Until []string
+	// Waits is called, on another goroutine, if the command goes on for WaitsAfter without such a module; nil: nobody is
+	// told.
+	Waits func()
 }
+
+// WaitsAfter is how long a command goes on before that is told.
+const WaitsAfter = 3 * time.Second
 
 // Command is a process that was started and is held: at its first instruction, where its program is mapped but nothing
 // of it has run, not even the dynamic loader; or, with CommandLine.Until, where a module is about to be executed. If
@@ -47,6 +55,14 @@ func Start(ctx context.Context, c CommandLine) (*Command, error) {
 	}
 	cmd := &Command{child: child}
 	if len(c.Until) > 0 {
+		if fire, err := kernel.BreakpointsFire(); err == nil && !fire {
+			child.Kill(0)
+			return nil, fmt.Errorf("%s: the debug registers of this machine have no effect, by which the command would be "+
+				"stopped: start it, and trace it with -p", strings.Join(c.Until, ", "))
+		}
+		if c.Waits != nil {
+			defer time.AfterFunc(WaitsAfter, c.Waits).Stop()
+		}
 		interrupt := context.AfterFunc(ctx, func() { _ = child.Signal(syscall.SIGKILL) })
 		err := cmd.advance(c)
 		interrupt()

@@ -111,7 +111,7 @@ func TestWatchpoint(t *testing.T) {
 	var watched, work uint64
 	fmt.Sscan(c.ask("addr 0"), &watched, &work)
 	// Whether debug registers work is a matter of the (virtual) machine: where they do not, a watchpoint is refused.
-	fires, err := breakpointsFire()
+	fires, err := BreakpointsFire()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,11 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// breakpointsFire tells by a trial whether hardware breakpoints fire here: a word of this process is watched and
+// BreakpointsFire tells by a trial whether hardware breakpoints fire here: a word of this process is watched and
 // written. Some virtual machines take debug registers and never raise the exception, so that opening a breakpoint
 // succeeds and it stays silent, for debuggers too. An error is the kernel's refusal to open one. The trial takes some
 // 50 microseconds.
-func breakpointsFire() (bool, error) {
+func BreakpointsFire() (bool, error) {
 	runtime.LockOSThread() // the breakpoint is this thread's
 	defer runtime.UnlockOSThread()
 	watched := new(uint64)

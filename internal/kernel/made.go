@@ -28,7 +28,7 @@ type Breakpoint struct {
 // for nothing but the CPUs: threads may be held until it is done (see Feed). What is each CPU's, and not a thread's,
 // would wait for all who read under RCU, as they do.
 func (l *Loaded) Break(point *probe.Point, pid int, addr uint64) (*Breakpoint, error) {
-	if fires, err := breakpointsFire(); err == nil && !fires {
+	if fires, err := BreakpointsFire(); err == nil && !fires {
 		return nil, silentBreakpoints
 	}
 	host, err := abi.Host()

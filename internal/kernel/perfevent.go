@@ -23,7 +23,7 @@ func (a *attacher) perfEvent(p *loadedProgram, i int) error {
 	breaks := point.Kind == probe.Watchpoint || point.Kind == probe.Method
 	if breaks {
 		// A breakpoint that opens and never fires would be a silent gap. What the kernel refuses is explained below.
-		if fires, err := breakpointsFire(); err == nil && !fires {
+		if fires, err := BreakpointsFire(); err == nil && !fires {
 			return silentBreakpoints
 		}
 	}

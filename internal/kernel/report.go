@@ -96,7 +96,7 @@ func Inspect(f *Features) *Report {
 		s.OK = err == nil
 		if s.Name == "breakpoint" && s.OK {
 			// Without the rights to try, what the kernel says counts.
-			fires, err := breakpointsFire()
+			fires, err := BreakpointsFire()
 			s.OK = fires || err != nil
 		}
 		r.Sources = append(r.Sources, s)

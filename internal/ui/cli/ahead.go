@@ -12,7 +12,7 @@ import (
 // writeAhead is --aot: an executable file that runs the script. Compiling takes milliseconds and depends on the files
 // and the kernel at that time, so the file contains the script itself, after it has been compiled here as a check.
 func (a *app) writeAhead(ctx context.Context, s *settings, r trocar.Request) error {
-	program, command, err := compile(ctx, r, nil)
+	program, command, err := a.compile(ctx, r, nil)
 	if err != nil {
 		return a.plain(s).failure(err)
 	}

@@ -5,15 +5,21 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"trocar"
 )
 
 // started starts the request's command.
-func started(ctx context.Context, r *trocar.Request) (*trocar.Command, error) {
+func (a *app) started(ctx context.Context, r *trocar.Request) (*trocar.Command, error) {
 	c, err := promptly(ctx, func() (*trocar.Command, error) {
-		return trocar.Start(ctx, trocar.CommandLine{Words: r.Target.Command, Env: os.Environ(), Until: r.Awaits()})
+		return trocar.Start(ctx, trocar.CommandLine{
+			Words: r.Target.Command, Env: os.Environ(), Until: r.Awaits(), Waits: func() {
+				fmt.Fprintf(a.err, "%s: the command has not executed a Python module that may contain %s yet (if it starts other "+
+					"processes that do: trace these with -p)\n", a.name, strings.Join(r.Awaits(), ", "))
+			},
+		})
 	})
 	if err == nil {
 		c.Hold(&r.Target)
@@ -23,13 +29,15 @@ func started(ctx context.Context, r *trocar.Request) (*trocar.Command, error) {
 
 // compile starts the request's command, if it has one that is not started yet (c), and compiles the request for this
 // machine.
-func compile(ctx context.Context, r trocar.Request, c *trocar.Command) (*trocar.Program, *trocar.Command, error) {
+func (a *app) compile(
+	ctx context.Context, r trocar.Request, c *trocar.Command,
+) (*trocar.Program, *trocar.Command, error) {
 	m, err := trocar.Inspect(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	if len(r.Target.Command) > 0 && c == nil {
-		if c, err = started(ctx, &r); err != nil {
+		if c, err = a.started(ctx, &r); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -54,7 +62,7 @@ func (a *app) timeCompiling(ctx context.Context, s *settings, r trocar.Request) 
 	var took []time.Duration
 	for range compilations {
 		begin := time.Now()
-		program, _, err := compile(ctx, r, nil)
+		program, _, err := a.compile(ctx, r, nil)
 		if err != nil {
 			return a.fail(s, err)
 		}

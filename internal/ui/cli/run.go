@@ -127,7 +127,7 @@ func (a *app) traceWith(ctx context.Context, s *settings, r trocar.Request, noti
 		sink.diagnostic(trocar.Diagnostic{Severity: result.Info, Text: result.ShownLine(n)})
 	}
 	compiled := a.waiting(s, "compiling …")
-	program, command, err := compile(ctx, r, s.started)
+	program, command, err := a.compile(ctx, r, s.started)
 	compiled()
 	if err != nil {
 		return sink.failed(err)

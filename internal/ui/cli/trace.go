@@ -375,7 +375,7 @@ func (a *app) ask(cmd *cobra.Command, r *recipeFlags, words []string) error {
 		return a.fail(&r.settings, err)
 	}
 	if len(argv) > 0 && len(request.Awaits()) > 0 {
-		if r.started, err = started(ctx, &request); err != nil {
+		if r.started, err = a.started(ctx, &request); err != nil {
 			return a.fail(&r.settings, err)
 		}
 		defer r.started.Close() // one that ran has ended
