@@ -266,7 +266,12 @@ func use(im *Image) {
 	}
 	for m := uint32(1); m <= min(im.meta.tables[tMethodDef].count, 1000); m++ {
 		_ = im.Name(&Body{Method: m})
+		plain := im.Plain(m)
+		_, _ = im.Generic(m)
+		_, _ = im.Overloads(m), im.Inlined(m)
+		im.Methods(plain[strings.LastIndexByte(plain, ':')+1:], func(uint32, []byte) {})
 	}
+	_ = im.Assembly()
 }
 
 func FuzzOpen(f *testing.F) {

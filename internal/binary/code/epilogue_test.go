@@ -85,3 +85,16 @@ func TestExits(t *testing.T) {
 		}
 	}
 }
+
+// FuzzExits reads anything as a method's code.
+func FuzzExits(f *testing.F) {
+	f.Add([]byte{0x55, 0x48, 0x89, 0xe5, 0x5d, 0xc3, 0x55, 0xff, 0xe0})
+	f.Fuzz(func(t *testing.T, body []byte) {
+		returns, tails, err := Exits(abi.AMD64, body)
+		for _, at := range append(returns, tails...) {
+			if at < 0 || at >= len(body) {
+				t.Fatalf("%d in %d bytes, %v", at, len(body), err)
+			}
+		}
+	})
+}

@@ -240,7 +240,6 @@ func (w *walker) step(next, stop ir.Label) {
 	w.replaced(none, next)
 	b.Bind(none)
 	w.set(walkTable, 0)
-	w.set(walkDelta, 0)
 	w.mark(walkOwn)
 	b.Bind(note)
 	noted := b.Label()
@@ -268,7 +267,7 @@ func (w *walker) note(pc ir.Reg) {
 	b.Bind(back)
 	w.put(slot, n, pc)
 	b.Apply(ir.Add, pc, w.load(walkDelta))
-	b.Apply(ir.Xor, pc, w.load(walkFile))
+	b.Apply(ir.Add, pc, w.load(walkFile))
 	w.identify(pc)
 }
 
