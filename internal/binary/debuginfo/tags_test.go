@@ -2,6 +2,7 @@ package debuginfo
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"trocar/internal/binary/types"
@@ -38,8 +39,16 @@ func behind(t *testing.T, in *Info, name string) *types.Type {
 // TestTags: a type that is only declared in a unit is that of another unit if there is one only.
 func TestTags(t *testing.T) {
 	t.Parallel()
-	for _, compiler := range []string{"gcc", "gcc -gdwarf-4", "clang", "clang -gdwarf-4"} {
-		in := open(t, build(t, units(compiler, "tags.c")))
+	beside := func(compiler string) string { // the folders of source and build begin alike
+		return "mkdir $OUT.from && cp $SRC/tags.c $OUT.from/ && " +
+			strings.ReplaceAll(units(compiler, "tags.c"), "$SRC", "$OUT.from")
+	}
+	for compiler, command := range map[string]string{
+		"gcc": units("gcc", "tags.c"), "gcc -gdwarf-4": units("gcc -gdwarf-4", "tags.c"),
+		"clang": units("clang", "tags.c"), "clang -gdwarf-4": units("clang -gdwarf-4", "tags.c"),
+		"gcc beside": beside("gcc"), "clang beside": beside("clang"), "clang -gdwarf-5 beside": beside("clang -gdwarf-5"),
+	} {
+		in := open(t, build(t, command))
 		if c := behind(t, in, "c"); !c.Incomplete {
 			t.Errorf("%s: one of two different types: %+v", compiler, c)
 		}

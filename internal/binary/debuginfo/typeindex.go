@@ -161,6 +161,20 @@ func (s *scanner) eachType(u *unit, yield func(typeEntry)) {
 	if u.version >= 5 && !strings.HasPrefix(u.root.producer, "GNU") {
 		first = 0
 	}
+	asked, twice := u.main() != u, false
+	own := func(file uint64) bool {
+		if file == first || first != 0 || file != 1 {
+			return file == first
+		}
+		// Where the folders of source and build begin alike, clang lists the file again in terms of what they share.
+		if !asked {
+			asked = true
+			if lt, err := u.lineHeader(); err == nil && lt != nil {
+				twice = lt.path(0) == lt.path(1)
+			}
+		}
+		return twice
+	}
 	depth, inFunc := 0, -1
 	for depth < maxDepth {
 		ab := w.next()
@@ -206,7 +220,7 @@ func (s *scanner) eachType(u *unit, yield func(typeEntry)) {
 				size, _ := d.num(atByteSize)
 				line, _ := d.num(atDeclLine)
 				file, told := d.num(atDeclFile)
-				e := typeEntry{u: u, off: off, tag: ab.tag, size: size, line: uint32(line), own: told && file == first}
+				e := typeEntry{u: u, off: off, tag: ab.tag, size: size, line: uint32(line), own: told && own(file)}
 				for _, e.hash = range found {
 					yield(e)
 				}
