@@ -57,7 +57,9 @@ type Prologue struct {
 	Ends []int
 	// Homes tells that the function is called by a convention in which the memory above its frame has room for what
 	// is passed in registers, as that of Windows.
-	Homes  bool
+	Homes bool
+	// Begun is where statements may begin: what is stored behind it need not be what was passed.
+	Begun  int
 	rsp    map[int]frameBase
 	rbp    map[int]frameBase
 	stores []frameStore
@@ -126,24 +128,27 @@ func ReadPrologue(arch *abi.Arch, fn []byte, calls bool) (*Prologue, bool) {
 	return p, true
 }
 
+// homes is how much room the convention of Windows has above the return address for what is passed in registers.
+const homes = 32
+
 // Stores tells whether all of the slot was written before the place at, one of Ends, and nothing of it twice: then
 // it has what the function stored first. What lies above the frame was there when the function was called, if the
-// function has not changed it; in conventions of which it is not known what callers put there (Homes) it counts only
-// if it was stored.
+// function has not changed it; what Homes tells of counts only if it was stored, and that as the caller passed it.
 func (p *Prologue) Stores(at int, s Slot) bool {
 	base := p.base(at, s.Reg)
 	if !base.known || s.Size <= 0 || s.Size > maxPrologue {
 		return false
 	}
 	low := base.off + s.Off
-	if base.from == 0 && low >= 0 && !p.Homes {
+	home := base.from == 0 && low >= 0
+	if home && (!p.Homes || low >= homes) {
 		return !slices.ContainsFunc(p.stores, func(st frameStore) bool {
 			return st.at <= at && st.from == 0 && st.off < low+s.Size && low < st.off+st.size
 		})
 	}
 	written := make([]bool, s.Size)
 	for _, st := range p.stores {
-		if st.at > at || st.from != base.from {
+		if st.at > at || st.from != base.from || home && !st.kept && (st.at > p.Begun || st.constant) {
 			continue
 		}
 		for i := max(st.off, low); i < min(st.off+st.size, low+s.Size); i++ {

@@ -61,3 +61,31 @@ func TestPrologue(t *testing.T) {
 		t.Errorf("places behind a branch: %v", p.Ends)
 	}
 }
+
+// TestHomes: where callers leave room for what is passed in registers, it has that only once it is stored.
+func TestHomes(t *testing.T) {
+	// mov %r9d,%eax; mov %ax,0x20(%rsp); mov %ecx,8(%rsp); movl $0,0x10(%rsp); movl $0,0x28(%rsp); ret
+	fn, err := hex.DecodeString("4489c8" + "6689442420" + "894c2408" + "c744241000000000" + "c744242800000000" + "c3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, _ := ReadPrologue(abi.AMD64, fn, true)
+	p.Homes, p.Begun = true, 12
+	for _, c := range []struct {
+		name string
+		at   int
+		slot Slot
+		want bool
+	}{
+		{"stored from a register", 12, Slot{dwarfRSP, 8, 4}, true},
+		{"stored from a copy", 12, Slot{dwarfRSP, 0x20, 2}, true},
+		{"not stored", 12, Slot{dwarfRSP, 0x18, 4}, false},
+		{"set by a statement", 20, Slot{dwarfRSP, 0x10, 4}, false},
+		{"passed there", 20, Slot{dwarfRSP, 0x28, 4}, true},
+		{"passed there and changed", 28, Slot{dwarfRSP, 0x28, 4}, false},
+	} {
+		if got := p.Stores(c.at, c.slot); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}

@@ -41,11 +41,13 @@ const (
 	tagTypeUnit                 = 0x41
 	tagRvalueReferenceType      = 0x42
 	tagAtomicType               = 0x47
+	tagCallSite                 = 0x48
 	tagSkeletonUnit             = 0x4a
 	tagImmutableType            = 0x4b
 	tagGNUTemplateTemplateParam = 0x4106
 	tagGNUTemplatePack          = 0x4107
 	tagGNUFormalParameterPack   = 0x4108
+	tagGNUCallSite              = 0x4109
 )
 
 const (
@@ -75,6 +77,7 @@ const (
 	atArtificial        = 0x34
 	atCallingConvention = 0x36
 	atCallAllCalls      = 0x7a
+	atCallOrigin        = 0x7f
 	atDeleted           = 0x8a
 	atDefaulted         = 0x8b
 	atGNULocviews       = 0x2137

@@ -13,18 +13,19 @@ const maxCopies = 1 << 20
 
 // Copies returns the places where a function was inlined, by address.
 func (in *Info) Copies(fn *Function) (copies []*Instance, err error) {
-	copies, _, err = in.AllCopies(fn)
+	copies, _, _, err = in.AllCopies(fn)
 	return copies, err
 }
 
 // AllCopies is Copies, and empty is the number of copies that the optimizer left no instruction of their own.
-func (in *Info) AllCopies(fn *Function) (copies []*Instance, empty int, err error) {
+// Those that may be pieces of others are left out; unsure is their number.
+func (in *Info) AllCopies(fn *Function) (copies []*Instance, empty, unsure int, err error) {
 	defer objfile.Guard(&err)()
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	x, err := in.functionNames()
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, 0, err
 	}
 	id := fn.identity
 	name := string(plain([]byte(fn.Name)))
@@ -49,16 +50,16 @@ func (in *Info) AllCopies(fn *Function) (copies []*Instance, empty int, err erro
 	found := make(map[inFunction][]int)
 	if in.copiesAsked++; in.copiesAsked == copiesFrom {
 		if in.copies, err = in.allCopies(); err != nil {
-			return nil, 0, err
+			return nil, 0, 0, err
 		}
 	}
 	if in.copies != nil {
-		empty = in.copies.of(origins, found)
+		empty, unsure = in.copies.of(origins, found)
 	} else {
-		empty, err = in.scannedCopies(origins, units, found)
+		empty, unsure, err = in.scannedCopies(origins, units, found)
 	}
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, 0, err
 	}
 	for at, offs := range found {
 		copies = append(copies, in.instancesIn(at, offs)...)
@@ -69,37 +70,39 @@ func (in *Info) AllCopies(fn *Function) (copies []*Instance, empty int, err erro
 		}
 		return copies[i].off < copies[j].off
 	})
-	return copies, empty, nil
+	return copies, empty, unsure, nil
 }
 
 // scannedCopies looks for the copies of origins in units.
 func (in *Info) scannedCopies(
 	origins map[entryKey]bool, units map[*unit]bool, found map[inFunction][]int,
-) (empty int, err error) {
+) (empty, unsure int, err error) {
 	var mu sync.Mutex
 	n := 0
 	err = in.everyUnit(func(s *scanner, u *unit) bool {
 		if !units[u] {
 			return true
 		}
-		s.eachInlined(u, func(d *die, function int, origin value) {
+		s.eachInlined(u, func(d *die, function int, origin value, piece bool) {
 			if o, ok := s.origin(u, origin); !ok || !origins[o.key()] {
 				return
 			}
 			hasCode := d.hasCode()
 			mu.Lock()
 			defer mu.Unlock()
-			if !hasCode {
+			switch key := (inFunction{u, function}); {
+			case !hasCode:
 				empty++
-			} else if n < maxCopies {
+			case piece:
+				unsure++
+			case n < maxCopies:
 				n++
-				key := inFunction{u, function}
 				found[key] = append(found[key], d.off)
 			}
 		})
 		return true
 	})
-	return empty, err
+	return empty, unsure, err
 }
 
 // copiesFrom is for how many functions the copies are looked for before all copies get an index, which takes as long as
@@ -113,19 +116,21 @@ const (
 type copyIndex map[entryKey][]copyAt
 
 type copyAt struct {
-	in   inFunction
-	off  int
-	code bool
+	in           inFunction
+	off          int
+	code, unsure bool
 }
 
 // of finds the copies of origins.
-func (x copyIndex) of(origins map[entryKey]bool, found map[inFunction][]int) (empty int) {
+func (x copyIndex) of(origins map[entryKey]bool, found map[inFunction][]int) (empty, unsure int) {
 	n := 0
 	for key := range origins {
 		for _, c := range x[key] {
 			switch {
 			case !c.code:
 				empty++
+			case c.unsure:
+				unsure++
 			case n < maxCopies:
 				n++
 				found[c.in] = append(found[c.in], c.off)
@@ -135,7 +140,7 @@ func (x copyIndex) of(origins map[entryKey]bool, found map[inFunction][]int) (em
 	for _, offs := range found {
 		slices.Sort(offs) // of several origins
 	}
-	return empty
+	return empty, unsure
 }
 
 // allCopies makes the index; nil: there are too many.
@@ -150,7 +155,7 @@ func (in *Info) allCopies() (copyIndex, error) {
 		}
 		var list []one
 		keys := map[reference]entryKey{} // most origins have several copies in a unit
-		s.eachInlined(u, func(d *die, function int, origin value) {
+		s.eachInlined(u, func(d *die, function int, origin value, unsure bool) {
 			ref := origin.reference()
 			key, known := keys[ref]
 			if !known {
@@ -162,7 +167,7 @@ func (in *Info) allCopies() (copyIndex, error) {
 				keys[ref] = key
 			}
 			if key.off >= 0 {
-				list = append(list, one{key, copyAt{inFunction{u, function}, d.off, d.hasCode()}})
+				list = append(list, one{key, copyAt{inFunction{u, function}, d.off, d.hasCode(), unsure}})
 			}
 		})
 		mu.Lock()
@@ -254,34 +259,56 @@ func (in *Info) instancesIn(at inFunction, offs []int) (copies []*Instance) {
 
 // rejoined tells a copy that is a piece of the function around it from a call. GCC parts a function of which callers
 // need only the beginning (-fpartial-inlining; write of glibc 2.36 is one), and where the rest is put back, it is
-// called where the function is declared. Only a function that calls itself, with both from one expansion of a macro,
-// looks so, too.
+// called where the function is declared, in a file that another unit (-flto) may number differently. Only a function
+// that calls itself looks so, too, with both from one expansion of a macro, or in one line if columns are not told.
 func rejoined(c, abstract *die) bool {
-	line, ok := c.num(atCallLine)
-	if !ok {
-		return false
+	is := func(call, decl uint16) bool {
+		v, _ := c.num(call)
+		declared, _, _ := abstract.inherited(decl)
+		return !declared.isBlock() && v == declared.u
 	}
-	col, _ := c.num(atCallColumn)
-	file, _ := c.num(atCallFile)
-	d := abstract
-	for range maxOrigins {
-		if declared, ok := d.num(atDeclLine); ok {
-			declCol, _ := d.num(atDeclColumn)
-			declFile, _ := d.num(atDeclFile)
-			return line == declared && col == declCol && file == declFile && c.u == d.u
+	_, told := c.num(atCallLine)
+	return told && is(atCallLine, atDeclLine) && is(atCallColumn, atDeclColumn) &&
+		(c.u != abstract.u || is(atCallFile, atDeclFile))
+}
+
+// mayRecur tells whether a rejoined copy may be a call all the same: no column is told, or the function is in it again.
+func (s *scanner) mayRecur(w walker, c *die, abstract entryKey) bool {
+	if _, ok := c.num(atCallColumn); !ok {
+		return true
+	}
+	var d die
+	for depth := 1; c.children && depth > 0 && depth < maxDepth; {
+		ab := w.next()
+		switch {
+		case w.bad:
+			return true
+		case ab == nil:
+			depth--
+			continue
+		case ab.children:
+			depth++
 		}
-		next, ok := d.refOf(atSpecification)
-		if !ok {
-			return false
+		at := uint16(atAbstractOrigin)
+		switch ab.tag {
+		case tagCallSite:
+			at = atCallOrigin
+		case tagGNUCallSite, tagInlinedSubroutine:
+		default:
+			continue
 		}
-		d = next
+		if v, ok := d.at(&w, ab).get(at); ok {
+			if o, ok := s.origin(c.u, v); ok && o.key() == abstract {
+				return true
+			}
+		}
 	}
 	return false
 }
 
 // eachInlined calls yield with each inlined copy in a unit that has an attribute for code, the function around it that
-// has code, and what it is a copy of. Pieces of a function that are put back into it are none.
-func (s *scanner) eachInlined(u *unit, yield func(d *die, function int, origin value)) {
+// has code, and what it is a copy of. Pieces of a function that are put back into it are none; unsure: it may be one.
+func (s *scanner) eachInlined(u *unit, yield func(d *die, function int, origin value, unsure bool)) {
 	if u.typeOff != 0 || u.load().err != nil {
 		return
 	}
@@ -313,8 +340,12 @@ func (s *scanner) eachInlined(u *unit, yield func(d *die, function int, origin v
 			s.die.at(&w, ab)
 			if v, ok := s.die.get(atAbstractOrigin); ok {
 				of = v.reference()
-				if of != around[n-1].of || !s.rejoined(u, v) {
-					yield(&s.die, around[n-1].function, v)
+				again, unsure := of == around[n-1].of, false
+				if again {
+					again, unsure = s.rejoined(w, v)
+				}
+				if !again || unsure {
+					yield(&s.die, around[n-1].function, v, unsure)
 				}
 			}
 		}
@@ -339,10 +370,13 @@ func (s *scanner) eachInlined(u *unit, yield func(d *die, function int, origin v
 	}
 }
 
-// rejoined is rejoined of the entry that the walk is at.
-func (s *scanner) rejoined(u *unit, origin value) bool {
-	abstract, ok := s.origin(u, origin)
-	return ok && rejoined(&s.die, abstract)
+// rejoined is rejoined of the entry that the walk is at. unsure: it may be a call all the same.
+func (s *scanner) rejoined(w walker, origin value) (yes, unsure bool) {
+	abstract, ok := s.origin(w.u, origin)
+	if !ok || !rejoined(&s.die, abstract) {
+		return false, false
+	}
+	return true, s.mayRecur(w, &s.die, abstract.key())
 }
 
 // origin follows a DW_AT_abstract_origin to its end. The entry is only valid until the next call.
@@ -405,8 +439,8 @@ func (in *Info) inlineCounts() (*inlineIndex, error) {
 	later := make(map[entryKey]int) // copies of what has to be looked at more closely
 	err := in.everyUnit(func(s *scanner, u *unit) bool {
 		copies := s.emptied()
-		s.eachInlined(u, func(d *die, _ int, origin value) {
-			if d.hasCode() {
+		s.eachInlined(u, func(d *die, _ int, origin value, unsure bool) {
+			if !unsure && d.hasCode() {
 				copies[origin.reference()]++
 			}
 		})

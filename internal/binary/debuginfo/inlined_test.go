@@ -20,7 +20,7 @@ func TestIndexedCopies(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				copies, empty, err := in.AllCopies(fn)
+				copies, empty, _, err := in.AllCopies(fn)
 				if err != nil {
 					t.Fatal(err)
 				}

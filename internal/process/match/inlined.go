@@ -83,6 +83,7 @@ type inlinedFunc struct {
 	entry  uint64 // of its own code; 0: it has none
 	copies []inlinedCopy
 	empty  int // copies without code
+	unsure int // copies that may be pieces of other ones
 }
 
 // inlinedCopy is a place where a function was inlined.
@@ -98,11 +99,11 @@ func (m *matcher) copiesOf(s *spec, b *binary, fn *debuginfo.Function, points []
 	if err != nil {
 		return points
 	}
-	copies, empty, err := info.AllCopies(fn)
+	copies, empty, unsure, err := info.AllCopies(fn)
 	if err != nil {
 		return points
 	}
-	in := inlinedFunc{name: m.display(nameOf(fn)), entry: fn.Entry, empty: empty}
+	in := inlinedFunc{name: m.display(nameOf(fn)), entry: fn.Entry, empty: empty, unsure: unsure}
 	for _, c := range copies {
 		ic := inlinedCopy{entry: c.Entry, ranges: c.Ranges, of: c}
 		if c.Entry == 0 {
@@ -143,7 +144,7 @@ func (b *binary) onward(c *debuginfo.Instance) (at uint64) {
 // inlinedPoints adds the points of a function's inlined copies, and says so.
 func (m *matcher) inlinedPoints(s *spec, b *binary, in *inlinedFunc, points []*probe.Point) []*probe.Point {
 	copies, name := in.copies, in.name
-	n := len(copies) + in.empty
+	n := len(copies) + in.empty + in.unsure
 	switch {
 	case n == 0:
 		return points
@@ -171,6 +172,9 @@ func (m *matcher) inlinedPoints(s *spec, b *binary, in *inlinedFunc, points []*p
 	why, probed := map[string]int{}, 0
 	if in.empty > 0 {
 		why["the compiler merged their code with the code around them"] = in.empty
+	}
+	if in.unsure > 0 {
+		why["they may be parts of calls that are seen"] = in.unsure
 	}
 	refuse := func(format string, args ...any) *diag.Diagnostic {
 		left = (&diag.List{}).Warnf(s.ap.Span, format, args...)

@@ -107,6 +107,7 @@ func (m *matcher) stored(
 	b *binary, info *debuginfo.Info, fn *debuginfo.Function, prologue *code.Prologue, body uint64, here []debuginfo.Var,
 ) (best uint64, vars []debuginfo.Var) {
 	most, left := 0, 0
+	prologue.Begun = int(body - fn.Entry)
 	origins := sync.OnceValue(func() *code.Origins { return b.origins(fn) })
 	for i := range here {
 		if here[i].Late {

@@ -395,7 +395,7 @@ func TestInlined(t *testing.T) {
 		if err != nil || len(fns) != 1 {
 			continue
 		}
-		copies, _, err := info.AllCopies(fns[0])
+		copies, _, _, err := info.AllCopies(fns[0])
 		if err != nil {
 			continue
 		}
