@@ -154,7 +154,12 @@ func Ask(ctx context.Context, r Request) (*Script, error) {
 func (m *Machine) Ask(ctx context.Context, r Request) (*Script, error) {
 	images := r.Files.images(ctx)
 	defer images.done()
+	features, err := m.featuresWithout(r.Disable)
+	if err != nil {
+		return nil, err
+	}
 	return ask(ctx, r, images.Set, offers{
+		vectorsStepped:  features.VectorsStepped,
 		wrong:           func(text string) []wrong { return m.wrong(ctx, r, text) },
 		arch:            m.arch(),
 		filteredReturns: true, threadEnds: btf.New(btf.Source(m.KernelTypes)).Available(),

@@ -152,11 +152,15 @@ func together(ctx context.Context, o Target, path, pattern string) (out []Functi
 // whole makes one function of all that a pattern fits.
 func whole(ctx context.Context, o Target, path, pattern string, diags *diag.List) []Function {
 	probes := []*syntax.Probe{pointOf("uprobe", path, pattern, false)}
-	matched := match.All(ctx, probes, match.Options{
+	opts := match.Options{
 		PID: o.PID, Demangle: true, SearchPath: o.SearchPath, Images: o.Images, VectorsStepped: o.VectorsStepped,
 		Spread: o.Spread, FilteredReturns: o.FilteredReturns, Needs: []probe.Needs{{}}, Missing: match.MissingRefused,
 		Plain: true,
-	})
+	}
+	if file, fns := match.Fitting(ctx, probes[0].Points[0], opts); len(fns) > mostParted {
+		return []Function{manyOf(pathOf(path, o.PID, file), pattern, fns)}
+	}
+	matched := match.All(ctx, probes, opts)
 	defer matched.Close()
 	points := matched.PointsOf(0)
 	if len(points) == 0 {
@@ -195,19 +199,17 @@ type ofFile struct {
 // filesOf makes one function of all that a pattern fits: methods may be in several of a process's files.
 func filesOf(o Target, path, pattern string, points []*probe.Point) (out []ofFile) {
 	at := map[string]int{}
+	beyond := false
+	for _, p := range points {
+		beyond = beyond || fitsBeyond(pattern, p.Func)
+	}
 	for _, p := range points {
 		file := fileOf(o, path, p)
 		i, known := at[file]
 		if !known {
 			i = len(out)
 			at[file] = i
-			point := syntax.QuoteWord(file) + ":" + syntax.QuoteWord(pattern)
-			if beyond(points, pattern) {
-				point = syntax.QuoteWord(file) + ":" + readable + ":" + syntax.QuoteWord(pattern)
-			}
-			out = append(out, ofFile{file: file, Function: Function{
-				Point: point, Returns: []string{"uretprobe:" + point}, Name: pattern, Called: true, Whole: true,
-			}})
+			out = append(out, ofFile{file: file, Function: wholeOf(file, pattern, beyond)})
 		}
 		out[i].Count++
 		out[i].Mangled = out[i].Mangled || objfile.IsMangled(p.Func)
@@ -215,14 +217,34 @@ func filesOf(o Target, path, pattern string, points []*probe.Point) (out []ofFil
 	return out
 }
 
+// wholeOf is the function that stands for all of a file that a pattern fits; beyond: also such as a script's would not.
+func wholeOf(file, pattern string, beyond bool) Function {
+	point := syntax.QuoteWord(file) + ":"
+	if beyond {
+		point += readable + ":"
+	}
+	point += syntax.QuoteWord(pattern)
+	return Function{Point: point, Returns: []string{"uretprobe:" + point}, Name: pattern, Called: true, Whole: true}
+}
+
+// manyOf is the function that stands for very many of a file, of which no more than the names is looked at.
+func manyOf(file, pattern string, fns []objfile.Func) Function {
+	mangled, beyond := false, false
+	for i := range fns {
+		mangled = mangled || objfile.IsMangled(fns[i].Name)
+		beyond = beyond || fitsBeyond(pattern, fns[i].Name)
+	}
+	fn := wholeOf(file, pattern, beyond)
+	fn.Mangled, fn.Count = mangled, len(fns)
+	return fn
+}
+
 // readable is the word of attach points by which patterns are compared with names as in the source.
 const readable = "cpp"
 
-// beyond tells whether a pattern fits names as in the source that it would not be compared with in a script.
-func beyond(points []*probe.Point, pattern string) bool {
-	return !strings.Contains(pattern, "::") && slices.ContainsFunc(points, func(p *probe.Point) bool {
-		return objfile.IsMangled(p.Func) && !objfile.MatchGlob(pattern, p.Func)
-	})
+// fitsBeyond tells whether a pattern fits a name as in the source, with which it would not be compared in a script.
+func fitsBeyond(pattern, name string) bool {
+	return !strings.Contains(pattern, "::") && objfile.IsMangled(name) && !objfile.MatchGlob(pattern, name)
 }
 
 // pointOf is a probe of functions of a file. Patterns are of names as in the source.

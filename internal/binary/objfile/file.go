@@ -95,6 +95,11 @@ type File struct {
 	relocs  lazy[map[uint64]uint64]
 	vtables lazy[[]vtable]
 	names   nameIndexes
+	matched struct { // by the last pattern
+		sync.Mutex
+		by    patternKey
+		funcs []Func // nil: none yet, or given back
+	}
 }
 
 // lazy makes a value once. What a fault interrupts (see Guard) stays as far as it was made.

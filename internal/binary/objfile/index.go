@@ -146,9 +146,12 @@ func (f *File) entrySymbol(x *addrIndex, e *indexEntry) Symbol {
 	return Symbol{Name: name, Addr: e.addr, Size: uint64(e.size), Bind: bindOf(e.rank, name)}
 }
 
-// ForgetNames gives the memory back that Lookup needs, of which large programs take megabytes. It is made again when
-// it is asked for.
+// ForgetNames gives the memory back that Lookup and Match need, of which large programs take megabytes. It is made
+// again when it is asked for.
 func (f *File) ForgetNames() {
+	f.matched.Lock()
+	f.matched.funcs = nil
+	f.matched.Unlock()
 	f.index.Lock()
 	defer f.index.Unlock()
 	f.index.x = nil

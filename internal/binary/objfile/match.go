@@ -31,7 +31,32 @@ type Func struct {
 //
 // A readable name may have stars of its own ("A::f(int*)", "operator*"): a pattern that is a name as a whole means
 // that.
+//
+// What the last pattern fitted is kept: a question asks for it once more when its script is compiled. It is not to be
+// changed.
 func (f *File) Match(q *Query) (funcs []Func, err error) {
+	if !q.Wildcard() {
+		return f.matchAnew(q)
+	}
+	by := patternKey{q.Pattern, q.exact, q.demangle, q.Variants}
+	f.matched.Lock()
+	defer f.matched.Unlock()
+	if f.matched.funcs != nil && f.matched.by == by {
+		return f.matched.funcs, nil
+	}
+	if funcs, err = f.matchAnew(q); err == nil {
+		f.matched.by, f.matched.funcs = by, slices.Clip(funcs)
+	}
+	return funcs, err
+}
+
+// patternKey is what tells a pattern's queries apart.
+type patternKey struct {
+	pattern                   string
+	exact, demangle, variants bool
+}
+
+func (f *File) matchAnew(q *Query) (funcs []Func, err error) {
 	if q.ownStars() {
 		if funcs, err = f.match(q.literal()); err != nil || len(funcs) > 0 {
 			return funcs, err
@@ -46,7 +71,7 @@ func (f *File) Match(q *Query) (funcs []Func, err error) {
 	if err == nil && len(funcs) == 0 && !q.Variants && !q.Wildcard() {
 		r := *q
 		r.Variants = true
-		return f.Match(&r)
+		return f.matchAnew(&r)
 	}
 	return funcs, err
 }

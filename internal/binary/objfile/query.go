@@ -46,7 +46,8 @@ func NewQuery(pattern, lang string) *Query {
 		q.raw = glob{text: pattern}
 	}
 	q.versions = strings.Contains(pattern, "@") && !strings.HasPrefix(pattern, "@")
-	q.demangle = lang != "" && !q.exact || strings.Contains(pattern, "::") || strings.ContainsAny(pattern, "<( ~")
+	q.demangle = lang != "" && !q.exact && pattern != "*" || strings.Contains(pattern, "::") ||
+		strings.ContainsAny(pattern, "<( ~")
 	if q.demangle {
 		q.useReadable()
 	}

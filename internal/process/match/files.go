@@ -36,10 +36,6 @@ type binary struct {
 	texts      map[uint64]debuginfo.Passed // see textsAt, once asked
 	askedTexts bool
 
-	sited []objfile.Func // of which sitesOf was asked last
-	sites []int
-	whys  []*hazard
-
 	shown   map[string]string // how functions of a pattern are shown, see shownNames
 	shownOf string
 

@@ -2,9 +2,11 @@ package match
 
 import (
 	"slices"
+	"sync"
 
 	"trocar/internal/binary/cfi"
 	"trocar/internal/binary/code"
+	"trocar/internal/binary/image"
 	"trocar/internal/binary/objfile"
 	"trocar/internal/order"
 	"trocar/internal/process/runtimes"
@@ -70,17 +72,37 @@ func (m *matcher) entrySites(obj *objfile.File, frames *cfi.Table,
 	return sites, why, nil
 }
 
-// sitesOf is entrySites, found once for the entries and the returns of a pattern's functions.
+// sited are the sites of the functions that a pattern fits, kept with the image.
+type sited struct {
+	sync.Mutex
+	funcs   []objfile.Func
+	stepped bool // VectorsStepped was asked
+	sites   []int
+	whys    []*hazard
+}
+
+// sitesOf is entrySites, found once for the entries and the returns of a pattern's functions, and for the question and
+// the script that it becomes.
 func (m *matcher) sitesOf(b *binary, q *objfile.Query, funcs []objfile.Func) ([]int, []*hazard, error) {
+	if !q.Wildcard() {
+		return m.entrySites(b.obj, b.im.Frames(), funcs)
+	}
+	kept, err := image.Tell(b.im, func(*objfile.File) *sited { return &sited{} })
+	if err != nil {
+		return nil, nil, err
+	}
+	kept.Lock()
+	defer kept.Unlock()
+	stepped := m.opts.VectorsStepped != nil
 	same := func(a, b objfile.Func) bool { return a.Addr == b.Addr && a.Size == b.Size }
-	if q.Wildcard() && len(funcs) > 0 && slices.EqualFunc(b.sited, funcs, same) {
-		return b.sites, b.whys, nil
+	if kept.sites == nil || kept.stepped != stepped || !slices.EqualFunc(kept.funcs, funcs, same) {
+		sites, whys, err := m.entrySites(b.obj, b.im.Frames(), funcs)
+		if err != nil {
+			return nil, nil, err
+		}
+		kept.funcs, kept.stepped, kept.sites, kept.whys = funcs, stepped, sites, whys
 	}
-	sites, whys, err := m.entrySites(b.obj, b.im.Frames(), funcs)
-	if err == nil && q.Wildcard() {
-		b.sited, b.sites, b.whys = funcs, sites, whys
-	}
-	return sites, whys, err
+	return kept.sites, kept.whys, nil
 }
 
 // avoidHazards moves sites from instructions that must not be probed to the first behind them that is as good. Where

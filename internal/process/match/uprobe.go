@@ -263,16 +263,16 @@ func (m *matcher) functions(s *spec, b *binary, q *objfile.Query) ([]*probe.Poin
 			"probed: %s",
 			s.fn, strings.Join(funcs[0].Variants, ", "))
 	}
-	// An indirect function stands for its implementations, which keep its name.
-	names := make([]string, 0, len(funcs))
-	all := make([]objfile.Func, 0, len(funcs))
-	for i := range funcs {
-		impls := funcs[i : i+1]
-		if funcs[i].IFunc {
-			impls = m.indirect(s, b, q, &funcs[i])
-		}
-		for j := range impls {
-			all, names = append(all, impls[j]), append(names, funcs[i].Name)
+	// An indirect function stands for its implementations.
+	all := funcs
+	if slices.ContainsFunc(funcs, func(f objfile.Func) bool { return f.IFunc }) {
+		all = nil
+		for i := range funcs {
+			if funcs[i].IFunc {
+				all = append(all, m.indirect(s, b, q, &funcs[i])...)
+			} else {
+				all = append(all, funcs[i])
+			}
 		}
 	}
 	sites, whys, err := m.sitesOf(b, q, all)
@@ -302,8 +302,8 @@ func (m *matcher) functions(s *spec, b *binary, q *objfile.Query) ([]*probe.Poin
 		}
 		shown := display(fn.Name)
 		name := shown
-		if names[i] != fn.Name {
-			name = display(names[i])
+		if fn.Indirect != "" && fn.Indirect != fn.Name {
+			name = display(fn.Indirect)
 		}
 		if !q.Wildcard() && (s.lang == "" || s.lang == objfile.Exact) {
 			name = s.fn // as it was asked for
