@@ -26,57 +26,77 @@ type Rate struct {
 // mostCounted is of how many points of a program it is found out which of them are hit.
 const mostCounted = 4096
 
-// Stepped gives the points at which the kernel steps over the instruction and which are hit so often at least, by the
-// hits within a time. Programs count nothing for this: for that time the kernel counts how often each runs, which takes
-// it some 20 ns, and only where one with several points runs often enough do these get a program that counts, for as
-// long again. It gives none where the kernel doesn't count (before 5.8, or without the right to). With an error, it
-// gives those points that could be counted.
-func (l *Loaded) Stepped(ctx context.Context, window time.Duration, perSecond float64) ([]Rate, error) {
-	var stepped []*loadedProgram
+// Hits tells how often points are hit.
+type Hits struct {
+	Often []Rate // of those at which the kernel steps over the instruction: that are hit so often at least
+	// Of programs with several points: how often all are hit in a second, and those where it steps over the instruction;
+	// and how many seconds in each the programs run.
+	Together, Stepped, Running float64
+}
+
+// Hits tells how often points are hit, by the hits within a time; a rate is of interest from perSecond on. Programs
+// count nothing for this: for that time the kernel counts how often each runs, which takes it some 20 ns, and only
+// where one with several points runs often enough do those at which it steps over the instruction get a program that
+// counts, for as long again. It tells nothing where the kernel doesn't count (before 5.8, or without the right to).
+// With an error, it tells of those points that could be counted.
+func (l *Loaded) Hits(ctx context.Context, window time.Duration, perSecond float64) (h Hits, err error) {
+	var programs []*loadedProgram
 	for _, p := range l.programs {
-		if p.Type == probe.UprobeProgram && p.prog != nil && slices.ContainsFunc(p.Points, steppedAt) {
-			stepped = append(stepped, p)
+		if p.Type == probe.UprobeProgram && p.prog != nil && (len(p.Points) > 1 || slices.ContainsFunc(p.Points, steppedAt)) {
+			programs = append(programs, p)
 		}
 	}
-	if len(stepped) == 0 {
-		return nil, nil
+	if len(programs) == 0 {
+		return h, nil
 	}
-	rates := runRates(ctx, stepped, window)
-	var hot []Rate
+	rates := runRates(ctx, programs, window)
 	var errs []error
-	for i, p := range stepped {
+	for i, p := range programs {
+		if i >= len(rates) {
+			break
+		}
+		if len(p.Points) > 1 {
+			h.Together += rates[i].perSecond
+			h.Running += rates[i].running
+		}
 		switch {
-		case i >= len(rates) || rates[i] < perSecond:
+		case rates[i].perSecond < perSecond || !slices.ContainsFunc(p.Points, steppedAt):
 		case len(p.Points) == 1 && !p.Session: // such a program runs twice for a hit
-			hot = append(hot, Rate{p.Points[0], rates[i]})
+			h.Often = append(h.Often, Rate{p.Points[0], rates[i].perSecond})
 		default:
 			of, err := l.pointRates(ctx, p, window)
 			if err != nil {
 				errs = append(errs, err)
 			}
 			for _, r := range of {
+				if len(p.Points) > 1 {
+					h.Stepped += r.PerSecond
+				}
 				if r.PerSecond >= perSecond {
-					hot = append(hot, r)
+					h.Often = append(h.Often, r)
 				}
 			}
 		}
 	}
-	return hot, errors.Join(errs...)
+	return h, errors.Join(errs...)
 }
 
 func steppedAt(p *probe.Point) bool { return p.Stepped }
 
-// runRates is how often programs run in a second, nil if the kernel doesn't tell.
-func runRates(ctx context.Context, programs []*loadedProgram, window time.Duration) []float64 {
+// runRate is how often a program runs in a second, and for how many seconds in each.
+type runRate struct{ perSecond, running float64 }
+
+// runRates are those of programs, nil if the kernel doesn't tell.
+func runRates(ctx context.Context, programs []*loadedProgram, window time.Duration) []runRate {
 	counting, err := ebpf.EnableStats(unix.BPF_STATS_RUN_TIME)
 	if err != nil {
 		return nil
 	}
 	defer counting.Close()
-	counts := func() (n []uint64) {
+	counts := func() (n []*ebpf.ProgramStats) {
 		for _, p := range programs {
 			if s, err := p.prog.Stats(); err == nil {
-				n = append(n, s.RunCount)
+				n = append(n, s)
 			}
 		}
 		return n
@@ -86,9 +106,10 @@ func runRates(ctx context.Context, programs []*loadedProgram, window time.Durati
 	if len(before) != len(programs) || len(after) != len(programs) || took <= 0 {
 		return nil
 	}
-	rates := make([]float64, len(programs))
+	rates := make([]runRate, len(programs))
 	for i := range rates {
-		rates[i] = float64(after[i]-before[i]) / took.Seconds()
+		rates[i].perSecond = float64(after[i].RunCount-before[i].RunCount) / took.Seconds()
+		rates[i].running = float64(after[i].Runtime-before[i].Runtime) / float64(took)
 	}
 	return rates
 }

@@ -11,9 +11,9 @@ import (
 	"trocar/internal/process/probe"
 )
 
-// TestStepped: of the points where the kernel steps over the instruction, those that are hit are found, also among
-// others of a program.
-func TestStepped(t *testing.T) {
+// TestHits: of the points where the kernel steps over the instruction, those that are hit are found, also among
+// others of a program, whose hits are summed up.
+func TestHits(t *testing.T) {
 	need.Root(t)
 	path := build(t, "target", targetSource)
 	syms := symbols(t, path)
@@ -46,14 +46,17 @@ func TestStepped(t *testing.T) {
 						c.ask("other 1000")
 					}
 				}()
-				hot, err := l.Stepped(t.Context(), 50*time.Millisecond, 1)
+				h, err := l.Hits(t.Context(), 50*time.Millisecond, 1)
 				cancel()
 				<-done
-				if err != nil || len(hot) != 1 || hot[0].Point != hit {
-					t.Errorf("%v %v", hot, err)
+				if err != nil || len(h.Often) != 1 || h.Often[0].Point != hit {
+					t.Errorf("%+v %v", h, err)
 				}
-				if hot, err := l.Stepped(t.Context(), time.Millisecond, 1); err != nil || len(hot) > 0 {
-					t.Errorf("where nothing is hit: %v %v", hot, err)
+				if several := h.Together > 0 && h.Running > 0 && h.Stepped > 0; several == alone {
+					t.Errorf("%+v", h)
+				}
+				if h, err := l.Hits(t.Context(), time.Millisecond, 1); err != nil || len(h.Often) > 0 || h.Together > 0 {
+					t.Errorf("where nothing is hit: %+v %v", h, err)
 				}
 			})
 		}

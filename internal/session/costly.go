@@ -13,7 +13,7 @@ import (
 )
 
 // A probe on an instruction that the kernel cannot emulate costs a multiple of another, whatever the script does there.
-// Hit often, that slows down what is traced, so it is said.
+// Hit often, that slows down what is traced, so it is said; and of many probes, that they do so together.
 
 const (
 	costlyRate   = 100_000                // hits of a point in a second that are said,
@@ -36,10 +36,10 @@ type site struct {
 func findCostly(
 	ctx context.Context, background *sync.WaitGroup, points []*probe.Point, programs Programs,
 ) <-chan *result.Notice {
-	if !slices.ContainsFunc(points, func(p *probe.Point) bool { return p.Stepped }) {
+	if len(points) < 2 && !slices.ContainsFunc(points, func(p *probe.Point) bool { return p.Stepped }) {
 		return nil
 	}
-	found := make(chan *result.Notice, mostCostly+1)
+	found := make(chan *result.Notice, mostCostly+2)
 	background.Go(func() {
 		defer close(found)
 		told := map[site]bool{}
@@ -50,11 +50,11 @@ func findCostly(
 				return
 			case <-time.After(pause):
 			}
-			hot, err := programs.Stepped(ctx, costlyWindow, costlyLeast)
+			hits, err := programs.Hits(ctx, costlyWindow, costlyLeast)
 			if ctx.Err() != nil {
 				return
 			}
-			for _, r := range hot {
+			for _, r := range hits.Often {
 				at := site{r.Point.Path, r.Point.Offset}
 				if told[at] || !cost.much(r.PerSecond) {
 					continue
@@ -66,6 +66,10 @@ func findCostly(
 					return
 				}
 				tell(found, costlyNotice(r, cost.text()))
+			}
+			if share := cost.share(&hits); len(told) == 0 && share >= costlyShare {
+				told[site{}] = true
+				tell(found, togetherNotice(points, &hits, share))
 			}
 			if err != nil {
 				return // what cannot be counted now cannot be later
@@ -94,6 +98,30 @@ func (c *stepCosts) try() {
 func (c *stepCosts) much(perSecond float64) bool {
 	c.try()
 	return perSecond >= costlyRate || c.err == nil && perSecond*c.stepped.Seconds() >= costlyShare
+}
+
+// share is how much of a CPU many probes take together, 0 if it is not worth a trial.
+func (c *stepCosts) share(h *kernel.Hits) float64 {
+	if h.Together < costlyLeast {
+		return 0
+	}
+	if c.try(); c.err != nil {
+		return h.Running
+	}
+	return h.Running + h.Stepped*c.stepped.Seconds() + max(0, h.Together-h.Stepped)*c.emulated.Seconds()
+}
+
+func togetherNotice(points []*probe.Point, h *kernel.Hits, share float64) *result.Notice {
+	hint := "probe fewer functions"
+	if slices.ContainsFunc(points, func(p *probe.Point) bool { return p.Path != "" && p.PID == 0 }) {
+		hint += "; other processes are left alone with -p PID"
+	}
+	return &result.Notice{Diagnostic: result.Diagnostic{
+		Severity: result.Warning,
+		Text: fmt.Sprintf("the probes are hit about %d,000 times a second altogether, which takes about %.0f%% of a CPU's "+
+			"time", int(h.Together/1000), 100*share),
+		Hints: []string{"a filter does not make a hit cheaper: " + hint},
+	}}
 }
 
 func (c *stepCosts) text() string {

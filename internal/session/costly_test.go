@@ -45,3 +45,22 @@ func TestCostly(t *testing.T) {
 		t.Errorf("%q", o.sink.lines)
 	}
 }
+
+// TestCostlyTogether: of many probes, none of which is hit often, it is said once that they are together.
+func TestCostlyTogether(t *testing.T) {
+	f, s := newFake(), newScript()
+	for i := range 3 {
+		s.points = append(s.points, &probe.Point{Kind: probe.Uprobe, Name: "uprobe:p:f", Path: "/bin/p", Offset: uint64(i)})
+	}
+	asked := 0
+	f.stepped = func() []kernel.Rate {
+		if asked++; asked == 3 {
+			f.send(rec(s.exitLayout(), 0))
+		}
+		f.hits = kernel.Hits{Together: 230_500, Stepped: 200_000 * float64(asked-1), Running: 0.1}
+		return nil
+	}
+	expect(t, start(t, t.Context(), s, f, nil), "attached 1",
+		"notice WARNING the probes are hit about 230,000 times a second altogether, which takes about 51% of a CPU's time",
+		"end")
+}

@@ -38,6 +38,7 @@ type fake struct {
 	detaching chan struct{}
 	missed    []kernel.Missed
 	stepped   func() []kernel.Rate // is asked how often such points are hit
+	hits      kernel.Hits          // beside those
 	orphans   uint64               // starts of processes that the kernel did not tell of
 	followed  *descendants
 	iterated  func(pid int) error
@@ -231,8 +232,12 @@ func (f *fake) Unwatch(addr uint64) int {
 
 func (f *fake) Missed() []kernel.Missed { return f.missed }
 
-func (f *fake) Stepped(_ context.Context, _ time.Duration, least float64) ([]kernel.Rate, error) {
-	return slices.DeleteFunc(f.stepped(), func(r kernel.Rate) bool { return r.PerSecond < least }), nil
+func (f *fake) Hits(_ context.Context, _ time.Duration, least float64) (h kernel.Hits, err error) {
+	if f.stepped != nil {
+		h = f.hits
+		h.Often = slices.DeleteFunc(f.stepped(), func(r kernel.Rate) bool { return r.PerSecond < least })
+	}
+	return h, nil
 }
 
 func (f *fake) StepCost() (stepped, emulated time.Duration, err error) {

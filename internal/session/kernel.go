@@ -53,9 +53,9 @@ type Programs interface {
 	Detach()
 	// Missed are the programs that the kernel passed over, with how often.
 	Missed() []kernel.Missed
-	// Stepped gives the points where the kernel steps over the instruction and which are hit so often, by a look for a
-	// while; StepCost what a hit costs there, and at another.
-	Stepped(ctx context.Context, window time.Duration, perSecond float64) ([]kernel.Rate, error)
+	// Hits tells how often points are hit, by a look for a while, if that is so often; StepCost what a hit costs where the
+	// kernel steps over the instruction, and elsewhere.
+	Hits(ctx context.Context, window time.Duration, perSecond float64) (kernel.Hits, error)
 	StepCost() (stepped, emulated time.Duration, err error)
 	Move(p *probe.Point, addr uint64) error // has the breakpoints of a method elsewhere, 0: nowhere
 	Unwatch(addr uint64) int                // ends the watchpoints at an address, and tells how many there were
