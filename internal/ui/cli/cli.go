@@ -56,6 +56,7 @@ type app struct {
 	name     string // as which we were called: "trocar", or "bpftrace" through a link of that name
 	in       io.Reader
 	out, err io.Writer
+	own      segments // none in tests
 }
 
 // named is a command below the default one.
@@ -99,7 +100,8 @@ func Main(ctx context.Context, args []string) int {
 			return exitDone
 		}
 	}
-	a := &app{name: filepath.Base(args[0]), in: os.Stdin, out: os.Stdout, err: os.Stderr}
+	a := &app{name: filepath.Base(args[0]), in: os.Stdin, out: os.Stdout, err: os.Stderr, own: ownSegments()}
+	a.own.giveBack()
 	return a.main(ctx, args[1:])
 }
 
