@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -33,6 +34,9 @@ func TestScripts(t *testing.T) {
 	fixtures, err := filepath.Abs("testdata")
 	if err != nil {
 		t.Fatal(err)
+	}
+	if signal.Ignored(syscall.SIGHUP) { // by nohup(1): the programs would inherit it, and some are to end by it
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}
 	b := &builder{source: fixtures, out: t.TempDir()}
 	testscript.Run(t, testscript.Params{
