@@ -310,7 +310,7 @@ func (fn *candidate) returns(ret *probe.Point, noReturn string) {
 	if ret != nil && ret.AtReturn && ret.Frame == nil && ret.Made == nil && fn.Tasks == nil && fn.arch.ReturnOnStack() {
 		points, tails, parts, why := fn.exits()
 		if why == "" && (len(tails) > 0 || parts) {
-			returns, fn.Leaves = points, tails
+			returns, fn.Leaves, fn.Parted = points, tails, parts
 			fn.ReturnKey = frameKey("sp", int64(fn.arch.C.StackArgs))
 			if len(returns) == 0 {
 				return

@@ -56,6 +56,9 @@ type Function struct {
 	// "": not known.
 	EntryKey, ReturnKey string
 	LeaveKey            string // that of Leaves, if it is another; "": ReturnKey
+	// Parted: some of Returns and Leaves are in parts of the function, which others call as well. A call that was left may
+	// have been in the same frame, but not from there.
+	Parted bool
 	// BareKey is EntryKey where the function is probed whose arguments are not asked for: at its first instruction, not
 	// where the arguments are in their places.
 	BareKey string

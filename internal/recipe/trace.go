@@ -192,6 +192,9 @@ func (s *script) key(c *call, frame string) string {
 	return frame
 }
 
+// returnAddress is where a call whose frame $key has goes back to, where the CPU's calls store that.
+const returnAddress = "*(uint64 *)($key.1 - 8)"
+
 // keep keeps what is known at the entry until the call returns, and who calls, for those calls that are shown without.
 func (s *script) keep(indent string, c *call) {
 	fields := []string{"start=(int64)nsecs"}
@@ -203,6 +206,9 @@ func (s *script) keep(indent string, c *call) {
 	}
 	if s.o.Stack {
 		fields = append(fields, "stack_=ustack")
+	}
+	if c.fn.Parted {
+		fields = append(fields, "back_="+returnAddress)
 	}
 	if c.name == "" {
 		fields = append(fields, "func_="+cmp.Or(c.named, "func"))
@@ -255,7 +261,11 @@ func (s *script) returned(c *call, points []string, body func(indent string)) {
 	s.points(points)
 	s.line("{")
 	s.line("  $key = (%s);", s.key(c, c.fn.endKey(points)))
-	s.line("  if (has_key(%s, $key)) {", c.store)
+	same := ""
+	if c.fn.Parted {
+		same = fmt.Sprintf(" && %s[$key].back_ == %s", c.store, returnAddress)
+	}
+	s.line("  if (has_key(%s, $key)%s) {", c.store, same)
 	s.line("    $call = %s[$key];", c.store)
 	s.line("    $took = (uint64)((int64)nsecs - $call.start);")
 	s.line("    _ = delete(%s, $key);", c.store)

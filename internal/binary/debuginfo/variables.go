@@ -266,6 +266,9 @@ func (in *Info) variable(e *exprEnv, p, at *die) Var {
 			v.Always = len(l.block) > 0 && (l.block[0] == opFbreg || l.block[0] >= opReg0 && l.block[0] <= opBregx)
 		}
 	}
+	if v.Place.Kind == types.Computed && v.Type != nil && v.Type.Complete().Kind != types.Pointer && e.frameAddress(&v.Place) {
+		v.Place = unavailable("its place is told as the value")
+	}
 	if v.Result && v.Place.Kind == types.Unavailable && v.Place.Why == optimizedOut {
 		v.Place.Why = "a result: it is there when the function returns"
 	}
@@ -325,6 +328,22 @@ func (e *exprEnv) computed(p *types.Place) bool {
 		return true
 	}
 	return false
+}
+
+// frameAddress tells a value that is computed of an address in the frame alone: LLVM leaves the load out of the
+// expression of what it has spilled.
+func (e *exprEnv) frameAddress(p *types.Place) bool {
+	frame := false
+	return !slices.ContainsFunc(p.Steps(), func(o types.PlaceOp) bool {
+		if o.Code != types.PushReg {
+			return o.Code == types.Load
+		}
+		frame = o.Reg == e.in.src.Arch.SP
+		if cfa, why := e.cfa(); why == "" && cfa.ops == nil {
+			frame = frame || o.Reg == cfa.reg
+		}
+		return !frame
+	}) && frame
 }
 
 // atBody tells whether a place that is not told here is told where the function's statements begin.

@@ -229,8 +229,16 @@ func storedAt(prologue *code.Prologue, end int, v *debuginfo.Var) bool {
 	case 5, 4, 1, 2, 8, 9: // rdi, rsi, rdx, rcx, r8, r9: the caller passed the address of what it stored itself
 		return prologue.Kept(end, p.Reg)
 	}
+	slot := code.Slot{Reg: p.Reg, Off: p.Offset, Size: 8}
 	if len(p.Derefs) > 0 { // its address was passed
-		return prologue.Stores(end, code.Slot{Reg: p.Reg, Off: p.Offset, Size: 8})
+		return prologue.Stores(end, slot)
+	}
+	if _, above := prologue.Above(end, slot); above && prologue.Homes {
+		switch v.Type.Complete().Size {
+		case 1, 2, 4, 8:
+		default: // its address was passed, and LLVM tells of it as of the value
+			return false
+		}
 	}
 	f := frameValue{prologue, end, p.Reg}
 	return f.stored(v.Type, p.Offset, 0)
