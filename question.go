@@ -221,11 +221,15 @@ func ask(ctx context.Context, r Request, images *image.Set, on offers) (*Script,
 	case question.OfLocks():
 		find = recipe.FindLocks
 	}
+	runs := ""
+	if r.Target.running() == 0 && len(r.Target.Command) > 0 {
+		runs = r.Target.Command[0]
+	}
 	fns := find(ctx, recipe.Target{
 		Whole: question.Whole(), Together: question.Together(), ThreadEnds: on.threadEnds,
 		Confined: r.Target.PID != 0 || len(r.Target.Command) > 0,
 		Lines:    q.Kind == QuestionTrace, Arch: on.arch,
-		Path: q.Path, PID: r.Target.running(), Loading: r.Target.loading(),
+		Path: q.Path, PID: r.Target.running(), Loading: r.Target.loading(), Runs: runs,
 		Patterns: q.Functions, SearchPath: r.Files.SearchPath,
 		Images: images, VectorsStepped: on.vectorsStepped, Spread: r.Target.several(), FilteredReturns: on.filteredReturns,
 	}, &diags)

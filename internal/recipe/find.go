@@ -26,6 +26,7 @@ type Target struct {
 	Loading match.Loading
 	// Spread and FilteredReturns are as in match.Options.
 	Spread, FilteredReturns bool
+	Runs                    string // as in match.Options
 	// SearchPath are the folders in which programs are looked for (PATH).
 	SearchPath string
 	// Patterns are names as in the source, exact or with wildcards; "lib:func" is in a library; "file.c:42" is a line.
@@ -189,7 +190,7 @@ func functionsOf(ctx context.Context, o Target, path, name string, exact bool, d
 		Missing:        "ignore", // at first
 		Plain:          true,
 		Instructions:   true, // the keys of calls go by it
-		Spread:         o.Spread, FilteredReturns: o.FilteredReturns,
+		Spread:         o.Spread, FilteredReturns: o.FilteredReturns, Runs: o.Runs,
 		// Results are typed, but what is not known of them does not hide where calls end.
 		Needs: []probe.Needs{
 			entry: {Args: true, Retval: true, ArgN: true, Name: true}, ret: {Args: true, ArgN: true, Name: true},

@@ -2,11 +2,13 @@ package match
 
 import (
 	"fmt"
+	"os"
 	"path"
 	"strings"
 
 	"trocar/internal/binary/code"
 	"trocar/internal/binary/objfile"
+	"trocar/internal/process/target"
 )
 
 // Where the kernel may put its own address in place of a return address. It keeps the true ones of a thread in a list,
@@ -62,12 +64,15 @@ func (m *matcher) kernelReturnRefused() string {
 func (m *matcher) stackHarm() string {
 	pid := m.files.pid()
 	switch {
-	case pid == 0:
+	case pid == 0 && m.opts.Runs == "":
 		return "which programs will run it is not known (-p and -c name one)"
 	case m.opts.Spread:
 		return "which programs will run it is not known"
 	}
 	if m.opts.FilteredReturns {
+		if pid == 0 { // it will have the filters of this process
+			pid = target.PID(os.Getpid())
+		}
 		if filtered, err := pid.Filtered(); err != nil || filtered {
 			return "a seccomp filter may forbid the system call with which it returns"
 		}
@@ -84,7 +89,7 @@ func (m *matcher) stackHarm() string {
 	return ""
 }
 
-// loaded are the program of the process, its libraries, and those that they ask for.
+// loaded are the program of the process, or the one that will be started, its libraries, and those that they ask for.
 func (fs *files) loaded() (out []*binary, complete bool) {
 	complete = true
 	add := func(b *binary, err error) {
@@ -95,9 +100,16 @@ func (fs *files) loaded() (out []*binary, complete bool) {
 			out = append(out, b)
 		}
 	}
-	add(fs.exe())
-	for _, m := range fs.mappedFiles() {
-		add(fs.openMapping(m))
+	if fs.pid() == 0 {
+		found, err := fs.find(fs.opts.Runs)
+		if out = found; err != nil || len(out) != 1 {
+			return nil, false
+		}
+	} else {
+		add(fs.exe())
+		for _, m := range fs.mappedFiles() {
+			add(fs.openMapping(m))
+		}
 	}
 	if fs.mapsErr != nil {
 		return nil, false

@@ -21,6 +21,8 @@ type Options struct {
 	VectorsStepped func() bool
 	// Spread: processes that are not known yet are traced as well, like those that PID starts.
 	Spread bool
+	// Runs is the program that will be started, if there is no process yet.
+	Runs string
 	// Instructions: returns are caught at instructions wherever these are known, also where results are lost by it.
 	Instructions bool
 	// FilteredReturns: the kernel's return probes use a system call that filters of a process may forbid.
