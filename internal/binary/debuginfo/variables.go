@@ -266,7 +266,8 @@ func (in *Info) variable(e *exprEnv, p, at *die) Var {
 			v.Always = len(l.block) > 0 && (l.block[0] == opFbreg || l.block[0] >= opReg0 && l.block[0] <= opBregx)
 		}
 	}
-	if v.Place.Kind == types.Computed && v.Type != nil && v.Type.Complete().Kind != types.Pointer && e.frameAddress(&v.Place) {
+	if t := v.Type; v.Place.Kind == types.Computed && t != nil && t.Complete().Kind != types.Pointer &&
+		e.frameAddress(&v.Place) {
 		v.Place = unavailable("its place is told as the value")
 	}
 	if v.Result && v.Place.Kind == types.Unavailable && v.Place.Why == optimizedOut {

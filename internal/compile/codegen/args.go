@@ -212,6 +212,9 @@ func (g *gen) assemble(dst memory, p types.Place, n int, span diag.Span) {
 		tmp := memory{space: onStack, off: b.Slot(8)}
 		g.store(tmp, 8, r)
 		g.copy(dst, tmp, min(n, 8))
+		if n > 8 {
+			g.zero(dst.at(8), n-8) // all that Missing lets pass is 0
+		}
 	default:
 		refuse(span, "internal: no code for a value at a location of kind %d", p.Kind)
 	}

@@ -27,7 +27,8 @@ func (b *binary) indirect(fn *debuginfo.Function, vars []debuginfo.Var) {
 	}
 	for i := range vars {
 		v := &vars[i]
-		if !b.onStack(v) || v.Type.Size <= 8 && !v.Type.ByAddress() {
+		word := v.Type != nil && v.Type.Size <= 8 && !v.Type.ByAddress()
+		if !b.onStack(v) || word && v.Type.Complete().Kind != types.Struct {
 			continue
 		}
 		if fn.Optimized && !b.touches(fn, v.Place.Offset, int64(v.Type.Size)) {
@@ -36,6 +37,8 @@ func (b *binary) indirect(fn *debuginfo.Function, vars []debuginfo.Var) {
 		}
 		switch {
 		case v.Type.ByAddress():
+		case word:
+			continue
 		case fn.Lang != types.Rust, v.Type.Kind == types.Int, b.roomFor(fn, vars, i):
 			continue
 		default:
