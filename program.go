@@ -25,6 +25,9 @@ type Hooks struct {
 	Keeper []string
 	// EachFailure tells the user how each failed read of memory is shown; "": that is not said.
 	EachFailure string
+	// InParts: maps whose keys have stacks may be given entry by entry, in any order, a key perhaps more than once, and
+	// the frames are good for the call only. Then a profile of a whole machine takes little memory.
+	InParts bool
 	// Errors is where commands of a script's system() write their errors.
 	Errors io.Writer
 }

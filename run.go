@@ -30,6 +30,7 @@ func (p *Program) run(ctx context.Context, c *Command, sink result.Sink, h Hooks
 		return Exit{}, err
 	}
 	defer loaded.Close()
+	p.features.Types().Forget()
 	in := p.sessionInput(c, h)
 	in.Images = p.images.Set
 	s, err := session.New(in, sink)
@@ -85,7 +86,8 @@ func (p *Program) sessionInput(c *Command, h Hooks) session.Input {
 		Script: &p.code.Script, Points: p.code.Points, Probes: p.probes, PID: p.req.Target.PID, Follow: p.req.Target.Follow,
 		Others: p.req.Target.Others, Runtimes: match.Runtimes(), Given: p.given, Late: p.matched.Late, Write: p.matched.Write,
 		Bodies: p.matched.Bodies,
-		DryRun: p.req.DryRun, EachFailure: h.EachFailure, Errors: h.Errors, Progress: h.Progress, Totals: p.totals,
+		DryRun: p.req.DryRun, EachFailure: h.EachFailure,
+		InParts: h.InParts, Errors: h.Errors, Progress: h.Progress, Totals: p.totals,
 		Config: session.Config{
 			Trailer: config.StrTruncTrailer, Quad: !p.machine.arch().Extended, StackMode: config.StackMode,
 			StackSources: config.ShowDebugInfo,

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
 	"sync"
 
@@ -21,7 +22,6 @@ type Map struct {
 	inner  *ebpf.MapSpec // of an array of maps
 	mu     sync.Mutex
 	pieces map[uint32]*ebpf.Map // those that are in it
-	mem    []byte               // the value of an array that is mapped here
 }
 
 // ErrNoEntry says that a key is not in the map.
@@ -48,10 +48,6 @@ func (m *Map) close() {
 		piece.Close()
 	}
 	m.pieces = nil
-	if m.mem != nil {
-		_ = unix.Munmap(m.mem) // it was mapped
-		m.mem = nil
-	}
 }
 
 // PutPiece writes the only value of a map in an array of maps, or the beginning of it. It is made with the first value.
@@ -86,20 +82,20 @@ func (m *Map) PutPiece(index uint32, value []byte) error {
 }
 
 // PutAt writes a part of an array's only value, which is mapped into our memory for that.
-func (m *Map) PutAt(at int, part []byte) (err error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.mem == nil {
-		m.mem, err = unix.Mmap(m.m.FD(), 0, m.ValueSize(), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
-		if err != nil {
-			return fmt.Errorf("map %s cannot be written in parts: %w", m.m.String(), err)
-		}
-	}
-	if at < 0 || at+len(part) > len(m.mem) {
+func (m *Map) PutAt(at int, part []byte) error {
+	if at < 0 || at+len(part) > m.ValueSize() {
 		return fmt.Errorf("map %s has no room at %d for %d bytes", m.m.String(), at, len(part))
 	}
-	copy(m.mem[at:], part)
-	return nil
+	if len(part) == 0 {
+		return nil
+	}
+	in := at % os.Getpagesize()
+	mem, err := unix.Mmap(m.m.FD(), int64(at-in), in+len(part), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		return fmt.Errorf("map %s cannot be written in parts: %w", m.m.String(), err)
+	}
+	copy(mem[in:], part)
+	return unix.Munmap(mem)
 }
 
 // Raw is the library's map.

@@ -35,6 +35,12 @@ func (s *Session) printMaps() error {
 			}
 			continue
 		}
+		if s.inParts(st) {
+			if err := s.showParts(st, result.Head{}, false); err != nil {
+				return err
+			}
+			continue
+		}
 		m, err := s.content(st, false)
 		if err != nil {
 			return err
@@ -80,6 +86,14 @@ func (s *Session) showPending(take bool) error {
 			s.filledFrom(p.index)
 		}
 		return b.show(p.head, p.top, p.div)
+	}
+	if s.inParts(st) && p.top == 0 && p.div <= 1 {
+		if err := s.showParts(st, p.head, take); take && err == nil {
+			s.filledFrom(p.index)
+		} else if err != nil {
+			return err
+		}
+		return nil
 	}
 	m, err := s.content(st, take)
 	if err != nil {

@@ -47,6 +47,8 @@ type resolver struct {
 	dynamic   map[dynamicKey]*types.Type // nil: it is not known
 	objects   map[uint32]runtimes.Types  // of processes; nil: they cannot be read
 	stacks    storedStacks
+	room      []result.Frame // used again for the stacks of the next entry, if reuses
+	reuses    bool
 	made      []generated     // runtimes at work in the processes that are traced
 	given     map[int]givenTo // by points
 	asksGiven func(p *probe.Point) ([]record.Given, bool)
@@ -214,11 +216,12 @@ func (n *resolver) UserStack(
 		n.symbols.Ask(h, n.plausible(addrs))
 		return nil
 	}
-	frames := n.symbols.Stack(nil, h, n.plausible(addrs))
-	if len(n.made) > 0 && n.nameless(int(tgid), frames) {
-		frames = n.symbols.Stack(frames[:0], h, n.plausible(addrs))
+	start := len(n.room)
+	frames := n.symbols.Stack(n.room, h, n.plausible(addrs))
+	if len(n.made) > 0 && n.nameless(int(tgid), frames[start:]) {
+		frames = n.symbols.Stack(frames[:start], h, n.plausible(addrs))
 	}
-	return frames
+	return n.roomFor(frames)
 }
 
 // plausible leaves out what can't be code: in programs without frame pointers the kernel's walk goes on into data.
@@ -248,7 +251,16 @@ func (n *resolver) KernelStack(addrs []uint64) []result.Frame {
 		n.symbols.AskKernel(addrs)
 		return nil
 	}
-	return n.symbols.KernelStack(nil, addrs)
+	return n.roomFor(n.symbols.KernelStack(n.room, addrs))
+}
+
+// roomFor gives what was appended to the room for frames, and keeps the rest of it for the next stack.
+func (n *resolver) roomFor(frames []result.Frame) []result.Frame {
+	start := len(n.room)
+	if n.reuses {
+		n.room = frames
+	}
+	return slices.Clip(frames[start:])
 }
 
 // UserSymbol names a function by its address, or by the point that was hit.

@@ -54,6 +54,9 @@ type Input struct {
 	Errors io.Writer
 	// EachFailure tells the user how each failed read is shown; "": that is not said.
 	EachFailure string
+	// InParts: maps whose keys have stacks are given entry by entry, in any order, a key perhaps more than once, and their
+	// frames are good for the call only.
+	InParts bool
 	// Patience is how long results wait for the probes to be taken away; 0: some seconds.
 	Patience time.Duration
 	// Progress is told how many points of all are attached; nil: nobody is.

@@ -10,6 +10,7 @@ import (
 	"unsafe"
 
 	"trocar/internal/binary/image"
+	"trocar/internal/binary/unwind"
 	"trocar/internal/compile/record"
 	"trocar/internal/process/stacktables"
 	"trocar/internal/process/target"
@@ -36,8 +37,8 @@ type walkMaps struct {
 	programs Programs
 }
 
-func (m walkMaps) Rules(value []byte) error {
-	return m.Put(record.UnwindRules, record.Key(), value)
+func (m walkMaps) Rules(from int, rules []byte) error {
+	return m.PutAt(record.UnwindRules, from*unwind.RuleSize, rules)
 }
 
 func (m walkMaps) Near(at uint32, words []byte) error {

@@ -182,6 +182,13 @@ func (b *Types) search(kinds uint32, name string) (id uint32, ok bool) {
 	return 0, false
 }
 
+// Forget gives the memory back by which types are found. It is made again when it is needed.
+func (b *Types) Forget() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.starts, b.heads, b.next = nil, nil, nil
+}
+
 // hashNames puts the types with names into chains, of which each is in the order of the types.
 func (b *Types) hashNames() {
 	b.seed = maphash.MakeSeed()

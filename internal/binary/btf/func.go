@@ -127,6 +127,7 @@ func (b *Types) HasKfunc(name string) bool {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.index()
 	tagged := false
 	for i := range b.starts {
 		t := b.at(uint32(i))

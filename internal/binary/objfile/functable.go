@@ -118,7 +118,7 @@ func (x *addrIndex) addTable(f *File) {
 	table := uint8(len(x.strs))
 	x.strs = append(x.strs, t.Names())
 	for i := range t.Len() {
-		if entry, end, name, ok := t.At(i); ok && f.Executable(entry) {
+		if entry, end, name, ok := t.At(i); ok && x.want(entry, end-entry) && f.Executable(entry) {
 			x.keep(indexEntry{
 				addr: entry, size: uint32(min(end-entry, math.MaxUint32)), name: name, table: table,
 			})

@@ -180,13 +180,19 @@ func (f *File) newIndex(wanted []uint64) *addrIndex {
 	return x
 }
 
-// keep keeps an entry, if it may name one of the addresses that are wanted.
+// want tells whether a symbol may name one of the addresses that are wanted.
+func (x *addrIndex) want(addr, size uint64) bool {
+	if x.wanted == nil {
+		return true
+	}
+	i, _ := slices.BinarySearch(x.wanted, addr)
+	return i < len(x.wanted) && (addr >= x.near[i] || x.wanted[i]-addr < size)
+}
+
+// keep keeps an entry that is wanted.
 func (x *addrIndex) keep(e indexEntry) {
 	if x.wanted != nil {
 		i, _ := slices.BinarySearch(x.wanted, e.addr)
-		if i == len(x.wanted) || e.addr < x.near[i] && x.wanted[i]-e.addr >= uint64(e.size) {
-			return
-		}
 		x.near[i] = max(x.near[i], e.addr)
 	}
 	x.entries = append(x.entries, e)
@@ -194,17 +200,23 @@ func (x *addrIndex) keep(e indexEntry) {
 
 func (x *addrIndex) fill(f *File) {
 	x.stripV = f.versions().any
-	own, dyn := f.table(".symtab"), f.dynTable()
-	x.add(f, &own)
-	x.add(f, &dyn)
+	var own symTable
+	if f.managed != nil && x.wanted != nil {
+		own = f.methodsAt(x.wanted)
+	} else {
+		own = f.table(".symtab")
+	}
+	dyn := f.dynTable()
+	x.add(f, f, &own)
+	x.add(f, f, &dyn)
 	if own.len() <= 1 {
 		if d := f.Debug(); d != nil {
 			t := d.table(".symtab")
-			x.add(f, &t)
+			x.add(f, d, &t)
 		}
 		if m := f.miniDebug(); m != nil {
 			t := m.table(".symtab")
-			x.add(f, &t)
+			x.add(f, m, &t)
 		}
 		x.addTable(f)
 	}
@@ -219,24 +231,31 @@ func (x *addrIndex) fill(f *File) {
 	})
 }
 
-func (x *addrIndex) add(f *File, t *symTable) {
+// evictEvery is after how many symbols of which few are wanted the memory is given back that reading them took.
+const evictEvery = 1 << 16
+
+// add adds the code of a table, which is in a file of its own perhaps.
+func (x *addrIndex) add(f, of *File, t *symTable) {
 	if t.len() <= 1 || len(x.strs) == math.MaxUint8 {
 		return
 	}
 	table := uint8(len(x.strs))
 	x.strs = append(x.strs, t.strs)
-	n := 0
-	for i := 1; i < t.len(); i++ {
-		if r := t.at(i); r.code() && r.value != 0 {
-			n++
-		}
-	}
 	if x.wanted == nil {
+		n := 0
+		for i := 1; i < t.len(); i++ {
+			if r := t.at(i); r.code() && r.value != 0 {
+				n++
+			}
+		}
 		x.entries = slices.Grow(x.entries, n)
 	}
 	for i := 1; i < t.len(); i++ {
+		if x.wanted != nil && i%evictEvery == 0 {
+			of.Evict()
+		}
 		r := t.at(i)
-		if !r.code() || r.value == 0 || !f.Executable(r.value) {
+		if !r.code() || r.value == 0 || !x.want(r.value, r.size) || !f.Executable(r.value) {
 			continue
 		}
 		name := cString(t.strs, uint64(r.name))

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"trocar/internal/binary/abi"
@@ -46,29 +47,39 @@ func (f *File) parseManaged() error {
 
 // methods is a table with a symbol for each body of a method, as an ELF file has it.
 func (f *File) methods() symTable {
-	return f.methodTable.get(func(t *symTable) {
-		t.ent = 24
-		bodies, _ := f.managed.Bodies() // damage is the runtime's to tell
-		syms, strs := make([]byte, t.ent, t.ent*(len(bodies)+1)), make([]byte, 1, 96*len(bodies)+1)
-		const global, function, section = 1 << 4, 2, 1
-		var text bytes.Buffer
-		for i := range bodies {
-			b := &bodies[i]
-			text.Reset()
-			f.managed.WriteName(&text, b)
-			name := text.Bytes()
-			if len(name) == 0 || len(strs)+len(name) > maxMethodNames {
-				continue
-			}
-			var s [24]byte
-			binary.LittleEndian.PutUint32(s[0:], uint32(len(strs)))
-			s[4], s[6] = global|function, section
-			binary.LittleEndian.PutUint64(s[8:], uint64(b.Addr))
-			binary.LittleEndian.PutUint64(s[16:], uint64(b.Size))
-			syms, strs = append(syms, s[:]...), append(append(strs, name...), 0)
+	return f.methodTable.get(func(t *symTable) { *t = f.methodsAt(nil) })
+}
+
+// methodsAt are those that may hold one of some addresses, which are in order; nil: all.
+func (f *File) methodsAt(wanted []uint64) (t symTable) {
+	t.ent = 24
+	bodies, _ := f.managed.Bodies() // damage is the runtime's to tell
+	if wanted != nil {
+		bodies = slices.DeleteFunc(slices.Clone(bodies), func(b clr.Body) bool {
+			i, _ := slices.BinarySearch(wanted, uint64(b.Addr))
+			return i == len(wanted) || b.Size > 0 && wanted[i]-uint64(b.Addr) >= uint64(b.Size)
+		})
+	}
+	syms, strs := make([]byte, t.ent, t.ent*(len(bodies)+1)), make([]byte, 1, 96*len(bodies)+1)
+	const global, function, section = 1 << 4, 2, 1
+	var text bytes.Buffer
+	for i := range bodies {
+		b := &bodies[i]
+		text.Reset()
+		f.managed.WriteName(&text, b)
+		name := text.Bytes()
+		if len(name) == 0 || len(strs)+len(name) > maxMethodNames {
+			continue
 		}
-		t.syms, t.strs = syms, strs
-	})
+		var s [24]byte
+		binary.LittleEndian.PutUint32(s[0:], uint32(len(strs)))
+		s[4], s[6] = global|function, section
+		binary.LittleEndian.PutUint64(s[8:], uint64(b.Addr))
+		binary.LittleEndian.PutUint64(s[16:], uint64(b.Size))
+		syms, strs = append(syms, s[:]...), append(append(strs, name...), 0)
+	}
+	t.syms, t.strs = syms, strs
+	return t
 }
 
 // IsMethod tells whether a symbol's name is that of a .NET method: "Ns.Type::Method(int,string)".

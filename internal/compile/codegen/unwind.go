@@ -560,9 +560,10 @@ func (c *compiler) unwindMaps(add func(*ebpf.MapSpec)) {
 	if c.unwinds == nil {
 		return
 	}
-	add(array(record.UnwindRules, record.UnwindRulesSize))
+	rules := array(record.UnwindRules, record.UnwindRulesSize)
 	near := array(record.UnwindNear, 4*record.UnwindNearWords+record.UnwindSlack)
-	near.Flags = 1 << 10 // BPF_F_MMAPABLE
+	rules.Flags, near.Flags = 1<<10, 1<<10 // BPF_F_MMAPABLE
+	add(rules)
 	add(near)
 	add(array(record.UnwindSeen, record.UnwindSeenSize))
 	add(array(record.UnwindAsked, record.UnwindAskedSize))

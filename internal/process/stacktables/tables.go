@@ -34,9 +34,9 @@ import (
 
 // Memory is where programs look.
 type Memory interface {
-	// Rules writes all rules; Near writes words from a place on, below record.UnwindNearWords, and Words a piece of those
-	// behind.
-	Rules(value []byte) error
+	// Rules writes rules from a number on; Near writes words from a place on, below record.UnwindNearWords, and Words a
+	// piece of those behind.
+	Rules(from int, rules []byte) error
 	Near(at uint32, words []byte) error
 	Words(piece uint32, value []byte) error
 	// FileKey asks by what key the kernel knows the file that is mapped in memory of ours; nil: it does not tell. File
@@ -53,7 +53,6 @@ type Tables struct {
 	mu    sync.Mutex
 	rules *unwind.Rules
 	known int      // rules that were written
-	wrote []byte   // what the rules were written from
 	near  uint32   // first of the near words that is free
 	next  uint32   // first of those behind that is free
 	last  []uint32 // the words of the piece in which next is
@@ -498,13 +497,11 @@ func (t *Tables) writeRules() error {
 	if t.known == t.rules.Len() {
 		return nil
 	}
-	if t.wrote == nil {
-		t.wrote = make([]byte, record.UnwindRulesSize)
-	}
+	var b []byte
 	for i := t.known; i < t.rules.Len(); i++ {
-		binary.LittleEndian.PutUint64(t.wrote[unwind.RuleSize*i:], t.rules.At(uint16(i)).Word())
+		b = binary.LittleEndian.AppendUint64(b, t.rules.At(uint16(i)).Word())
 	}
-	if err := t.memory.Rules(t.wrote); err != nil {
+	if err := t.memory.Rules(t.known, b); err != nil {
 		return err
 	}
 	t.known = t.rules.Len()

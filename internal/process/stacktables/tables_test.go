@@ -38,8 +38,8 @@ func newPrograms() *programs {
 	return &programs{words: map[uint32][]byte{}, files: map[string][]byte{}}
 }
 
-func (p *programs) Rules(value []byte) error {
-	p.rules = append([]byte(nil), value...)
+func (p *programs) Rules(from int, rules []byte) error {
+	p.rules = append(p.rules[:from*unwind.RuleSize], rules...)
 	return nil
 }
 

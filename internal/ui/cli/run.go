@@ -218,6 +218,7 @@ func (a *app) hooks(s *settings) (h trocar.Hooks) {
 	if h.EachFailure = "-k prints each with its location"; s.made {
 		h.EachFailure = "-v prints each"
 	}
+	h.InParts = s.drawn != nil
 	if slices.Contains(s.stages, "verifier") {
 		h.VerifierLog = func(program, text string) { fmt.Fprintf(a.out, "%s:\n%s\n", program, text) }
 	}

@@ -6,7 +6,9 @@
 package flame
 
 import (
+	"encoding/binary"
 	"fmt"
+	"hash/maphash"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -85,23 +87,33 @@ type Collector struct {
 	// Shown, if not nil, is called when a map is whole; the stacks are then dropped.
 	Shown func(*Profile) error
 
-	frames map[result.Frame]*result.Frame
+	frames map[result.Frame]*numbered
+	known  map[[2]uint64]int // samples, by what is in their keys
+	seeds  [2]maphash.Seed
+	key    []byte // what is in one: the text at its root, and the numbers of its frames
+	parted bool   // the map at hand comes in parts
+}
+
+// numbered is a frame with a number.
+type numbered struct {
+	result.Frame
+	number uint32
 }
 
 // Event keeps the entries of maps that have stacks.
 func (c *Collector) Event(e result.Event) error {
 	m, ok := e.(*result.PrintMap)
-	if !ok || !stacks(m.Map) {
+	if !ok || !c.parted && !stacks(m.Map) {
 		return c.Sink.Event(e)
 	}
 	for i := range m.Map.Entries {
 		c.add(&m.Map.Entries[i])
 	}
-	if m.More || c.Shown == nil {
+	if c.parted = m.More; m.More || c.Shown == nil {
 		return nil
 	}
 	err := c.Shown(&c.Profile)
-	c.Profile.Samples, c.frames = nil, nil
+	c.Profile.Samples, c.frames, c.known = nil, nil, nil
 	return err
 }
 
@@ -146,6 +158,7 @@ func (c *Collector) add(e *result.Entry) {
 		s.Parts = e.Value.Elems[0].Num
 	}
 	var user []*result.Frame
+	c.key = c.key[:0]
 	for i, p := range parts(e.Key) {
 		switch {
 		case p.Kind == result.Stack && len(p.Frames) > 0 && Kernel(&p.Frames[0]):
@@ -154,10 +167,23 @@ func (c *Collector) add(e *result.Entry) {
 			user = c.appended(user, p.Frames)
 		case i < len(e.Key.Names) && e.Key.Names[i] == c.Skip:
 		default:
-			s.Roots = append(s.Roots, strings.Clone(string(p.AppendKey(nil))))
+			start := len(c.key)
+			c.key = p.AppendKey(c.key)
+			s.Roots = append(s.Roots, string(c.key[start:]))
+			c.key = append(c.key, 0)
 		}
 	}
 	s.Frames = append(s.Frames, user...)
+	if c.known == nil {
+		c.known, c.seeds = map[[2]uint64]int{}, [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
+	}
+	id := [2]uint64{maphash.Bytes(c.seeds[0], c.key), maphash.Bytes(c.seeds[1], c.key)}
+	if i, ok := c.known[id]; ok {
+		c.Profile.Samples[i].Count += s.Count
+		c.Profile.Samples[i].Parts += s.Parts
+		return
+	}
+	c.known[id] = len(c.Profile.Samples)
 	c.Profile.Samples = append(c.Profile.Samples, s)
 }
 
@@ -182,17 +208,21 @@ func switches(name string) bool {
 // appended appends frames, which are the sender's, each once for all stacks that it is in.
 func (c *Collector) appended(to []*result.Frame, frames []result.Frame) []*result.Frame {
 	if c.frames == nil {
-		c.frames = map[result.Frame]*result.Frame{}
+		c.frames = map[result.Frame]*numbered{}
 	}
 	to = slices.Grow(to, len(frames))
-	for i := range frames {
-		f := c.frames[frames[i]]
-		if f == nil {
-			v := result.Value{Kind: result.Stack, Frames: frames[i : i+1]}
-			f = &v.Clone().Frames[0]
-			c.frames[*f] = f
+	for _, key := range frames {
+		if key.Module != "" && !Kernel(&key) {
+			key.Addr = 0 // processes have a file at several addresses
 		}
-		to = append(to, f)
+		f := c.frames[key]
+		if f == nil {
+			v := result.Value{Kind: result.Stack, Frames: []result.Frame{key}}
+			f = &numbered{v.Clone().Frames[0], uint32(len(c.frames))}
+			c.frames[f.Frame] = f
+		}
+		to = append(to, &f.Frame)
+		c.key = binary.LittleEndian.AppendUint32(c.key, f.number)
 	}
 	return to
 }

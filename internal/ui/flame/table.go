@@ -2,6 +2,7 @@ package flame
 
 import (
 	"cmp"
+	"encoding/binary"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -127,21 +128,44 @@ func (p *Profile) AppendTable(dst []byte, top int) []byte {
 
 // merged puts stacks of the same functions together, whatever lines of them they were in; of sums, of the same lines.
 func (p *Profile) merged(samples []Sample) []Sample {
-	at := map[string]int{}
+	at, texts := map[string]int{}, map[string]uint32{}
+	frames := map[*result.Frame]uint32{} // numbers of texts
 	var out []Sample
-	for _, s := range samples {
-		key := fmt.Sprintf("%q", s.names())
-		for j := range s.Frames {
-			if s.Parts > 0 {
-				key += fmt.Sprintf(" %q:%d", s.Frames[j].File, s.Frames[j].Line)
-			}
+	var key []byte
+	number := func(text string) uint32 {
+		n, ok := texts[text]
+		if !ok {
+			n = uint32(len(texts))
+			texts[text] = n
 		}
-		if i, ok := at[key]; ok {
+		return n
+	}
+	for _, s := range samples {
+		key = key[:0]
+		for _, r := range s.Roots {
+			key = binary.LittleEndian.AppendUint32(key, number(r))
+		}
+		for _, f := range s.Frames {
+			n, ok := frames[f]
+			if !ok {
+				text := Name(f)
+				if Kernel(f) {
+					text += kernelMark
+				}
+				if s.Parts > 0 {
+					text = fmt.Sprintf("%q %q:%d", text, f.File, f.Line)
+				}
+				n = number(text)
+				frames[f] = n
+			}
+			key = binary.LittleEndian.AppendUint32(key, n)
+		}
+		if i, ok := at[string(key)]; ok {
 			out[i].Count += s.Count
 			out[i].Parts += s.Parts
 			continue
 		}
-		at[key] = len(out)
+		at[string(key)] = len(out)
 		out = append(out, s)
 	}
 	order.By(out, func(a, b Sample) int { return cmp.Compare(b.Count, a.Count) })
