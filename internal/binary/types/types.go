@@ -286,6 +286,10 @@ func (t *Type) layOut() {
 // the number of the probe point + 1 (0: not known) in those above.
 const StackPointShift = 12
 
+// StackTimed is the bit below the number of the point that says that what is in place of the caller is when the stack
+// was taken, on the kernel's monotonic clock. There are less frames than that.
+const StackTimed = 1 << (StackPointShift - 1)
+
 // StackType makes a stack type of at most depth frames. Its value is: u32 tgid, u32 number of frames and point, u64
 // caller (the return address on top of the stack at a function's entry, which the walk by frame pointers misses; 0:
 // none), then depth u64 addresses (unused ones zero).

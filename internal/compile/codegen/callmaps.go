@@ -121,7 +121,7 @@ func (g *gen) length(e *check.Call) ir.Reg {
 	}
 	if m == nil {
 		n := g.load(g.place(e.Args[0].Expr).at(4), 4, false, e.Span)
-		b.ApplyImm(ir.And, n, 1<<types.StackPointShift-1)
+		b.ApplyImm(ir.And, n, types.StackTimed-1)
 		return n
 	}
 	s := g.storage(m)

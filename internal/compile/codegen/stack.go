@@ -82,6 +82,9 @@ func (g *gen) stack(dst memory, t *types.Type, span diag.Span) {
 		} else {
 			bytes := b.OpImm(ir.Shl, n, 3)
 			b.Do(asm.FnProbeReadKernel, g.addr(dst.at(16)), g.size(length{reg: bytes, most: 8 * t.Depth}), g.addr(frames))
+			// Another file may be mapped there when it is named.
+			g.store(dst.at(8), 8, b.Call(asm.FnKtimeGetNs))
+			b.ApplyImm(ir.Or, n, types.StackTimed)
 			g.frames(dst, n, t.Kind)
 		}
 		b.Jump(end)

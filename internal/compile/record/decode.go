@@ -343,9 +343,10 @@ func (d *Decoder) string(v *result.Value, b []byte, cut bool) {
 func (d *Decoder) stack(v *result.Value, t *types.Type, b []byte) {
 	count := uint(b[4:], 4)
 	depth := max(t.Depth, 0)
-	n := min(int(count&(1<<types.StackPointShift-1)), depth)
+	n := min(int(count&(types.StackTimed-1)), depth)
 	var frames []uint64
 	var time uint64
+	caller := uint(b[8:], 8)
 	tgid := uint32(uint(b, 4))
 	if t.Stored() {
 		if n > 0 {
@@ -359,6 +360,9 @@ func (d *Decoder) stack(v *result.Value, t *types.Type, b []byte) {
 			}
 		}
 	} else {
+		if count&types.StackTimed != 0 {
+			time, caller = caller, 0
+		}
 		frames = make([]uint64, n)
 		for i := range frames {
 			frames[i] = uint(b[16+8*i:], 8)
@@ -369,7 +373,6 @@ func (d *Decoder) stack(v *result.Value, t *types.Type, b []byte) {
 		v.Frames = d.Resolver.KernelStack(frames)
 		return
 	}
-	caller := uint(b[8:], 8)
 	point := int(count>>types.StackPointShift) - 1
 	v.Frames = d.Resolver.UserStack(tgid, point, caller, time, frames, t.Mode)
 	for i := range v.Frames { // the caller may be one too many; inlined frames do not count

@@ -229,6 +229,11 @@ func TestDecodeValues(t *testing.T) {
 			types.StackType(types.UStack, 3, types.StackPerf), le(uint32(7), uint32(2|5<<types.StackPointShift), 99, 1, 2, 3),
 			"process 7 point 4 caller 990 < 1 < 2",
 		},
+		{
+			types.StackType(types.UStack, 3, types.StackPerf),
+			le(uint32(7), uint32(2|types.StackTimed|5<<types.StackPointShift), 99, 1, 2, 3),
+			"process 7 point 4 caller 0 at 990 < 1 < 2",
+		},
 		// Not more than asked for.
 		{types.StackType(types.UStack, 1, types.StackPerf), le(uint32(7), uint32(1), 0, 1), "process 7 point -1 caller 00"},
 		{

@@ -8,8 +8,9 @@ import "trocar/internal/binary/types"
 //	String      text, padded with NULs to Size, one of which is at its end if it is whole
 //	Buffer      u32 length, then Size-4 bytes
 //	Tuple       Fields at their offsets; so is Record
-//	UStack      u32 process, u32 number of frames and point (see types.StackPointShift), u64 caller, Depth addresses;
-//	            so is KStack. Stored ones (types.StoredStack) have 16 bytes of identity in place of the addresses
+//	UStack      u32 process, u32 number of frames and point (see types.StackPointShift), u64 caller or time, Depth
+//	            addresses; so is KStack. Stored ones (types.StoredStack) have 16 bytes of identity in place of the
+//	            addresses
 //	USym        u64 address, u32 process, u32 number of the probe point + 1 whose function is meant
 //	            (0: the address decides)
 //	KSym        u64 address

@@ -136,6 +136,9 @@ func (s *Symbolizer) evict() {
 // space chooses the generation that a hit was in, nil if we know none. The first of the addresses is code, the others
 // are return addresses.
 func (s *Symbolizer) space(p *process, h *Hit, addrs []uint64) *space {
+	if h.Time >= s.polled {
+		s.poll() // what was mapped there before may not be there any more, and that may not have been read
+	}
 	sp, all := p.fitting(h, addrs)
 	if all && (h.anchored() || s.watcher != nil || time.Since(p.checked) < recheck) {
 		return sp

@@ -31,6 +31,7 @@ type Symbolizer struct {
 	clock uint64 // counts uses, to find the process not needed for longest
 
 	watcher changes // nil: not watching
+	polled  uint64  // when what that tells was read last, on the monotonic clock
 
 	maps    []target.Mapping // reused by snapshot
 	text    []byte

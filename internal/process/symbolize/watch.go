@@ -42,6 +42,7 @@ func (s *Symbolizer) Poll() {
 
 func (s *Symbolizer) poll() {
 	if s.watcher != nil {
+		s.polled = monotonic()
 		s.watcher.Read(s.apply)
 		s.stats.Missed = s.watcher.Lost()
 	}
