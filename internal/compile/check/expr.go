@@ -120,6 +120,10 @@ func (b *builder) unary(n *node, e E) Expr {
 	}
 	if n.str != "*" {
 		x := b.expr(k)
+		if t := x.Type(); n.str != "!" && isInt(t) && !t.Signed && t.Size < e.T.Size {
+			// As in bpftrace, and as C does from unsigned int on: in the operand's own width.
+			return castTo(&Unary{E{types.IntOf(t.Size, false), n.span}, n.str, castTo(x, types.IntOf(t.Size, false))}, e.T)
+		}
 		if n.str != "!" {
 			x = castTo(x, e.T)
 		}
@@ -263,9 +267,9 @@ func (b *builder) intOp(n *node, e E) Expr {
 	switch {
 	case x.ty.isBool() && y.ty.isBool():
 		common = types.TUint8
-	case x.ty.isBool() || y.ty.isBool():
-	case beyondInt64(x) || beyondInt64(y):
+	case x.ty.isBool() && !b.signedInt(y.ty), y.ty.isBool() && !b.signedInt(x.ty), beyondInt64(x), beyondInt64(y):
 		common = types.TUint64
+	case x.ty.isBool() || y.ty.isBool():
 	default:
 		if p, ok := promote(x.ty, y.ty); ok {
 			common = b.final(p.t)
@@ -278,6 +282,14 @@ func (b *builder) intOp(n *node, e E) Expr {
 		}
 	}
 	return &Binary{e, n.str, operand(x, common), operand(y, common)}
+}
+
+// signedInt tells whether a number, which may be an aggregation's, has a sign.
+func (b *builder) signedInt(t ty) bool {
+	if t.castable() {
+		return aggInt(t.t).Signed
+	}
+	return t.signed()
 }
 
 // beyondInt64 tells whether the node is a literal that only uint64 can hold.
