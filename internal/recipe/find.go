@@ -3,6 +3,7 @@ package recipe
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -73,10 +74,14 @@ func Find(ctx context.Context, o Target, diags *diag.List) []Function {
 		}
 		path := o.Path
 		if lib != "" {
-			var static bool
-			if path, static = library(ctx, o, lib); static {
+			var loads match.Loads
+			switch path, loads = library(ctx, o, lib); {
+			case loads == match.LoadsNone:
 				missing.Add(diag.Info, diag.Span{}, "%s is a static program, which loads no %s: its own functions are named "+
 					"without it", o.Path, lib)
+			case loads == match.LoadsOthers && hasItself(ctx, o, name):
+				missing.Add(diag.Info, diag.Span{}, "%s does not load %s when it starts, and contains %s itself: to trace that, "+
+					"leave out '%[2]s:'", o.Path, lib, name)
 			}
 		}
 		var fns []Function
@@ -135,16 +140,24 @@ func sameCode(name string) string {
 
 // library is the library of a name: the one that the program will load, which may be another than most programs do. The
 // program may be static, and load none.
-func library(ctx context.Context, o Target, name string) (path string, static bool) {
+func library(ctx context.Context, o Target, name string) (path string, loads match.Loads) {
 	if o.PID != 0 || o.Path == "" || strings.Contains(name, "/") {
-		return name, false
+		return name, match.LoadsIt
 	}
 	opts := match.Options{SearchPath: o.SearchPath, Images: o.Images}
-	path, static = match.LibraryOf(ctx, opts, o.Path, name)
+	path, loads = match.LibraryOf(ctx, opts, o.Path, name)
 	if path == "" {
 		path = name
 	}
-	return path, static
+	return path, loads
+}
+
+// hasItself tells whether the program has functions that a pattern fits.
+func hasItself(ctx context.Context, o Target, name string) bool {
+	_, fns := match.Fitting(ctx, pointOf("uprobe", o.Path, name, false).Points[0], match.Options{
+		SearchPath: o.SearchPath, Images: o.Images,
+	})
+	return len(fns) > 0
 }
 
 // shares tells whether two functions have the same code.
@@ -230,7 +243,7 @@ func functionsOf(ctx context.Context, o Target, path, name string, exact bool, d
 	made := madeOf(matched.PointsOf(entry), matched.PointsOf(ret))
 	points = made.without(points)
 	twins, said := twinsOf(points), warnings(matched.About(entry))
-	parts := partsOf(matched, points)
+	parts, bare := partsOf(matched, points), bareNames(matched, points)
 	if isPattern(name) { // they are about functions that are not among these
 		for _, d := range matched.About(entry) {
 			if d.Severity == diag.Warning {
@@ -258,6 +271,9 @@ func functionsOf(ctx context.Context, o Target, path, name string, exact bool, d
 			out = append(out, fn.Function)
 			continue
 		}
+		if name := bare[startOf(p)]; name != "" && fn.Name == p.Func {
+			fn.Name, fn.Called = name, false
+		}
 		fn.start = startOf(p)
 		fn.returns(first[startOf(p)], noReturn)
 		fn.leaves(tails[startOf(p)])
@@ -280,6 +296,22 @@ func functionsOf(ctx context.Context, o Target, path, name string, exact bool, d
 		out = append(out, fn.Function)
 	}
 	return out
+}
+
+// bareNames are the names without parameters of functions that no debug information names, where that is one's alone.
+func bareNames(matched *match.Result, points []*probe.Point) map[start]string {
+	names, count := map[start]string{}, map[string]int{}
+	for _, p := range points {
+		if known := matched.Known(p); known.Func == nil && known.File != nil && strings.Contains(p.Func, "(") {
+			if sym, ok := known.File.Lookup(p.FunctionStart()); ok && objfile.IsMangled(sym.Name) {
+				name := objfile.DemangleBare(sym.Name)
+				names[startOf(p)] = name
+				count[name]++
+			}
+		}
+	}
+	maps.DeleteFunc(names, func(_ start, name string) bool { return count[name] > 1 })
+	return names
 }
 
 // partsOf finds the functions that are parts of others among them, with those.

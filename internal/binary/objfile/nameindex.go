@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"trocar/internal/binary/types"
+	"trocar/internal/order"
 )
 
 // A name is looked for by comparing it with all of a table, which takes a millisecond in a large file; whoever looks
@@ -103,7 +104,7 @@ func (f *File) candidates(t namesOf, want sought) ([]uint32, bool) {
 		})
 	}
 	found = appendHits(found, x.readable, hashOf(squeeze(want.name)))
-	slices.Sort(found)
+	order.By(found, cmp.Compare[uint32])
 	return slices.Compact(found), true
 }
 

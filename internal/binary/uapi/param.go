@@ -75,6 +75,15 @@ func Of(a *abi.Arch) []*Call {
 	return out
 }
 
+// Find is the system call of a name; nil: nothing is known of it.
+func Find(a *abi.Arch, name string) *Call {
+	t := tablesOf(a)
+	if line, ok := t.calls[name]; ok {
+		return t.call(name, line)
+	}
+	return nil
+}
+
 // Tracepoint is what the kernel calls a system call in the names of its tracepoints, where that is not what all others
 // call it.
 func Tracepoint(name string) string {

@@ -37,6 +37,7 @@ func (m *matcher) typed(s *spec, b *binary, entry uint64, p *probe.Point) {
 	}
 	if err != nil || fn.Entry != entry || fn.Own() == nil || fn.Lang == types.Assembler {
 		m.bare(b, entry, p)
+		b.byPrototype(p)
 		return
 	}
 	if p.Kind == probe.Uretprobe {

@@ -41,20 +41,33 @@ func (fs *files) run(paths []string, wanted func(path string) bool) (out []*bina
 
 // LibraryOf is the library of a name that a program will load, if it is not the one that the name alone means; "": it
 // is, or there is none. A program that loads none at all is static.
-func LibraryOf(ctx context.Context, opts Options, program, name string) (lib string, static bool) {
+func LibraryOf(ctx context.Context, opts Options, program, name string) (lib string, loads Loads) {
 	fs := newFiles(ctx, opts)
 	defer fs.close()
 	files := fs.run([]string{program}, func(string) bool { return false })
 	for i, b := range files {
 		if i > 0 && (target.IsLibrary(path.Base(b.name), name) || name == "libc" && isMusl(path.Base(b.name))) {
 			if usual, err := fs.library(name); err == nil && usual != nil && usual.path == b.path {
-				return "", false
+				return "", LoadsIt
 			}
-			return fs.root.Path(b.path), false
+			return fs.root.Path(b.path), LoadsIt
 		}
 	}
-	return "", len(files) == 1 && files[0].obj.Interpreter() == "" && len(files[0].obj.Needed()) == 0
+	if len(files) == 1 && files[0].obj.Interpreter() == "" && len(files[0].obj.Needed()) == 0 {
+		return "", LoadsNone
+	}
+	return "", LoadsOthers
 }
+
+// Loads tells of a library whether a program loads it when it starts.
+type Loads int
+
+// What a program loads.
+const (
+	LoadsIt     Loads = iota
+	LoadsOthers       // it may load this one later
+	LoadsNone         // it is static
+)
 
 // isMusl tells whether a file's name is that of musl's libc.
 func isMusl(file string) bool {

@@ -20,7 +20,7 @@ const whyFolded = "the code is that of several functions, in which it has differ
 // function: the debug information has to have another one by it.
 func folded(obj *objfile.File, info *debuginfo.Info, fn *debuginfo.Function) (others []*debuginfo.Function) {
 	names := obj.NamesAt(fn.Entry)
-	if len(names) < 2 || info == nil || fn.Lang.OwnABI() {
+	if len(names) < 2 || info == nil || fn.Lang.OwnABI() || fn.Lang == types.Assembler { // its labels are no functions
 		return nil
 	}
 	known := []*debuginfo.Function{fn}

@@ -31,7 +31,7 @@ func (m *matcher) textsAt(b *binary, entry uint64, p *probe.Point) types.TextWor
 	}
 	passed, ok := b.texts[entry]
 	if !ok {
-		return 0
+		return textsOf(b.obj.Arch(), p)
 	}
 	all, _, _ := b.obj.Arch().Passing()
 	of, in := passed.Args, b.obj.Arch().IntegerArgs()

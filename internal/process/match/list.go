@@ -109,6 +109,10 @@ func (m *matcher) noneOf(pattern string) {
 	if m.pid() == 0 || len(m.diags.All) > 0 || m.done() {
 		return
 	}
+	word, _, _ := strings.Cut(pattern, ":")
+	if k := findKind(m.kinds, word); k != nil && k.kind != probe.Uprobe && k.kind != probe.Uretprobe {
+		return // of others
+	}
 	if b, err := m.files.exe(); err == nil && (b.obj.Stripped() || !hasWildcard(strings.Trim(pattern, "*"))) {
 		d := m.diags.Warnf(diag.Span{}, "No function of %s matches %s", b.name, pattern)
 		m.explain(d, &spec{kind: findKind(m.kinds, "uprobe"), fn: pattern}, b)

@@ -1,6 +1,7 @@
 package match
 
 import (
+	"cmp"
 	numbers "encoding/binary"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"trocar/internal/binary/debuginfo"
 	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/types"
+	"trocar/internal/order"
 	"trocar/internal/process/probe"
 )
 
@@ -65,7 +67,7 @@ func parseWatchpoint(m *matcher, s *spec) bool {
 		}
 	}
 	letters := []byte(mode)
-	slices.Sort(letters)
+	order.By(letters, cmp.Compare[byte])
 	s.mode = string(letters)
 	if s.mode == "" || strings.Trim(s.mode, "rwx") != "" {
 		fail("watchpoint mode must be combination of (r,w,x)")

@@ -1,14 +1,15 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
 	"trocar"
+	"trocar/internal/order"
 )
 
 // started starts the request's command.
@@ -69,7 +70,7 @@ func (a *app) timeCompiling(ctx context.Context, s *settings, r trocar.Request) 
 		took = append(took, time.Since(begin))
 		program.Close()
 	}
-	slices.Sort(took)
+	order.By(took, cmp.Compare[time.Duration])
 	fmt.Fprintf(a.out, "compiled %d times: minimum %v, median %v, maximum %v\n",
 		compilations, took[0], took[compilations/2], took[compilations-1])
 	return nil
