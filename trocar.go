@@ -235,7 +235,13 @@ func (p *Program) match(ctx context.Context, diags *diag.List) error {
 	p.machine.foreign(p.matched)
 	p.probes = p.matched.Count()
 	if p.req.Target.several() {
-		if err := clearPIDs(p.matched.Points(), len(p.req.Target.Others) > 0); err != nil {
+		points := p.matched.Points()
+		for _, ms := range p.matched.Matches {
+			for _, m := range ms { // the entries beside returns are probed as well
+				points = append(points, m.Entries...)
+			}
+		}
+		if err := clearPIDs(points, len(p.req.Target.Others) > 0); err != nil {
 			return err
 		}
 	}

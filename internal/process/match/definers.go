@@ -53,11 +53,14 @@ func LibraryOf(ctx context.Context, opts Options, program, name string) (lib str
 			return fs.root.Path(b.path), LoadsIt
 		}
 	}
-	if len(files) == 1 && files[0].obj.Interpreter() == "" && len(files[0].obj.Needed()) == 0 {
+	if len(files) == 1 && files[0].static() {
 		return "", LoadsNone
 	}
 	return "", LoadsOthers
 }
+
+// static tells whether a program loads no libraries.
+func (b *binary) static() bool { return b.obj.Interpreter() == "" && len(b.obj.Needed()) == 0 }
 
 // Loads tells of a library whether a program loads it when it starts.
 type Loads int

@@ -438,14 +438,19 @@ needed:
 	return paths
 }
 
-// defining finds, among the libraries that a file asks for, the one that defines a function.
-func (fs *files) defining(b *binary, fn string) *binary {
+// defining finds, among the libraries that a file asks for, the one that defines a function; of a pattern, one that the
+// file imports.
+func (fs *files) defining(b *binary, fn string, pattern bool) *binary {
+	if pattern && strings.Trim(fn, "*") == "" {
+		return nil
+	}
 	for _, p := range fs.neededBy(b) {
 		lib, err := fs.openName(p, p)
 		if err != nil {
 			continue
 		}
-		if funcs, err := lib.obj.Match(objfile.NewQuery(fn, "")); err == nil && len(funcs) > 0 {
+		funcs, err := lib.obj.Match(objfile.NewQuery(fn, ""))
+		if err == nil && slices.ContainsFunc(funcs, func(f objfile.Func) bool { return !pattern || b.obj.Imports(f.Name) }) {
 			return lib
 		}
 	}

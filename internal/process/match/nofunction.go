@@ -51,7 +51,7 @@ func nameBehind(s string) string {
 
 // explain says why a file may have no function of a name or pattern, and what to do about it.
 func (m *matcher) explain(d *diag.Diagnostic, s *spec, b *binary) {
-	if !s.pattern() && m.imported(d, s, b) {
+	if m.imported(d, s, b) {
 		return
 	}
 	any := false
@@ -92,10 +92,13 @@ func noDebug(b *binary) string {
 
 // imported says that a function is another file's, if it is.
 func (m *matcher) imported(d *diag.Diagnostic, s *spec, b *binary) bool {
-	lib := m.files.defining(b, s.fn)
+	lib := m.files.defining(b, s.fn, s.pattern())
 	if lib != nil {
 		is := "is defined in a library that it loads:"
-		if b.obj.Imports(s.fn) {
+		switch {
+		case s.pattern():
+			is = "fits functions that are imported here and defined in"
+		case b.obj.Imports(s.fn):
 			is = "is imported here and defined in"
 		}
 		d.Note(diag.Span{}, "%s %s %s", s.fn, is, lib.name)
@@ -106,7 +109,7 @@ func (m *matcher) imported(d *diag.Diagnostic, s *spec, b *binary) bool {
 		}
 		return true
 	}
-	if b.obj.Imports(s.fn) {
+	if !s.pattern() && b.obj.Imports(s.fn) {
 		d.Note(diag.Span{}, "%s is imported here, and defined in one of the libraries it loads: %s", s.fn,
 			strings.Join(b.obj.Needed(), ", "))
 		return true

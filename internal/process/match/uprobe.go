@@ -221,7 +221,9 @@ func (m *matcher) badTarget(s *spec, err error) {
 		if !m.files.root.Own() {
 			d.Note(diag.Span{}, "paths are those of process %d, whose root is %s", m.pid(), m.files.root)
 		}
-		if strings.HasPrefix(s.target, "lib") && !strings.Contains(s.target, "/") {
+		if exe, err := m.files.exe(); err == nil && m.pid() != 0 && exe.static() {
+			d.Hint("%s is a static program, which loads no libraries: its own functions are named without one", exe.name)
+		} else if strings.HasPrefix(s.target, "lib") && !strings.Contains(s.target, "/") {
 			d.Hint("`ldconfig -p` lists the libraries that are found by name; or give the path")
 		}
 		if lib, _, ok := strings.Cut(path.Base(s.target), ".so"); ok && strings.Contains(s.target, "/") {

@@ -146,7 +146,8 @@ func (k *sink) silent(p *trocar.Program) {
 	if own := k.s.asked.functions; own > 0 && n > 0 {
 		n = own // there may be probes on others, such as those that throw exceptions
 	}
-	probed := either(n == 1, "1 function was probed", fmt.Sprintf("%d functions were probed", n))
+	what := either(k.s.asked.events > 0 && k.s.asked.events == k.s.asked.words, "event", "function")
+	probed := either(n == 1, "1 "+what+" was probed", fmt.Sprintf("%d %ss were probed", n, what))
 	if k.s.asked.samples {
 		d.Text = fmt.Sprintf("no samples in %v: no thread that is traced was running when a CPU was looked at", took)
 		k.diagnostic(d)
