@@ -63,6 +63,7 @@ func (s *Session) seed() {
 			}
 			s.descendants.Add(int(pid))
 			found = true
+			s.names.lives(int(pid))
 			if after, err := pid.Stat(); err != nil || after.Start != before.Start {
 				s.descendants.Remove(int(pid)) // the id became another's meanwhile
 			}

@@ -31,8 +31,9 @@ type resolver struct {
 	sources bool // stacks show inlined functions and lines
 	user    bool // records or maps hold addresses of user space, or of the kernel
 	kernel  bool
-	pid     int // the only process, 0: any
-	command int // the command's process
+	pid     int   // the only process, 0: any
+	others  []int // beside it
+	command int   // the command's process
 	wall    result.Wall
 	clocks  record.Control
 
@@ -66,7 +67,7 @@ type resolver struct {
 func newResolver(in *Input, wall result.Wall) *resolver {
 	n := &resolver{
 		points: in.Points, formats: in.Script.Formats, mode: in.Config.StackMode,
-		sources: in.Config.StackSources, pid: in.PID, wall: wall,
+		sources: in.Config.StackSources, pid: in.PID, others: in.Others, wall: wall,
 		stop: func() {}, pythonic: in.Script.Pythons, pythons: map[uint64]record.PythonCode{},
 		files: map[string]*symbolize.File{}, images: in.Images, runtimes: in.Runtimes, probed: map[string]*image.Image{},
 		objects: map[uint32]runtimes.Types{},
@@ -165,7 +166,9 @@ func (n *resolver) prepare(ctx context.Context, records Records) error {
 	if n.pid != 0 {
 		// Without mappings there are no names; who asked for a process that is gone was told already. It lives, so that what
 		// it has mapped can be looked up also where it cannot be watched.
-		_ = n.symbols.Snapshot(n.pid)
+		for _, pid := range append([]int{n.pid}, n.others...) {
+			n.lives(pid)
+		}
 		return nil
 	}
 	if err != nil {
@@ -177,9 +180,15 @@ func (n *resolver) prepare(ctx context.Context, records Records) error {
 		n.background.Go(func() { n.symbols.SnapshotRunning(running, probed...) })
 		return nil
 	}
-	// Its program was mapped before the watch began.
-	_ = n.symbols.Snapshot(n.command)
+	n.lives(n.command) // its program was mapped before the watch began
 	return nil
+}
+
+// lives looks up what a process has mapped that is traced: its names are wanted when it has ended, too.
+func (n *resolver) lives(pid int) {
+	if n.user {
+		_ = n.symbols.Snapshot(pid)
+	}
 }
 
 // poll takes note of what processes have mapped since the last time.
