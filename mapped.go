@@ -6,7 +6,6 @@ import (
 	"slices"
 	"syscall"
 
-	"trocar/internal/process/probe"
 	"trocar/internal/process/target"
 )
 
@@ -28,7 +27,7 @@ func (p *Program) Functions() int {
 	}
 	found := map[function]bool{}
 	for _, pt := range p.code.Points {
-		if pt.Path != "" || pt.Kind == probe.Method {
+		if pt.Path != "" || pt.Kind.OfMethod() {
 			found[function{pt.Path, pt.FunctionStart()}] = true
 		}
 	}

@@ -147,7 +147,7 @@ func (p *Program) object() *kernel.Object {
 func clearPIDs(points []*probe.Point, named bool) error {
 	for _, p := range points {
 		switch {
-		case p.Kind != probe.Watchpoint && p.Kind != probe.Method:
+		case !p.Kind.Breaks():
 			p.PID = 0
 		case named:
 			return fmt.Errorf("%w: %s is traced in one process: name that alone with -p", ErrRequest, p.Name)

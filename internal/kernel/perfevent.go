@@ -20,7 +20,7 @@ func (a *attacher) perfEvent(p *loadedProgram, i int) error {
 	if err != nil {
 		return err
 	}
-	breaks := point.Kind == probe.Watchpoint || point.Kind == probe.Method
+	breaks := point.Kind.Breaks()
 	if breaks {
 		// A breakpoint that opens and never fires would be a silent gap. What the kernel refuses is explained below.
 		if fires, err := BreakpointsFire(); err == nil && !fires {
@@ -60,7 +60,7 @@ func perfAttr(point *probe.Point) (*unix.PerfEventAttr, error) {
 		}
 		attr.Config = point.Config
 		attr.Sample = max(point.Period, 1)
-	case probe.Watchpoint, probe.Method:
+	case probe.Watchpoint, probe.Method, probe.MethodReturn:
 		if err := breakpoint(attr, point); err != nil {
 			return nil, err
 		}
@@ -77,7 +77,7 @@ func breakpoint(attr *unix.PerfEventAttr, point *probe.Point) error {
 	attr.Type = unix.PERF_TYPE_BREAKPOINT
 	attr.Sample = 1
 	mode := point.WatchMode
-	if point.Kind == probe.Method {
+	if point.Kind.OfMethod() {
 		mode = "x"
 	}
 	for _, c := range mode {
@@ -209,7 +209,7 @@ func explainPerf(point *probe.Point, err error) error {
 	if err == nil || !errors.As(err, &errno) {
 		return err
 	}
-	breaks := point.Kind == probe.Watchpoint || point.Kind == probe.Method
+	breaks := point.Kind.Breaks()
 	switch {
 	case errno == unix.ESRCH:
 		return fmt.Errorf("process %d has ended", point.PID)

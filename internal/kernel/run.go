@@ -116,7 +116,7 @@ func (s *selfSignal) stop() {
 // signals makes a program of type Run run at the signals of its points (self:signal).
 func (a *attacher) signals(p *loadedProgram) error {
 	for _, point := range p.Points {
-		if point.Kind != probe.Self {
+		if point.Kind != probe.Self || point.Event == probe.Moved {
 			continue
 		}
 		name := target(point)

@@ -119,6 +119,7 @@ func Find(ctx context.Context, o Target, diags *diag.List) []Function {
 			}
 		}
 	}
+	fitRegisters(out)
 	unwound := func(f Function) bool { return f.EntryKey != "" && f.Tasks == nil && !f.Managed }
 	if o.Confined && slices.ContainsFunc(out, unwound) {
 		leaving.unwinders(match.Unwinders(ctx, match.Options{

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"trocar/internal/binary/abi"
 	"trocar/internal/process/probe"
 	"trocar/internal/script/diag"
 	"trocar/internal/script/syntax"
@@ -58,7 +59,7 @@ func interpreted(ctx context.Context, o Target, name string, diags *diag.List) (
 	return out
 }
 
-// methods finds methods whose code a runtime makes. Where they return is not known.
+// methods finds methods whose code a runtime makes.
 func methods(ctx context.Context, o Target, name string, diags *diag.List) (out []Function) {
 	matched := matchEvents(ctx, o, "method:"+syntax.QuoteWord(name), diags)
 	if matched == nil {
@@ -71,13 +72,58 @@ func methods(ctx context.Context, o Target, name string, diags *diag.List) (out 
 	}
 	for _, p := range matched.PointsOf(0) {
 		fn := Function{
-			Name: p.Func, Called: true, Probe: "method:" + syntax.QuoteWord(p.Func), Managed: true,
-			NoReturn: "where a method of the runtime returns is not probed",
+			Name: p.Func, Called: true, Probe: "method:" + syntax.QuoteWord(p.Func), Managed: true, Replaced: true,
 		}
 		fn.parametersOf(p.Scope)
+		if name, ok := fn.methodReturn(ctx, o, p); ok {
+			fn.EntryKey = frameKey(name, 0)
+			fn.ReturnKey, fn.BareKey = fn.EntryKey, fn.EntryKey
+		}
 		out = append(out, fn)
 	}
 	return out
+}
+
+const noRegisters = "each place where a method returns takes one of the CPU's four debug registers, and each method " +
+	"one: name fewer"
+
+// fitRegisters leaves out the returns of methods for which there are no debug registers.
+func fitRegisters(fns []Function) {
+	left := 4
+	for i := range fns {
+		if fns[i].Replaced {
+			left--
+		}
+	}
+	for i := range fns {
+		fn := &fns[i]
+		if fn.breaks > left {
+			fn.Returns, fn.EntryKey, fn.Result, fn.ResultExpr, fn.NoReturn = nil, "", nil, "", noRegisters
+			continue
+		}
+		left -= fn.breaks
+	}
+}
+
+// methodReturn finds where it returns; name is the register of the stack pointer.
+func (fn *Function) methodReturn(ctx context.Context, o Target, p *probe.Point) (name string, ok bool) {
+	host, err := abi.Host()
+	if err != nil {
+		return "", false
+	}
+	text := "methodret:" + syntax.QuoteWord(p.Func)
+	matched := matchEvents(ctx, o, text, &diag.List{})
+	if matched == nil {
+		fn.NoReturn = noRegisters
+		return "", false
+	}
+	defer matched.Close()
+	points := matched.PointsOf(0)
+	fn.Returns, fn.breaks = []string{text}, len(points)
+	if s := points[0].Scope; !s.Nothing() {
+		fn.Result, fn.ResultExpr = paramOf(*s.Retval), "retval"
+	}
+	return host.ScriptName(host.SP)
 }
 
 // parametersOf are the variables of a scope.

@@ -68,6 +68,7 @@ const (
 	byException = "exception"
 	byPanic     = "panic"
 	byThreadEnd = "end of the thread that began it"
+	byReplaced  = "exception, or its code was given up"
 	byJump      = "longjmp, or its stack was given up"
 )
 
@@ -81,6 +82,8 @@ func (fn *Function) thrown() string {
 // superseded is how a call was left whose frame another call has, if nothing else is known.
 func (fn *Function) superseded() string {
 	switch {
+	case fn.Replaced:
+		return byReplaced
 	case fn.Managed:
 		return byException
 	case fn.Tasks != nil:

@@ -67,7 +67,11 @@ type Function struct {
 	// NoDebug is how debug information is got for the file, if that has none and a runtime runs its code.
 	NoDebug string
 	Managed bool // a runtime runs it that throws its exceptions itself: nothing else leaves its calls
-	Panics  bool // what leaves its calls is called a panic, not an exception
+	// Replaced: its code may be given up while a call is in it, which goes on elsewhere.
+	Replaced bool
+	// breaks is how many debug registers its returns take.
+	breaks int
+	Panics bool // what leaves its calls is called a panic, not an exception
 	// Leaving is what tells that calls are left; nil: nothing does.
 	Leaving *Leaving
 	// Unseen are calls that probes of its code do not see, which return probes say themselves.
@@ -130,6 +134,7 @@ type script struct {
 	tables  bool            // maps are shown as tables
 	bare    bool            // functions are named by func, and some have names with parameters
 	many    bool            // there are many functions
+	moves   bool            // it is kept when code has moved
 	quiet   bool            // nothing is noted
 	sys     bool            // all functions are system calls
 	wants   map[string]bool // names that the expressions have, if only these are looked at

@@ -257,15 +257,23 @@ func (s *script) forget(c *call, points []string) {
 // returned writes the probe of a call's return; body is for those calls whose entry was seen and for which the
 // conditions hold.
 func (s *script) returned(c *call, points []string, body func(indent string)) {
+	since := ""
+	if c.fn.Replaced {
+		since = fmt.Sprintf(" && %s[$key].start > @moved", c.store)
+		if !s.moves {
+			s.moves = true
+			s.line("\n// Probes follow the code: calls that began before may go on unseen.\nself:code:moved\n{")
+			s.line("  @moved = (int64)nsecs;\n}\n")
+		}
+	}
 	s.clause(c)
 	s.points(points)
 	s.line("{")
 	s.line("  $key = (%s);", s.key(c, c.fn.endKey(points)))
-	same := ""
 	if c.fn.Parted {
-		same = fmt.Sprintf(" && %s[$key].back_ == %s", c.store, returnAddress)
+		since += fmt.Sprintf(" && %s[$key].back_ == %s", c.store, returnAddress)
 	}
-	s.line("  if (has_key(%s, $key)%s) {", c.store, same)
+	s.line("  if (has_key(%s, $key)%s) {", c.store, since)
 	s.line("    $call = %s[$key];", c.store)
 	s.line("    $took = (uint64)((int64)nsecs - $call.start);")
 	s.line("    _ = delete(%s, $key);", c.store)

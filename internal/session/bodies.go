@@ -31,7 +31,7 @@ const lookEvery = 10 * time.Millisecond
 
 // placeBodies puts the probes where the code is by now, and looks after them from then on.
 func (s *Session) placeBodies(ctx context.Context, failed []kernel.AttachError) error {
-	is := func(p *probe.Point) bool { return p.Kind == probe.Method }
+	is := func(p *probe.Point) bool { return p.Kind.OfMethod() }
 	if s.in.Bodies == nil || !slices.ContainsFunc(s.in.Points, is) {
 		return nil
 	}
@@ -47,14 +47,22 @@ func (s *Session) placeBodies(ctx context.Context, failed []kernel.AttachError) 
 		}
 	}
 	b.moved = make([]int, len(b.at))
+	if err := s.withoutReturns(b, failed); err != nil {
+		return err
+	}
 	s.look(b)
 	clear(b.moved)
 	s.bodies = b
 	if err := s.tellInlined("is"); err != nil {
 		return err
 	}
+	told := map[string]bool{}
 	for _, of := range b.at {
-		if of.Addr == 0 && !b.failed[of.Point] {
+		if of.Addr == 0 && !of.Idle && !b.failed[of.Point] {
+			if told[of.Point.Func+of.State] {
+				continue
+			}
+			told[of.Point.Func+of.State] = true
 			if err := s.blind(nil, "%s is %s: its calls are seen once it is compiled", of.Point.Func, of.State); err != nil {
 				return err
 			}
@@ -74,27 +82,85 @@ func (s *Session) placeBodies(ctx context.Context, failed []kernel.AttachError) 
 	return nil
 }
 
-// look moves the probes of code that is elsewhere by now.
+// withoutReturns takes the probes off methods of which not all returns could be probed: else it would seem that calls
+// do not return.
+func (s *Session) withoutReturns(b *bodies, failed []kernel.AttachError) error {
+	for _, f := range failed {
+		if f.Point.Kind != probe.MethodReturn {
+			continue
+		}
+		for _, of := range b.at {
+			if p := of.Point; p.Start == f.Point.Start && !b.failed[p] {
+				b.failed[p] = true
+				if err := s.kernel.Programs.Move(p, 0); err != nil {
+					return err
+				}
+				err := s.blind(nil, "calls of %s are not seen, since not all of its returns could be probed", p.Func)
+				if err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// look moves the probes of code that is elsewhere by now. Entries are probed before returns are, and calls that began
+// before that are not looked for any more: else one that began unseen could end as another one, which was left.
 func (s *Session) look(b *bodies) {
-	for _, now := range s.in.Bodies(false) {
+	all := s.in.Bodies(false)
+	moved := map[uint64]bool{} // methods
+	place := map[*probe.Point]uint64{}
+	for _, now := range all {
 		for i := range b.at {
 			was := &b.at[i]
 			if was.Point != now.Point {
 				continue
 			}
-			was.State = now.State
-			if was.Addr == now.Addr || b.failed[was.Point] || b.lost[was.Point] != nil {
-				continue
-			}
-			if err := s.kernel.Programs.Move(was.Point, now.Addr); err != nil {
-				b.lost[was.Point] = err
-				continue
-			}
-			if was.Addr = now.Addr; now.Addr != 0 {
-				b.moved[i]++
+			was.State, was.Idle = now.State, now.Idle
+			place[was.Point] = now.Addr
+			if was.Addr != now.Addr && !b.failed[was.Point] && b.lost[was.Point] == nil {
+				moved[was.Point.Start] = true
 			}
 		}
 	}
+	if len(moved) == 0 {
+		return
+	}
+	each := func(kind probe.Kind, do func(i int, was *probe.Body) error) {
+		for i := range b.at {
+			was := &b.at[i]
+			lost := b.failed[was.Point] || b.lost[was.Point] != nil
+			if was.Point.Kind != kind || !moved[was.Point.Start] || lost {
+				continue
+			}
+			if err := do(i, was); err != nil {
+				b.lost[was.Point] = err
+			}
+		}
+	}
+	each(probe.MethodReturn, func(_ int, was *probe.Body) error {
+		was.Addr = 0
+		return s.kernel.Programs.Move(was.Point, 0)
+	})
+	to := func(i int, was *probe.Body) error {
+		if was.Addr == place[was.Point] {
+			return nil
+		}
+		if was.Addr = place[was.Point]; was.Addr != 0 {
+			b.moved[i]++
+		}
+		return s.kernel.Programs.Move(was.Point, was.Addr)
+	}
+	each(probe.Method, to)
+	for _, p := range s.in.Programs {
+		if p.Point.Kind == probe.Self && p.Point.Event == probe.Moved {
+			if _, err := s.kernel.Programs.Run(p.Name); err != nil {
+				return // what returns is not looked at any more
+			}
+		}
+	}
+	each(probe.MethodReturn, to)
 }
 
 // tellInlined tells of methods that are inlined.
@@ -148,7 +214,7 @@ func (s *Session) tellBodies() error {
 	var anew, never []string
 	for i, of := range b.at {
 		switch {
-		case b.failed[of.Point]:
+		case b.failed[of.Point], of.Idle:
 		case b.lost[of.Point] != nil:
 			err := s.blind(nil, "%s: its breakpoint could not follow the code, and later calls were not seen: %v", of.Point.Func,
 				b.lost[of.Point])
@@ -156,9 +222,13 @@ func (s *Session) tellBodies() error {
 				return err
 			}
 		case of.Addr == 0:
-			never = append(never, of.Point.Func+" ("+of.State+")")
+			if text := of.Point.Func + " (" + of.State + ")"; !slices.Contains(never, text) {
+				never = append(never, text)
+			}
 		case b.moved[i] > 0:
-			anew = append(anew, of.Point.Func)
+			if !slices.Contains(anew, of.Point.Func) {
+				anew = append(anew, of.Point.Func)
+			}
 		}
 	}
 	if len(anew) > 0 {
@@ -169,7 +239,7 @@ func (s *Session) tellBodies() error {
 		}
 	}
 	if len(never) > 0 {
-		return s.blind(nil, "calls of methods without compiled code were not seen: %s", strings.Join(never, ", "))
+		return s.blind(nil, "calls were not seen of %s", strings.Join(never, ", "))
 	}
 	return nil
 }

@@ -27,8 +27,11 @@ func JavaChar() *Type {
 	return &Type{Kind: Int, Name: "char", Size: 2, Align: 2, Source: &Source{Form: UnicodeForm}}
 }
 
-// ObjectText tells references to texts of a runtime, where the object itself tells in which form the text is: any
-// object of Python may be one, of Java's those that are declared so.
+// ObjectText tells references to objects of a runtime that may be texts: the object itself tells whether it is one, and
+// in which form.
 func (t *Type) ObjectText() bool {
-	return t.Form() == PythonForm && t.Kind == Pointer || t.Form() == JavaForm && t.Name == "java.lang.String"
+	return (t.Form() == PythonForm || t.Form() == JavaForm) && t.Kind == Pointer
 }
+
+// NoText tells references to objects that are not declared to be texts, and are told apart by their places.
+func (t *Type) NoText() bool { return t.Form() == JavaForm && t.Name != "java.lang.String" }

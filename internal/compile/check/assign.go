@@ -66,9 +66,6 @@ func (inf *inferrer) visitSetMap(n *node) {
 	inf.visit(rhs)
 	inf.solver.rule(&m.val, func(in []ty) ty {
 		t := inf.kept(in[0])
-		if inf.notKept(n, t) {
-			return ty{}
-		}
 		if !assignable(t, m.val.ty, true) {
 			inf.refuseAggregate(n, t)
 			return ty{}

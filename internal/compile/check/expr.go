@@ -183,6 +183,11 @@ func (b *builder) binary(n *node, e E) Expr {
 	case (n.str == "==" || n.str == "!=") && b.bothText(l, r):
 		return &Binary{e, n.str, b.textValue(x), b.textValue(y)}
 	case (n.str == "==" || n.str == "!=") && bothWide(l, r):
+		if l.t.NoText() && r.t.NoText() {
+			b.errorf(n.span, "whether two references are to one object is not known, as objects are moved while the program "+
+				"runs: only texts are compared with each other")
+			return nil
+		}
 		return &Binary{e, n.str, b.keptText(x), b.keptText(y)}
 	case (n.str == "==" || n.str == "!=") && literalOfWide(n):
 		if l.t.ObjectText() || r.t.ObjectText() {

@@ -281,9 +281,6 @@ func (inf *inferrer) visitTuple(n *node) {
 		elems := make([]*types.Type, len(in))
 		for i, t := range in {
 			t = inf.kept(t)
-			if inf.notKept(n.kids[i], t) {
-				return ty{}
-			}
 			elems[i] = t.t
 			switch {
 			case t.castable():
@@ -317,9 +314,6 @@ func (inf *inferrer) visitKey(m *mapState, key, at *node) {
 func (inf *inferrer) keyRule(m *mapState, key, at *node) {
 	inf.solver.rule(&m.key, func(in []ty) ty {
 		t := inf.kept(in[0])
-		if inf.notKept(at, t) {
-			return ty{}
-		}
 		if !assignable(t, m.key.ty, false) {
 			inf.errorf(at.span, "Value '%s' cannot be used as a map key.", typestr(t.t))
 			return ty{}

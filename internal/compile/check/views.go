@@ -71,15 +71,6 @@ func (c *checker) bothText(l, r ty) bool {
 	return (isTextValue(l.t) || isTextValue(r.t)) && c.textual(l).isStr() && c.textual(r).isStr()
 }
 
-// notKept refuses objects of which only the address is known, which changes while the program runs.
-func (inf *inferrer) notKept(n *node, t ty) bool {
-	if t.t.Form() != types.JavaForm || t.t.ObjectText() {
-		return false
-	}
-	inf.errorf(n.span, "objects of Java are moved while the program runs: a %s cannot be kept", t.t.Name)
-	return true
-}
-
 // literalOfWide tells whether an operator is between a string of the program's language of wider characters (UTF-16,
 // UTF-32) and a literal, which is compared as such a string.
 func literalOfWide(n *node) bool {

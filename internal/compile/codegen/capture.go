@@ -19,7 +19,7 @@ import (
 // capturing says how values are captured here.
 func (g *gen) capturing() record.Capture {
 	how := g.c.prog.Config.Capture()
-	how.Registers = g.typ == probe.UprobeProgram || g.typ == probe.BreakProgram || g.points[0].Kind == probe.Method
+	how.Registers = g.typ == probe.UprobeProgram || g.typ == probe.BreakProgram || g.points[0].Kind.OfMethod()
 	return how
 }
 

@@ -19,8 +19,8 @@ func (g *gen) captureJava(dst, src memory, from, to *types.Type, span diag.Span)
 	end := b.Label()
 	g.told(dst, func() {
 		p := b.Copy(g.load(src, 8, false, span))
-		g.store(dst, 8, p)
 		b.IfImm(ir.EQ, p, 0, end)
+		g.store(dst, 8, b.Imm(1)) // where it is does not count: it is moved
 		class := g.reference(p, l.Class, l.NarrowClass, l.ClassBase, l.ClassShift, span)
 		text := b.Label()
 		if from.Source.Item == nil {
@@ -40,10 +40,9 @@ func (g *gen) captureJava(dst, src memory, from, to *types.Type, span diag.Span)
 			return
 		}
 		b.Jump(end)
-		b.Bind(text) // where it is and by which class does not count: equal texts are equal
+		b.Bind(text)
 		value := g.reference(p, l.Value, l.Narrow, l.Base, l.Shift, span)
 		b.IfImm(ir.EQ, value, 0, end) // it is just being made
-		g.store(dst, 8, b.Imm(1))
 		g.store(dst.at(record.JavaCoder), 4, b.OpImm(ir.Add, g.user(p, l.Coder, 1, span), 1))
 		n := g.user(value, l.Length, 4, span)
 		g.store(dst.at(record.JavaBytes), 4, n)

@@ -18,7 +18,7 @@ const (
 	JavaContent = 32
 )
 
-// JavaOf makes the captured form of a reference to an object of Java: u64 its address (0: none), or Missing; u64 the
+// JavaOf makes the captured form of a reference to an object of Java: u64 1 (0: there is none), or Missing; u64 the
 // address of its class; u32 its process; then as above, and up to n bytes of a text or of numbers in an array.
 func JavaOf(t *types.Type, n int) *types.Type {
 	return &types.Type{

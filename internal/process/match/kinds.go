@@ -38,6 +38,7 @@ func kinds() []kind {
 		{kind: probe.Kprobe, parse: parseKprobe, match: matchKprobe, list: listKprobes},
 		{kind: probe.Kretprobe, parse: parseKprobe, match: matchKprobe, list: listKprobes},
 		{kind: probe.Method, parse: parseMethod, match: matchMethod, list: listMethods},
+		{kind: probe.MethodReturn, parse: parseMethod, match: matchMethod},
 		{kind: probe.Profile, parse: parseTimer, match: matchTimer, list: listUnits},
 		{kind: probe.Python, parse: parsePython, match: matchPython, list: listPython},
 		{kind: probe.PythonReturn, parse: parsePython, match: matchPython},

@@ -33,13 +33,35 @@ func parseMethod(m *matcher, s *spec) bool {
 type methods struct {
 	of     []runtimes.Methods
 	err    error // why there are none
-	probed []probedMethod
+	probed []*probedMethod
 }
 
+// used is how many breakpoints the probes take.
+func (ms *methods) used() (n int) {
+	for _, p := range ms.probed {
+		n += len(p.points())
+	}
+	return n
+}
+
+// probedMethod is a method with its point at an attach point: or, of its return, with as many as there are places.
 type probedMethod struct {
-	point *probe.Point
 	runtimes.Method
-	rank int
+	name    string
+	rank    int
+	point   *probe.Point
+	returns []*probe.Point
+	at      uint64 // code whose ends these are
+	ends    []uint64
+	err     error
+}
+
+// points are all that it has.
+func (p *probedMethod) points() []*probe.Point {
+	if p.point != nil {
+		return []*probe.Point{p.point}
+	}
+	return p.returns
 }
 
 func (ms *methods) close() {
@@ -130,7 +152,8 @@ func matchMethod(m *matcher, s *spec) (points []*probe.Point) {
 	m.tellCut(s, cut)
 	names := methodNames(found)
 	refused, why := 0, ""
-	var candidates []probedMethod
+	ends := s.kind.kind == probe.MethodReturn
+	var candidates []*probedMethod
 	for i, method := range found {
 		if method.NoCode != "" {
 			refused, why = refused+1, names[i]+" has no code of its own: "+method.NoCode
@@ -140,16 +163,37 @@ func matchMethod(m *matcher, s *spec) (points []*probe.Point) {
 		if err != nil {
 			continue // its class was just unloaded
 		}
-		candidates = append(candidates, probedMethod{&probe.Point{
+		p := probe.Point{
 			Kind: s.kind.kind, Name: s.kind.name + ":" + names[i], Func: names[i], PID: m.pid(), Start: method.ID,
 			Addr: body.Addr, Scope: method.Scope,
-		}, method, body.Rank})
+		}
+		c := &probedMethod{Method: method, name: names[i], rank: body.Rank}
+		if candidates = append(candidates, c); !ends {
+			c.point = &p
+			continue
+		}
+		p.Scope = method.Result
+		c.find(body)
+		for i := range max(1, len(c.ends)) { // one may be needed later
+			p := p
+			if p.Addr = 0; i < len(c.ends) {
+				p.Addr = c.ends[i]
+			}
+			c.returns = append(c.returns, &p)
+		}
 	}
-	order.By(candidates, func(a, b probedMethod) int { return b.rank - a.rank })
-	room := max(0, mostMethods-len(ms.probed))
+	order.By(candidates, func(a, b *probedMethod) int { return b.rank - a.rank })
+	room, left := 0, mostMethods-ms.used()
+	for _, c := range candidates {
+		if left -= len(c.points()); left < 0 {
+			break
+		}
+		room++
+	}
 	if n := len(candidates); n > room {
 		if room == 0 {
-			m.diags.Errorf(s.ap.Span, "%s: no hardware breakpoint is left for it: the CPU has %d", s.fn, mostMethods)
+			m.diags.Errorf(s.ap.Span, "%s: no hardware breakpoint is left for it: the CPU has %d, of which each method "+
+				"takes one, and each place where it returns (%d)", s.fn, mostMethods, len(candidates[0].ends))
 			return nil
 		}
 		m.diags.Warnf(s.ap.Span, "%s fits %d methods, whose code is in no file: each takes a hardware breakpoint, of which "+
@@ -158,7 +202,7 @@ func matchMethod(m *matcher, s *spec) (points []*probe.Point) {
 		candidates = candidates[:room]
 	}
 	for _, c := range candidates {
-		points = append(points, c.point)
+		points = append(points, c.points()...)
 	}
 	ms.probed = append(ms.probed, candidates...)
 	switch {
@@ -174,11 +218,11 @@ func matchMethod(m *matcher, s *spec) (points []*probe.Point) {
 }
 
 // fewNames names some of the methods.
-func fewNames(list []probedMethod) string {
+func fewNames(list []*probedMethod) string {
 	const most = 8
 	var names []string
 	for _, c := range list[:min(len(list), most)] {
-		names = append(names, c.point.Func)
+		names = append(names, c.name)
 	}
 	if n := len(list) - most; n > 0 {
 		names = append(names, fmt.Sprintf("%d more", n))
@@ -231,21 +275,69 @@ func listMethods(m *matcher, s *spec) (out []listing) {
 	return out
 }
 
-// Bodies tells where the code of the methods is now that are probed; with copies, also where else it is.
+// find finds where a piece of code of a method ends, if it is another than before.
+func (p *probedMethod) find(body runtimes.Body) {
+	if body.Addr == p.at && p.err == nil {
+		return
+	}
+	if p.at, p.ends, p.err = body.Addr, nil, nil; body.Addr != 0 {
+		p.ends, p.err = p.Ends(body)
+	}
+}
+
+// Bodies tells where the code of the methods is now that are probed; with copies, also where else it is. Where the
+// return of one cannot be seen nothing of it is probed, so that no call seems to last. Returns come first.
 func (r *Result) Bodies(copies bool) (list []probe.Body) {
 	if r.files == nil || r.files.methods == nil {
 		return nil
 	}
+	unseen := map[uint64]string{}
 	for _, m := range r.files.methods.probed {
-		body, err := m.Body()
-		if err != nil {
-			body.State = err.Error()
+		if m.point != nil {
+			continue
 		}
-		now := probe.Body{Point: m.point, Addr: body.Addr, State: body.State, Kept: m.Kept}
+		now, body := m.now()
+		m.find(body)
+		n := len(m.ends)
+		switch {
+		case m.err != nil:
+			unseen[m.ID] = fmt.Sprintf("%s: its returns are not seen: %v", now.State, m.err)
+		case n > len(m.returns):
+			unseen[m.ID] = fmt.Sprintf("%s, and returns at %d places, for which no debug registers were reserved: "+
+				"a trace that begins now has them", now.State, n)
+		}
+		if unseen[m.ID] != "" {
+			n, now.State = 0, unseen[m.ID]
+		}
+		for i, p := range m.returns {
+			at := now
+			if at.Point, at.Addr, at.Idle = p, 0, i >= n; i < n {
+				at.Addr = m.ends[i]
+			}
+			list = append(list, at)
+		}
+	}
+	for _, m := range r.files.methods.probed {
+		if m.point == nil {
+			continue
+		}
+		now, _ := m.now()
+		if now.Point = m.point; unseen[m.ID] != "" {
+			now.Addr, now.State = 0, unseen[m.ID]
+		}
 		if copies {
 			now.Inlined, now.Unknown = m.Inlined()
 		}
 		list = append(list, now)
 	}
 	return list
+}
+
+// now is where its code is.
+func (p *probedMethod) now() (probe.Body, runtimes.Body) {
+	body, err := p.Body()
+	if err != nil {
+		body.State = err.Error()
+	}
+	return probe.Body{Addr: body.Addr, State: body.State, Kept: p.Kept}, body
 }

@@ -28,6 +28,9 @@ func parseSelf(m *matcher, s *spec) bool {
 	if m.listing {
 		return true
 	}
+	if s.target == "code" && s.fn == probe.Moved {
+		return true
+	}
 	if s.target != "signal" {
 		m.diags.Errorf(s.ap.Span, "%s is not a supported trigger", s.target).Hint("the form is %s", s.kind.form)
 		return false

@@ -26,6 +26,7 @@ const (
 	Python
 	PythonReturn
 	Method
+	MethodReturn
 	Watchpoint
 	Tracepoint
 	RawTracepoint
@@ -73,8 +74,8 @@ var table = [...]Traits{
 	Begin: {Name: "begin", Form: "begin", Group: "special", Program: RunProgram, Space: types.AnySpace, Elsewhere: true},
 	End:   {Name: "end", Form: "end", Group: "special", Program: RunProgram, Space: types.AnySpace, Elsewhere: true},
 	Self: {
-		Name: "self", Form: "self:signal:SIGUSR1", Group: "special", Program: RunProgram, Space: types.AnySpace,
-		Elsewhere: true,
+		Name: "self", Form: "self:signal:SIGUSR1 or self:code:moved", Group: "special", Program: RunProgram,
+		Space: types.AnySpace, Elsewhere: true,
 	},
 	Test: {Name: "test", Form: "test:NAME", Group: "test", Program: RunProgram, Space: types.AnySpace, Elsewhere: true},
 	Bench: {
@@ -121,6 +122,11 @@ var table = [...]Traits{
 	Method: {
 		Name: "method", Aliases: []string{"java"}, Group: "method",
 		Form:    "method:CLASS.METHOD, as in method:app.Greeter.greet",
+		Program: PerfProgram, Space: types.User, Function: true, Signals: true,
+	},
+	MethodReturn: {
+		Name: "methodret", Aliases: []string{"javaret"}, Group: "methodret",
+		Form:    "methodret:CLASS.METHOD, as in methodret:app.Greeter.greet",
 		Program: PerfProgram, Space: types.User, Function: true, Signals: true,
 	},
 	Watchpoint: {
@@ -175,6 +181,15 @@ func (k Kind) Traits() Traits {
 	}
 	return Traits{Name: fmt.Sprintf("kind %d", k), Space: types.AnySpace}
 }
+
+// Moved is the event of self:code:moved: probes of methods are about to follow these to other code.
+const Moved = "moved"
+
+// OfMethod tells whether points of the kind are on code that a runtime makes, and follow it.
+func (k Kind) OfMethod() bool { return k == Method || k == MethodReturn }
+
+// Breaks tells whether points of the kind take debug registers of the CPU.
+func (k Kind) Breaks() bool { return k == Watchpoint || k.OfMethod() }
 
 // String is the kind's name as listings and the builtin `probe` show it.
 func (k Kind) String() string { return k.Traits().Name }

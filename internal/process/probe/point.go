@@ -56,7 +56,7 @@ type Point struct {
 	Period, Freq uint64
 	Config       uint64 // Software, Hardware: perf's event number
 
-	// Method: Addr is where its code is in the process now, 0 if it has none yet; Start tells methods apart.
+	// Method, MethodReturn: Addr is where its code is in the process now, 0 if it has none yet; Start tells methods apart.
 
 	// Watchpoint.
 	WatchLen  int

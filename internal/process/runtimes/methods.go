@@ -17,10 +17,13 @@ type Method struct {
 	Overloaded  bool   // there are others of the name, with other types
 	ID          uint64 // tells it from all others of the process
 	Scope       *probe.Scope
-	Declared    []string // its parameters, as the source has them
-	NoCode      string   // why it never has code; "": it may have
+	Result      *probe.Scope // where it returns
+	Declared    []string     // its parameters, as the source has them
+	NoCode      string       // why it never has code; "": it may have
 	// Body looks where its code is now. An error says that there will be none any more.
 	Body func() (Body, error)
+	// Ends are the places where a piece of code returns, each once for a call: the return address is on top of the stack.
+	Ends func(Body) ([]uint64, error)
 	// Inlined are the methods whose code has that of this one in it now, so that calls by them are not seen.
 	Inlined func() ([]string, error)
 	// Kept is how the program is started so that there are none.

@@ -147,8 +147,9 @@ func (p *process) About() runtimes.About {
 		a.Lacks = append(a.Lacks, "the probes method__entry and method__return: start java with -XX:+DTraceMethodProbes, "+
 			"which makes it many times slower")
 	}
-	a.Has = append(a.Has, "calls of compiled Java methods with arguments: method:CLASS.METHOD, four at a time")
-	a.Lacks = append(a.Lacks, "results of Java methods, and calls while methods are interpreted")
+	a.Has = append(a.Has, "calls of compiled Java methods with arguments and results: method:CLASS.METHOD, "+
+		"methodret:CLASS.METHOD, four places at a time")
+	a.Lacks = append(a.Lacks, "calls while Java methods are interpreted")
 	return a
 }
 

@@ -60,6 +60,7 @@ const (
 	codeBegin             //
 	codeEnd               //
 	poolHolder            // the class that a pool is of
+	stubs                 // in compiled code: where what is behind its instructions begins
 	fields
 )
 
@@ -70,7 +71,7 @@ const names = "ClassLoaderDataGraph::_head ClassLoaderData::_next ClassLoaderDat
 	"ConstMethod::_signature_index ConstMethod::_constMethod_size ConstMethod::_flags Symbol::_length " +
 	"Symbol::_body[0],Symbol::_body nmethod::_entry_bci nmethod::_verified_entry_point nmethod::_comp_level " +
 	"CompiledMethod::_method,nmethod::_method CodeBlob::_code_begin CodeBlob::_code_end " +
-	"ConstantPool::_pool_holder"
+	"ConstantPool::_pool_holder nmethod::_stub_offset"
 
 // library is the code of the virtual machine in a process; nil: there is none.
 func library(maps []target.Mapping) *target.Mapping {

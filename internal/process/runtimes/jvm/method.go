@@ -14,6 +14,7 @@ type method struct {
 	name   string // "app.Greeter.greet"
 	types  string // of its parameters, without packages: "(String,int)"
 	params []param
+	result string // its descriptor
 
 	several bool // the class has other methods of the name
 
@@ -67,7 +68,9 @@ func (v *machine) methods(prefix string, fits func(name, types string) bool) (fo
 				continue
 			}
 			if texts := "(" + shortNames(list) + ")"; fits(name, texts) {
-				m := &method{name: name, types: texts, at: at, constMethod: v.m.word(at + v.off[constMethod])}
+				m := &method{
+					name: name, types: texts, result: result, at: at, constMethod: v.m.word(at + v.off[constMethod]),
+				}
 				v.look(m, class, list)
 				found = append(found, m)
 			}

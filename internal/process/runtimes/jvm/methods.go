@@ -40,6 +40,8 @@ func (v methods) Find(prefix string, fits func(name, types string) bool) (list [
 			sc.ArgN, sc.ArgNTypes = append(sc.ArgN, p.place), append(sc.ArgNTypes, p.typ)
 			out.Declared = append(out.Declared, p.declared())
 		}
+		out.Result = v.result(m.result)
+		out.Ends = func(b runtimes.Body) ([]uint64, error) { return v.ends(m, b) }
 		out.Body = func() (runtimes.Body, error) { return v.body(m) }
 		out.Inlined = func() ([]string, error) { return v.inlined(m) }
 		i := strings.LastIndexByte(m.name, '.')
