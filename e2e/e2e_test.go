@@ -22,7 +22,10 @@ import (
 	"trocar/internal/process/tracefs"
 )
 
-func TestScripts(t *testing.T) {
+func TestScripts(t *testing.T) { scripts(t, nil) }
+
+// scripts runs some of the scripts, none: all, with the programs of folders before all others.
+func scripts(t *testing.T, files []string, first ...string) {
 	need.Root(t)
 	bin := t.TempDir()
 	if err := tracer(filepath.Join(bin, "trocar")); err != nil {
@@ -39,10 +42,14 @@ func TestScripts(t *testing.T) {
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}
 	b := &builder{source: fixtures, out: t.TempDir()}
+	dir := "script"
+	if len(files) > 0 {
+		dir = ""
+	}
 	testscript.Run(t, testscript.Params{
-		Dir: "script",
+		Dir: dir, Files: files,
 		Setup: func(env *testscript.Env) error {
-			env.Setenv("PATH", bin+string(os.PathListSeparator)+env.Getenv("PATH"))
+			env.Setenv("PATH", strings.Join(append(first, bin, env.Getenv("PATH")), string(os.PathListSeparator)))
 			env.Setenv("BPFTRACE_COLOR", "never")
 			r := &running{processes: map[string]*process{}}
 			env.Values[runningKey{}] = r

@@ -119,6 +119,10 @@ func (fn *Function) methodReturn(ctx context.Context, o Target, p *probe.Point) 
 	}
 	defer matched.Close()
 	points := matched.PointsOf(0)
+	if c := points[0].Call; c != nil {
+		fn.NoReturn = c.Unknown
+		return "", false
+	}
 	fn.Returns, fn.breaks = []string{text}, len(points)
 	if s := points[0].Scope; !s.Nothing() {
 		fn.Result, fn.ResultExpr = paramOf(*s.Retval), "retval"

@@ -263,7 +263,7 @@ func (s *script) returned(c *call, points []string, body func(indent string)) {
 		if !s.moves {
 			s.moves = true
 			s.line("\n// Probes follow the code: calls that began before may go on unseen.\nself:code:moved\n{")
-			s.line("  @moved = (int64)nsecs;\n}\n")
+			s.line("  @moved = (int64)nsecs;\n}")
 		}
 	}
 	s.clause(c)

@@ -173,6 +173,9 @@ func matchMethod(m *matcher, s *spec) (points []*probe.Point) {
 			continue
 		}
 		p.Scope = method.Result
+		if why := method.Unpaired(); why != "" {
+			p.Call = &probe.Call{Unknown: why}
+		}
 		c.find(body)
 		for i := range max(1, len(c.ends)) { // one may be needed later
 			p := p
@@ -300,6 +303,8 @@ func (r *Result) Bodies(copies bool) (list []probe.Body) {
 		m.find(body)
 		n := len(m.ends)
 		switch {
+		case m.returns[0].Call == nil && m.Unpaired() != "": // by now
+			unseen[m.ID] = now.State + ": " + m.Unpaired()
 		case m.err != nil:
 			unseen[m.ID] = fmt.Sprintf("%s: its returns are not seen: %v", now.State, m.err)
 		case n > len(m.returns):

@@ -24,6 +24,8 @@ type Method struct {
 	Body func() (Body, error)
 	// Ends are the places where a piece of code returns, each once for a call: the return address is on top of the stack.
 	Ends func(Body) ([]uint64, error)
+	// Unpaired is why the return of a call cannot be told from those of others now; "": it can.
+	Unpaired func() string
 	// Inlined are the methods whose code has that of this one in it now, so that calls by them are not seen.
 	Inlined func() ([]string, error)
 	// Kept is how the program is started so that there are none.

@@ -13,8 +13,12 @@ import (
 // Fields of the code cache, as names has them.
 const cacheNames = "CodeCache::_heaps GrowableArrayBase::_len,GenericGrowableArray::_len GrowableArray<int>::_data " +
 	"CodeHeap::_memory VirtualSpace::_low VirtualSpace::_high CodeHeap::_log2_segment_size HeapBlock::Header::_length " +
-	"HeapBlock::Header::_used CodeBlob::_name CodeBlob::_size nmethod::_state nmethod::_metadata_offset " +
-	"CompiledMethod::_scopes_data_begin nmethod::_scopes_pcs_offset nmethod::_dependencies_offset"
+	"HeapBlock::Header::_used CodeBlob::_name CodeBlob::_size nmethod::_state " +
+	"nmethod::_metadata_offset,CodeBlob::_relocation_size " +
+	"CompiledMethod::_scopes_data_begin,nmethod::_scopes_data_offset nmethod::_scopes_pcs_offset " +
+	"nmethod::_dependencies_offset,nmethod::_immutable_data_size " +
+	"nmethod::_immutable_data,CodeBlob::_name CodeBlob::_mutable_data,CodeBlob::_name " +
+	"CodeBlob::_mutable_data_size,CodeBlob::_name"
 
 const (
 	heaps = iota
@@ -33,6 +37,9 @@ const (
 	codeScopes
 	codePlaces
 	codePlacesEnd
+	codeApart // with JDK 25, what the code's tables are in, and those numbers in it that the collector may change
+	codeMutable
+	codeMutableSize
 	cacheFields
 )
 
@@ -41,6 +48,8 @@ type cache struct {
 	off          [cacheFields]uint64
 	block, place uint64 // sizes of what is in front of code, and of what describes a place
 	excluded     uint64 // bytes that numbers in streams never have
+	lengthSize   int    // of the number of segments of a block
+	apart        bool   // the tables are not in the code itself (JDK 25)
 	err          error  // why it cannot be looked at
 }
 
@@ -49,11 +58,17 @@ func (v *machine) describeCache(d *described) {
 	for i, name := range strings.Fields(cacheNames) {
 		c.off[i] = d.field(name)
 	}
+	c.lengthSize = int(min(8, c.off[blockUsed]-c.off[blockLength])) // they are one behind the other
 	c.block, c.place = d.size("HeapBlock"), d.size("PcDesc")
 	if _, later := d.fields["InstanceKlass::_fieldinfo_stream"]; later {
 		c.excluded = 1
 	}
-	c.err = d.err()
+	_, c.apart = d.fields["CodeBlob::_mutable_data"]
+	if c.err = d.err(); !c.apart {
+		if _, between := d.fields["nmethod::_immutable_data"]; between {
+			c.err = errors.New("where this version of Java has that is not known")
+		}
+	}
 	d.missing = ""
 }
 
@@ -75,7 +90,7 @@ func (v *machine) inlined(m *method) (into []string, err error) {
 			if at == 0 || at >= end {
 				break
 			}
-			n := v.m.word(at+c.off[blockLength]) << shift
+			n := v.m.number(at+c.off[blockLength], c.lengthSize) << shift
 			if v.m.number(at+c.off[blockUsed], 1) != 0 && v.m.name(v.m.word(at+c.block+c.off[blobName])) == "nmethod" {
 				if owner := v.m.word(at + c.block + v.off[methodOf]); v.has(at+c.block, owner, m.at) {
 					if name := v.methodName(owner); !slices.Contains(into, name) {
@@ -102,32 +117,55 @@ func (v *machine) methodName(method uint64) string {
 	return strings.ReplaceAll(v.name(v.m.word(pool+v.off[poolHolder])), "/", ".") + "." + name
 }
 
+// codeTables are where the tables of a piece of code are.
+type codeTables struct{ metadata, metadataEnd, scopes, scopesEnd, places, placesEnd uint64 }
+
+// tables finds them, of code that is in use.
+func (v *machine) tables(code uint64) (t codeTables, ok bool) {
+	c := &v.cache
+	number := func(name, size int) uint64 { return v.m.number(code+c.off[name], size) }
+	const most = 64 << 20
+	if number(codeState, 1) != 0 || number(blobSize, 4) > most {
+		return t, false
+	}
+	if c.apart {
+		from, size := number(codeApart, 8), number(codePlacesEnd, 4)
+		t.places, t.placesEnd = from+number(codePlaces, 4), from+number(codeScopes, 4)
+		t.scopes, t.scopesEnd = t.placesEnd, from+size
+		from = number(codeMutable, 8)
+		t.metadata, t.metadataEnd = from+number(codeMetadata, 4), from+number(codeMutableSize, 4)
+		return t, size <= most && t.places <= t.placesEnd && t.scopes <= t.scopesEnd && t.metadata <= t.metadataEnd &&
+			t.metadataEnd-t.metadata <= most
+	}
+	t.metadata, t.scopes = code+number(codeMetadata, 4), number(codeScopes, 8)
+	t.places, t.placesEnd = code+number(codePlaces, 4), code+number(codePlacesEnd, 4)
+	t.metadataEnd, t.scopesEnd = t.scopes, t.places
+	return t, t.metadata <= t.scopes && t.scopes <= t.places && t.places <= t.placesEnd &&
+		t.placesEnd <= code+number(blobSize, 4)
+}
+
 // has tells whether the compiled code of a method has that of another one in it, and is in use.
 func (v *machine) has(code, owner, method uint64) bool {
 	c := &v.cache
-	field := func(name int) uint64 { return code + v.m.number(code+c.off[name], 4) }
-	size := v.m.number(code+c.off[blobSize], 4)
-	first, scopes := field(codeMetadata), v.m.word(code+c.off[codeScopes])
-	places, end := field(codePlaces), field(codePlacesEnd)
-	if v.m.number(code+c.off[codeState], 1) != 0 || size > 64<<20 || scopes < first || places < scopes || end < places ||
-		end > code+size {
+	number := uint64(0) // of the method among those that the code refers to, counted from 1 on
+	t, ok := v.tables(code)
+	if !ok {
 		return false
 	}
-	number := uint64(0) // of the method among those that the code refers to, counted from 1 on
-	for i := range (scopes - first) / 8 {
-		if v.m.word(first+8*i) == method {
+	for i := range (t.metadataEnd - t.metadata) / 8 {
+		if v.m.word(t.metadata+8*i) == method {
 			number = i + 1
 		}
 	}
 	if number == 0 {
 		return false
 	}
-	for at := places; at+c.place <= end; at += c.place {
+	for at := t.places; at+c.place <= t.placesEnd; at += c.place {
 		// A scope has where that of its caller is, 0 if there is none, and the number of its method.
 		scope := v.m.number(at+4, 4)
-		for depth := 0; scope != 0 && scope < places-scopes && depth < 100; depth++ {
+		for depth := 0; scope != 0 && scope < t.scopesEnd-t.scopes && depth < 100; depth++ {
 			var text [10]byte
-			if !v.m.read(text[:], scopes+scope) {
+			if !v.m.read(text[:], t.scopes+scope) {
 				break
 			}
 			rest := text[:]

@@ -20,6 +20,8 @@ type machine struct {
 	m    *memory
 	file *os.File
 	off  offsets
+	// offsets: where code begins and ends is told by distances, of 16 and 32 bits, and not by addresses (JDK 23).
+	offsets bool
 	// entries is the size of what is in front of the entries of a pool of constants.
 	entries uint64
 	cache   cache
@@ -27,7 +29,10 @@ type machine struct {
 	typed   map[string]*types.Type // types of values, by descriptors
 	// Objects are as types.JavaObject has them.
 	layout types.JavaLayout
-	texts  string // why texts cannot be read, "": they can
+	// virtual is where the state of the class of virtual threads is, and what that is when there may be some; 0: there are
+	// none in this version.
+	virtual, initialized uint64
+	texts                string // why texts cannot be read, "": they can
 }
 
 // offsets are those of the fields that names has, in the same order.
@@ -68,10 +73,11 @@ const (
 const names = "ClassLoaderDataGraph::_head ClassLoaderData::_next ClassLoaderData::_klasses Klass::_next_link " +
 	"Klass::_name Klass::_layout_helper InstanceKlass::_methods InstanceKlass::_constants Method::_constMethod " +
 	"Method::_code Method::_access_flags ConstMethod::_constants ConstMethod::_name_index " +
-	"ConstMethod::_signature_index ConstMethod::_constMethod_size ConstMethod::_flags Symbol::_length " +
-	"Symbol::_body[0],Symbol::_body nmethod::_entry_bci nmethod::_verified_entry_point nmethod::_comp_level " +
-	"CompiledMethod::_method,nmethod::_method CodeBlob::_code_begin CodeBlob::_code_end " +
-	"ConstantPool::_pool_holder nmethod::_stub_offset"
+	"ConstMethod::_signature_index ConstMethod::_constMethod_size ConstMethod::_flags,ConstMethod::_flags._flags " +
+	"Symbol::_length Symbol::_body[0],Symbol::_body nmethod::_entry_bci " +
+	"nmethod::_verified_entry_point,nmethod::_verified_entry_offset nmethod::_comp_level " +
+	"CompiledMethod::_method,nmethod::_method CodeBlob::_code_begin,CodeBlob::_code_offset " +
+	"CodeBlob::_code_end,CodeBlob::_data_offset ConstantPool::_pool_holder nmethod::_stub_offset"
 
 // library is the code of the virtual machine in a process; nil: there is none.
 func library(maps []target.Mapping) *target.Mapping {
@@ -123,24 +129,31 @@ func open(pid target.PID) (v *machine, err error) {
 	defer func() {
 		if err != nil {
 			_ = v.Close()
+			v = nil
 		}
 	}()
 	defer objfile.Guard(&err)()
 	d, err := describe(v.m, lib, bias)
 	if err != nil {
-		return nil, err
+		return v, err
 	}
 	for i, name := range strings.Fields(names) {
 		v.off[i] = d.field(name)
 	}
+	_, v.offsets = d.fields["nmethod::_verified_entry_offset"]
 	v.entries = d.size("ConstantPool")
 	if err := d.err(); err != nil {
-		return nil, err
+		return v, err
 	}
 	v.describeCache(d)
 	v.objects(d)
+	if state, ok := d.fields["InstanceKlass::_init_state"]; ok {
+		if k := v.class("java/lang/VirtualThread"); k != 0 {
+			v.virtual, v.initialized = k+state, d.constants["InstanceKlass::fully_initialized"]
+		}
+	}
 	if v.m.word(v.off[head]) == 0 {
-		return nil, errors.New("its virtual machine has not started yet: try again when the program runs")
+		return v, errors.New("its virtual machine has not started yet: try again when the program runs")
 	}
 	return v, nil
 }
@@ -158,10 +171,13 @@ func (v *machine) objects(d *described) {
 		return v.m.number(at, size)
 	}
 	l := &v.layout
-	l.Base = static(8, "CompressedOops::_narrow_oop._base,Universe::_narrow_oop._base")
-	l.Shift = int(static(4, "CompressedOops::_narrow_oop._shift,Universe::_narrow_oop._shift"))
-	l.ClassBase = static(8, "CompressedKlassPointers::_narrow_klass._base,Universe::_narrow_klass._base")
-	l.ClassShift = int(static(4, "CompressedKlassPointers::_narrow_klass._shift,Universe::_narrow_klass._shift"))
+	narrowed := func(size int, of, name string) uint64 { // in several versions
+		return static(size, of+"::_narrow_"+name+","+of+"::_"+name[strings.Index(name, "._")+2:]+",Universe::_narrow_"+name)
+	}
+	l.Base = narrowed(8, "CompressedOops", "oop._base")
+	l.Shift = int(narrowed(4, "CompressedOops", "oop._shift"))
+	l.ClassBase = narrowed(8, "CompressedKlassPointers", "klass._base")
+	l.ClassShift = int(narrowed(4, "CompressedKlassPointers", "klass._shift"))
 	flags := v.flags(d)
 	narrow, narrowClass := flags["UseCompressedOops"], flags["UseCompressedClassPointers"]
 	l.Narrow, l.NarrowClass = narrow, narrowClass
@@ -182,10 +198,7 @@ func (v *machine) objects(d *described) {
 	if v.texts != "" {
 		return
 	}
-	v.classes(func(k uint64) bool { return v.name(k) == "java/lang/String" }, func(k uint64) bool {
-		l.Text = k
-		return false
-	})
+	l.Text = v.class("java/lang/String")
 	value, ok := v.fieldOf(d, l.Text, "value", "[B")
 	coder, ok2 := v.fieldOf(d, l.Text, "coder", "B")
 	if l.Value, l.Coder = value, coder; !ok || !ok2 {
@@ -278,6 +291,23 @@ func (v *machine) classes(fits, yield func(klass uint64) bool) {
 			return
 		}
 	}
+}
+
+// class finds a class by its name; 0: there is none.
+func (v *machine) class(name string) (klass uint64) {
+	v.classes(func(k uint64) bool { return v.name(k) == name }, func(k uint64) bool {
+		klass = k
+		return false
+	})
+	return klass
+}
+
+// unpaired is why the return of a call cannot be told from those of others; "": it can.
+func (v *machine) unpaired() string {
+	if v.virtual == 0 || v.m.number(v.virtual, 1) != v.initialized {
+		return ""
+	}
+	return "the program has virtual threads, which go on on other threads, and elsewhere on their stacks"
 }
 
 // name is a class's, as the virtual machine has it: "java/lang/String".

@@ -319,10 +319,14 @@ func (v *machine) body(m *method) (b runtimes.Body, err error) {
 	if code == 0 {
 		return b, nil
 	}
+	begin, end := v.text(code)
 	entry := v.m.word(code + v.off[verified])
+	if v.offsets {
+		entry = begin + v.m.number(code+v.off[verified], 2)
+	}
 	const whole = 0xffffffff // it is not for a loop alone
-	if v.m.word(code+v.off[methodOf]) != m.at || entry < v.m.word(code+v.off[codeBegin]) ||
-		entry >= v.m.word(code+v.off[codeEnd]) || v.m.number(code+v.off[entryBCI], 4) != whole {
+	named := v.m.word(code+v.off[methodOf]) == m.at
+	if !named || entry < begin || entry >= end || v.m.number(code+v.off[entryBCI], 4) != whole {
 		return b, nil // it is just changing
 	}
 	b.Addr, b.State = entry, "compiled (C1)"
@@ -330,4 +334,12 @@ func (v *machine) body(m *method) (b runtimes.Body, err error) {
 		b.State = "compiled (C2)"
 	}
 	return b, nil
+}
+
+// text is where the instructions of a piece of code are.
+func (v *machine) text(code uint64) (begin, end uint64) {
+	if v.offsets {
+		return code + v.m.number(code+v.off[codeBegin], 4), code + v.m.number(code+v.off[codeEnd], 4)
+	}
+	return v.m.word(code + v.off[codeBegin]), v.m.word(code + v.off[codeEnd])
 }

@@ -43,6 +43,10 @@ func (v methods) Find(prefix string, fits func(name, types string) bool) (list [
 		out.Result = v.result(m.result)
 		out.Ends = func(b runtimes.Body) ([]uint64, error) { return v.ends(m, b) }
 		out.Body = func() (runtimes.Body, error) { return v.body(m) }
+		out.Unpaired = func() string {
+			v.m.forget()
+			return v.unpaired()
+		}
 		out.Inlined = func() ([]string, error) { return v.inlined(m) }
 		i := strings.LastIndexByte(m.name, '.')
 		out.Kept = "java -XX:CompileCommand=dontinline," + m.name[:i] + "::" + m.name[i+1:]
