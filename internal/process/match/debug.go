@@ -139,7 +139,11 @@ func (b *binary) paramsAt(info *debuginfo.Info, fn *debuginfo.Function,
 	_, landing := code.Entry(arch, b.obj.Bytes(fn.Entry, code.MaxInstruction))
 	behind := fn.Entry + uint64(landing)
 	if !p.Entry || landing == 0 || p.Addr > behind {
-		return info.Params(fn.Own(), p.Addr)
+		vars, err = info.Params(fn.Own(), p.Addr)
+		if !p.Entry {
+			b.outdated(fn, vars)
+		}
+		return vars, err
 	}
 	if vars, err = info.Params(fn.Own(), fn.Entry); err != nil {
 		return nil, err

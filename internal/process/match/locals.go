@@ -17,6 +17,9 @@ func (m *matcher) lineArgs(s *spec, b *binary, info *debuginfo.Info, site *debug
 		m.diags.Warnf(s.ap.Span, "the arguments of %s cannot be read: %s", p.Func, err)
 		return
 	}
+	if !in.IsInlined() && !p.Entry {
+		b.outdated(in.Func, params)
+	}
 	if !in.IsInlined() && p.Entry && anyLate(params) {
 		if moved := m.behindPrologue(s, b, info, in.Func, p, params); moved != nil {
 			params = moved

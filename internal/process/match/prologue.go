@@ -142,6 +142,10 @@ func (m *matcher) stored(
 				default:
 					gone = true
 				}
+			case fn.Optimized && gnu(fn) && prologue.Homes && b.addressed(&got[i].Place) &&
+				!prologue.Kept(end, got[i].Place.Reg): // see outdated
+				gone = gone || here[i].Place.Kind != types.Unavailable
+				got[i].Place = types.Unknown(whyNotAddressed)
 			case !here[i].Late && !(fn.Optimized && got[i].Framed):
 			case storedAt(prologue, end, &got[i]):
 				if here[i].Late {
@@ -186,6 +190,16 @@ func (b *binary) holdsPassed(
 	found := make([]*types.Place, len(here))
 	found[i] = f.pointed(&from, []int64{p.Offset})
 	return b.alone(here, found, i)
+}
+
+// outdated takes places away, behind a function's first instruction, that are at an address in a register where GCC may
+// go on to tell of the one that it was passed in.
+func (b *binary) outdated(fn *debuginfo.Function, vars []debuginfo.Var) {
+	for i := range vars {
+		if p := &vars[i].Place; fn.Optimized && gnu(fn) && b.addressed(p) && b.foreign(fn) != "" {
+			*p = types.Unknown(whyNotAddressed)
+		}
+	}
 }
 
 // addressed tells a place at an address in a register which is none of the frame's.
