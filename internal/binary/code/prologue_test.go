@@ -2,6 +2,7 @@ package code
 
 import (
 	"encoding/hex"
+	"slices"
 	"strings"
 	"testing"
 
@@ -86,6 +87,22 @@ func TestHomes(t *testing.T) {
 	} {
 		if got := p.Stores(c.at, c.slot); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}
+
+func TestEntryReads(t *testing.T) {
+	for code, want := range map[string][]int{
+		"4889c8 c3":                 {2},    // mov %rcx,%rax
+		"51 31c9 89ca c3":           nil,    // push %rcx; xor %ecx,%ecx; mov %ecx,%edx
+		"0f6f02 450fbec9 7402 8901": {1, 9}, // movq (%rdx),%mm0; movsbl %r9b,%r9d; je; mov %eax,(%rcx)
+	} {
+		fn, err := hex.DecodeString(strings.ReplaceAll(code, " ", ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := EntryReads(abi.AMD64, fn); !slices.Equal(got, want) {
+			t.Errorf("%s: %v", code, got)
 		}
 	}
 }

@@ -1,5 +1,11 @@
 package code
 
+import (
+	"slices"
+
+	"trocar/internal/binary/abi"
+)
+
 // Uses tells whether the code is seen to read a register of arguments, by its DWARF number, while that has what was
 // passed in it. Of an argument that nobody reads callers may pass anything (LLVM).
 func (o *Origins) Uses(reg int) bool {
@@ -17,6 +23,31 @@ func (o *Origins) Uses(reg int) bool {
 		}
 	}
 	return false
+}
+
+// EntryReads are the registers of arguments of C, by their DWARF numbers, that the code at a function's start reads
+// before it writes them, up to the first instruction from which it may go on elsewhere.
+func EntryReads(arch *abi.Arch, fn []byte) (regs []int) {
+	if arch != abi.AMD64 {
+		return nil
+	}
+	changed := uint16(0)
+	for at := 0; at < len(fn); {
+		in, ok := Decode(arch, fn[at:])
+		if !ok || in.Op == Ret || in.Op == Jump || in.Op == CondJump || in.Op == Call || in.Op == Trap {
+			break
+		}
+		b := fn[at : at+in.Len]
+		for n, read := 0, registersRead(b)&^changed; n < 16; n++ {
+			if reg := arch.Encoded(n); read&(1<<n) != 0 && slices.Contains(arch.C.Args, reg) && !slices.Contains(regs, reg) {
+				regs = append(regs, reg)
+			}
+		}
+		_, _, _, _, wrote := frameEffect(b, frameBase{}, frameBase{}, 1)
+		changed |= wrote
+		at += in.Len
+	}
+	return regs
 }
 
 // UsesStack tells so of size bytes that were passed on the stack, off bytes above the stack pointer at the entry.

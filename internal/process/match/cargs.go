@@ -119,6 +119,11 @@ func (b *binary) conventional(info *debuginfo.Info, fn *debuginfo.Function, vars
 	if fn.Lang != types.C && fn.Lang != types.CPlusPlus || b.reshaped(fn) != "" {
 		return nil
 	}
+	return b.inOrder(info, fn, vars)
+}
+
+// inOrder are the places of arguments by the calling convention of C and C++.
+func (b *binary) inOrder(info *debuginfo.Info, fn *debuginfo.Function, vars []debuginfo.Var) []*types.Place {
 	sig, err := info.Signature(fn)
 	if err != nil {
 		return nil

@@ -62,7 +62,7 @@ func (m *matcher) typed(s *spec, b *binary, entry uint64, p *probe.Point) {
 			place = types.Unknown(whyOddBits)
 		case b.partial(fn):
 			place = types.Unknown("the compiler made a variant of the function, which may have no result")
-		case foreign != "" && !inRegister(b.obj.Arch(), t, fn.Lang):
+		case foreign != "" && !inRegister(b.obj.Arch(), t, fn.Lang) && !b.inCallersMemory(fn, t):
 			place = types.Unknown("where it returns a value of this type is not known: %s", foreign)
 		case b.mayDrop(fn):
 			place = m.keptResult(b, info, fn, t)
