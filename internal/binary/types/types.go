@@ -185,6 +185,10 @@ var (
 	TUint64 = intType("uint64", 8, false)
 )
 
+// TCBool is a bool in the traced program's memory, as C declares it: unlike TBool, which is what a script's conditions
+// give, it goes where scripts have numbers.
+var TCBool = &Type{Kind: Bool, Name: "bool", Size: 1, Align: 1}
+
 // TChar is C's char. An array of it is text: see IsText.
 var TChar = intType("char", 1, true)
 

@@ -147,12 +147,12 @@ func (t *Type) bits() (View, bool) {
 	if p, ok := t.member("_M_impl", "_M_start", "_M_p"); ok {
 		end, ok := t.member("_M_impl", "_M_finish", "_M_p")
 		tail, ok2 := t.member("_M_impl", "_M_finish", "_M_offset")
-		v := View{Data: p.Offset, Len: end.Offset, LenSize: 8, End: true, Bits: true, Tail: tail.Offset, Elem: TBool}
+		v := View{Data: p.Offset, Len: end.Offset, LenSize: 8, End: true, Bits: true, Tail: tail.Offset, Elem: TCBool}
 		return v, ok && ok2 && tail.Type.Size == 4
 	}
 	p, ok := t.member("__begin_")
 	n, ok2 := t.member("__size_")
-	return View{Data: p.Offset, Len: n.Offset, LenSize: 8, Bits: true, Elem: TBool}, ok && ok2 && p.Type.Kind == Pointer
+	return View{Data: p.Offset, Len: n.Offset, LenSize: 8, Bits: true, Elem: TCBool}, ok && ok2 && p.Type.Kind == Pointer
 }
 
 // NoOptional is the name of std::optional's variant that holds nothing.

@@ -201,7 +201,7 @@ func wideEnum(t *types.Type) *types.Type {
 // cNames are C's own types on a 64-bit machine, and those of <stdint.h>, <sys/types.h> and the kernel's headers that
 // scripts use without including anything.
 var cNames = map[string]*types.Type{
-	"void": types.TVoid, "bool": types.TBool, "_Bool": types.TBool,
+	"void": types.TVoid, "bool": types.TCBool, "_Bool": types.TCBool,
 	"char": types.TChar, "signed char": types.TInt8, "unsigned char": types.TUint8,
 	"short": types.TInt16, "short int": types.TInt16, "signed short": types.TInt16, "signed short int": types.TInt16,
 	"unsigned short": types.TUint16, "unsigned short int": types.TUint16, "short unsigned int": types.TUint16,

@@ -11,6 +11,8 @@ func (b *builder) tryConvert(n *node, to ty) (e Expr, ok bool) {
 	switch {
 	case from.none() || to.none():
 		return b.expr(n), !from.none()
+	case from.isBool() && to.isInt() && from.number().isInt():
+		return castTo(b.expr(n), target), true
 	case (from.isInt() || from.castable()) && (to.isInt() || to.castable()):
 		if to.castable() {
 			target = aggInt(to.t)

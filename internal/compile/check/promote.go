@@ -286,12 +286,22 @@ func promote(cur, next ty) (res ty, ok bool) {
 		return res, true
 	}
 	if !compatible(cur.t, next.t) {
-		if cur.isInt() && next.castable() || cur.castable() && next.isInt() {
-			return promoteInt(cur, next), true
+		a, b := cur.number(), next.number()
+		if a.isInt() && b.isInt() || a.isInt() && b.castable() || a.castable() && b.isInt() {
+			return promoteInt(a, b), true
 		}
 		return ty{}, false
 	}
 	return promoteElem(cur, next)
+}
+
+// number is uint8 for a bool of the traced program: that is what bpftrace has for it, so it goes where numbers go. By
+// itself it is shown as true or false.
+func (x ty) number() ty {
+	if x.isBool() && x.t != types.TBool {
+		x.t = types.TUint8
+	}
+	return x
 }
 
 // word is the integer for two values of which debug information says that one is a pointer, or that both are, to

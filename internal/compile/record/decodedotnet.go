@@ -150,7 +150,7 @@ func (d *Decoder) dotNetObject(v *result.Value, b []byte, raw int) {
 
 // boxes are the types of which objects of any type may be, and are shown by their values, at header.
 var boxes = map[string]*types.Type{
-	"bool": types.TBool, "sbyte": types.IntOf(1, true), "byte": types.IntOf(1, false), "short": types.IntOf(2, true),
+	"bool": types.TCBool, "sbyte": types.IntOf(1, true), "byte": types.IntOf(1, false), "short": types.IntOf(2, true),
 	"ushort": types.IntOf(2, false), "int": types.IntOf(4, true), "uint": types.IntOf(4, false),
 	"long": types.IntOf(8, true), "ulong": types.IntOf(8, false),
 	"double": {Kind: types.Float, Size: 8}, "float": {Kind: types.Float, Size: 4},

@@ -136,7 +136,7 @@ func plainType(typ string) string {
 func namedInt(name string, size int, signed bool) *types.Type {
 	switch {
 	case name == "bool" && size == 1:
-		return types.TBool
+		return types.TCBool
 	case name == "char" && size == 1:
 		return types.TChar
 	}

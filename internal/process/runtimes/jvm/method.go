@@ -178,7 +178,7 @@ func (v *machine) newType(d string) *types.Type {
 	}
 	switch d {
 	case "Z":
-		return types.TBool
+		return types.TCBool
 	case "B":
 		return named(types.IntOf(1, true), "byte")
 	case "C":
