@@ -92,7 +92,7 @@ func TestFentryRefused(t *testing.T) {
 	points, r := find(t, "fentry:vfs_* {}", opts)
 	var told strings.Builder
 	_ = r.Diags.Format(&told, false)
-	left := "1 of the functions are left out, like vfs_reap"
+	left := "1 of the functions is left out, vfs_reap"
 	if len(points) != 4 || r.Diags.Errors() > 0 || !strings.Contains(told.String(), left) {
 		t.Errorf("a pattern: %d points, %s", len(points), told.String())
 	}

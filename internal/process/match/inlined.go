@@ -1,6 +1,7 @@
 package match
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -50,6 +51,14 @@ func (m *matcher) copies(s *spec, b *binary, q *objfile.Query, funcs []objfile.F
 		points = m.copiesOf(s, b, fn, points)
 	}
 	return points
+}
+
+// notProbed says that inlined instances are left out.
+func notProbed(n int, name string) string {
+	if n == 1 {
+		return "1 inlined instance of " + name + " is not probed"
+	}
+	return fmt.Sprintf("%d inlined instances of %s are not probed", n, name)
 }
 
 // onlyInlined finds functions that have no code of their own.
@@ -153,11 +162,15 @@ func (m *matcher) inlinedPoints(s *spec, b *binary, in *inlinedFunc, points []*p
 			name, n).Hint("probe its entry with uprobe")
 		return points
 	case s.kind.kind == probe.Uretprobe:
-		m.diags.Warnf(s.ap.Span, "the %d inlined instances of %s do not return: only out-of-line calls are seen", n, name)
+		does := "the inlined instance of %[2]s does not return"
+		if n > 1 {
+			does = "the %d inlined instances of %s do not return"
+		}
+		m.diags.Warnf(s.ap.Span, does+": only out-of-line calls are seen", n, name)
 		return points
 	case m.opts.OutOfLine:
 		if in.entry != 0 {
-			m.diags.Warnf(s.ap.Span, "%d inlined instances of %s are not probed", n, name)
+			m.diags.Warnf(s.ap.Span, "%s", notProbed(n, name))
 		} else {
 			m.diags.Errorf(s.ap.Span, "%s has no out-of-line code, only inlined instances (%d)", name, n).
 				Hint("they are probed without --no-inlined")
@@ -202,7 +215,7 @@ func (m *matcher) inlinedPoints(s *spec, b *binary, in *inlinedFunc, points []*p
 		m.diags.Add(diag.Info, s.ap.Span, "%s was inlined in %s%s", name, places(probed), also)
 	}
 	for reason, n := range why {
-		m.diags.Warnf(s.ap.Span, "%d inlined instances of %s are not probed: %s", n, name, reason)
+		m.diags.Warnf(s.ap.Span, "%s: %s", notProbed(n, name), reason)
 	}
 	return points
 }

@@ -27,6 +27,10 @@ func (l leftOut) each() iter.Seq2[string, []string] {
 // tellLeftOut says which functions of an attach point are left out.
 func (m *matcher) tellLeftOut(s *spec, l leftOut) {
 	for why, names := range l.each() {
+		if len(names) == 1 {
+			m.diags.Warnf(s.ap.Span, "1 of the functions is left out, %s: %s", names[0], why)
+			continue
+		}
 		m.diags.Warnf(s.ap.Span, "%d of the functions are left out, like %s: %s", len(names), names[0], why)
 	}
 }

@@ -240,6 +240,10 @@ func (m *matcher) write(r *Result) *probe.Point {
 // tellNoReturns says which functions that a pattern found have no return that can be probed.
 func (m *matcher) tellNoReturns(s *spec) {
 	for why, names := range m.noReturns.each() {
+		if len(names) == 1 {
+			m.diags.Warnf(s.ap.Span, "the return of 1 of the functions is left out, that of %s: %s", names[0], why)
+			continue
+		}
 		m.diags.Warnf(s.ap.Span, "the returns of %d of the functions are left out, like that of %s: %s",
 			len(names), names[0], why)
 	}

@@ -32,7 +32,14 @@ func Container(name string) (PID, error) {
 		if err != nil {
 			continue // it has ended
 		}
-		for _, id := range cgroupContainers(string(b)) {
+		ids := cgroupContainers(string(b))
+		if len(ids) == 0 && named(string(b), name) {
+			// A runtime that is used by itself (runc, crun) gives the cgroup the name alone; others may be called so, too.
+			if own, err := pid.NSPIDs(); err == nil && len(own) > 1 {
+				found[name] = append(found[name], pid)
+			}
+		}
+		for _, id := range ids {
 			others[id] = true
 			if slices.ContainsFunc(wanted, func(w string) bool { return isContainer(id, w) }) {
 				found[id] = append(found[id], pid)
@@ -129,6 +136,16 @@ func cgroupContainers(text string) (ids []string) {
 		}
 	}
 	return ids
+}
+
+// named tells whether a cgroup of /proc/PID/cgroup has a name.
+func named(text, name string) bool {
+	for line := range strings.Lines(text) {
+		if strings.HasSuffix(strings.TrimSpace(line), "/"+name) {
+			return true
+		}
+	}
+	return false
 }
 
 // containerPart is the id or name in one part of a cgroup's path, "" if it is none.

@@ -74,3 +74,13 @@ func FuzzCgroupContainers(f *testing.F) {
 		containerNamed([]byte(file), "b", "dir")
 	})
 }
+
+// TestNamed: a runtime that is used by itself gives the cgroup the container's name.
+func TestNamed(t *testing.T) {
+	const text = "4:memory:/machine/webshop\n1:cpu:/webshop\n0::/webshop\n"
+	for name, want := range map[string]bool{"webshop": true, "shop": false, "machine": false, "machine/webshop": true} {
+		if got := named(text, name); got != want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
