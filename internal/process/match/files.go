@@ -290,6 +290,13 @@ func (fs *files) byName(name string) ([]*binary, error) {
 			return []*binary{b}, nil
 		}
 	}
+	if fs.pid() != 0 && !strings.Contains(name, "/") { // a plugin that the process has loaded
+		for _, mp := range fs.mappedFiles() {
+			if file := path.Base(mp.Path); file == name || file == name+".so" {
+				return list(fs.openMapping(mp))
+			}
+		}
+	}
 	return nil, errNoFile
 }
 
