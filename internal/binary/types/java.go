@@ -35,3 +35,14 @@ func (t *Type) ObjectText() bool {
 
 // NoText tells references to objects that are not declared to be texts, and are told apart by their places.
 func (t *Type) NoText() bool { return t.Form() == JavaForm && t.Name != "java.lang.String" }
+
+// NarrowIn tells whether a value is a reference that an object has, which may be narrow.
+func (t *Type) NarrowIn(object *Type) (*JavaLayout, bool) {
+	if t == nil || t.Form() != JavaForm || t.Kind != Pointer {
+		return nil, false
+	}
+	if object.Kind == Pointer {
+		object = object.Elem.Complete()
+	}
+	return t.Source.Java, object != nil && object.Kind == Struct && object.Form() == JavaForm
+}

@@ -132,6 +132,9 @@ func (b *builder) unary(n *node, e E) Expr {
 	if k.op == opArgs {
 		return b.expr(k)
 	}
+	if b.movedObject(n, k.ty) {
+		return nil
+	}
 	x := b.expr(k)
 	if k.ty.isInt() {
 		space := k.ty.where()
@@ -141,6 +144,15 @@ func (b *builder) unary(n *node, e E) Expr {
 		x = castTo(x, types.PointerTo(types.TUint64, space))
 	}
 	return b.deref(n, x, e)
+}
+
+// movedObject refuses what is no field of an object of Java.
+func (b *builder) movedObject(n *node, t ty) bool {
+	if !t.isPtr() || t.t.Form() != types.JavaForm {
+		return false
+	}
+	b.errorf(n.span, "of an object of Java, fields are read by their names: it is no place in memory that stays")
+	return true
 }
 
 // deref reads through a pointer.
@@ -492,6 +504,9 @@ func (b *builder) index(n *node, e E) Expr {
 	if t.none() || n.ty.none() {
 		b.expr(k)
 		b.expr(i)
+		return nil
+	}
+	if b.movedObject(n, t) {
 		return nil
 	}
 	if t.isPtr() && t.t.Elem.Size == 0 && (t.t.Elem.Kind == types.Void || t.t.Elem.Kind == types.Func) {

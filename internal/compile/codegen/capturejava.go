@@ -105,8 +105,12 @@ func (g *gen) reference(base ir.Reg, off int, narrow bool, add uint64, shift int
 	if !narrow {
 		return g.user(base, off, 8, span)
 	}
+	return g.unnarrow(g.user(base, off, 4, span), add, shift)
+}
+
+// unnarrow makes an address of a narrow reference.
+func (g *gen) unnarrow(r ir.Reg, add uint64, shift int) ir.Reg {
 	b, none := g.b, g.b.Label()
-	r := g.user(base, off, 4, span)
 	b.IfImm(ir.EQ, r, 0, none)
 	b.ApplyImm(ir.Shl, r, int64(shift))
 	if add != 0 {

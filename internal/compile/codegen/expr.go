@@ -335,6 +335,12 @@ func (g *gen) member(e *check.Member) ir.Reg {
 		return g.fromPlace(v.Place.Slice(off, e.T.Size), e.T, e.Span)
 	}
 	m := g.place(e)
+	if l, ok := f.Type.NarrowIn(e.X.Type()); ok {
+		if l.Narrow {
+			return g.unnarrow(g.load(m, 4, false, e.Span), l.Base, l.Shift)
+		}
+		return g.load(m, 8, false, e.Span)
+	}
 	if f.BitSize == 0 {
 		r := g.load(m, e.T.Size, e.T.Signed, e.Span)
 		if g.iterated(e) {

@@ -1,7 +1,6 @@
 package jvm
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -29,6 +28,8 @@ type machine struct {
 	typed   map[string]*types.Type // types of values, by descriptors
 	// Objects are as types.JavaObject has them.
 	layout types.JavaLayout
+	lists  fieldLists
+	named  map[string][]uint64 // classes by their names, once they are asked for
 	// virtual is where the state of the class of virtual threads is, and what that is when there may be some; 0: there are
 	// none in this version.
 	virtual, initialized uint64
@@ -199,8 +200,9 @@ func (v *machine) objects(d *described) {
 		return
 	}
 	l.Text = v.class("java/lang/String")
-	value, ok := v.fieldOf(d, l.Text, "value", "[B")
-	coder, ok2 := v.fieldOf(d, l.Text, "coder", "B")
+	v.describeFields(d)
+	value, ok := v.fieldOf(l.Text, "value", "[B")
+	coder, ok2 := v.fieldOf(l.Text, "coder", "B")
 	if l.Value, l.Coder = value, coder; !ok || !ok2 {
 		v.texts = "the fields of java.lang.String are not those that are known (JDK 9 to 22)"
 	}
@@ -219,59 +221,6 @@ func (v *machine) flags(d *described) map[string]bool {
 		}
 	}
 	return on
-}
-
-// fieldOf finds a field of a class that is no static one, in what a class file's fields become: until JDK 20 six
-// numbers of 16 bits for each.
-func (v *machine) fieldOf(d *described, klass uint64, name, descriptor string) (int, bool) {
-	list, ok := d.fields["InstanceKlass::_fields"]
-	if !ok {
-		return v.streamed(d, klass, name, descriptor)
-	}
-	at := v.m.word(klass + list)
-	const each, static = 6, 8
-	for i := range min(v.m.number(at, 4), maxEntries) / each {
-		var b [2 * each]byte
-		if !v.m.read(b[:], at+4+2*each*i) {
-			return 0, false
-		}
-		word := func(i int) uint64 { return uint64(binary.LittleEndian.Uint16(b[2*i:])) }
-		pool := v.m.word(klass + v.off[constantPool])
-		if word(0)&static == 0 && v.constant(pool, word(1)) == name && v.constant(pool, word(2)) == descriptor {
-			return int((word(4) | word(5)<<16) >> 2), true
-		}
-	}
-	return 0, false
-}
-
-// streamed finds a field in the stream of numbers that there is since JDK 21 (fieldInfo.hpp).
-func (v *machine) streamed(d *described, klass uint64, name, descriptor string) (int, bool) {
-	list, ok := d.fields["InstanceKlass::_fieldinfo_stream"]
-	if !ok {
-		return 0, false
-	}
-	at := v.m.word(klass + list)
-	text := make([]byte, min(v.m.number(at, 4), maxEntries))
-	if !v.m.read(text, at+4) {
-		return 0, false
-	}
-	next := func() uint64 { return unsigned5(&text, 1) }
-	pool := v.m.word(klass + v.off[constantPool])
-	fields, injected := next(), next()
-	for range min(fields+injected, maxEntries) {
-		nameAt, typeAt, offset, access, marks := next(), next(), next(), next(), next()
-		const initialized, inVM, generic, contended, static = 1, 2, 4, 16, 8
-		for _, bit := range []uint64{initialized, generic, contended} {
-			if marks&bit != 0 {
-				next()
-			}
-		}
-		if marks&inVM == 0 && access&static == 0 && v.constant(pool, nameAt) == name &&
-			v.constant(pool, typeAt) == descriptor {
-			return int(offset), true
-		}
-	}
-	return 0, false
 }
 
 // classes calls yield with the classes that fit, until it gives false.

@@ -127,8 +127,16 @@ func FuzzMachine(f *testing.F) {
 				t.Error(err)
 			}
 			v.has(at, at, at+8)
-			d := &described{fields: map[string]uint64{"InstanceKlass::_fieldinfo_stream": 8}}
-			v.fieldOf(d, at, "value", "[B")
+			for _, v.lists = range []fieldLists{
+				{stream: 8, streamed: true, known: true}, {array: 8, count: 24, super: 16, known: true},
+			} {
+				v.fieldOf(at, "value", "[B")
+				if t := v.classType("A").Complete(); len(t.Fields) > 0 && t.Size <= t.Fields[0].Offset {
+					panic("a field is behind its object")
+				}
+				v.named = nil
+				delete(v.typed, "struct A")
+			}
 		}
 	})
 }

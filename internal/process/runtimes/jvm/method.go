@@ -206,7 +206,11 @@ func (v *machine) objectOf(d string) *types.Type {
 			elem = v.typeOf(rest)
 		}
 	}
-	return types.JavaObject(typeName(d), elem, &v.layout)
+	t := types.JavaObject(typeName(d), elem, &v.layout)
+	if name, ok := strings.CutPrefix(d, "L"); ok && v.texts == "" && v.lists.known {
+		t.Elem = v.classType(strings.TrimSuffix(name, ";"))
+	}
+	return t
 }
 
 // parameters takes a descriptor apart: "(Ljava/lang/String;I)V" has two. result is "" if it is none.
