@@ -66,9 +66,10 @@ func methods(ctx context.Context, o Target, name string, diags *diag.List) (out 
 		return nil
 	}
 	defer matched.Close()
-	for _, d := range matched.Diags.All { // of a pattern, what is left out
-		d.Span = diag.Span{}
-		diags.Take(d)
+	for _, d := range matched.Diags.All { // what is left out; the rest is told of each
+		if d.Span = (diag.Span{}); isPattern(name) {
+			diags.Take(d)
+		}
 	}
 	for _, p := range matched.PointsOf(0) {
 		fn := Function{

@@ -3,6 +3,7 @@ package match
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"trocar/internal/near"
@@ -204,6 +205,7 @@ func matchMethod(m *matcher, s *spec) (points []*probe.Point) {
 			fewNames(candidates[room:]))
 		candidates = candidates[:room]
 	}
+	m.tellReplaced(s, candidates)
 	for _, c := range candidates {
 		points = append(points, c.points()...)
 	}
@@ -218,6 +220,15 @@ func matchMethod(m *matcher, s *spec) (points []*probe.Point) {
 		m.noMethod(ms, s)
 	}
 	return points
+}
+
+// tellReplaced says of which methods calls may have no code of theirs.
+func (m *matcher) tellReplaced(s *spec, list []*probedMethod) {
+	list = slices.DeleteFunc(slices.Clone(list), func(p *probedMethod) bool { return !p.Replaced })
+	if len(list) > 0 && s.kind.kind == probe.Method {
+		m.diags.Warnf(s.ap.Span, "calls of %s by compiled code may not be seen: the compiler has instructions of its own "+
+			"for them (intrinsics)", fewNames(list))
+	}
 }
 
 // fewNames names some of the methods.

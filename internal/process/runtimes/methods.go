@@ -28,6 +28,8 @@ type Method struct {
 	Unpaired func() string
 	// Inlined are the methods whose code has that of this one in it now, so that calls by them are not seen.
 	Inlined func() ([]string, error)
+	// Replaced: the compiler may have code of its own in the place of calls.
+	Replaced bool
 	// Kept is how the program is started so that there are none.
 	Kept string
 }

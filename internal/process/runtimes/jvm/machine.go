@@ -67,6 +67,7 @@ const (
 	codeEnd               //
 	poolHolder            // the class that a pool is of
 	stubs                 // in compiled code: where what is behind its instructions begins
+	intrinsic             // of a method: the number of what compilers have in its place, 0: nothing
 	fields
 )
 
@@ -78,7 +79,8 @@ const names = "ClassLoaderDataGraph::_head ClassLoaderData::_next ClassLoaderDat
 	"Symbol::_length Symbol::_body[0],Symbol::_body nmethod::_entry_bci " +
 	"nmethod::_verified_entry_point,nmethod::_verified_entry_offset nmethod::_comp_level " +
 	"CompiledMethod::_method,nmethod::_method CodeBlob::_code_begin,CodeBlob::_code_offset " +
-	"CodeBlob::_code_end,CodeBlob::_data_offset ConstantPool::_pool_holder nmethod::_stub_offset"
+	"CodeBlob::_code_end,CodeBlob::_data_offset ConstantPool::_pool_holder nmethod::_stub_offset " +
+	"Method::_intrinsic_id"
 
 // library is the code of the virtual machine in a process; nil: there is none.
 func library(maps []target.Mapping) *target.Mapping {

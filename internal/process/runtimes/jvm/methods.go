@@ -43,6 +43,7 @@ func (v methods) Find(prefix string, fits func(name, types string) bool) (list [
 		out.Result = v.result(m.result)
 		out.Ends = func(b runtimes.Body) ([]uint64, error) { return v.ends(m, b) }
 		out.Body = func() (runtimes.Body, error) { return v.body(m) }
+		out.Replaced = v.m.number(m.at+v.off[intrinsic], 2) != 0
 		out.Unpaired = func() string {
 			v.m.forget()
 			return v.unpaired()
