@@ -36,6 +36,8 @@ func (p *Program) unwind() (*codegen.Unwind, bool) {
 	u := &codegen.Unwind{}
 	a := &u.Space
 	a.Identity = make([]int, 5)
+	p.features.Types().Structs("task_struct", "uprobe_task", "return_instance", "mm_struct", "vm_area_struct", "file",
+		"inode", "super_block", "maple_range_64", "maple_arange_64")
 	for _, f := range []struct {
 		structure, field string
 		at               *int

@@ -25,6 +25,7 @@ type Types struct {
 	byName  map[string]*types.Type // asked for before; nil: there is none
 	enums   map[string]enumerator
 	funcs   map[string]uint32 // ids asked for before; 0: there is none
+	found   map[string]uint32 // structures that Structs has found
 	finds   int               // walks so far
 	seed    maphash.Seed
 	heads   []uint32 // by the lower bits of a name's hash: the first type with such a name, and
@@ -154,6 +155,9 @@ func (b *Types) find(kinds uint32, name string) (id uint32, ok bool) {
 		return 0, false
 	}
 	b.index()
+	if id, ok := b.found[name]; ok && kinds>>(u32(b.types, int(b.starts[id])+4)>>24&0x1f)&1 != 0 {
+		return id, true
+	}
 	if b.finds++; b.finds > maxWalks {
 		return b.search(kinds, name)
 	}
@@ -166,6 +170,26 @@ func (b *Types) find(kinds uint32, name string) (id uint32, ok bool) {
 		}
 	}
 	return 0, false
+}
+
+// Structs finds many structures by their names in one walk, for which Type will be asked.
+func (b *Types) Structs(names ...string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.index()
+	if b.found == nil {
+		b.found = map[string]uint32{}
+	}
+	for id, off := range b.starts {
+		if id == 0 || u32(b.types, int(off)+4)>>24&0x1f != kindStruct {
+			continue
+		}
+		for _, name := range names {
+			if b.called(u32(b.types, int(off)), name) && b.found[name] == 0 {
+				b.found[name] = uint32(id)
+			}
+		}
+	}
 }
 
 // search is find by hash.

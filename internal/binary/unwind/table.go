@@ -32,10 +32,6 @@ const (
 
 	maxSpan = 1 << 30 // bytes of code in one table
 	maxRows = 1 << 22
-	// maxGap is how many bytes of padding between functions still belong to the one in front, to save rows.
-	maxGap = 32
-	// evictAfter is how many bytes of code are read before their memory is given back.
-	evictAfter = 4 << 20
 )
 
 // Table is the rules of a file's code.
@@ -56,7 +52,7 @@ func Compile(f *objfile.File, frames Caller, rules *Rules) (*Table, error) {
 	if cpu == nil || cpu.LR >= 0 || cpu.FP < 0 {
 		return nil, fmt.Errorf("%s: stacks of programs for this CPU are not walked by tables", f.Path())
 	}
-	b := builder{rules: rules, bytes: f.Bytes, evict: f.Evict}
+	b := builder{rules: rules}
 	for _, s := range f.Segments() {
 		if s.Exec && s.Addr+s.MemSiz > s.Addr {
 			b.code = append(b.code, cfi.Range{Low: s.Addr, High: s.Addr + s.MemSiz})
@@ -77,7 +73,7 @@ func Compile(f *objfile.File, frames Caller, rules *Rules) (*Table, error) {
 	return b.finish(), nil
 }
 
-// room makes room for what a file will have: compilers write some 6 bytes for each row. What is wrong costs time only.
+// room makes room for what a file will have: compilers write some 5 bytes for each row. What is wrong costs time only.
 func (b *builder) room(f *objfile.File) {
 	code := uint64(0)
 	for _, c := range b.code {
@@ -86,7 +82,7 @@ func (b *builder) room(f *objfile.File) {
 	blocks := int(min(code, maxSpan) >> blockShift)
 	b.t.index = make([]uint32, 0, blocks+1)
 	if s, ok := f.Section(".eh_frame"); ok {
-		b.t.rows = make([]uint32, 0, int(min(s.Size/6, code, maxRows))+blocks)
+		b.t.rows = make([]uint32, 0, int(min(s.Size/5, code, maxRows))+blocks)
 	}
 }
 
@@ -195,13 +191,10 @@ func deltaRule(c *objfile.StackDelta) Rule {
 type builder struct {
 	rules *Rules
 	code  []cfi.Range // executable addresses
-	bytes func(addr uint64, n int) []byte
 	t     Table
 	end   uint64 // of the last rule
 	last  uint16 // the rule in force at end
 	err   error
-	evict func() // gives back the memory of what was read of the file
-	read  uint64 // up to where that was done
 }
 
 func (b *builder) empty() bool { return b.end == 0 }
@@ -220,8 +213,8 @@ func (b *builder) add(low, high uint64, r Rule) bool {
 		b.err = errors.New("its code is spread over more than 1 GiB")
 		return false
 	}
-	if low > b.end && !b.padding(low) {
-		b.row(b.end, 0)
+	if low > b.end {
+		b.row(b.end, 0) // padding, or assembly without call frame information: the code itself is not read for that
 	}
 	b.row(low, b.rules.Number(r))
 	b.end = high
@@ -230,26 +223,6 @@ func (b *builder) add(low, high uint64, r Rule) bool {
 		return false
 	}
 	return true
-}
-
-// padding tells whether no code is between the last rule and an address. Assembly without call frame information may
-// be as small as padding.
-func (b *builder) padding(to uint64) bool {
-	n := to - b.end
-	if n > maxGap {
-		return false
-	}
-	if to-b.read > evictAfter {
-		b.evict()
-		b.read = to
-	}
-	gap := b.bytes(b.end, int(n))
-	for _, c := range gap {
-		if !fills(c) {
-			return false
-		}
-	}
-	return uint64(len(gap)) == n
 }
 
 // fills tells whether a byte is one of those that assemblers and linkers fill gaps with: zeros, int3, nop and its

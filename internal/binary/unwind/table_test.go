@@ -66,7 +66,8 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestGap: assembly without call frame information that is as small as padding is no part of the function in front.
+// TestGap: neither padding nor assembly without call frame information that is as small is part of the function in
+// front.
 func TestGap(t *testing.T) {
 	t.Parallel()
 	f := open(t, build(t, "gcc", "-O2", "-fno-toplevel-reorder", "testdata/gap.c"))
@@ -84,9 +85,6 @@ func TestGap(t *testing.T) {
 		if rule := table.Find(a); rule != 0 {
 			t.Errorf("entered+%d: the rule is %+v", a-entered, rules.At(rule))
 		}
-	}
-	if table.Find(entered-1) == 0 && f.Bytes(entered-1, 1)[0] == 0x90 {
-		t.Error("padding in front of it does not belong to the function in front")
 	}
 	for _, name := range []string{"first", "second"} {
 		if rule := table.Find(at[name]); rule == 0 {

@@ -275,7 +275,8 @@ func (t *Tables) Ahead(root target.Root, path string) error {
 	return failed
 }
 
-// File makes the table of a program or library alone. One that cannot be found is no error.
+// File makes the table of a program or library alone, of a process that has ended: of a large one when it is asked for
+// again. One that cannot be found is no error.
 func (t *Tables) File(root target.Root, path string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -284,7 +285,9 @@ func (t *Tables) File(root target.Root, path string) error {
 		return nil
 	}
 	defer f.Close()
-	return t.opened(f, func() string { return root.Ours(path) }, true)
+	key, _ := keyOf(f)
+	of := t.files[key]
+	return t.opened(f, func() string { return root.Ours(path) }, of != nil && of.later)
 }
 
 // ahead makes the table of one file and finds the libraries that it asks for.

@@ -452,6 +452,13 @@ func TestLarge(t *testing.T) {
 	}
 	tb, p = tables(t)
 	large(tb)
+	for want := range 2 { // of a process that has ended
+		if err := tb.File(target.Root{}, program(t)); err != nil || len(p.files) != want {
+			t.Errorf("%d files are told of when it was asked for %d times: %v", len(p.files), want+1, err)
+		}
+	}
+	tb, p = tables(t)
+	large(tb)
 	if err := tb.Process(self); err != nil || len(p.files) < 2 {
 		t.Errorf("%d files are told of, want all: %v", len(p.files), err)
 	}

@@ -88,7 +88,8 @@ type Collector struct {
 	Shown func(*Profile) error
 
 	frames map[result.Frame]*numbered
-	known  map[[2]uint64]int // samples, by what is in their keys
+	near   [1 << 10]*numbered // those that were seen last, by their addresses
+	known  map[[2]uint64]int  // samples, by what is in their keys
 	seeds  [2]maphash.Seed
 	key    []byte // what is in one: the text at its root, and the numbers of its frames
 	parted bool   // the map at hand comes in parts
@@ -114,6 +115,7 @@ func (c *Collector) Event(e result.Event) error {
 	}
 	err := c.Shown(&c.Profile)
 	c.Profile.Samples, c.frames, c.known = nil, nil, nil
+	clear(c.near[:])
 	return err
 }
 
@@ -215,12 +217,17 @@ func (c *Collector) appended(to []*result.Frame, frames []result.Frame) []*resul
 		if key.Module != "" && !Kernel(&key) {
 			key.Addr = 0 // processes have a file at several addresses
 		}
-		f := c.frames[key]
+		near := &c.near[(key.Addr^key.ModuleOffset)*0x9e3779b97f4a7c15>>(64-10)]
+		f := *near
+		if f == nil || f.Frame != key {
+			f = c.frames[key]
+		}
 		if f == nil {
 			v := result.Value{Kind: result.Stack, Frames: []result.Frame{key}}
 			f = &numbered{v.Clone().Frames[0], uint32(len(c.frames))}
 			c.frames[f.Frame] = f
 		}
+		*near = f
 		to = append(to, &f.Frame)
 		c.key = binary.LittleEndian.AppendUint32(c.key, f.number)
 	}
