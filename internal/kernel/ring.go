@@ -243,6 +243,10 @@ func (r *Ring) Wake() {
 // ErrStop is returned by a callback to end Run without an error.
 var ErrStop = errors.New("stop")
 
+// ErrSeldom is returned by idle when the programs were told to wake the reader, so that it need not look by itself more
+// than once more.
+var ErrSeldom = errors.New("seldom")
+
 // Run reads until ctx ends or fn returns an error (ErrStop: without one). idle, if not nil, is called when the ring was
 // found empty or has been emptied: at most once for each look, and at least each drainEvery, or drainSeldom if nothing
 // has come for a while.
@@ -255,8 +259,12 @@ func (r *Ring) Run(ctx context.Context, fn func(record []byte) error, idle func(
 		if err == nil && idle != nil {
 			err = idle()
 		}
-		if errors.Is(err, ErrStop) {
+		got := r.stats.Bytes - before
+		switch {
+		case errors.Is(err, ErrStop):
 			return nil
+		case errors.Is(err, ErrSeldom):
+			err, got, empty = nil, 0, emptyLooks
 		}
 		if err != nil {
 			return err
@@ -266,7 +274,7 @@ func (r *Ring) Run(ctx context.Context, fn func(record []byte) error, idle func(
 		}
 		// If the last interval brought a good part of what fits, do not wait so long again.
 		wait := drainEvery
-		switch got := r.stats.Bytes - before; {
+		switch {
 		case got > uint64(r.stats.Size)/8:
 			wait = time.Millisecond
 		case got > 0:

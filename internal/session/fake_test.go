@@ -115,7 +115,7 @@ func (f ring) Run(ctx context.Context, fn func([]byte) error, idle func() error)
 		if _, err := f.Read(fn); err != nil {
 			return err
 		}
-		if err := idle(); err != nil {
+		if err := idle(); err != nil && !errors.Is(err, kernel.ErrSeldom) {
 			return err
 		}
 		select {

@@ -26,7 +26,7 @@ func (s *Session) take(rec []byte) error {
 	l := s.in.Script.Layouts[id]
 	if a, ok := asks(l, rec); ok {
 		s.newRecords--
-		s.emptyLooks = 0 // it has woken us: the programs are to do so again
+		s.woken = true
 		s.mapped(a)
 		return nil
 	}

@@ -157,6 +157,7 @@ type Session struct {
 	iterating    bool
 	lateCommands uint64   // of system(), which came too late
 	emptyLooks   int      // at the ring, in a row
+	woken        bool     // what came since was no event, so that programs are to wake us again
 	newRecords   int      // since the last look
 	reported     []uint64 // losses, by counter
 }
@@ -563,7 +564,13 @@ func (s *Session) idle() error {
 		}
 	}
 	if s.newRecords == 0 {
-		s.emptyLooks++
+		if s.emptyLooks++; s.woken {
+			s.woken, s.emptyLooks = false, maxEmptyLooks
+			if err := errors.Join(s.sink.Flush(), s.sleep()); err != nil {
+				return err
+			}
+			return kernel.ErrSeldom
+		}
 		switch s.emptyLooks {
 		case 1:
 			return s.sink.Flush() // what is not a whole line does not wait longer
@@ -572,7 +579,7 @@ func (s *Session) idle() error {
 		}
 		return nil
 	}
-	s.emptyLooks, s.newRecords = 0, 0
+	s.emptyLooks, s.newRecords, s.woken = 0, 0, false
 	return s.sink.Flush()
 }
 
