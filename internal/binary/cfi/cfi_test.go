@@ -89,8 +89,11 @@ func witnessFrames(t *testing.T, path, section string, atLeast int) {
 			}
 			rows++
 			for i, col := range columns[1:] {
+				if f.Arch() == abi.ARM64 && col[0] == 'v' {
+					continue // rules of vector registers are not kept
+				}
 				want := fields[i+1]
-				if got := describeRule(&row, col); got != want && bad < 10 {
+				if got := describeRule(f.Arch(), &row, col); got != want && bad < 10 {
 					bad++
 					t.Errorf("%#x: %s is %q, readelf says %q", addr, col, got, want)
 				}
@@ -121,16 +124,16 @@ func witnessFrames(t *testing.T, path, section string, atLeast int) {
 }
 
 // describeRule writes a rule as readelf does.
-func describeRule(row *Row, col string) string {
+func describeRule(cpu *abi.Arch, row *Row, col string) string {
 	if col == "CFA" {
 		if row.CFA.Expr != nil {
 			return "exp"
 		}
-		return fmt.Sprintf("%s%+d", abi.AMD64.RegisterName(row.CFA.Reg), row.CFA.Offset)
+		return fmt.Sprintf("%s%+d", cpu.RegisterName(row.CFA.Reg), row.CFA.Offset)
 	}
 	reg := row.Return
 	if col != "ra" {
-		for reg = 0; reg < 17 && abi.AMD64.RegisterName(reg) != col; reg++ {
+		for reg = 0; reg < maxFrameRegs && cpu.RegisterName(reg) != col; reg++ {
 		}
 	}
 	found := false
@@ -154,7 +157,7 @@ func describeRule(row *Row, col string) string {
 	case rule.Kind == ValueExpr:
 		return "vexp"
 	}
-	return abi.AMD64.RegisterName(int(rule.Offset))
+	return cpu.RegisterName(int(rule.Offset))
 }
 
 // TestStripped: .eh_frame stays in a file without symbols and debug information, and tells the same of it.
