@@ -19,6 +19,7 @@ var opens = map[string]string{
 	"internal/binary/image/set.go":  "looks at an archive that is open already",
 	"internal/kernel": "/proc/sys, /sys and the like; looks at files of probes for the reason of " +
 		"an error",
+	"internal/binary/objfile/openfile.go":   "/proc/self/map_files",
 	"internal/need":                         "tests",
 	"internal/process/match/mappedfiles.go": "looks for the name of a mapping under a path that the user gave",
 	"internal/process/match/kernel.go":      "looks at /sys/module",

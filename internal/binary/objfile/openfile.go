@@ -1,7 +1,9 @@
 package objfile
 
 import (
+	"fmt"
 	"os"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -21,6 +23,22 @@ func OpenFile(f *os.File, path string) (*File, error) {
 		return nil, err
 	}
 	return file, nil
+}
+
+// Modified is when the file was written to last, in nanoseconds since 1970, as far as the system tells that of what is
+// mapped: what is read of it is what was written then.
+func (f *File) Modified() (ns int64, ok bool) {
+	if len(f.mapped) == 0 {
+		return 0, false
+	}
+	start := uintptr(unsafe.Pointer(unsafe.SliceData(f.mapped)))
+	page := uintptr(os.Getpagesize())
+	end := (start + uintptr(len(f.mapped)) + page - 1) &^ (page - 1)
+	info, err := os.Stat(fmt.Sprintf("/proc/self/map_files/%x-%x", start, end))
+	if err != nil {
+		return 0, false
+	}
+	return info.ModTime().UnixNano(), true
 }
 
 // OpenNamed opens a file that this one, or one of its debug files, names. It shares this one's Room.

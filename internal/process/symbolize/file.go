@@ -20,6 +20,9 @@ type File struct {
 	err  error
 	when time.Time // of err
 
+	modified int64 // when it was written to last, as it was opened: nanoseconds since 1970
+	stale    bool  // it was written to since, so that nothing is known any more of what it was
+
 	seen   bool  // known by the watch, not opened yet
 	real   *File // what was opened for it then
 	refs   int   // mappings that point here
@@ -59,8 +62,21 @@ func (f *File) lookup(addr uint64, demangle bool) *symbol {
 	if s, ok := f.names[addr]; ok {
 		return s
 	}
+	if f.overwritten() {
+		return nil
+	}
 	sym, ok := f.elf.Lookup(addr)
 	return f.name(addr, sym, ok, demangle)
+}
+
+// overwritten tells whether the file was written to since it was opened: what is found in it is not what a process had
+// mapped.
+func (f *File) overwritten() bool {
+	if !f.stale {
+		at, ok := f.elf.Modified()
+		f.stale = ok && at != f.modified
+	}
+	return f.stale
 }
 
 // name remembers what names an address.
@@ -153,10 +169,15 @@ func (fs *files) open(o *os.File, path, ours string) *File {
 	if err != nil {
 		return &File{path: path, err: err}
 	}
-	if f := fs.byID[id]; f != nil {
+	info, err := o.Stat()
+	if err != nil {
+		return &File{path: path, err: err}
+	}
+	modified := info.ModTime().UnixNano()
+	if f := fs.byID[id]; f != nil && f.modified == modified {
 		return f
 	}
-	f := &File{path: path, id: id}
+	f := &File{path: path, id: id, modified: modified}
 	if len(fs.byID) >= 2*fs.limit { // each is a mapping of ours
 		f.err = errTooMany
 		return f
@@ -175,11 +196,12 @@ func (fs *files) open(o *os.File, path, ours string) *File {
 }
 
 // seen is the file of a mapping that the watch told of, opened or not, with one more reference to it.
-func (fs *files) seen(m *target.Mapping, buildID string) *File {
+func (fs *files) seen(m *target.Mapping, buildID string, at uint64) *File {
 	key := fileKey{m.Dev, m.Inode, buildID, m.Path}
 	f := fs.byKey[key]
 	if f == nil {
 		f = &File{path: m.Path, seen: true, keys: []fileKey{key}}
+		f.modified = time.Now().UnixNano() - int64(monotonic()-at)
 		fs.byKey[key] = f
 	}
 	f.refs++
@@ -223,6 +245,8 @@ func (fs *files) find(f *File, pid target.PID) {
 			same := g.id == target.FileID{Dev: key.dev, Inode: key.inode}
 			if key.buildID != "" {
 				same = g.buildID == key.buildID
+			} else if g.modified > f.modified { // what was mapped was there before
+				same = false
 			}
 			if g.elf != nil && same {
 				break
@@ -265,7 +289,9 @@ func (fs *files) release(f *File) {
 	if f.elf == nil {
 		return
 	}
-	delete(fs.byID, f.id)
+	if fs.byID[f.id] == f {
+		delete(fs.byID, f.id)
+	}
 	if fs.byBuild[f.buildID] == f {
 		delete(fs.byBuild, f.buildID)
 	}

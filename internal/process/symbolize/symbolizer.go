@@ -278,6 +278,9 @@ func (s *Symbolizer) Answer() {
 			all = append(all, at)
 		}
 		slices.Sort(all)
+		if f.overwritten() {
+			all = nil
+		}
 		f.elf.LookupAll(all, func(at uint64, sym objfile.Symbol, ok bool) {
 			if f.name(at, sym, ok, !s.opts.Mangled); ok && f.asked[at] {
 				f.origins(at, !s.opts.Mangled)

@@ -118,7 +118,7 @@ func (s *Symbolizer) mapNew(p *process, c *target.Change) {
 		m.kind = ofFile
 	}
 	if m.kind == ofFile {
-		m.file = s.files.seen(&c.Mapping, c.BuildID)
+		m.file = s.files.seen(&c.Mapping, c.BuildID, c.Time)
 	}
 	s.insert(p, m)
 	if m.kind == anonymous {

@@ -72,6 +72,41 @@ func TestWatchReplaced(t *testing.T) {
 	}
 }
 
+// So it is if it was written to, whoever looked at it before.
+func TestOverwritten(t *testing.T) {
+	s := watching(t)
+	other, err := os.ReadFile("/bin/true")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, how := range []string{"-Wl,--build-id=none", "-Wl,--build-id"} {
+		for looked := range 2 {
+			exe := compile(t, "chain", "chain.c", "-pie", how)
+			p := start(t, exe)
+			addrs := p.stack("s")
+			if looked > 0 {
+				if err := s.Snapshot(p.pid); err != nil {
+					t.Fatal(err)
+				}
+			}
+			p.end()
+			if err := os.WriteFile(exe, other, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			for _, asked := range []bool{false, true} {
+				if asked {
+					s.Ask(Hit{PID: p.pid}, addrs)
+					s.Answer()
+				}
+				frames := s.Stack(nil, Hit{PID: p.pid}, addrs)
+				if got := names(frames); !strings.HasPrefix(got, "? ? ? ? __libc_start_c") || frames[0].Module != exe {
+					t.Errorf("%s, looked at %d times: %s in %s", how, looked, got, frames[0].Module)
+				}
+			}
+		}
+	}
+}
+
 func TestWatchExec(t *testing.T) {
 	exe := compile(t, "chain", "chain.c", "-pie")
 	s := watching(t)
@@ -267,12 +302,13 @@ func TestWatchByInode(t *testing.T) {
 	}
 	addrs := p.stack("s")
 	p.end()
+	now := monotonic()
 	for _, right := range []bool{true, false} {
 		var st unix.Stat_t
 		if err := unix.Stat(exe, &st); err != nil {
 			t.Fatal(err)
 		}
-		all := []target.Change{{Kind: target.Execed, PID: target.PID(p.pid), Time: 1}}
+		all := []target.Change{{Kind: target.Execed, PID: target.PID(p.pid), Time: now}}
 		for _, m := range maps {
 			if m.Path == exe {
 				m.Dev, m.Inode = st.Dev, st.Ino
@@ -281,10 +317,10 @@ func TestWatchByInode(t *testing.T) {
 				m.Inode++
 			}
 			if m.Perm&target.Exec != 0 && m.Inode > 1 {
-				all = append(all, target.Change{Kind: target.Mapped, PID: target.PID(p.pid), Time: 2, Mapping: m})
+				all = append(all, target.Change{Kind: target.Mapped, PID: target.PID(p.pid), Time: now, Mapping: m})
 			}
 		}
-		all = append(all, target.Change{Kind: target.Exited, PID: target.PID(p.pid), Time: 3})
+		all = append(all, target.Change{Kind: target.Exited, PID: target.PID(p.pid), Time: now})
 		s := newSymbolizer(t)
 		s.watcher = &recorded{all}
 		want := chain
