@@ -127,7 +127,7 @@ func main() {
 func run() error {
 	own := flag.String("trocar", "bin/trocar", "the trocar to measure")
 	peers := flag.String("peers", "bpftrace,bpftrace-new", "other tracers, measured if installed")
-	only := flag.String("only", "", "only these groups: start,library,hits,attach,wildcards,loss,debuginfo")
+	only := flag.String("only", "", "only these groups: start,library,hits,attach,wildcards,loss,profile,debuginfo")
 	big := flag.String("big", "", "program with much debug info, from bench/bigcxx/build.sh, for the group debuginfo")
 	rounds := flag.Int("rounds", 5, "rounds of which the best counts")
 	rows := flag.String("row", "", "only rows whose text matches this regular expression")
@@ -160,6 +160,7 @@ func run() error {
 		{"attach", attachMany},
 		{"wildcards", wildcards},
 		{"loss", loss},
+		{"profile", profile},
 		{"debuginfo", debugInfo},
 	}
 	chosen := strings.Split(*only, ",")

@@ -189,6 +189,25 @@ func (c *Collector) add(e *result.Entry) {
 	c.Profile.Samples = append(c.Profile.Samples, s)
 }
 
+// is tells whether it is a frame, but for the address, which is another one.
+func (f *numbered) is(p *result.Frame, addr uint64) bool {
+	return f.Addr == addr && f.Offset == p.Offset && f.ModuleOffset == p.ModuleOffset && f.Line == p.Line &&
+		f.Inlined == p.Inlined && f.Symbol == p.Symbol && f.Module == p.Module && f.File == p.File && f.BuildID == p.BuildID
+}
+
+// numbered finds a frame with another address, or makes it.
+func (c *Collector) numbered(p *result.Frame, addr uint64) *numbered {
+	key := *p
+	key.Addr = addr
+	f := c.frames[key]
+	if f == nil {
+		v := result.Value{Kind: result.Stack, Frames: []result.Frame{key}}
+		f = &numbered{v.Clone().Frames[0], uint32(len(c.frames))}
+		c.frames[f.Frame] = f
+	}
+	return f
+}
+
 // inner are the frames of a stack of the kernel that tell something.
 func (c *Collector) inner(frames []result.Frame) []result.Frame {
 	for c.Switch && len(frames) > 0 && switches(frames[0].Symbol) {
@@ -213,21 +232,18 @@ func (c *Collector) appended(to []*result.Frame, frames []result.Frame) []*resul
 		c.frames = map[result.Frame]*numbered{}
 	}
 	to = slices.Grow(to, len(frames))
-	for _, key := range frames {
-		if key.Module != "" && !Kernel(&key) {
-			key.Addr = 0 // processes have a file at several addresses
+	for i := range frames {
+		p := &frames[i]
+		addr := p.Addr
+		if p.Module != "" && !Kernel(p) {
+			addr = 0 // processes have a file at several addresses
 		}
-		near := &c.near[(key.Addr^key.ModuleOffset)*0x9e3779b97f4a7c15>>(64-10)]
+		near := &c.near[(addr^p.ModuleOffset)*0x9e3779b97f4a7c15>>(64-10)]
 		f := *near
-		if f == nil || f.Frame != key {
-			f = c.frames[key]
+		if f == nil || !f.is(p, addr) {
+			f = c.numbered(p, addr)
+			*near = f
 		}
-		if f == nil {
-			v := result.Value{Kind: result.Stack, Frames: []result.Frame{key}}
-			f = &numbered{v.Clone().Frames[0], uint32(len(c.frames))}
-			c.frames[f.Frame] = f
-		}
-		*near = f
 		to = append(to, &f.Frame)
 		c.key = binary.LittleEndian.AppendUint32(c.key, f.number)
 	}
