@@ -48,7 +48,7 @@ func goLanguage() *language {
 		write: func(p *program, dir string) error {
 			w := goWriter{writer{p: p}}
 			w.write()
-			if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module program\n\ngo 1.24\n"), 0o644); err != nil {
+			if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module program\n\ngo 1.18\n"), 0o644); err != nil {
 				return err
 			}
 			return os.WriteFile(filepath.Join(dir, "program.go"), []byte(w.b.String()), 0o644)
@@ -142,7 +142,7 @@ func (w *goWriter) write() {
 		w.function(f)
 	}
 	w.f("func main() {\n")
-	w.calls("for range %d", func(f *function, _ bool) { w.call(f) })
+	w.calls("for i := 0; i < %d; i++", func(f *function, _ bool) { w.call(f) })
 	w.f("}\n")
 }
 
