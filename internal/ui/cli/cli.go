@@ -56,7 +56,6 @@ type app struct {
 	name     string // as which we were called: "trocar", or "bpftrace" through a link of that name
 	in       io.Reader
 	out, err io.Writer
-	own      segments // none in tests
 }
 
 // named is a command below the default one.
@@ -100,8 +99,7 @@ func Main(ctx context.Context, args []string) int {
 			return exitDone
 		}
 	}
-	a := &app{name: filepath.Base(args[0]), in: os.Stdin, out: os.Stdout, err: os.Stderr, own: ownSegments()}
-	a.own.giveBack()
+	a := &app{name: filepath.Base(args[0]), in: os.Stdin, out: os.Stdout, err: os.Stderr}
 	return a.main(ctx, args[1:])
 }
 

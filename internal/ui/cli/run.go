@@ -158,7 +158,6 @@ func (a *app) traceWith(ctx context.Context, s *settings, r trocar.Request, noti
 	if s.mode == "codegen" {
 		return sink.close()
 	}
-	a.own.giveBack()
 	exit, err := program.Run(ctx, command, sink, a.hooks(s))
 	if err != nil && !output.Closed(err) {
 		err = sink.failure(err)

@@ -107,7 +107,6 @@ func (k *sink) Event(e result.Event) error {
 	_, attached := e.(*result.Attached)
 	if attached {
 		k.attached = time.Now()
-		k.app.own.giveBack()
 	}
 	if attached && k.notify && err == nil {
 		if err = k.Flush(); err == nil {
