@@ -153,7 +153,7 @@ func (inf *inferrer) visitAggregate(n *node) {
 			return
 		}
 		s.rule(&m.val, func(in []ty) ty {
-			t := in[0]
+			t := in[0].number()
 			if !t.isInt() {
 				inf.errorf(n.span, "%s() only supports integer arguments (%s provided)", n.fn.ID, typestr(t.t))
 				return ty{}

@@ -356,7 +356,7 @@ func (b *builder) aggregate(n *node) Stmt {
 		return a
 	}
 	arg := n.kids[1]
-	if !arg.ty.isInt() {
+	if !arg.ty.number().isInt() {
 		b.errorf(n.span, "%s() only supports int arguments (%s provided)", n.fn.ID, kindstr(arg.ty.t))
 		return a
 	}

@@ -77,7 +77,7 @@ func typedIn(space types.Space) func(*inferrer, *node) {
 
 func typedBSwap(inf *inferrer, n *node) {
 	inf.solver.rule(&n.slot, func(in []ty) ty {
-		if !in[0].isInt() {
+		if !in[0].number().isInt() {
 			inf.errorf(n.span, "bswap() only supports integer arguments (%s provided)", kindstr(in[0].t))
 			return ty{}
 		}

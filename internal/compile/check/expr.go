@@ -120,7 +120,7 @@ func (b *builder) unary(n *node, e E) Expr {
 	}
 	if n.str != "*" {
 		x := b.expr(k)
-		if t := x.Type(); n.str != "!" && isInt(t) && !t.Signed && t.Size < e.T.Size {
+		if t := k.ty.number().t; x != nil && n.str != "!" && isInt(t) && !t.Signed && t.Size < e.T.Size {
 			// As in bpftrace, and as C does from unsigned int on: in the operand's own width.
 			return castTo(&Unary{E{types.IntOf(t.Size, false), n.span}, n.str, castTo(x, types.IntOf(t.Size, false))}, e.T)
 		}

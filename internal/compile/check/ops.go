@@ -25,6 +25,9 @@ func compares(op string) bool {
 func (x ty) numeric() bool { return x.castable() || x.isInt() || x.isBool() }
 
 func (inf *inferrer) binaryType(n *node, l, r ty) ty {
+	if !compares(n.str) {
+		l, r = l.number(), r.number()
+	}
 	if l.isBool() && r.isBool() {
 		return known(types.TBool)
 	}
@@ -134,6 +137,9 @@ func (inf *inferrer) pointerOp(n *node, l, r ty) ty {
 
 func (inf *inferrer) unaryType(n *node, x ty) ty {
 	deref := n.str == "*"
+	if n.str != "!" {
+		x = x.number()
+	}
 	switch {
 	case x.isBool() && n.str == "!":
 		return known(types.TBool)
