@@ -75,8 +75,10 @@ func TestDotNetMade(t *testing.T) {
 	trace, notes = program.traced(func() { program.calls(10, 40); program.ends() }, "run", "-e", fmt.Sprintf(
 		`uprobe:%s:"%s" { @entries = count() } uretprobe:%[1]s:"%s" /retval == "abc"/ { @abc = count() }
 		uretprobe:%[1]s:"%[2]s" { @returns = count() }`, dll, echo, echo))
+	// Three of the four debug registers are in use: if it is compiled again just now they do not suffice, which is told.
+	few := strings.Contains(notes, "debug registers were not enough")
 	for _, want := range []string{"@entries: 12\n", "@returns: 10\n", "@abc: 2\n"} {
-		if !strings.Contains(trace, want) {
+		if !strings.Contains(trace, want) && !few {
 			t.Errorf("no %s\n%s%s", want, trace, notes)
 		}
 	}
@@ -99,6 +101,9 @@ func TestDotNetMade(t *testing.T) {
 		program.ends()
 	}, "count", fibonacci, echo)
 	told := strings.Contains(notes, "WARNING")
+	if strings.Contains(notes, "at the very moment") {
+		t.Errorf("the compiler has not told of code in time:\n%s", notes)
+	}
 	for method, want := range map[string]int{fibonacci: most, echo: most + 10} { // those that throw
 		m := regexp.MustCompile(`(?m)^ *(\d+) .*` + regexp.QuoteMeta(method)).FindStringSubmatch(counts)
 		if m == nil {

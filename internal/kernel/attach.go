@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -57,6 +58,10 @@ func (l *Loaded) Attach(ctx context.Context, progress func(done, total int)) ([]
 			return a.failed, err
 		}
 	}
+	if len(l.threaded) > 0 {
+		time.Sleep(inTheMaking)
+		l.Rejoin()
+	}
 	return a.failed, nil
 }
 
@@ -87,6 +92,8 @@ type attacher struct {
 	mu          sync.Mutex
 	failed      []AttachError
 	done, total int
+	collects    bool          // what was attached is wanted
+	made        []*attachment // that was, while it collects
 
 	tracefs *tracefs.FS       // nil until something needs it
 	pmu     map[string]uint32 // types of perf's dynamic event sources
@@ -187,26 +194,32 @@ func (a *attacher) advance(n int) {
 	}
 }
 
-func (l *Loaded) keep(fds ...int) { l.add(&attachment{fds: fds}) }
+func (a *attacher) keep(fds ...int) { a.add(&attachment{fds: fds}) }
 
 // keepOf keeps a link of a program.
-func (l *Loaded) keepOf(p *loadedProgram, link int) {
-	l.add(&attachment{fds: []int{link}, ends: len(p.Points) > 0 && p.Points[0].Kind == probe.Uretprobe})
+func (a *attacher) keepOf(p *loadedProgram, link int) {
+	a.add(&attachment{fds: []int{link}, ends: len(p.Points) > 0 && p.Points[0].Kind == probe.Uretprobe})
 }
 
-func (l *Loaded) add(a *attachment) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.links = append(l.links, a)
-}
-
-// watches notes which of the links made since there were so many are of a watchpoint or method.
-func (l *Loaded) watches(point *probe.Point, since int, event *unix.PerfEventAttr) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, link := range l.links[since:] {
-		link.watch, link.event = point, event
+func (a *attacher) add(link *attachment) {
+	a.Loaded.mu.Lock()
+	a.links = append(a.links, link)
+	a.Loaded.mu.Unlock()
+	if a.collects {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.made = append(a.made, link)
 	}
+}
+
+// collected does something that attaches, and gives what it has attached. Others may attach and detach meanwhile.
+func (a *attacher) collected(do func() error) ([]*attachment, error) {
+	a.collects = true
+	err := do()
+	a.collects = false
+	made := a.made
+	a.made = nil
+	return made, err
 }
 
 // Move has the breakpoints of a method at another address; 0: nowhere. Those that threads have inherited follow
@@ -248,23 +261,21 @@ func (l *Loaded) unlink(which func(*attachment) bool) int {
 		gone = append(gone, link)
 		return true
 	})
+	for _, t := range l.threaded {
+		if which(&t.like) {
+			t.until = time.Time{}
+		}
+	}
 	l.mu.Unlock()
 	closeAll(gone)
 	return len(gone)
-}
-
-// linked is how many links are live.
-func (l *Loaded) linked() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.links)
 }
 
 // Detach ends all attachments, and returns when no program can run any more. What is in the ring buffer stays readable.
 func (l *Loaded) Detach() {
 	l.mu.Lock()
 	links, selves := l.links, l.selves
-	l.links, l.selves = nil, nil
+	l.links, l.selves, l.threaded = nil, nil, nil
 	l.mu.Unlock()
 	for _, s := range selves {
 		s.stop()
@@ -307,31 +318,37 @@ func target(p *probe.Point) string {
 	return p.Func
 }
 
-// setBPF makes a program run at a perf event; from 5.15 on by a link, which carries a cookie.
+// setBPF makes a program run at a perf event.
 func (a *attacher) setBPF(event, prog int, cookie uint64) error {
-	defer runtime.KeepAlive(a.Loaded)
-	if cookie != 0 {
-		link, err := bpf(cmdLinkCreate, &attrLinkPerf{
-			progFD: uint32(prog), targetFD: uint32(event), attachType: attachPerfEvent, cookie: cookie,
-		})
-		if err != nil {
-			return err
-		}
-		if err := unix.IoctlSetInt(event, unix.PERF_EVENT_IOC_ENABLE, 0); err != nil {
-			unix.Close(link)
-			return err
-		}
-		a.keep(link, event)
-		return nil
+	fds, err := a.runAt(event, prog, cookie)
+	if err == nil {
+		a.keep(fds...)
 	}
-	if err := unix.IoctlSetInt(event, unix.PERF_EVENT_IOC_SET_BPF, prog); err != nil {
-		return err
+	return err
+}
+
+// runAt makes a program run at a perf event; from 5.15 on by a link, which carries a cookie. It gives what is to be
+// closed.
+func (a *attacher) runAt(event, prog int, cookie uint64) ([]int, error) {
+	defer runtime.KeepAlive(a.Loaded)
+	if cookie == 0 {
+		err := unix.IoctlSetInt(event, unix.PERF_EVENT_IOC_SET_BPF, prog)
+		if err == nil {
+			err = unix.IoctlSetInt(event, unix.PERF_EVENT_IOC_ENABLE, 0)
+		}
+		return []int{event}, err
+	}
+	link, err := bpf(cmdLinkCreate, &attrLinkPerf{
+		progFD: uint32(prog), targetFD: uint32(event), attachType: attachPerfEvent, cookie: cookie,
+	})
+	if err != nil {
+		return nil, err
 	}
 	if err := unix.IoctlSetInt(event, unix.PERF_EVENT_IOC_ENABLE, 0); err != nil {
-		return err
+		unix.Close(link)
+		return nil, err
 	}
-	a.keep(event)
-	return nil
+	return []int{link, event}, nil
 }
 
 // openPerf opens a perf event. Each point takes a descriptor or two, so the limit is raised when it is reached.

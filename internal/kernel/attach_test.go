@@ -540,15 +540,13 @@ func TestUnwatch(t *testing.T) {
 		return fd
 	}
 	at := func(addr uint64) *probe.Point { return &probe.Point{Kind: probe.Watchpoint, Addr: addr} }
-	l.keep(open())
 	watched := []int{open(), open(), open()}
-	before := l.linked()
-	l.keep(watched[0])
-	l.keep(watched[1])
-	l.watches(at(0x10), before, nil)
-	before = l.linked()
-	l.keep(watched[2])
-	l.watches(at(0x20), before, nil)
+	l.links = []*attachment{
+		{fds: []int{open()}},
+		{fds: watched[:1:1], watch: at(0x10)},
+		{fds: watched[1:2:2], watch: at(0x10)},
+		{fds: watched[2:], watch: at(0x20)},
+	}
 	for i, want := range []int{2, 0} {
 		if n := l.Unwatch(0x10); n != want {
 			t.Errorf("call %d: %d links were ended, want %d", i, n, want)
@@ -560,7 +558,7 @@ func TestUnwatch(t *testing.T) {
 	if _, err := unix.FcntlInt(uintptr(watched[2]), unix.F_GETFD, 0); err != nil {
 		t.Error("the link of another watchpoint was closed")
 	}
-	if n := l.linked(); n != 2 {
+	if n := len(l.links); n != 2 {
 		t.Errorf("%d links are left, want 2", n)
 	}
 	l.Detach()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -21,7 +22,8 @@ var ErrNoSlot = errors.New("no debug register is left")
 // Breakpoint is a point on code that was made at run time.
 type Breakpoint struct {
 	l     *Loaded
-	links []*attachment
+	addr  uint64
+	parts []*threaded
 }
 
 // Break puts a point on an instruction in the memory of a process, for all of its threads and those of later. It waits
@@ -40,7 +42,7 @@ func (l *Loaded) Break(point *probe.Point, pid int, addr uint64) (*Breakpoint, e
 		Type: unix.PERF_TYPE_BREAKPOINT, Sample: 1, Bp_type: execute, Ext1: addr, Ext2: host.Watch.Exec,
 		Bits: unix.PerfBitExcludeKernel | unix.PerfBitExcludeHv,
 	}
-	b := &Breakpoint{l: l}
+	b := &Breakpoint{l: l, addr: addr}
 	a := &attacher{Loaded: l}
 	for _, p := range l.programs {
 		i := slices.Index(p.Points, point)
@@ -48,7 +50,7 @@ func (l *Loaded) Break(point *probe.Point, pid int, addr uint64) (*Breakpoint, e
 			continue
 		}
 		if m := l.Map(probe.BreaksName(p.Name)); m != nil {
-			key, value := make([]byte, 8), make([]byte, 8)
+			key, value := make([]byte, 8), make([]byte, 16)
 			binary.NativeEndian.PutUint64(key, addr)
 			binary.NativeEndian.PutUint64(value, cookie(p, i))
 			if err := m.Put(key, value); err != nil {
@@ -56,9 +58,10 @@ func (l *Loaded) Break(point *probe.Point, pid int, addr uint64) (*Breakpoint, e
 				return nil, err
 			}
 		}
-		since := l.linked()
-		err := a.openThreads(p, &probe.Point{Kind: probe.Watchpoint, PID: pid}, attr)
-		b.own(point, since)
+		t, err := a.onThreads(p, pid, attr, attachment{ends: point.AtReturn, plain: true})
+		if t != nil {
+			b.parts = append(b.parts, t)
+		}
 		if err != nil {
 			b.Close()
 			if errors.Is(err, unix.ENOSPC) {
@@ -67,31 +70,52 @@ func (l *Loaded) Break(point *probe.Point, pid int, addr uint64) (*Breakpoint, e
 			return nil, explainPerf(&probe.Point{Kind: probe.Watchpoint, WatchMode: "x", Addr: addr, PID: pid}, err)
 		}
 	}
-	if len(b.links) == 0 {
+	if len(b.parts) == 0 {
 		return nil, fmt.Errorf("no program is loaded for %s", point.Name)
 	}
 	return b, nil
 }
 
-// own takes the links that were made since there were so many.
-func (b *Breakpoint) own(point *probe.Point, since int) {
-	b.l.mu.Lock()
-	defer b.l.mu.Unlock()
-	for _, link := range b.l.links[since:] {
-		link.ends, link.plain = point.AtReturn, true
-		b.links = append(b.links, link)
+// Hits is how often it was come by so far, and lost how often without its program: a thread that was being made while
+// it was opened may have it alone, and kernels that let others run meanwhile leave out programs.
+func (b *Breakpoint) Hits() (n, lost uint64) {
+	for _, t := range b.parts {
+		fired := uint64(0)
+		for _, link := range t.links {
+			var count [8]byte
+			if _, err := unix.Read(link.fds[len(link.fds)-1], count[:]); err == nil {
+				fired += binary.NativeEndian.Uint64(count[:])
+			}
+		}
+		n += fired
+		key, value := make([]byte, 8), make([]byte, 16)
+		binary.NativeEndian.PutUint64(key, b.addr)
+		if m := b.l.Map(probe.BreaksName(t.p.Name)); m != nil && m.Get(key, value) == nil {
+			if ran := binary.NativeEndian.Uint64(value[8:]); ran < fired {
+				lost += fired - ran
+			}
+		}
 	}
+	return n, lost
 }
 
 // Close takes the breakpoint away.
 func (b *Breakpoint) Close() {
-	b.l.mu.Lock()
-	b.l.links = slices.DeleteFunc(b.l.links, func(a *attachment) bool { return slices.Contains(b.links, a) })
-	b.l.mu.Unlock()
-	for _, link := range b.links {
+	l := b.l
+	l.mu.Lock()
+	gone := map[*attachment]bool{}
+	for _, t := range b.parts {
+		t.until = time.Time{}
+		for _, link := range t.links {
+			gone[link] = true
+		}
+	}
+	l.links = slices.DeleteFunc(l.links, func(a *attachment) bool { return gone[a] })
+	l.mu.Unlock()
+	for link := range gone {
 		link.close()
 	}
-	b.links = nil
+	b.parts = nil
 }
 
 // silentBreakpoints is the error of a machine whose breakpoints open and never fire.

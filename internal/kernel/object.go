@@ -63,9 +63,10 @@ type Loaded struct {
 	ring     *Ring
 	keeper   *keeper
 
-	mu     sync.Mutex
-	links  []*attachment
-	selves []*selfSignal
+	mu       sync.Mutex
+	links    []*attachment
+	selves   []*selfSignal
+	threaded []*threaded
 }
 
 type loadedProgram struct {

@@ -27,13 +27,12 @@ func (a *attacher) perfEvent(p *loadedProgram, i int) error {
 			return silentBreakpoints
 		}
 	}
-	before := a.linked()
-	err = a.openEverywhere(p, point, attr)
-	if breaks {
-		a.watches(point, before, attr) // the programs are attached one after another
-		if err != nil {
-			a.unlink(func(link *attachment) bool { return link.watch == point }) // not on some of the threads
-		}
+	if !breaks {
+		return explainPerf(point, a.openEverywhere(p, point, attr, attachment{}))
+	}
+	err = a.openEverywhere(p, point, attr, attachment{watch: point, event: attr})
+	if err != nil {
+		a.unlink(func(link *attachment) bool { return link.watch == point }) // not on some of the threads
 	}
 	return explainPerf(point, err)
 }
@@ -128,9 +127,12 @@ func breakpointAt(addr uint64) uint64 {
 
 // openEverywhere opens an event where it is wanted: an interval on one CPU, events of a process on each of its threads
 // (children that these make inherit it), all else on each CPU.
-func (a *attacher) openEverywhere(p *loadedProgram, point *probe.Point, attr *unix.PerfEventAttr) error {
+// The links are like one that is given.
+func (a *attacher) openEverywhere(
+	p *loadedProgram, point *probe.Point, attr *unix.PerfEventAttr, like attachment,
+) error {
 	if point.PID != 0 && point.Kind != probe.Interval {
-		return a.openThreads(p, point, attr)
+		return a.openThreads(p, point.PID, attr, like)
 	}
 	cpus, err := onlineCPUs()
 	if err != nil {
@@ -141,7 +143,7 @@ func (a *attacher) openEverywhere(p *loadedProgram, point *probe.Point, attr *un
 	}
 	var links int
 	for _, cpu := range cpus {
-		err = a.openOne(p, attr, -1, cpu)
+		_, err = a.openOne(p, attr, -1, cpu, like)
 		if errors.Is(err, unix.ENODEV) || errors.Is(err, unix.ENXIO) {
 			continue // went offline meanwhile
 		}
@@ -156,52 +158,20 @@ func (a *attacher) openEverywhere(p *loadedProgram, point *probe.Point, attr *un
 	return nil
 }
 
-func (a *attacher) openOne(p *loadedProgram, attr *unix.PerfEventAttr, pid, cpu int) error {
+func (a *attacher) openOne(
+	p *loadedProgram, attr *unix.PerfEventAttr, pid, cpu int, like attachment,
+) (*attachment, error) {
 	event, err := openPerf(attr, pid, cpu)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := a.setBPF(event, p.prog.FD(), 0); err != nil {
+	link := like
+	if link.fds, err = a.runAt(event, p.prog.FD(), 0); err != nil {
 		unix.Close(event)
-		return err
+		return nil, err
 	}
-	return nil
-}
-
-// openThreads follows the threads of a process: the list is read again until it brings nothing new, because one thread
-// may make others before it is reached; those made after that inherit.
-func (a *attacher) openThreads(p *loadedProgram, point *probe.Point, attr *unix.PerfEventAttr) error {
-	attr.Bits |= unix.PerfBitInherit
-	seen := map[int]bool{}
-	links := 0
-	for {
-		threads, err := os.ReadDir("/proc/" + strconv.Itoa(point.PID) + "/task")
-		if err != nil && links == 0 {
-			return unix.ESRCH
-		}
-		fresh := 0
-		for _, t := range threads {
-			tid, err := strconv.Atoi(t.Name())
-			if err != nil || seen[tid] {
-				continue
-			}
-			seen[tid] = true
-			fresh++
-			switch err := a.openOne(p, attr, tid, -1); {
-			case err == nil:
-				links++
-			case !errors.Is(err, unix.ESRCH): // else it has ended
-				return err
-			}
-		}
-		if fresh == 0 {
-			break
-		}
-	}
-	if links == 0 {
-		return unix.ESRCH
-	}
-	return nil
+	a.add(&link)
+	return &link, nil
 }
 
 func explainPerf(point *probe.Point, err error) error {

@@ -43,6 +43,12 @@ type fake struct {
 	followed  *descendants
 	iterated  func(pid int) error
 	calls     []string // what was done with maps and programs
+
+	feed       func(kernel.FeedTo) // what a runtime writes and compiles; nil: it cannot be followed
+	noCompiler error
+	breaks     []*breakpoint
+	late       int // threads that Rejoin finds
+	unrun      uint64
 }
 
 type fakeMap struct {
@@ -215,13 +221,46 @@ func (f *fake) Move(p *probe.Point, addr uint64) error {
 	return nil
 }
 
-func (f *fake) Break(*probe.Point, int, uint64) (session.Breakpoint, error) {
-	return nil, kernel.ErrNoSlot
+func (f *fake) Break(p *probe.Point, _ int, addr uint64) (session.Breakpoint, error) {
+	if len(f.breaks) == kernel.BreakpointSlots || f.feed == nil {
+		return nil, kernel.ErrNoSlot
+	}
+	b := &breakpoint{of: f, at: fmt.Sprintf("%s %#x", p.Func, addr)}
+	f.breaks = append(f.breaks, b)
+	return b, nil
+}
+
+// breakpoint is one on code that is made at run time. Each was come by three times.
+type breakpoint struct {
+	of *fake
+	at string
+}
+
+func (b *breakpoint) Hits() (all, lost uint64) { return 3, b.of.unrun }
+
+func (b *breakpoint) Close() {
+	b.of.breaks = slices.DeleteFunc(b.of.breaks, func(o *breakpoint) bool { return o == b })
+}
+
+func (f *fake) Rejoin() (late int) {
+	late, f.late = f.late, 0
+	return late
 }
 
 func (f *fake) Feed(*probe.Point, int, []string) (session.Lines, error) {
-	return nil, errors.New("none")
+	if f.feed == nil {
+		return nil, errors.New("none")
+	}
+	return lines{f}, nil
 }
+
+// lines are what a runtime writes and compiles, as a test has it.
+type lines struct{ *fake }
+
+func (l lines) Run(_ context.Context, to kernel.FeedTo) { l.feed(to) }
+func (l lines) Compiler(*probe.Compiler) error          { return l.noCompiler }
+func (l lines) Late() uint64                            { return 0 }
+func (l lines) Close()                                  {}
 
 func (f *fake) Unwatch(addr uint64) int {
 	if addr == 0x1000 {

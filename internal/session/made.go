@@ -25,20 +25,28 @@ import (
 
 // follower sets the breakpoints of points on such code.
 type follower struct {
-	s    *Session
-	at   runtimes.Maker
-	feed Lines // nil: notes are only looked for from time to time
-	why  error // why that is so
-	stop context.CancelFunc
-	done sync.WaitGroup
+	s       *Session
+	at      runtimes.Maker
+	feed    Lines // nil: notes are only looked for from time to time
+	why     error // why that is so
+	unaware error // why the compiler does not tell of code before it is known; nil: it does
+	stop    context.CancelFunc
+	done    sync.WaitGroup
 
 	making    sync.Mutex // of what follows, while it is followed
 	functions []*madeFunction
 	byKey     map[string]*madeFunction
-	used      int // breakpoints
-	swapped   int // times that they were taken off code while calls may still have begun there
+	bySource  map[uint64]*madeFunction // by what they are compiled from, in memory
+	fresh     map[uint64]*madeBody     // by address, those that are compiled and have no note yet
+	early     int                      // functions that were run perhaps before their breakpoints were set
+	unnoted   int                      // pieces of code that the compiler told of, and no note
+	unrun     uint64                   // hits of breakpoints whose program was not run
+	unended   uint64                   // calls that began before breakpoints were set where they end
+	used      int                      // breakpoints
+	swapped   int                      // times that they were taken off code while calls may still have begun there
 	asked     bool
 	following bool // what is found in the file was made since
+	lost      bool // it was told that it cannot be followed any more
 
 	mu      sync.Mutex
 	notices []*result.Notice
@@ -47,10 +55,12 @@ type follower struct {
 // madeFunction is a function with the points on its code.
 type madeFunction struct {
 	*probe.Made
+	path             string // of its file
 	entries, returns []*probe.Point
 	ahead            bool // the file has code of it
 	named            bool // it was asked for by its name
 	bodies           []*madeBody
+	hasRun           bool // there is code that calls begin with
 	unseen           bool // some of its code has no breakpoints, which was told
 }
 
@@ -59,17 +69,23 @@ type madeBody struct {
 	runtimes.Note
 	begins, ends []Breakpoint
 	failed       bool      // it has no breakpoints, which was told
+	fresh        time.Time // since when it waits for its note
 	past         time.Time // since when calls begin with newer code, as far as is known; zero: they begin here
 }
 
 func (b *madeBody) slots() int { return len(b.begins) + len(b.ends) }
 
 // Breakpoint is one that is set.
-type Breakpoint interface{ Close() }
+type Breakpoint interface {
+	Hits() (all, lost uint64)
+	Close()
+}
 
-// Lines are those that a process writes to a file, before they are written; *kernel.Feed is one.
+// Lines are those that a process writes to a file, before they are written, and what it compiles; *kernel.Feed is one.
 type Lines interface {
-	Run(ctx context.Context, fn func(line string))
+	Run(ctx context.Context, to kernel.FeedTo)
+	// Compiler has what is compiled handed over, too, before the process knows of it.
+	Compiler(c *probe.Compiler) error
 	Late() uint64
 	Close()
 }
@@ -79,7 +95,9 @@ const notesEvery = 25 * time.Millisecond
 
 // followMade sets breakpoints on the code that is there, and follows what is made.
 func (s *Session) followMade() error {
-	f := &follower{s: s, byKey: map[string]*madeFunction{}}
+	f := &follower{
+		s: s, byKey: map[string]*madeFunction{}, bySource: map[uint64]*madeFunction{}, fresh: map[uint64]*madeBody{},
+	}
 	for _, p := range s.in.Points {
 		f.add(p)
 	}
@@ -124,7 +142,7 @@ func (f *follower) add(p *probe.Point) {
 	}
 	fn := f.byKey[p.Made.Keys[0]]
 	if fn == nil {
-		fn = &madeFunction{Made: p.Made, named: !p.Pattern, ahead: p.Start < runtimes.Unnumbered}
+		fn = &madeFunction{Made: p.Made, path: p.Path, named: !p.Pattern, ahead: p.Start < runtimes.Unnumbered}
 		f.functions = append(f.functions, fn)
 		for _, key := range p.Made.Keys {
 			f.byKey[key] = fn
@@ -164,7 +182,7 @@ func (f *follower) begin(ctx context.Context) error {
 	}
 	f.why = f.hold()
 	if f.feed != nil {
-		f.done.Go(func() { f.feed.Run(ctx, f.line) })
+		f.done.Go(func() { f.feed.Run(ctx, kernel.FeedTo{Line: f.line, Compiled: f.compiled, Look: f.look}) })
 	}
 	for _, fn := range f.functions {
 		for _, b := range current(first[fn]) {
@@ -195,6 +213,9 @@ func (f *follower) notes() error {
 	f.making.Lock()
 	defer f.making.Unlock()
 	f.retire()
+	if n := f.s.kernel.Programs.Rejoin(); n > 0 {
+		f.warn("%d threads began while breakpoints were set: their first calls may be missing", n)
+	}
 	return f.at.Notes(f.note)
 }
 
@@ -231,10 +252,66 @@ func (f *follower) hold() error {
 		}
 	}
 	feed, err := f.s.kernel.Programs.Feed(f.s.in.Write, fd, words)
-	if err == nil {
-		f.feed = feed
+	if err != nil {
+		return err
 	}
-	return err
+	f.feed = feed
+	f.precede()
+	return nil
+}
+
+// precede has the compiler tell of code, too. Where that cannot be it is told when it matters.
+func (f *follower) precede() {
+	for _, fn := range f.functions {
+		if fn.Source != 0 {
+			for _, at := range f.at.Mapped(fn.path, fn.Source) {
+				f.bySource[at] = fn
+			}
+		}
+	}
+	c, err := f.at.Compiler()
+	if err == nil && len(f.bySource) > 0 {
+		for at := range f.bySource {
+			c.Sources = append(c.Sources, at)
+		}
+		err = f.feed.Compiler(c)
+	}
+	f.unaware = err
+}
+
+// compiled takes code of which only the compiler knows yet. Whether calls begin there is known with its note,
+// and not before that they begin where a loop goes on in it.
+func (f *follower) compiled(source, addr, size uint64) {
+	f.making.Lock()
+	defer f.making.Unlock()
+	fn := f.bySource[source]
+	if fn == nil {
+		return
+	}
+	b := &madeBody{Note: runtimes.Note{Addr: addr, Size: size}, fresh: time.Now()}
+	f.replace(&b.Note)
+	for _, p := range fn.entries {
+		if f.set(fn, p, addr, &b.begins) != nil {
+			f.release(b) // it is tried again with the note
+			break
+		}
+	}
+	const most = 16 // of which some were given up, and have no notes
+	if len(f.fresh) >= most {
+		f.giveUpFresh()
+	}
+	f.fresh[addr] = b
+}
+
+// giveUpFresh gives up code without a note.
+func (f *follower) giveUpFresh() {
+	for addr, b := range f.fresh {
+		f.release(b)
+		delete(f.fresh, addr)
+		if time.Since(b.fresh) > time.Second {
+			f.unnoted++
+		}
+	}
 }
 
 // of is the function that a piece of code is of; nil: of none that is traced.
@@ -270,7 +347,7 @@ func (f *follower) note(b runtimes.Note) {
 	if fn == nil || fn.knows(&b) {
 		return
 	}
-	if f.following {
+	if f.following && f.fresh[b.Addr] == nil {
 		f.warn("%s was compiled (%s): its first calls in this code may be missing", fn.Func, b.Tier)
 	}
 	f.made(fn, b)
@@ -284,10 +361,34 @@ func (fn *madeFunction) knows(b *runtimes.Note) bool {
 
 // made sets the breakpoints of a piece of code.
 func (f *follower) made(fn *madeFunction, b runtimes.Note) {
-	if fn.knows(&b) || b.Rank == runtimes.NotEntered && len(fn.returns) == 0 {
+	if fn.knows(&b) {
 		return
 	}
-	body := &madeBody{Note: b}
+	body := f.fresh[b.Addr]
+	delete(f.fresh, b.Addr)
+	if body != nil && b.Rank == runtimes.NotEntered {
+		f.release(body) // no call has begun there
+	}
+	if b.Rank == runtimes.NotEntered && len(fn.returns) == 0 {
+		return
+	}
+	switch {
+	case body == nil || len(body.begins) < len(fn.entries):
+		body = &madeBody{Note: b}
+		// Code that takes the place of other code is run after its note, and the first when it is there.
+		if f.feed != nil && f.following && b.Rank != runtimes.NotEntered && !fn.hasRun && (b.Rank < 2 || !fn.ahead) {
+			f.early++
+		}
+	default:
+		body.Note = b
+		for _, p := range body.begins {
+			if len(fn.returns) > 0 {
+				all, _ := p.Hits()
+				f.unended += all
+			}
+		}
+	}
+	fn.hasRun = fn.hasRun || !fn.Several && b.Rank != runtimes.NotEntered
 	if !fn.Several && b.Rank != runtimes.NotEntered {
 		for _, o := range fn.bodies {
 			if o.past.IsZero() && o.Name == b.Name && o.Rank != runtimes.NotEntered {
@@ -315,7 +416,7 @@ func (f *follower) arm(fn *madeFunction, b *madeBody) error {
 			return err
 		}
 	}
-	if b.Rank != runtimes.NotEntered {
+	if b.Rank != runtimes.NotEntered && len(b.begins) == 0 {
 		for _, p := range fn.entries {
 			if err := f.set(fn, p, b.Addr, &b.begins); err != nil {
 				return err
@@ -376,11 +477,23 @@ func (f *follower) giveUp(of *madeFunction) bool {
 }
 
 func (f *follower) release(b *madeBody) {
-	f.used -= b.slots()
-	for _, p := range append(b.begins, b.ends...) {
+	f.takeOff(b.begins)
+	f.takeOff(b.ends)
+	b.begins, b.ends = nil, nil
+}
+
+func (f *follower) takeOff(list []Breakpoint) {
+	f.used -= len(list)
+	for _, p := range list {
+		f.count(p)
 		p.Close()
 	}
-	b.begins, b.ends = nil, nil
+}
+
+// count counts what a breakpoint has lost.
+func (f *follower) count(p Breakpoint) {
+	_, lost := p.Hits()
+	f.unrun += lost
 }
 
 // settled is how long after the note of newer code calls may still begin with the former: it is run when the thread
@@ -394,10 +507,7 @@ func (f *follower) retire() {
 			if b.past.IsZero() || len(b.begins) == 0 || time.Since(b.past) < settled {
 				continue
 			}
-			f.used -= len(b.begins)
-			for _, p := range b.begins {
-				p.Close()
-			}
+			f.takeOff(b.begins)
 			b.begins = nil
 		}
 	}
@@ -438,19 +548,23 @@ func (f *follower) returns(fn *madeFunction, b *madeBody) (at []uint64, err erro
 	return at, nil
 }
 
-// follow takes what is made, until ctx ends.
+// follow takes what is made, until ctx ends, where it is not handed over.
 func (f *follower) follow(ctx context.Context) {
-	told := false
-	for {
+	for f.feed == nil {
 		select {
 		case <-ctx.Done():
 			return
 		case <-time.After(notesEvery):
+			f.look()
 		}
-		if err := f.notes(); err != nil && !told && target.PID(f.s.in.PID).Exists() {
-			told = true
-			f.warn("what the runtime compiles from now on may not be seen: %v", err)
-		}
+	}
+}
+
+// look takes what was made since.
+func (f *follower) look() {
+	if err := f.notes(); err != nil && !f.lost && target.PID(f.s.in.PID).Exists() {
+		f.lost = true
+		f.warn("what the runtime compiles from now on may not be seen: %v", err)
 	}
 }
 
@@ -571,6 +685,33 @@ func (f *follower) end() {
 		}
 		f.feed.Close()
 		f.feed = nil
+	}
+	for _, fn := range f.functions {
+		for _, b := range fn.bodies {
+			for _, p := range append(b.begins, b.ends...) {
+				f.count(p)
+			}
+		}
+	}
+	f.giveUpFresh()
+	if f.unnoted > 0 {
+		f.warn("the runtime has compiled code without a note of it in its perf map, %d times: calls may be missing; is the "+
+			"file system of /tmp full?", f.unnoted)
+	}
+	if f.unrun > 0 {
+		f.warn("%d calls and returns came by breakpoints whose program the kernel did not run: they are missing", f.unrun)
+	}
+	if f.early > 0 {
+		why := ""
+		if f.unaware != nil {
+			why = ": " + f.unaware.Error()
+		}
+		f.warn("calls of %d methods that other threads made at the very moment of the compilation may be missing%s", f.early,
+			why)
+	}
+	if f.unended > 0 {
+		f.warn("the returns of %d calls that other threads made at the very moment of the compilation may be missing",
+			f.unended)
 	}
 	if f.swapped > 0 {
 		f.warn("%d times the CPU's %d debug registers were not enough for code and what was compiled in its place: a call "+

@@ -84,13 +84,27 @@ func (im *Image) Overloads(method uint32) (n int) {
 func (im *Image) Inlined(method uint32) bool {
 	const never, always, most = 0x8, 0x100, 1024
 	flags := im.meta.cell(tMethodDef, method, methodImpl)
-	size := 0
-	if head := im.Code(im.meta.cell(tMethodDef, method, methodCode), 12); len(head) > 0 { // ECMA-335, II.25.4
-		if size = int(head[0] >> 2); head[0]&3 == 3 && len(head) == 12 {
-			size = int(u32(head, 4))
-		}
-	}
+	_, size := im.Source(method)
 	return flags&never == 0 && (size <= most || flags&always != 0)
+}
+
+// Source is where the file has the instructions that a method is compiled from, and their size; 0: nowhere (ECMA-335,
+// II.25.4).
+func (im *Image) Source(method uint32) (off int64, size int) {
+	addr := im.meta.cell(tMethodDef, method, methodCode)
+	head := im.Code(addr, 12)
+	s := im.sectionAt(addr)
+	if len(head) == 0 || s == nil {
+		return 0, 0
+	}
+	off = int64(s.Offset) + int64(addr-s.Addr)
+	switch {
+	case head[0]&3 == 2:
+		return off + 1, int(head[0] >> 2)
+	case head[0]&3 == 3 && len(head) == 12:
+		return off + 4*int64(head[1]>>4), int(u32(head, 4))
+	}
+	return 0, 0
 }
 
 // Assembly is the name of the assembly.

@@ -213,6 +213,9 @@ func (g *gen) filter(quit ir.Label) {
 		!g.c.prog.Config.FilterTarget || (g.typ == probe.PerfProgram && !g.pidBound())) {
 		return
 	}
+	if g.typ == probe.BreakProgram {
+		g.countBreak()
+	}
 	g.selected(quit)
 }
 

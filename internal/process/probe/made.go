@@ -12,6 +12,19 @@ type Made struct {
 	// Inlined: callers may have it in their code. Then these calls are not seen.
 	Inlined bool
 	Func    string // the name for messages
+	// Source is where the file has what the function is compiled from; 0: it is not known.
+	Source uint64
+}
+
+// Compiler is the function with which a runtime compiles. By its end it is known where the code will be, of which the
+// program knows later.
+type Compiler struct {
+	Entry   *Point
+	Returns []*Point
+	// Of its arguments, by number: Request points to what is asked for, in which the address of what is compiled is at
+	// SourceAt; Code and Size point to where it puts the address of the code, and its size in 4 bytes.
+	Request, SourceAt, Code, Size int
+	Sources                       []uint64 // what is looked for
 }
 
 // Program is the type of BPF program that runs at the point.
@@ -22,7 +35,8 @@ func (p *Point) Program() ProgramType {
 	return p.Kind.Traits().Program
 }
 
-// BreaksName is the map that has what stands for the cookies of a program's breakpoints, by their addresses.
+// BreaksName is the map that has what stands for the cookies of a program's breakpoints, by their addresses, and behind
+// that how often the program has run there.
 func BreaksName(program string) string { return program + "at" }
 
 // MostBreaks is how many addresses that has: breakpoints are few, and code is made anew.

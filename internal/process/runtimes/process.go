@@ -1,5 +1,7 @@
 package runtimes
 
+import "trocar/internal/process/probe"
+
 // Process is a runtime at work in a process. Its methods are not called concurrently.
 type Process interface {
 	About() About
@@ -29,6 +31,10 @@ type Maker interface {
 	Note(line string) (b Note, ok bool)
 	// Writes is the number of the file, in the process, that notes are written to.
 	Writes() (fd int, ok bool)
+	// Compiler is the function that compiles.
+	Compiler() (*probe.Compiler, error)
+	// Mapped is where a place of a file is in the memory of the process.
+	Mapped(file string, off uint64) []uint64
 }
 
 // Note tells of the code of one function, or of one instance of it, that was made.

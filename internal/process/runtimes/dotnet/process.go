@@ -28,6 +28,7 @@ type process struct {
 	live     bool     // the perf map is kept up
 	held     *os.File // the perf map that is ours to end
 	notes    notes
+	mapped   []target.Mapping // see Mapped
 }
 
 // settings are those of its start that matter to us.
