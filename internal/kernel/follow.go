@@ -116,10 +116,12 @@ func (a *attacher) childField(point *probe.Point) (int16, error) {
 	return parseChildField(string(text))
 }
 
-var childField = regexp.MustCompile(`(?m)^\s*field:pid_t child_pid;\s*offset:(\d+);\s*size:4;`)
+var childField = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^\s*field:pid_t child_pid;\s*offset:(\d+);\s*size:4;`)
+})
 
 func parseChildField(format string) (int16, error) {
-	m := childField.FindStringSubmatch(format)
+	m := childField().FindStringSubmatch(format)
 	if m == nil {
 		return 0, errors.New("the format of sched:sched_process_fork has no child_pid")
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -89,12 +88,22 @@ func (a *app) run(cmd *cobra.Command, s *settings, args []string) error {
 	return a.trace(cmd.Context(), s, p)
 }
 
-// controls finds what a script's text has of control characters: as such, or as the escapes of string literals.
-var controls = regexp.MustCompile("[\x00-\x08\x0b-\x1f\x7f]|\\\\[0-7abefrvx]")
+// hasControls tells whether a script's text has control characters: as such, or as the escapes of string literals.
+func hasControls(text string) bool {
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c == '\\' && i+1 < len(text) && strings.IndexByte("01234567abefrvx", text[i+1]) >= 0:
+			return true
+		case c < ' ' && c != '\t' && c != '\n' || c == 0x7f:
+			return true
+		}
+	}
+	return false
+}
 
 // trace runs a script as the flags say.
 func (a *app) trace(ctx context.Context, s *settings, p *script) error {
-	s.controls = controls.MatchString(p.text)
+	s.controls = hasControls(p.text)
 	r := trocar.Request{
 		Script: p.text, Name: p.name, Params: p.positional, Options: p.named, Settings: environmentSettings(),
 		Target: s.target(), Files: s.files(), Filter: s.filter, NoInlined: s.noInlined,

@@ -5,6 +5,7 @@ package cpython
 import (
 	"fmt"
 	"regexp"
+	"sync"
 
 	"trocar/internal/binary/objfile"
 	"trocar/internal/process/runtimes"
@@ -30,7 +31,9 @@ type process struct {
 	found bool // its own frames are found
 }
 
-var program = regexp.MustCompile(`^(?:lib)?python3\.([0-9]{1,2})(?:\.so.*)?$`)
+var program = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:lib)?python3\.([0-9]{1,2})(?:\.so.*)?$`)
+})
 
 func inside(pid int) runtimes.Process {
 	id := target.PID(pid)

@@ -37,7 +37,7 @@ func TestProgram(t *testing.T) {
 	for name, want := range map[string]bool{
 		"python3.11": true, "libpython3.12.so.1.0": true, "python3": false, "python3.11-config": false, "xpython3.11": false,
 	} {
-		if got := program.MatchString(name); got != want {
+		if got := program().MatchString(name); got != want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

@@ -52,7 +52,7 @@ type Interpreter struct {
 func Mapped(maps []target.Mapping) (at *target.Mapping, minor int) {
 	for i := range maps {
 		if m := &maps[i]; m.Perm&target.Exec != 0 && m.IsFile() {
-			if found := program.FindStringSubmatch(path.Base(m.Path)); found != nil {
+			if found := program().FindStringSubmatch(path.Base(m.Path)); found != nil {
 				library := strings.HasPrefix(found[0], "lib")
 				if at == nil || library {
 					at = m

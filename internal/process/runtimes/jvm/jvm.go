@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"trocar/internal/process/runtimes"
 	"trocar/internal/process/target"
@@ -95,7 +96,9 @@ func parseFlags(options []string) (f flags) {
 	return f
 }
 
-var versionLine = regexp.MustCompile(`(?m)^JAVA_VERSION="([0-9A-Za-z.+_-]{1,40})"`)
+var versionLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^JAVA_VERSION="([0-9A-Za-z.+_-]{1,40})"`)
+})
 
 // version is what the file "release" of the JDK says, which lies above lib/server/libjvm.so.
 func version(pid target.PID, library string) string {
@@ -112,7 +115,7 @@ func version(pid target.PID, library string) string {
 	if err != nil {
 		return ""
 	}
-	if m := versionLine.FindSubmatch(text); m != nil {
+	if m := versionLine().FindSubmatch(text); m != nil {
 		return string(m[1])
 	}
 	return ""

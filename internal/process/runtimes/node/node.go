@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"trocar/internal/process/runtimes"
 	"trocar/internal/process/target"
@@ -22,7 +23,9 @@ func Runtime() runtimes.Runtime {
 // process is Node.js at work.
 type process struct{ names bool }
 
-var program = regexp.MustCompile(`^node(js|[0-9]+)?$|^libnode\.so`)
+var program = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^node(js|[0-9]+)?$|^libnode\.so`)
+})
 
 func inside(pid int) runtimes.Process {
 	id := target.PID(pid)
@@ -31,7 +34,7 @@ func inside(pid int) runtimes.Process {
 		return nil
 	}
 	if !slices.ContainsFunc(maps, func(m target.Mapping) bool {
-		return m.Perm&target.Exec != 0 && m.IsFile() && program.MatchString(path.Base(m.Path))
+		return m.Perm&target.Exec != 0 && m.IsFile() && program().MatchString(path.Base(m.Path))
 	}) {
 		return nil
 	}

@@ -23,7 +23,7 @@ func TestProgram(t *testing.T) {
 	for name, want := range map[string]bool{
 		"node": true, "nodejs": true, "node20": true, "libnode.so.115": true, "nodeagent": false, "libnodes.so": false,
 	} {
-		if got := program.MatchString(name); got != want {
+		if got := program().MatchString(name); got != want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
