@@ -69,6 +69,7 @@ const (
 	byPanic     = "panic"
 	byThreadEnd = "end of the thread that began it"
 	byReplaced  = "exception, or its code was given up"
+	byMoved     = "its code was compiled anew meanwhile"
 	byJump      = "longjmp, or its stack was given up"
 )
 
@@ -92,6 +93,22 @@ func (fn *Function) superseded() string {
 		return byThreadEnd
 	}
 	return byJump
+}
+
+// leftMap and openMap count the calls that were left, and those that were not seen to return until the end. Of Replaced
+// functions these may have returned all the same.
+func (fn *Function) leftMap() string {
+	if fn.Replaced {
+		return "@unseen"
+	}
+	return "@left"
+}
+
+func (fn *Function) openMap() string {
+	if fn.Replaced {
+		return "@going"
+	}
+	return "@open"
 }
 
 // mostThreads bounds the threads of which it is known how they left calls; those that nobody asked for go first.
@@ -161,10 +178,13 @@ func (s *script) leavingMaps() {
 func (s *script) superseded(indent string, c *call) {
 	s.line("%sif (has_key(%s, $key)) {", indent, c.store)
 	in := indent + "  "
-	s.line("%s@left++;", in)
+	s.line("%s%s++;", in, c.fn.leftMap())
 	if s.shows(c) && !s.counts {
 		s.line("%s$call = %s[$key];", in, c.store)
 		s.line(`%s$how = "%s";`, in, c.fn.superseded())
+		if c.fn.Replaced {
+			s.line("%sif ($call.start <= %s) {\n%[1]s  $how = \"%[3]s\";\n%[1]s}", in, c.moved(), byMoved)
+		}
 		if s.leaving.seesThreads(c) {
 			s.line("%sif (has_key(@ended, $call.thread_) && @ended[$call.thread_] > $call.start) {", in)
 			s.line(`%s  $how = "%s";`, in, byThreadEnd)
@@ -229,7 +249,7 @@ func (s *script) unreturned(calls []*call, last string) {
 func (s *script) remaining(c *call) {
 	open := "len(" + c.store + ")"
 	if s.counts && !s.leaving.known() || c.atExit != nil && !s.leaving.known() {
-		s.line("  @open += %s;", open)
+		s.line("  %s += %s;", c.fn.openMap(), open)
 		return
 	}
 	s.line("  for ($kv : %s) {", c.store)
@@ -251,14 +271,14 @@ func (s *script) remaining(c *call) {
 			s.line("    }")
 		}
 		s.line(`    if ($how != "") {`)
-		s.line("      @left++;")
+		s.line("      %s++;", c.fn.leftMap())
 		if s.shows(c) && !s.counts {
 			s.show("      ", c, s.unreturnedAs("$how"))
 		}
 		s.line("    } else {")
 		indent = "      "
 	}
-	s.line("%s@open++;", indent)
+	s.line("%s%s++;", indent, c.fn.openMap())
 	if c.atExit == nil && !s.counts { // else it is not known whether it is to be shown
 		in := indent
 		if s.o.Min > 0 {
@@ -283,6 +303,19 @@ func (s *script) unreturnedSums(calls []*call) {
 			Map: "@left", One: "1 system call was left by the end of its thread",
 			Many: "%d system calls were left by the end of their threads",
 		}, Total{Map: "@open", One: "1 system call had not returned", Many: "%d system calls had not returned"})
+		return
+	}
+	if slices.ContainsFunc(calls, func(c *call) bool { return c.fn.Replaced }) {
+		const how = "an exception left it, or its code was given up or compiled anew meanwhile"
+		const hows = "exceptions left them, or their code was given up or compiled anew meanwhile"
+		s.totals = append(s.totals, Total{
+			Map: "@unseen", One: "1 call was not seen to return: " + how, Many: "%d calls were not seen to return: " + hows,
+		}, Total{
+			Map: "@going", One: "1 call had not returned, or was not seen to: " + how,
+			Many: "%d calls had not returned, or were not seen to: " + hows,
+		})
+	}
+	if calls = slices.DeleteFunc(slices.Clone(calls), func(c *call) bool { return c.fn.Replaced }); len(calls) == 0 {
 		return
 	}
 	var seen, open []string

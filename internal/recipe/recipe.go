@@ -134,7 +134,6 @@ type script struct {
 	tables  bool            // maps are shown as tables
 	bare    bool            // functions are named by func, and some have names with parameters
 	many    bool            // there are many functions
-	moves   bool            // it is kept when code has moved
 	quiet   bool            // nothing is noted
 	sys     bool            // all functions are system calls
 	wants   map[string]bool // names that the expressions have, if only these are looked at

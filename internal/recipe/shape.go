@@ -70,7 +70,7 @@ func (s *script) shape(c *call) string {
 	if fn.Result != nil && (s.wants == nil || s.wants["retval"] || !s.counts) {
 		fmt.Fprint(&b, "\x00", *fn.Result)
 	}
-	if !fn.Called {
+	if !fn.Called || fn.Replaced && c.pairs() {
 		b.WriteString("\x00" + fn.Name) // it stands in the text
 	}
 	return b.String()

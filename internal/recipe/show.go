@@ -133,9 +133,14 @@ func (s *script) printLine(indent string, c *call, m moment) {
 		}
 		format += " <%d.%03d us>"
 		args = append(args, "$took / 1000", "$took % 1000")
+	case m.how != "" && c.fn.Replaced:
+		format += " was not seen to return: %s"
+		args = append(args, m.how)
 	case m.how != "":
 		format += " was left: %s"
 		args = append(args, m.how)
+	case m.open && c.fn.Replaced:
+		format += " was not seen to return"
 	case m.open:
 		format += " has not returned"
 	}
@@ -195,6 +200,10 @@ func (s *script) printRecord(indent string, c *call, m moment) {
 			fields = append(fields, "results=("+strings.Join(parts, ", ")+")")
 		}
 		fields = append(fields, "duration_ns=$took")
+	case c.fn.Replaced && m.how != "":
+		fields = append(fields, "return_seen=false", "unseen="+m.how)
+	case c.fn.Replaced && m.open:
+		fields = append(fields, "return_seen=false")
 	case m.how != "":
 		fields = append(fields, "returned=false", "left="+m.how)
 	case m.open:

@@ -137,6 +137,10 @@ func (s *script) stores(calls []*call) {
 
 // entry writes the probe of a call's beginning.
 func (s *script) entry(c *call) {
+	if c.fn.Replaced && c.pairs() {
+		s.line("\n// Probes follow the code: calls that began before may go on unseen.")
+		s.line("self:code:moved:%s\n{\n  %s = (int64)nsecs;\n}", syntax.QuoteWord(c.fn.Name), c.moved())
+	}
 	s.clause(c)
 	s.points(c.points)
 	s.line("{")
@@ -177,6 +181,9 @@ func (s *script) entry(c *call) {
 	}
 	s.line("}")
 }
+
+// moved is the variable of when the code of a Replaced function was made anew.
+func (c *call) moved() string { return "@moved" + strings.TrimPrefix(c.store, "@calls") }
 
 // begun is the moment at which a call begins.
 func (s *script) begun() moment {
@@ -259,12 +266,7 @@ func (s *script) forget(c *call, points []string) {
 func (s *script) returned(c *call, points []string, body func(indent string)) {
 	since := ""
 	if c.fn.Replaced {
-		since = fmt.Sprintf(" && %s[$key].start > @moved", c.store)
-		if !s.moves {
-			s.moves = true
-			s.line("\n// Probes follow the code: calls that began before may go on unseen.\nself:code:moved\n{")
-			s.line("  @moved = (int64)nsecs;\n}")
-		}
+		since = fmt.Sprintf(" && %s[$key].start > %s", c.store, c.moved())
 	}
 	s.clause(c)
 	s.points(points)

@@ -109,7 +109,7 @@ func (s *Session) withoutReturns(b *bodies, failed []kernel.AttachError) error {
 // before that are not looked for any more: else one that began unseen could end as another one, which was left.
 func (s *Session) look(b *bodies) {
 	all := s.in.Bodies(false)
-	moved := map[uint64]bool{} // methods
+	moved, names := map[uint64]bool{}, map[string]bool{"": true} // methods
 	place := map[*probe.Point]uint64{}
 	for _, now := range all {
 		for i := range b.at {
@@ -120,7 +120,7 @@ func (s *Session) look(b *bodies) {
 			was.State, was.Idle = now.State, now.Idle
 			place[was.Point] = now.Addr
 			if was.Addr != now.Addr && !b.failed[was.Point] && b.lost[was.Point] == nil {
-				moved[was.Point.Start] = true
+				moved[was.Point.Start], names[was.Point.Func] = true, true
 			}
 		}
 	}
@@ -154,7 +154,7 @@ func (s *Session) look(b *bodies) {
 	}
 	each(probe.Method, to)
 	for _, p := range s.in.Programs {
-		if p.Point.Kind == probe.Self && p.Point.Event == probe.Moved {
+		if p.Point.Kind == probe.Self && p.Point.Event == probe.Moved && names[p.Point.Func] {
 			if _, err := s.kernel.Programs.Run(p.Name); err != nil {
 				return // what returns is not looked at any more
 			}

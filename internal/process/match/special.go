@@ -1,6 +1,8 @@
 package match
 
 import (
+	"strings"
+
 	"trocar/internal/near"
 	"trocar/internal/process/probe"
 )
@@ -21,14 +23,12 @@ func parseSpecial(m *matcher, s *spec) bool {
 var signals = []string{"SIGUSR1"}
 
 func parseSelf(m *matcher, s *spec) bool {
-	if len(s.parts) != 2 {
+	moved := len(s.parts) > 1 && s.parts[0] == "code" && s.parts[1] == probe.Moved
+	if len(s.parts) != 2 && !(moved && len(s.parts) == 3) {
 		return m.argCount(s, 2)
 	}
 	s.target, s.fn = s.parts[0], s.parts[1]
-	if m.listing {
-		return true
-	}
-	if s.target == "code" && s.fn == probe.Moved {
+	if m.listing || moved {
 		return true
 	}
 	if s.target != "signal" {
@@ -73,7 +73,11 @@ func matchSpecial(_ *matcher, s *spec) []*probe.Point {
 }
 
 func matchSelf(_ *matcher, s *spec) []*probe.Point {
-	return []*probe.Point{{Kind: s.kind.kind, Name: s.kind.name + ":" + s.target + ":" + s.fn, Event: s.fn}}
+	p := &probe.Point{Kind: s.kind.kind, Name: s.kind.name + ":" + strings.Join(s.parts, ":"), Event: s.fn}
+	if len(s.parts) > 2 {
+		p.Func = s.parts[2]
+	}
+	return []*probe.Point{p}
 }
 
 func matchNamed(_ *matcher, s *spec) []*probe.Point {

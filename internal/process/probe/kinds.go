@@ -182,7 +182,8 @@ func (k Kind) Traits() Traits {
 	return Traits{Name: fmt.Sprintf("kind %d", k), Space: types.AnySpace}
 }
 
-// Moved is the event of self:code:moved: probes of methods are about to follow these to other code.
+// Moved is the event of self:code:moved: probes of methods are about to follow these to other code. With the name of a
+// method behind it it is that of this one.
 const Moved = "moved"
 
 // OfMethod tells whether points of the kind are on code that a runtime makes, and follow it.
