@@ -35,6 +35,7 @@ type Listed struct {
 	// place in the source, "" and 0 if the compiler made it; Inlined is how many inlined copies there are.
 	Declaration, File string
 	Line, Inlined     int
+	Prototype         bool // the declaration is known by the function's name, without debug information
 }
 
 // List calls yield with probe points, or types of the kernel. Warnings say what could not be looked at. Errors are
@@ -57,6 +58,7 @@ func List(ctx context.Context, r ListRequest, m *Machine, yield func(Listed)) (w
 		l := Listed{Name: e.Name, Params: e.Params}
 		if d := e.Declared; d != nil {
 			l.Declaration, l.File, l.Line, l.Inlined = d.Text, d.File, d.Line, d.Copies
+			l.Prototype = d.Prototype
 		}
 		yield(l)
 	}

@@ -105,6 +105,7 @@ func Find(ctx context.Context, o Target, diags *diag.List) []Function {
 		for _, d := range wrong.All {
 			missing.Take(d)
 		}
+		out, fns = once(out, fns, func() []Function { return functions(ctx, o, path, name, &diag.List{}) })
 		for _, fn := range fns {
 			if i := slices.IndexFunc(out, fn.shares); i >= 0 {
 				if out[i].Name != fn.Name {

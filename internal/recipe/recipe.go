@@ -79,7 +79,8 @@ type Function struct {
 	// Notices are what else is to be said.
 	Notices []string
 
-	start start // of its code; zero: it is not known, or a part of others
+	start  start          // of its code; zero: it is not known, or a part of others
+	starts map[start]bool // of all that it stands for, if a question has several patterns
 
 	// ShowOf tells how the value of an expression over the parameters is shown, and how many bytes it takes to keep that.
 	// Nil: as it is.

@@ -158,7 +158,11 @@ func whole(ctx context.Context, o Target, path, pattern string, diags *diag.List
 		Plain: true,
 	}
 	if file, fns := match.Fitting(ctx, probes[0].Points[0], opts); len(fns) > mostParted {
-		return []Function{manyOf(pathOf(path, o.PID, file), pattern, fns)}
+		many := manyOf(pathOf(path, o.PID, file), pattern, fns)
+		for i := 0; len(o.Patterns) > 1 && i < len(fns); i++ {
+			many.stands(start{file, fns[i].Addr})
+		}
+		return []Function{many}
 	}
 	matched := match.All(ctx, probes, opts)
 	defer matched.Close()
@@ -212,6 +216,9 @@ func filesOf(o Target, path, pattern string, points []*probe.Point) (out []ofFil
 			out = append(out, ofFile{file: file, Function: wholeOf(file, pattern, beyond)})
 		}
 		out[i].Count++
+		if len(o.Patterns) > 1 {
+			out[i].stands(startOf(p))
+		}
 		out[i].Mangled = out[i].Mangled || objfile.IsMangled(p.Func)
 	}
 	return out

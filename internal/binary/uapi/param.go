@@ -1,6 +1,7 @@
 package uapi
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"sync"
@@ -14,6 +15,7 @@ type Call struct {
 	Name   string
 	Params []Param
 	Addr   bool // it returns an address
+	Vararg bool // of the C library: what comes behind the parameters depends on them
 }
 
 // Param is a parameter of a system call.
@@ -54,7 +56,8 @@ const (
 //	NAME      points to the structure NAME
 //	NAME[N]   points to N of them; N is a parameter, a number, or nothing: the result
 //
-// A star behind it says that the call writes it, and of addr that LEN points to the length.
+// A star behind it says that the call writes it, and of addr that LEN points to the length; "/4" that so many bytes of
+// it count, where the C library's function is given fewer than the system call.
 
 // MaxParams is how many parameters a system call has at most.
 const MaxParams = 6
@@ -82,6 +85,22 @@ func Find(a *abi.Arch, name string) *Call {
 		return t.call(name, line)
 	}
 	return nil
+}
+
+// Library is what a function of the C library that makes a system call is given, by its own prototype; nil: it is none
+// of those that are known.
+func Library(a *abi.Arch, name string) *Call {
+	line, ok := ofLibrary()[name]
+	if !ok {
+		return nil
+	}
+	if other, same := strings.CutPrefix(line, "="); same || line == "" {
+		return Find(a, cmp.Or(other, name))
+	}
+	line, more := strings.CutSuffix(line, " ...")
+	c := tablesOf(a).call(name, line)
+	c.Vararg = more
+	return c
 }
 
 // Tracepoint is what the kernel calls a system call in the names of its tracepoints, where that is not what all others
@@ -116,6 +135,8 @@ type tables struct {
 }
 
 var lines = sync.OnceValues(func() (c, w map[string]string) { return byName(calls), byName(words) })
+
+var ofLibrary = sync.OnceValue(func() map[string]string { return byName(library) })
 
 func byName(text string) map[string]string {
 	out := map[string]string{}
@@ -228,7 +249,11 @@ func (t *tables) call(name, line string) *Call {
 		default:
 			elem := t.structs[kind]
 			if elem == nil {
+				kind, size, narrow := strings.Cut(kind, "/")
 				p.Type = t.number(kind)
+				if n, err := strconv.Atoi(size); narrow && err == nil {
+					p.Type = p.Type.Derive(func(t *types.Type) { t.Size, t.Align = n, n })
+				}
 				break
 			}
 			p.Read, p.Elem, p.Size = Struct, elem, elem.Size

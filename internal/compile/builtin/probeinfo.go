@@ -81,7 +81,8 @@ it is a number in expressions; args.ret is that always.`,
 		ID: Args, Names: []string{"args"}, Variable: true, Group: GroupProbeInfo,
 		Variants: []string{"struct args"},
 		Doc: `The arguments by name, as the program's debug information (uprobe) or the kernel (tracepoint) tells them; of
-functions of the C library that are system calls they are known without it. args.x is one, print(args) shows all.`,
+functions of the C library that make system calls they are known without it, but not what a call may add (the mode of
+open). args.x is one, print(args) shows all.`,
 	},
 	{
 		ID: Vars, Names: []string{"vars"}, Variable: true, Group: GroupProbeInfo,

@@ -159,7 +159,8 @@ func (m *matcher) describe(list []listing) []function {
 	for _, b := range files {
 		info, err := b.debug()
 		if err != nil {
-			if !m.describeBare(b, list, byFile[b], told) && !b.noDebug {
+			bare := m.describeBare(b, list, byFile[b], told)
+			if !m.describeLibrary(b, list, byFile[b], told) && !bare && !b.noDebug {
 				b.noDebug = true
 				m.diags.Warnf(diag.Span{}, "No DWARF found for %q, cannot show parameter info", b.name)
 			}
@@ -196,6 +197,7 @@ func (m *matcher) describe(list []listing) []function {
 			m.diags.Warnf(diag.Span{}, "not all that is known of functions of %s can be read: %s", b.name, err)
 		}
 		m.describeBare(b, list, byFile[b], told)
+		m.describeLibrary(b, list, byFile[b], told)
 	}
 	return told
 }

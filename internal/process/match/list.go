@@ -36,7 +36,7 @@ type listing struct {
 type Entry struct {
 	Name   string
 	Params []string // with -lv: the arguments, "int fd"
-	// Declared is what debug information tells of a function, if Options.Declared asks for it; nil: nothing.
+	// Declared is what is known of a function, if Options.Declared asks for it; nil: nothing.
 	Declared *Declared
 }
 
@@ -46,6 +46,8 @@ type Declared struct {
 	File   string
 	Line   int
 	Copies int // places where it was inlined
+	// Prototype: it is known by its name, without debug information.
+	Prototype bool
 }
 
 // List calls yield with the probes that a pattern of `-l` fits; "" is every probe there is, of the kernel or, with a

@@ -3,7 +3,6 @@ package match
 import (
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"trocar/internal/binary/abi"
@@ -18,7 +17,7 @@ import (
 
 // prototypes are the functions of a library by what they return.
 type prototypes struct {
-	files   []string // beginnings of the file's name
+	files   []string // patterns of the file's name
 	results []prototype
 }
 
@@ -35,7 +34,10 @@ var (
 )
 
 var knownResults = []prototypes{
-	{[]string{"libc.so", "libc-2.", "libpthread", "ld-musl-", "libc.musl-"}, []prototype{
+	{[]string{
+		"libc.so", "libc.so.[0-9]*", "libc-2.[0-9]*.so", "libpthread.so.[0-9]*", "libpthread-2.[0-9]*.so", "ld-musl-*.so.1",
+		"libc.musl-*.so.1",
+	}, []prototype{
 		{cInt, `abs accept accept4 access atoi bind brk chdir chmod chown chroot clock_getres clock_gettime clock_nanosleep
 			clone close closedir connect creat dup dup2 dup3 epoll_create epoll_create1 epoll_ctl epoll_pwait epoll_wait eventfd
 			execl execle execlp execv execve execvp execvpe faccessat fallocate fchdir fchmod fchown fclose fcntl fcntl64 fdatasync feof
@@ -48,10 +50,11 @@ var knownResults = []prototypes{
 			raise rename renameat rmdir sched_yield select sem_post sem_wait setenv setgid setrlimit setsid setsockopt setuid shutdown
 			sigaction snprintf socket socketpair sprintf sscanf stat stat64 statfs strcasecmp strcmp strcoll strncasecmp strncmp
 			symlink system timerfd_create timerfd_settime truncate umount unlink unlinkat unsetenv usleep utimensat vfork vfprintf
-			vprintf vsnprintf wait wait3 wait4 waitid waitpid`},
+			vprintf vsnprintf wait wait3 wait4 waitid waitpid fchmodat fchownat inotify_rm_watch lchown memfd_create munlock
+			renameat2 symlinkat truncate64 umount2`},
 		{
 			cLong,
-			`atol copy_file_range ftell lseek lseek64 pread pread64 preadv pwrite pwrite64 pwritev read readlink readlinkat
+			`atol copy_file_range ftell lseek lseek64 pread pread64 preadv pwrite pwrite64 getrandom preadv64 pwritev64 pwritev read readlink readlinkat
 			readv recv recvfrom recvmsg send sendfile sendfile64 sendmsg sendto splice strtol strtoll syscall sysconf tee
 			time write writev`,
 		},
@@ -67,7 +70,7 @@ var knownResults = []prototypes{
 			mmap64 mremap opendir popen readdir reallocarray realloc valloc`,
 		},
 	}},
-	{[]string{"libssl.so"}, []prototype{
+	{[]string{"libssl.so", "libssl.so.[0-9]*"}, []prototype{
 		{
 			cInt,
 			`SSL_accept SSL_connect SSL_do_handshake SSL_get_error SSL_peek SSL_pending SSL_read SSL_read_ex SSL_shutdown SSL_write
@@ -76,51 +79,27 @@ var knownResults = []prototypes{
 	}},
 }
 
-// asCalls are functions of the C library that have the parameters of a system call, of the same name or the one behind
-// "=", or so many of them.
-const asCalls = "" +
-	" accept accept4 access bind chdir chmod chown chroot close connect dup dup2 dup3 epoll_create1 epoll_ctl" +
-	" epoll_wait epoll_pwait/5 eventfd/1 execve faccessat/3 fallocate fchdir fchmod fchmodat/3 fchown fchownat" +
-	" fcntl/2 fcntl64/2=fcntl fdatasync flock fsync ftruncate ftruncate64=ftruncate getcwd getpeername getrandom" +
-	" getsockname getsockopt inotify_add_watch inotify_init1 inotify_rm_watch ioctl/2 kill lchown link linkat" +
-	" listen lseek lseek64=lseek madvise memfd_create mkdir mkdirat mlock mmap mmap64=mmap mount mprotect" +
-	" mremap/4 msync munlock munmap nanosleep open/2 open64/2=open openat/3 openat64/3=openat pipe pipe2 poll" +
-	" pread=pread64 pread64 preadv/3 pwrite=pwrite64 pwrite64 pwritev/3 read readlink readlinkat readv" +
-	" recv/4=recvfrom recvfrom recvmsg rename renameat renameat2 rmdir send/4=sendto sendfile sendfile64=sendfile" +
-	" sendmsg sendto setgid setsockopt setuid shutdown socket socketpair splice symlink symlinkat tee" +
-	" timerfd_create timerfd_settime truncate truncate64=truncate umount2 unlink unlinkat utimensat wait4" +
-	" waitid/4 waitpid/3=wait4 write writev "
-
-// paramsOf are the parameters of a function of the C library that are those of a system call, where they are at its
-// entry.
-func paramsOf(a *abi.Arch, file, function string) (vars []probe.Var) {
+// libraryCall is a function of the C library that makes a system call; nil: it is none.
+func libraryCall(a *abi.Arch, file, function string) *uapi.Call {
 	function, _, _ = strings.Cut(function, "@")
-	if a == nil || !hasPrefix(path.Base(file), knownResults[0].files) {
+	if a == nil || !knownResults[0].has(file) {
 		return nil
 	}
-	at := -1
-	for _, end := range []string{" ", "/", "="} {
-		at = max(at, strings.Index(asCalls, " "+function+end))
-	}
-	if at < 0 {
-		return nil
-	}
-	word, _, _ := strings.Cut(asCalls[at+1:], " ")
-	word, name, other := strings.Cut(word, "=")
-	_, n, some := strings.Cut(word, "/")
-	if !other {
-		name = function
-	}
-	c := uapi.Find(a, name)
+	c := uapi.Library(a, function)
 	if c == nil || len(c.Params) > len(a.C.Args) {
 		return nil
 	}
-	params := c.Params
-	if count, err := strconv.Atoi(n); some && err == nil {
-		params = params[:min(count, len(params))]
+	return c
+}
+
+// paramsOf are the parameters of such a function where they are at its entry, but those that come behind "...".
+func paramsOf(a *abi.Arch, file, function string) (vars []probe.Var) {
+	c := libraryCall(a, file, function)
+	if c == nil {
+		return nil
 	}
-	for i := range params {
-		p := &params[i]
+	for i := range c.Params {
+		p := &c.Params[i]
 		v := probe.Var{Name: p.Name, Type: p.Type, Place: types.Place{Kind: types.InRegister, Reg: a.C.Args[i]}}
 		switch {
 		case p.Late:
@@ -137,32 +116,41 @@ func paramsOf(a *abi.Arch, file, function string) (vars []probe.Var) {
 	return vars
 }
 
-// textsOf are the registers in which such a function is given the addresses of texts.
+// textsOf are the registers in which such a function is given the addresses of texts, or gives one back.
 func textsOf(a *abi.Arch, p *probe.Point) (w types.TextWord) {
-	if p.Kind == probe.Uretprobe {
+	if a == nil {
 		return 0
+	}
+	all, _, _ := a.Passing()
+	if p.Kind == probe.Uretprobe {
+		if resultOf(p.Path, p.Func) == cText {
+			w.Add(slices.Index(all, a.C.Result), -1)
+		}
+		return w
 	}
 	for _, v := range paramsOf(a, p.Path, p.Func) {
 		if v.Type == cText {
-			all, _, _ := a.Passing()
 			w.Add(slices.Index(all, v.Place.Reg), -1)
 		}
 	}
 	return w
 }
 
-func hasPrefix(name string, prefixes []string) bool {
-	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(name, p) })
+// has tells whether a file is one of the library. Many other libraries' names begin like its own.
+func (l *prototypes) has(file string) bool {
+	return slices.ContainsFunc(l.files, func(p string) bool {
+		ok, err := path.Match(p, path.Base(file))
+		return ok && err == nil
+	})
 }
 
 // resultOf is what a function of a library returns by its prototype; nil: it is none of those that are known.
 func resultOf(file, function string) *types.Type {
-	base := path.Base(file)
 	function, _, _ = strings.Cut(function, "@")
 	function = strings.TrimPrefix(function, "__libc_")
 	for i := range knownResults {
 		lib := &knownResults[i]
-		if !hasPrefix(base, lib.files) {
+		if !lib.has(file) {
 			continue
 		}
 		for _, p := range lib.results {
@@ -193,4 +181,52 @@ func (b *binary) byPrototype(p *probe.Point) {
 			p.Scope.Args = vars
 		}
 	}
+}
+
+// describeLibrary fills in what is known of functions of the C library without debug information; false: of some
+// nothing is known.
+func (m *matcher) describeLibrary(b *binary, list []listing, of []int, told []function) (all bool) {
+	all = true
+	for _, i := range of {
+		one, name := &told[i], list[i].fn.Name
+		if one.declared != nil || one.params != nil {
+			continue
+		}
+		name, _, _ = strings.Cut(name, "@")
+		c, t := libraryCall(b.obj.Arch(), b.path, name), resultOf(b.path, name)
+		if c == nil || t == nil {
+			all = false
+			continue
+		}
+		for _, v := range paramsOf(b.obj.Arch(), b.path, name) {
+			one.params = append(one.params, strings.Replace(inC(v.Type, v.Name), "char *", "const char *", 1))
+		}
+		if c.Vararg {
+			one.params = append(one.params, "...")
+		}
+		if m.opts.Declared {
+			text := inC(t, name) + "(" + strings.Join(one.params, ", ") + ")"
+			one.params, one.declared = nil, &Declared{Text: text, Prototype: true}
+		}
+	}
+	return all
+}
+
+// inC declares a parameter of a prototype as C does; what its words mean is not C's.
+func inC(t *types.Type, name string) string {
+	switch {
+	case t == types.TUint32:
+		return "unsigned int " + name
+	case t == types.TUint64:
+		return "size_t " + name
+	case t == types.TInt64 || t.Kind == types.Enum && t.Size == 8:
+		return "long " + name
+	case t == types.TInt32 || t.Kind == types.Enum:
+		return "int " + name
+	case t == cText:
+		return "char *" + name
+	case t.Elem.Kind == types.Struct:
+		return "struct " + t.Elem.Name + " *" + name
+	}
+	return "void *" + name
 }
