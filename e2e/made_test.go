@@ -75,10 +75,11 @@ func TestDotNetMade(t *testing.T) {
 	trace, notes = program.traced(func() { program.calls(10, 40); program.ends() }, "run", "-e", fmt.Sprintf(
 		`uprobe:%s:"%s" { @entries = count() } uretprobe:%[1]s:"%s" /retval == "abc"/ { @abc = count() }
 		uretprobe:%[1]s:"%[2]s" { @returns = count() }`, dll, echo, echo))
-	// Three of the four debug registers are in use: if it is compiled again just now they do not suffice, which is told.
+	// Three of the four debug registers are in use: if it is compiled again just now they do not suffice for returns from
+	// the former code, which is told.
 	few := strings.Contains(notes, "debug registers were not enough")
 	for _, want := range []string{"@entries: 12\n", "@returns: 10\n", "@abc: 2\n"} {
-		if !strings.Contains(trace, want) && !few {
+		if !strings.Contains(trace, want) && !(few && !strings.HasPrefix(want, "@entries")) {
 			t.Errorf("no %s\n%s%s", want, trace, notes)
 		}
 	}

@@ -448,7 +448,9 @@ func (f *follower) set(fn *madeFunction, p *probe.Point, at uint64, list *[]Brea
 	}
 }
 
-// giveUp takes the breakpoints off the oldest piece of code that is not begun any more, for newer code of a function.
+// giveUp takes breakpoints off the oldest piece of code that is not begun any more, for newer code of a function. While
+// calls may still begin there, those where it ends go first: such a call is counted, and told as one that has not
+// returned.
 func (f *follower) giveUp(of *madeFunction) bool {
 	var oldest *madeBody
 	gone := false // newer code than that in its place was made since: it is certain that calls do not begin there
@@ -471,6 +473,11 @@ func (f *follower) giveUp(of *madeFunction) bool {
 	}
 	if !gone && time.Since(oldest.past) < settled {
 		f.swapped++
+		if len(oldest.begins) > 0 && len(oldest.ends) > 0 {
+			f.takeOff(oldest.ends)
+			oldest.ends = nil
+			return true
+		}
 	}
 	f.release(oldest)
 	return true
