@@ -29,24 +29,28 @@ const mostCounted = 4096
 // Hits tells how often points are hit.
 type Hits struct {
 	Often []Rate // of those at which the kernel steps over the instruction: that are hit so often at least
-	// Of programs with several points: how often all are hit in a second, and those where it steps over the instruction;
-	// and how many seconds in each the programs run.
+	// Of several points: how often all are hit in a second, and those where it steps over the instruction; and how many
+	// seconds in each their programs run.
 	Together, Stepped, Running float64
 }
 
 // Hits tells how often points are hit, by the hits within a time; a rate is of interest from perSecond on. Programs
 // count nothing for this: for that time the kernel counts how often each runs, which takes it some 20 ns, and only
-// where one with several points runs often enough do those at which it steps over the instruction get a program that
-// counts, for as long again. It tells nothing where the kernel doesn't count (before 5.8, or without the right to).
-// With an error, it tells of those points that could be counted.
+// where one with several points, or that runs twice for a hit, runs often enough do those at which it steps over the
+// instruction get a program that counts, for as long again. It tells nothing where the kernel doesn't count (before
+// 5.8, or without the right to). With an error, it tells of those points that could be counted.
 func (l *Loaded) Hits(ctx context.Context, window time.Duration, perSecond float64) (h Hits, err error) {
 	var programs []*loadedProgram
+	points, stepped := 0, false
 	for _, p := range l.programs {
-		if p.Type == probe.UprobeProgram && p.prog != nil && (len(p.Points) > 1 || slices.ContainsFunc(p.Points, steppedAt)) {
+		if p.Type == probe.UprobeProgram && p.prog != nil {
 			programs = append(programs, p)
+			points += len(p.Points)
+			stepped = stepped || slices.ContainsFunc(p.Points, steppedAt)
 		}
 	}
-	if len(programs) == 0 {
+	several := points > 1
+	if !several && !stepped {
 		return h, nil
 	}
 	rates := runRates(ctx, programs, window)
@@ -55,13 +59,21 @@ func (l *Loaded) Hits(ctx context.Context, window time.Duration, perSecond float
 		if i >= len(rates) {
 			break
 		}
-		if len(p.Points) > 1 {
-			h.Together += rates[i].perSecond
+		if several {
+			hits := rates[i].perSecond
+			if p.Session { // it runs twice for a hit
+				hits /= 2
+			}
+			h.Together += hits
 			h.Running += rates[i].running
+		}
+		one := len(p.Points) == 1 && !p.Session
+		if several && one && steppedAt(p.Points[0]) {
+			h.Stepped += rates[i].perSecond
 		}
 		switch {
 		case rates[i].perSecond < perSecond || !slices.ContainsFunc(p.Points, steppedAt):
-		case len(p.Points) == 1 && !p.Session: // such a program runs twice for a hit
+		case one:
 			h.Often = append(h.Often, Rate{p.Points[0], rates[i].perSecond})
 		default:
 			of, err := l.pointRates(ctx, p, window)
@@ -69,7 +81,7 @@ func (l *Loaded) Hits(ctx context.Context, window time.Duration, perSecond float
 				errs = append(errs, err)
 			}
 			for _, r := range of {
-				if len(p.Points) > 1 {
+				if several {
 					h.Stepped += r.PerSecond
 				}
 				if r.PerSecond >= perSecond {

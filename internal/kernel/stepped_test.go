@@ -63,6 +63,49 @@ func TestHits(t *testing.T) {
 	}
 }
 
+// TestHitsOfPrograms: programs of one point each are summed up as the points of one are, and two runs of a session's
+// are one hit.
+func TestHitsOfPrograms(t *testing.T) {
+	need.Root(t)
+	path := build(t, "target", targetSource)
+	syms := symbols(t, path)
+	for _, session := range []bool{false, true} {
+		t.Run(fmt.Sprintf("session=%v", session), func(t *testing.T) {
+			f := NewFeatures()
+			if session && !f.Has(feature.UprobeSession) {
+				t.Skip(f.Need(feature.UprobeSession, ""))
+			}
+			var programs []*Program
+			for _, fn := range []string{"other", "work"} {
+				programs = append(programs, &Program{
+					Name: fn, Type: probe.UprobeProgram, Session: session, Insns: returnZero(),
+					Points: []*probe.Point{point(path, syms[fn], 0)},
+				})
+			}
+			l := load(t, Options{Features: f}, programs...)
+			attachAll(t, l)
+			c := start(t, path)
+			calls := 0
+			done := make(chan struct{})
+			ctx, cancel := context.WithCancel(t.Context())
+			go func() {
+				defer close(done)
+				for ctx.Err() == nil {
+					calls += 1000
+					c.ask("other 1000")
+				}
+			}()
+			h, err := l.Hits(t.Context(), 50*time.Millisecond, 1)
+			cancel()
+			<-done
+			most := float64(calls) / 0.05 // all of them within the window
+			if err != nil || h.Together <= 0 || h.Together > most || h.Running <= 0 {
+				t.Errorf("%+v %v; %d calls", h, err, calls)
+			}
+		})
+	}
+}
+
 // TestStepCost: a hit costs something, and where the kernel steps over the instruction it costs more.
 func TestStepCost(t *testing.T) {
 	need.Root(t)

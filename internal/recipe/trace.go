@@ -202,6 +202,10 @@ func (s *script) key(c *call, frame string) string {
 // returnAddress is where a call whose frame $key has goes back to, where the CPU's calls store that.
 const returnAddress = "*(uint64 *)($key.1 - 8)"
 
+// replacedAddress tells of such an address whether it is one that the kernel has put there, for a return probe of
+// somebody else: that of its page [uprobes], which is in the top of the address space, or among the libraries.
+const replacedAddress = "($back & 0xfff) == 0 && $back >= 0x7f0000000000"
+
 // keep keeps what is known at the entry until the call returns, and who calls, for those calls that are shown without.
 func (s *script) keep(indent string, c *call) {
 	fields := []string{"start=(int64)nsecs"}
@@ -273,7 +277,8 @@ func (s *script) returned(c *call, points []string, body func(indent string)) {
 	s.line("{")
 	s.line("  $key = (%s);", s.key(c, c.fn.endKey(points)))
 	if c.fn.Parted {
-		since += fmt.Sprintf(" && %s[$key].back_ == %s", c.store, returnAddress)
+		s.line("  $back = %s;", returnAddress)
+		since += fmt.Sprintf(" && (%s[$key].back_ == $back || %s)", c.store, replacedAddress)
 	}
 	s.line("  if (has_key(%s, $key)%s) {", c.store, since)
 	s.line("    $call = %s[$key];", c.store)

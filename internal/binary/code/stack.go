@@ -24,6 +24,25 @@ func SetsStack(arch *abi.Arch, text []byte) (at int, found bool) {
 	return 0, false
 }
 
+// CallsKernel finds the first system call in code: syscall, sysenter or int 0x80. On CPUs other than x86-64 every code
+// is taken to have one.
+func CallsKernel(arch *abi.Arch, text []byte) (at int, found bool) {
+	if arch != abi.AMD64 {
+		return 0, true
+	}
+	for at < len(text) {
+		in, ok := Decode(arch, text[at:])
+		if ok && in.Len == 2 {
+			switch [2]byte(text[at:]) {
+			case [2]byte{0x0f, 0x05}, [2]byte{0x0f, 0x34}, [2]byte{0xcd, 0x80}:
+				return at, true
+			}
+		}
+		at += max(1, in.Len)
+	}
+	return 0, false
+}
+
 // Landings finds where the code of a function goes on in a frame further out, as unwinders do: with a jump to an
 // address in a register, or a return instruction, behind one that gives the stack pointer another value (SetsStack).
 // known: there are some, and all of the code behind could be decoded.

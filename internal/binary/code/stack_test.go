@@ -37,3 +37,31 @@ func TestLandings(t *testing.T) {
 		}
 	}
 }
+
+// TestCallsKernel: only instructions count, not what looks so within others.
+func TestCallsKernel(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		at   int // -1: there is none
+	}{
+		{"b83b000000 0f05 c3", 5},
+		{"06 0f34", 1}, // behind no instruction
+		{"90 cd80", 1},
+		{"b80f050000 c3", -1}, // mov $0x50f,%eax
+		{"0f05", 0},
+		{"0f", -1},
+		{"", -1},
+	} {
+		text, err := hex.DecodeString(strings.ReplaceAll(c.text, " ", ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		at, found := CallsKernel(abi.AMD64, text)
+		if found != (c.at >= 0) || found && at != c.at {
+			t.Errorf("%s: %d %t", c.text, at, found)
+		}
+		if _, found := CallsKernel(abi.ARM64, text); !found {
+			t.Errorf("%s is known to have none for another CPU", c.text)
+		}
+	}
+}

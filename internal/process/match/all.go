@@ -47,12 +47,12 @@ type matcher struct {
 	// noReturns has the names of functions of the attach point whose return cannot be probed, by reason.
 	noReturns leftOut
 
-	harms   leftOut // places of the attach point that must not be probed, by reason (hazard.go)
-	vectors *bool   // Options.VectorsStepped, once asked
-	past    int     // places of the attach point that were looked for behind a vector instruction
-	last    *binary // that a point was looked up in
-	tails   int     // functions of the attach point whose result is not seen where they end in tail calls
-	stack   *string // why return addresses may not be replaced; nil: not looked at
+	harms    leftOut   // places of the attach point that must not be probed, by reason (hazard.go)
+	vectors  *bool     // Options.VectorsStepped, once asked
+	past     int       // places of the attach point that were looked for behind a vector instruction
+	last     *binary   // that a point was looked up in
+	tails    int       // functions of the attach point whose result is not seen where they end in tail calls
+	replaced *replaced // nil: not looked at
 
 	far map[*objfile.File]*farJumps
 

@@ -6,6 +6,7 @@ import (
 	"path"
 	"strings"
 
+	"trocar/internal/binary/abi"
 	"trocar/internal/binary/code"
 	"trocar/internal/binary/objfile"
 	"trocar/internal/process/target"
@@ -19,7 +20,8 @@ import (
 //   - walk their own stack: exceptions, panics, cancelled threads, garbage collectors, or move it;
 //   - forbid its system call (uretprobe(2), Linux 6.11 to 6.13) by a seccomp filter.
 //
-// So it must be known of all code that a process may run that it does nothing of the kind.
+// So it must be known of all code that a process may run that it does nothing of the kind: also that it executes no
+// other program, into which the probes would follow. Its children are free to: those have none of their own.
 
 // stackWords are functions that give a program another stack, or look at the one that it has, by what they do.
 var stackWords = []struct {
@@ -40,6 +42,10 @@ var stackWords = []struct {
 		"unw_step", "unw_backtrace", "backtrace", "pthread_exit", "pthread_cancel", "thrd_exit",
 	}},
 	{"loads code later", []string{"dlopen", "dlmopen", "mprotect", "pkey_mprotect", "memfd_create"}},
+	{"calls functions by names", []string{"dlsym", "dlvsym"}},
+	{"may execute another program", []string{
+		"execve", "execv", "execvp", "execl", "execlp", "execle", "execvpe", "fexecve", "execveat", "syscall",
+	}},
 }
 
 // systemLibraries have such functions themselves, and use them for nobody but callers.
@@ -51,17 +57,29 @@ var systemLibraries = []string{
 // maxStackCode bounds the code of a file that is searched for changes of the stack pointer.
 const maxStackCode = 8 << 20
 
-// kernelReturnRefused tells why the kernel may not replace return addresses in what is traced; "": nothing is in the
-// way.
-func (m *matcher) kernelReturnRefused() string {
-	if m.stack == nil {
-		why := m.stackHarm()
-		m.stack = &why
-	}
-	return *m.stack
+// replaced is what is known of replacing return addresses in what is traced.
+type replaced struct {
+	harm  string    // why it may not be done; "": nothing is in the way
+	files []*binary // that were looked at
 }
 
-func (m *matcher) stackHarm() string {
+// kernelReturnRefused tells why the kernel may not replace return addresses in a file of what is traced; "": nothing is
+// in the way.
+func (m *matcher) kernelReturnRefused(b *binary) string {
+	if m.replaced == nil {
+		m.replaced = &replaced{}
+		m.replaced.harm = m.replaced.look(m)
+	}
+	switch {
+	case m.replaced.harm != "":
+		return m.replaced.harm
+	case !hasFile(m.replaced.files, b):
+		return "what runs does not load " + path.Base(b.name) + " at its start"
+	}
+	return ""
+}
+
+func (r *replaced) look(m *matcher) string {
 	pid := m.files.pid()
 	switch {
 	case pid == 0 && m.opts.Runs == "":
@@ -81,6 +99,7 @@ func (m *matcher) stackHarm() string {
 	if !complete {
 		return "not all of its libraries can be read"
 	}
+	r.files = files
 	for _, b := range files {
 		if why := b.stackHarm(m.opts.FilteredReturns); why != "" {
 			return why
@@ -114,6 +133,13 @@ func (fs *files) loaded() (out []*binary, complete bool) {
 	if fs.mapsErr != nil {
 		return nil, false
 	}
+	for _, also := range []string{"LD_PRELOAD", "LD_AUDIT", "LD_LIBRARY_PATH"} {
+		v, err := os.Getenv(also), error(nil) // a command's, too
+		if pid := fs.pid(); pid != 0 {
+			v, _, err = pid.Env(also)
+		}
+		complete = complete && err == nil && (v == "" || fs.pid() != 0 && also == "LD_LIBRARY_PATH") // see neededBy
+	}
 	for i := 0; i < len(out) && len(out) < maxRunning; i++ {
 		paths := fs.neededBy(out[i])
 		complete = complete && len(paths) == len(out[i].obj.Needed())
@@ -132,7 +158,8 @@ func (b *binary) stackHarm(filters bool) string {
 	}
 	system := false
 	for _, s := range systemLibraries {
-		system = system || strings.HasPrefix(name, s)
+		rest, begins := strings.CutPrefix(name, s)
+		system = system || begins && (rest == "" || strings.ContainsRune(".-", rune(rest[0])))
 	}
 	if system && b.obj.Type() == objfile.TypeDyn {
 		return ""
@@ -145,7 +172,7 @@ func (b *binary) stackHarm(filters bool) string {
 		}
 	}
 	if filters {
-		for _, fn := range []string{"prctl", "seccomp_load", "syscall"} {
+		for _, fn := range []string{"prctl", "seccomp_load"} {
 			if b.obj.Imports(fn) {
 				return fmt.Sprintf("%s may install a seccomp filter (%s)", name, fn)
 			}
@@ -154,14 +181,17 @@ func (b *binary) stackHarm(filters bool) string {
 	if textSize(b.obj) > maxStackCode {
 		return name + " is too large to find out whether it switches stacks"
 	}
-	if at, found := setsStack(b.obj); found {
+	if at, found := finds(b.obj, code.SetsStack); found {
 		return fmt.Sprintf("%s sets its stack pointer (at %#x)", name, at)
+	}
+	if at, found := finds(b.obj, code.CallsKernel); found {
+		return fmt.Sprintf("%s may execute another program (system call at %#x)", name, at)
 	}
 	return ""
 }
 
-// setsStack finds an instruction that may give a program another stack.
-func setsStack(obj *objfile.File) (at uint64, found bool) {
+// finds looks for an instruction in all code of a file.
+func finds(obj *objfile.File, look func(*abi.Arch, []byte) (int, bool)) (at uint64, found bool) {
 	var err error
 	defer objfile.Guard(&err)()
 	found = true // unless all of it was seen
@@ -169,7 +199,7 @@ func setsStack(obj *objfile.File) (at uint64, found bool) {
 		if !s.Exec {
 			continue
 		}
-		if off, ok := code.SetsStack(obj.Arch(), obj.Bytes(s.Addr, int(s.FileSize))); ok {
+		if off, ok := look(obj.Arch(), obj.Bytes(s.Addr, int(s.FileSize))); ok {
 			return s.Addr + uint64(off), true
 		}
 	}

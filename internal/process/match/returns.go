@@ -47,7 +47,7 @@ func (m *matcher) endsOf(c *candidate) ends {
 	if refusal == nil && m.opts.Instructions {
 		return ends{found: found}
 	}
-	harm := m.kernelReturnRefused()
+	harm := m.kernelReturnRefused(c.b)
 	switch {
 	case harm == "":
 		return ends{way: byAddress}
