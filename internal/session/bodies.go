@@ -21,6 +21,7 @@ type bodies struct {
 	failed map[*probe.Point]bool  // that have no probes
 	lost   map[*probe.Point]error // why the probes of others are not at their code
 	moved  []int                  // how often each was made anew
+	had    []bool                 // those that had code once
 	copied map[string]bool        // those that were told to be inlined
 	done   chan struct{}          // closed when none is looked after any more
 	stop   func()
@@ -43,7 +44,8 @@ func (s *Session) placeBodies(ctx context.Context, failed []kernel.AttachError) 
 	}
 	for _, p := range s.in.Points {
 		if is(p) {
-			b.at = append(b.at, probe.Body{Point: p, Addr: p.Addr})
+			b.at = append(b.at, probe.Body{Point: p, Addr: p.Addr, State: "not compiled"})
+			b.had = append(b.had, p.Addr != 0)
 		}
 	}
 	b.moved = make([]int, len(b.at))
@@ -149,6 +151,7 @@ func (s *Session) look(b *bodies) {
 		}
 		if was.Addr = place[was.Point]; was.Addr != 0 {
 			b.moved[i]++
+			b.had[i] = true
 		}
 		return s.kernel.Programs.Move(was.Point, was.Addr)
 	}
@@ -166,7 +169,14 @@ func (s *Session) look(b *bodies) {
 // tellInlined tells of methods that are inlined.
 func (s *Session) tellInlined(is string) error {
 	b := s.bodies
-	for _, now := range s.in.Bodies(true) {
+	all := s.in.Bodies(true)
+	if len(all) == 0 {
+		return s.emit(&result.Notice{Diagnostic: result.Diagnostic{
+			Severity: result.Info, Text: result.Messagef("the process ended before it could be looked whether methods were " +
+				"inlined into code that was compiled during the trace: calls by such code were not seen"),
+		}})
+	}
+	for _, now := range all {
 		name := now.Point.Func
 		if b.failed[now.Point] || b.copied[name] {
 			continue
@@ -211,8 +221,12 @@ func (s *Session) tellBodies() error {
 	if err := s.tellInlined("was"); err != nil {
 		return err
 	}
-	var anew, never []string
+	var anew, never, later []string
 	for i, of := range b.at {
+		lost := b.failed[of.Point] || b.lost[of.Point] != nil
+		if b.moved[i] > 0 && !lost && !slices.Contains(anew, of.Point.Func) {
+			anew = append(anew, of.Point.Func)
+		}
 		switch {
 		case b.failed[of.Point], of.Idle:
 		case b.lost[of.Point] != nil:
@@ -222,12 +236,12 @@ func (s *Session) tellBodies() error {
 				return err
 			}
 		case of.Addr == 0:
-			if text := of.Point.Func + " (" + of.State + ")"; !slices.Contains(never, text) {
-				never = append(never, text)
+			list := &never
+			if b.had[i] {
+				list = &later
 			}
-		case b.moved[i] > 0:
-			if !slices.Contains(anew, of.Point.Func) {
-				anew = append(anew, of.Point.Func)
+			if text := of.Point.Func + " (" + of.State + ")"; !slices.Contains(*list, text) {
+				*list = append(*list, text)
 			}
 		}
 	}
@@ -235,6 +249,11 @@ func (s *Session) tellBodies() error {
 		err := s.blind(nil, "%s: compiled during the trace; calls that were interpreted, or made within 10 ms of "+
 			"the compilation, were not seen", strings.Join(anew, ", "))
 		if err != nil {
+			return err
+		}
+	}
+	if len(later) > 0 {
+		if err := s.blind(nil, "later calls were not seen of %s", strings.Join(later, ", ")); err != nil {
 			return err
 		}
 	}

@@ -17,18 +17,23 @@ func TestBodies(t *testing.T) {
 		return &probe.Point{Kind: probe.Method, Name: "method:" + name, Func: name, Addr: addr}
 	}
 	moves, stays, waits, left := method("moves", 0x10), method("stays", 0x20), method("waits", 0), method("left", 0x30)
-	stuck := method("stuck", 0x50)
-	s.points = append(s.points, moves, stays, waits, left, stuck)
+	stuck, goes := method("stuck", 0x50), method("goes", 0x70)
+	s.points = append(s.points, moves, stays, waits, left, stuck, goes)
 	f.failed = []kernel.AttachError{{Point: left, Err: fmt.Errorf("no debug register is left")}}
 	looks, copies := 0, 0
 	o := start(t, t.Context(), s, f, func(in *session.Input, _ *sink) {
 		in.Bodies = func(inlined bool) []probe.Body {
-			now := []probe.Body{{Point: stays, Addr: 0x20}, {Point: waits, State: "interpreted"}, {Point: left, Addr: 0x40}}
+			now := []probe.Body{
+				{Point: goes, Addr: 0x70 * uint64(max(0, 1-looks)), State: "interpreted"},
+				{Point: stays, Addr: 0x20},
+				{Point: waits, State: "interpreted"},
+				{Point: left, Addr: 0x40},
+			}
 			if inlined {
 				copies++
-				now[0].Inlined, now[0].Kept = []string{"a", "b", "c", "d"}, "--flag"
+				now[1].Inlined, now[1].Kept = []string{"a", "b", "c", "d"}, "--flag"
 				if copies > 1 {
-					now[0].Inlined = append(now[0].Inlined, "e") // it was told already
+					now[1].Inlined = append(now[1].Inlined, "e") // it was told already
 				}
 				return append(now, probe.Body{Point: moves, Unknown: fmt.Errorf("no table")})
 			}
@@ -39,7 +44,7 @@ func TestBodies(t *testing.T) {
 				probe.Body{Point: moves, Addr: 0x100 * uint64(min(looks, 2))})
 		}
 	})
-	want := []string{"moves 0x100", "stuck 0x60", "moves 0x200"}
+	want := []string{"moves 0x100", "stuck 0x60", "moves 0x200", "goes 0x0"}
 	if !slices.Equal(f.moves, want) {
 		t.Errorf("%q, want %q", f.moves, want)
 	}
@@ -52,6 +57,39 @@ func TestBodies(t *testing.T) {
 		"notice WARNING stuck: its breakpoint could not follow the code, and later calls were not seen: refused",
 		"notice WARNING moves: compiled during the trace; calls that were interpreted, or made within 10 ms of the "+
 			"compilation, were not seen",
+		"notice WARNING later calls were not seen of goes (interpreted)",
 		"notice WARNING calls were not seen of waits (interpreted)",
+		"end")
+}
+
+// TestBodiesEnded: of a process that has ended, what was known last is told.
+func TestBodiesEnded(t *testing.T) {
+	f, s := newFake(), newScript()
+	moves := &probe.Point{Kind: probe.Method, Name: "method:moves", Func: "moves"}
+	s.points = append(s.points, moves)
+	looks := 0
+	o := start(t, t.Context(), s, f, func(in *session.Input, _ *sink) {
+		in.Bodies = func(inlined bool) []probe.Body {
+			switch looks++; {
+			case looks <= 2: // at the start
+				return []probe.Body{{Point: moves, State: "interpreted"}}
+			case looks == 3:
+				return []probe.Body{{Point: moves, Addr: 0x100}}
+			case looks == 4:
+				f.send(rec(s.exitLayout(), 0))
+			}
+			return nil
+		}
+	})
+	if want := []string{"moves 0x100"}; !slices.Equal(f.moves, want) {
+		t.Errorf("%q, want %q", f.moves, want)
+	}
+	expect(t, o,
+		"notice WARNING moves is interpreted: its calls are seen once it is compiled",
+		"attached 1",
+		"notice INFO the process ended before it could be looked whether methods were inlined into code that was compiled "+
+			"during the trace: calls by such code were not seen",
+		"notice WARNING moves: compiled during the trace; calls that were interpreted, or made within 10 ms of the "+
+			"compilation, were not seen",
 		"end")
 }

@@ -65,7 +65,7 @@ type Input struct {
 	// that are not there or have no value are 0. What it gives is said as notices. Nil: nothing is.
 	Totals func(value func(name string) int64) []string
 	// Bodies tells where the code of the points is that are methods, while the session runs; with copies, also where it is
-	// inlined. Nil: there are none. It is not called concurrently.
+	// inlined; nothing: the process has ended. Nil: there are none. It is not called concurrently.
 	Bodies func(copies bool) []probe.Body
 	// Write is the function write of the C library of the process; nil: it is not known.
 	Write *probe.Point

@@ -8,10 +8,13 @@ type JavaLayout struct {
 	Shift, ClassShift   int
 
 	Class        int    // where an object has the reference to its class
-	Length, Data int    // in an array
+	Length, Data int    // in an array; elements of 8 bytes begin at the next multiple of that
 	Text         uint64 // the address of the class of texts
 	Value, Coder int    // in a text: the array of its bytes, and whether they are UTF-16 and not Latin-1
 }
+
+// DataOf is where an array has its elements.
+func (l *JavaLayout) DataOf(elem *Type) int { return (l.Data + elem.Size - 1) &^ (elem.Size - 1) }
 
 // JavaObject is a reference to an object of Java, which tells its type itself. Elem is the type of the elements of an
 // array, TVoid if these are references; nil: it is none.

@@ -34,7 +34,7 @@ func (g *gen) captureJava(dst, src memory, from, to *types.Type, span diag.Span)
 			g.store(dst.at(record.JavaLength), 4, n)
 			if elem.Size > 0 {
 				b.ApplyImm(ir.Mul, n, int64(elem.Size))
-				read(b.Copy(b.OpImm(ir.Add, p, int64(l.Data))), n)
+				read(b.Copy(b.OpImm(ir.Add, p, int64(l.DataOf(elem)))), n)
 			}
 			b.Jump(end)
 			return

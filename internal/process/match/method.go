@@ -300,7 +300,8 @@ func (p *probedMethod) find(body runtimes.Body) {
 }
 
 // Bodies tells where the code of the methods is now that are probed; with copies, also where else it is. Where the
-// return of one cannot be seen nothing of it is probed, so that no call seems to last. Returns come first.
+// return of one cannot be seen nothing of it is probed, so that no call seems to last. Returns come first. Of a process
+// that has ended nothing is known.
 func (r *Result) Bodies(copies bool) (list []probe.Body) {
 	if r.files == nil || r.files.methods == nil {
 		return nil
@@ -345,6 +346,9 @@ func (r *Result) Bodies(copies bool) (list []probe.Body) {
 			now.Inlined, now.Unknown = m.Inlined()
 		}
 		list = append(list, now)
+	}
+	if slices.ContainsFunc(r.files.methods.of, runtimes.Methods.Ended) {
+		return nil
 	}
 	return list
 }

@@ -8,6 +8,8 @@ type Methods interface {
 	// Find finds the methods whose name, and the types of whose parameters "(String,int)", fit. All that fit begin with
 	// prefix. cut: there may be more.
 	Find(prefix string, fits func(name, types string) bool) (list []Method, cut bool)
+	// Ended tells that the process cannot be read any more: what was read just before may be wrong.
+	Ended() bool
 	Close()
 }
 

@@ -186,17 +186,26 @@ func (v *machine) objects(d *described) {
 	l.Narrow, l.NarrowClass = narrow, narrowClass
 	l.Class, l.Length, l.Data = 8, 12, 16
 	if !narrowClass {
-		l.Length, l.Data = 16, 24
+		// Of what is not used the virtual machine has no sound values. Since JDK 23 elements are behind the length.
+		l.Length, l.Data, l.ClassBase, l.ClassShift = 16, 24, 0, 0
+		if v.offsets {
+			l.Data = 20
+		}
+	}
+	if !narrow {
+		l.Base, l.Shift = 0, 0
 	}
 	switch {
 	case d.err() != nil:
 		v.texts = d.err().Error()
 	case flags["UseZGC"] || flags["UseShenandoahGC"]:
-		v.texts = "objects are moved while the program runs (ZGC, Shenandoah), so that references may be of former places"
+		v.texts = "objects are moved while the program runs (ZGC, Shenandoah), so that references may be of former places: " +
+			"start it with java -XX:+UseG1GC"
 	case flags["UseCompactObjectHeaders"]:
-		v.texts = "it has compact object headers"
+		v.texts = "it has compact object headers (start it with java -XX:-UseCompactObjectHeaders)"
 	case l.Shift > 6 || l.ClassShift > 16:
-		v.texts = errDescribed.Error()
+		v.texts = fmt.Sprintf("how its references are compressed is not known (shifts of %d and %d bits)", l.Shift,
+			l.ClassShift)
 	}
 	if v.texts != "" {
 		return

@@ -318,7 +318,7 @@ func (v *machine) body(m *method) (b runtimes.Body, err error) {
 	if v.m.word(m.at+v.off[constMethod]) != m.constMethod {
 		return b, errGone
 	}
-	b.State = "interpreted so far"
+	b.State = "interpreted"
 	code := v.m.word(m.at + v.off[compiled])
 	if code == 0 {
 		return b, nil

@@ -29,6 +29,13 @@ func typesOf(pid int) runtimes.Types {
 	return v
 }
 
+// Ended looks at what is there as long as the library is.
+func (v methods) Ended() bool {
+	v.m.forget()
+	var b [8]byte
+	return !v.m.read(b[:], v.off[head])
+}
+
 func (v methods) Close() { _ = v.machine.Close() } // it was only read
 
 func (v methods) Find(prefix string, fits func(name, types string) bool) (list []runtimes.Method, cut bool) {
