@@ -203,8 +203,11 @@ func (s *script) superseded(indent string, c *call) {
 	s.line("%s}", indent)
 }
 
-// seesThreads tells whether it is seen that the threads of a call end.
-func (l *Leaving) seesThreads(c *call) bool { return l != nil && l.ThreadEnds && c.fn.Tasks == nil }
+// seesThreads tells whether it is seen that the threads of a call end. Of Replaced functions that does not tell how the
+// call ended: it may have returned unseen before.
+func (l *Leaving) seesThreads(c *call) bool {
+	return l != nil && l.ThreadEnds && c.fn.Tasks == nil && !c.fn.Replaced
+}
 
 // shows tells whether a call that did not return is shown: not if it depends on how it returned.
 func (s *script) shows(c *call) bool { return c.atExit == nil && s.o.Min <= 0 }
