@@ -18,19 +18,20 @@ export CGO_ENABLED = 0
 # functions, which are as fast either way (list -v of libc, a script's types). Packages that run for each event are
 # inlined. Functions begin at multiples of 8 bytes, not 32, which leaves out 240 kB of padding.
 COLD  = net net/http crypto/tls crypto/x509 crypto/internal/... crypto/... vendor/golang.org/x/... encoding/json \
-	encoding/asn1 encoding/xml encoding/base64 compress/... archive/zip strconv sort io errors internal/poll \
-	internal/syscall/... math/big regexp/syntax text/template/... text/tabwriter mime/... log html go/... flag \
-	github.com/spf13/... github.com/cilium/ebpf/... trocar trocar/internal/ui/... trocar/internal/recipe \
-	trocar/internal/kernel trocar/internal/script/... trocar/internal/process/target \
-	trocar/internal/process/runtimes/... trocar/internal/compile/check trocar/internal/compile/codegen \
-	trocar/internal/process/match trocar/internal/process/probe trocar/internal/process/stacktables \
-	trocar/internal/compile/ir trocar/internal/compile/builtin trocar/internal/compile/feature trocar/internal/near \
-	trocar/internal/demo trocar/internal/binary/debuginfod github.com/ianlancetaylor/demangle os/... context path/... \
-	regexp net/url trocar/internal/binary/uapi trocar/internal/binary/packages trocar/internal/binary/types \
-	trocar/internal/binary/clr trocar/internal/binary/image trocar/internal/binary/objfile \
-	trocar/internal/binary/debuginfo trocar/internal/session trocar/internal/binary/btf trocar/internal/binary/opener \
-	trocar/internal/binary/cfi trocar/internal/binary/code trocar/internal/binary/abi trocar/internal/process/tracefs \
-	fmt reflect time syscall bufio debug/elf debug/dwarf golang.org/x/sys/...
+	encoding/asn1 encoding/xml encoding/base64 compress/... archive/zip strconv sort io errors maps unicode/... \
+	internal/zstd github.com/ulikunitz/... internal/poll internal/syscall/... math/big regexp/syntax text/template/... \
+	text/tabwriter mime/... log html go/... flag github.com/spf13/... github.com/cilium/ebpf/... trocar \
+	trocar/internal/ui/... trocar/internal/recipe trocar/internal/kernel trocar/internal/script/... \
+	trocar/internal/process/target trocar/internal/process/runtimes/... trocar/internal/compile/check \
+	trocar/internal/compile/codegen trocar/internal/process/match trocar/internal/process/probe \
+	trocar/internal/process/stacktables trocar/internal/compile/ir trocar/internal/compile/builtin \
+	trocar/internal/compile/feature trocar/internal/near trocar/internal/demo trocar/internal/binary/debuginfod \
+	github.com/ianlancetaylor/demangle os/... context path/... regexp net/url trocar/internal/binary/uapi \
+	trocar/internal/binary/packages trocar/internal/binary/types trocar/internal/binary/clr \
+	trocar/internal/binary/image trocar/internal/binary/objfile trocar/internal/binary/debuginfo \
+	trocar/internal/session trocar/internal/binary/btf trocar/internal/binary/opener trocar/internal/binary/cfi \
+	trocar/internal/binary/code trocar/internal/binary/abi trocar/internal/process/tracefs fmt reflect time syscall \
+	bufio debug/elf debug/dwarf golang.org/x/sys/...
 BUILD = $(GO) build -tags nethttpomithttp2,purego $(COLD:%=-gcflags=%=-l) -trimpath -buildvcs=false -ldflags "-s -w -funcalign=8"
 
 .PHONY: build test deps lint format unit e2e truth soak cross fuzz bench demo generate clean

@@ -23,6 +23,7 @@ type attachment struct {
 	event *unix.PerfEventAttr // of watch
 	ends  bool                // calls end there
 	plain bool                // taking it off writes to no program's memory
+	idle  bool                // it is switched on later
 }
 
 func (a *attachment) close() {
@@ -60,7 +61,7 @@ func (l *Loaded) Attach(ctx context.Context, progress func(done, total int)) ([]
 	}
 	if len(l.threaded) > 0 {
 		time.Sleep(inTheMaking)
-		l.Rejoin()
+		l.rejoin()
 	}
 	return a.failed, nil
 }
@@ -273,6 +274,8 @@ func (l *Loaded) unlink(which func(*attachment) bool) int {
 
 // Detach ends all attachments, and returns when no program can run any more. What is in the ring buffer stays readable.
 func (l *Loaded) Detach() {
+	l.rejoining.Lock()
+	defer l.rejoining.Unlock()
 	l.mu.Lock()
 	links, selves := l.links, l.selves
 	l.links, l.selves, l.threaded = nil, nil, nil

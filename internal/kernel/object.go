@@ -67,6 +67,9 @@ type Loaded struct {
 	links    []*attachment
 	selves   []*selfSignal
 	threaded []*threaded
+	late     map[int]bool // threads that may have begun without a breakpoint, until Rejoin gives them
+
+	rejoining sync.Mutex // whoever opens events later, so that nothing is opened when all has been taken off
 }
 
 type loadedProgram struct {

@@ -166,7 +166,12 @@ func (a *attacher) openOne(
 		return nil, err
 	}
 	link := like
-	if link.fds, err = a.runAt(event, p.prog.FD(), 0); err != nil {
+	if like.idle {
+		link.fds, err = []int{event}, unix.IoctlSetInt(event, unix.PERF_EVENT_IOC_SET_BPF, p.prog.FD())
+	} else {
+		link.fds, err = a.runAt(event, p.prog.FD(), 0)
+	}
+	if err != nil {
 		unix.Close(event)
 		return nil, err
 	}

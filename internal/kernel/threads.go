@@ -3,7 +3,9 @@ package kernel
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -47,6 +49,10 @@ func (a *attacher) onThreads(
 	attr.Bits |= unix.PerfBitInherit
 	t := &threaded{p: p, pid: pid, attr: attr, known: map[int]bool{}, like: like, until: time.Now().Add(mostMaking)}
 	if attr.Type == unix.PERF_TYPE_BREAKPOINT && !like.plain {
+		// They are switched on together, and those that threads have taken over with them: what happens until all threads
+		// have it is not counted, here twice and there not at all.
+		t.like.idle = true
+		attr.Bits |= unix.PerfBitDisabled
 		if err := t.openCleanly(a); err != nil {
 			return t, err
 		}
@@ -60,6 +66,16 @@ func (a *attacher) onThreads(
 	if t.sure == 0 {
 		return t, unix.ESRCH
 	}
+	if t.like.idle {
+		t.like.idle = false
+		attr.Bits &^= unix.PerfBitDisabled
+		for _, link := range t.links {
+			err := unix.IoctlSetInt(link.fds[0], unix.PERF_EVENT_IOC_ENABLE, 0)
+			if err != nil {
+				return t, err
+			}
+		}
+	}
 	if attr.Type == unix.PERF_TYPE_BREAKPOINT {
 		a.Loaded.mu.Lock()
 		a.threaded = append(a.threaded, t)
@@ -72,23 +88,29 @@ func (a *attacher) onThreads(
 // program is set has it without.
 func (t *threaded) openCleanly(a *attacher) error {
 	const tries = 8
-	for range tries {
+	for i := range tries {
+		if err := a.ctx.Err(); err != nil {
+			return err
+		}
 		_, _, err := t.open(a)
 		if err != nil {
 			return err
 		}
 		opened := ticks()
 		time.Sleep(inTheMaking)
-		made := 0
+		var made []int
 		threads, _ := os.ReadDir("/proc/" + strconv.Itoa(t.pid) + "/task")
 		for _, d := range threads {
 			if tid, err := strconv.Atoi(d.Name()); err == nil && !t.known[tid] && begun(t.pid, tid) <= opened {
-				made++
+				made = append(made, tid)
 			}
 		}
-		if made == 0 {
+		if i == tries-1 {
+			a.tooLate(made) // as well as it can be done
+		}
+		if len(made) == 0 || i == tries-1 {
 			for _, d := range threads { // those that were made since have it
-				if tid, err := strconv.Atoi(d.Name()); err == nil {
+				if tid, err := strconv.Atoi(d.Name()); err == nil && !slices.Contains(made, tid) {
 					t.known[tid] = true
 				}
 			}
@@ -101,7 +123,7 @@ func (t *threaded) openCleanly(a *attacher) error {
 		a.unlink(func(link *attachment) bool { return gone[link] })
 		t.known, t.links, t.sure = map[int]bool{}, nil, 0
 	}
-	return nil // as well as it can be done
+	return nil
 }
 
 // ticks is the time in which the begin of threads is told: 10 ms since the machine was started.
@@ -124,7 +146,7 @@ func begun(pid, tid int) uint64 {
 
 // open opens the event on threads that are not known yet. It gives how many these were, and how many of them lacked the
 // event.
-func (t *threaded) open(a *attacher) (fresh, lacked int, err error) {
+func (t *threaded) open(a *attacher) (fresh int, lacked []int, err error) {
 	threads, err := os.ReadDir("/proc/" + strconv.Itoa(t.pid) + "/task")
 	if err != nil {
 		if t.sure == 0 {
@@ -132,7 +154,7 @@ func (t *threaded) open(a *attacher) (fresh, lacked int, err error) {
 		} else {
 			err = nil
 		}
-		return 0, 0, err
+		return 0, nil, err
 	}
 	later := len(t.known) > 0
 	for _, d := range threads {
@@ -149,8 +171,10 @@ func (t *threaded) open(a *attacher) (fresh, lacked int, err error) {
 		switch {
 		case err == nil:
 			t.links = append(t.links, link)
-			t.sure = tid
-			lacked++
+			if !later { // later ones may have it twice
+				t.sure = tid
+			}
+			lacked = append(lacked, tid)
 		case !errors.Is(err, unix.ESRCH): // else it has ended
 			return fresh, lacked, err
 		}
@@ -198,8 +222,36 @@ func roomFor(attr *unix.PerfEventAttr, tid int) (n int, ok bool) {
 	return n, true
 }
 
-// Rejoin opens events on threads that were being made while the events were opened, and gives how many had none.
-func (l *Loaded) Rejoin() (late int) {
+// tooLate notes threads that may lack an event at first, or have it twice.
+func (l *Loaded) tooLate(tids []int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.late == nil {
+		l.late = map[int]bool{}
+	}
+	for _, tid := range tids {
+		l.late[tid] = true
+	}
+}
+
+// Rejoin opens events on threads that were being made while the events were opened, and gives what Late does.
+func (l *Loaded) Rejoin() (late []int) {
+	l.rejoin()
+	return l.Late()
+}
+
+// Late are threads that may have gone without an event at first, each given once.
+func (l *Loaded) Late() []int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	late := slices.Collect(maps.Keys(l.late))
+	l.late = nil
+	return late
+}
+
+func (l *Loaded) rejoin() {
+	l.rejoining.Lock()
+	defer l.rejoining.Unlock()
 	l.mu.Lock()
 	list := l.threaded[:0:0]
 	for _, t := range l.threaded {
@@ -210,10 +262,8 @@ func (l *Loaded) Rejoin() (late int) {
 	l.threaded = list
 	l.mu.Unlock()
 	a := &attacher{Loaded: l}
-	for i := range list {
-		t := list[len(list)-1-i] // what a thread lacks is the newest
-		_, n, _ := t.open(a)     // what goes wrong now: the thread has ended, or another has taken the room
-		late += n
+	for _, t := range slices.Backward(list) { // what a thread lacks is the newest
+		_, lacked, _ := t.open(a) // what goes wrong now: the thread has ended, or another has taken the room
+		l.tooLate(lacked)
 	}
-	return late
 }

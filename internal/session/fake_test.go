@@ -242,8 +242,13 @@ func (b *breakpoint) Close() {
 	b.of.breaks = slices.DeleteFunc(b.of.breaks, func(o *breakpoint) bool { return o == b })
 }
 
-func (f *fake) Rejoin() (late int) {
-	late, f.late = f.late, 0
+func (f *fake) Late() []int { return nil }
+
+func (f *fake) Rejoin() (late []int) {
+	for f.late > 0 {
+		late = append(late, f.late)
+		f.late--
+	}
 	return late
 }
 

@@ -61,8 +61,10 @@ type Programs interface {
 	Unwatch(addr uint64) int                // ends the watchpoints at an address, and tells how many there were
 	// Break sets a breakpoint of a point on code that was made at run time. kernel.ErrNoSlot: there is none to be had.
 	Break(p *probe.Point, pid int, addr uint64) (Breakpoint, error)
-	// Rejoin sets breakpoints in threads that were just being made, and gives how many had gone without.
-	Rejoin() (late int)
+	// Rejoin sets breakpoints in threads that were just being made, and gives those that may have gone without.
+	Rejoin() (late []int)
+	// Late are those that Attach has found to be so.
+	Late() []int
 	// Feed has lines with one of the words handed over that a process writes to one of its files; no words: all lines.
 	Feed(write *probe.Point, fd int, words []string) (Lines, error)
 	Run(name string) (uint32, error)

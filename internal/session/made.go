@@ -211,9 +211,7 @@ func (f *follower) notes() error {
 	f.making.Lock()
 	defer f.making.Unlock()
 	f.retire()
-	if n := f.s.kernel.Programs.Rejoin(); n > 0 {
-		f.warn("%d threads began while breakpoints were set: their first calls may be missing", n)
-	}
+	f.s.joined.add(f.s.kernel.Programs.Rejoin())
 	return f.at.Notes(f.note)
 }
 
@@ -288,6 +286,12 @@ func (f *follower) compiled(source, addr, size uint64) {
 	}
 	b := &madeBody{Note: runtimes.Note{Addr: addr, Size: size}, fresh: time.Now()}
 	f.replace(&b.Note)
+	for at, o := range f.fresh { // which was given up
+		if at < addr+size && addr < at+o.Size {
+			f.release(o)
+			delete(f.fresh, at)
+		}
+	}
 	for _, p := range fn.entries {
 		if f.set(fn, p, addr, &b.begins) != nil {
 			f.release(b) // it is tried again with the note

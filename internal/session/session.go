@@ -135,6 +135,7 @@ type Session struct {
 	toldRenewed map[string]bool       // written before renewing is closed, as is
 	renews      bool                  // that a runtime does so
 	costly      <-chan *result.Notice
+	joined      joined
 	bodies      *bodies          // nil: no methods are traced
 	made        *follower        // nil: no code is followed that is made at run time
 	walks       *walks           // nil: no user stacks are walked by tables
@@ -309,6 +310,7 @@ func (s *Session) attach(ctx context.Context) error {
 	if err := s.followMade(); err != nil {
 		return err
 	}
+	s.joined.add(s.kernel.Programs.Late())
 	s.began = time.Now()
 	return s.emit(&result.Attached{Probes: s.in.Probes - len(failed)})
 }
@@ -323,7 +325,7 @@ func (s *Session) finish() (err error) {
 	defer func() { err = errors.Join(err, detached()) }() // before anything is freed
 	s.names.rename()
 	for _, step := range []func() error{
-		s.drain, s.tellIdle, s.tellRenewed, s.tellBodies, s.tellWalks, s.unfollowed, s.tellDeath,
+		s.drain, s.tellJoined, s.tellIdle, s.tellRenewed, s.tellBodies, s.tellWalks, s.unfollowed, s.tellDeath,
 	} {
 		if err := step(); err != nil {
 			return err
