@@ -31,9 +31,11 @@ type Feed struct {
 	state []byte // mapping: see feedAsked
 	event int    // see keepSwitched
 	l     *Loaded
-	cpus  [2]int // on which it is answered
+	cpus  []int // on which it is answered
+	polls []int // with which they wait, one each
 	mu    sync.Mutex
-	seq   uint64 // of the line that was handed over last
+	// most is how many threads are held at a time; 0: any number, since those that are held let others run.
+	most int
 }
 
 // MostHeld is how long a thread waits at most.
@@ -41,10 +43,14 @@ const MostHeld = 20 * time.Millisecond
 
 // In the memory that the program shares with us.
 const (
-	feedAsked = 0  // how many lines were handed over
-	feedDone  = 8  // how many of those are done with
-	feedLate  = 16 // how often nobody was done in time
-	feedSize  = 24
+	feedAsked = 0  // how many lines were handed over: their numbers begin with 1
+	feedLate  = 8  // how often nobody was done in time
+	feedHeld  = 16 // how many threads are held, where that is limited
+	feedDone  = 24 // numbers of lines that are done with, each in the place of its lowest bits
+	feedSize  = feedDone + 8*feedSlots
+
+	feedSlots = 256
+	feedEnded = 1<<64 - 1 // in those places: no line is waited for any more
 
 	feedLine = 512 // so much of a line is looked at
 	feedText = 16  // in a record, behind the number of the line and its length
@@ -57,6 +63,19 @@ const (
 
 // Feed begins to hand over lines. write is the entry of the function write of the process's C library.
 func (l *Loaded) Feed(write *probe.Point, fd int, words []string) (f *Feed, err error) {
+	f, err = l.newFeed(write, fd, words, true)
+	if err != nil && !errors.Is(err, errOneCPU) {
+		if held, err := l.newFeed(write, fd, words, false); err == nil {
+			return held, nil
+		}
+	}
+	return f, err
+}
+
+var errOneCPU = errors.New("it takes two CPUs")
+
+// newFeed makes one. yields: the threads that are held let others run, for which the kernel must be 6.0 at least.
+func (l *Loaded) newFeed(write *probe.Point, fd int, words []string, yields bool) (f *Feed, err error) {
 	host, err := abi.Host()
 	if err != nil {
 		return nil, err
@@ -67,20 +86,16 @@ func (l *Loaded) Feed(write *probe.Point, fd int, words []string) (f *Feed, err 
 	if err := l.features.Need(feature.Loop, ""); err != nil {
 		return nil, err
 	}
-	cpus, err := ourCPUs()
-	if err != nil {
-		return nil, err
-	}
-	if len(cpus) < 2 {
-		return nil, errors.New("it takes two CPUs")
-	}
-	f = &Feed{l: l, event: -1, cpus: [2]int{cpus[0], cpus[len(cpus)-1]}}
+	f = &Feed{l: l, event: -1}
 	defer func() {
 		if err != nil {
 			f.Close()
 			f = nil
 		}
 	}()
+	if err = f.chooseCPUs(yields); err != nil {
+		return f, err
+	}
 	for _, spec := range []*ebpf.MapSpec{
 		{Name: "feed_ring", Type: ebpf.RingBuf, MaxEntries: 64 << 10},
 		{Name: "feed_state", Type: ebpf.Array, KeySize: 4, ValueSize: feedSize, MaxEntries: 1, Flags: 1 << 10}, // MMAPABLE
@@ -97,22 +112,70 @@ func (l *Loaded) Feed(write *probe.Point, fd int, words []string) (f *Feed, err 
 	if f.state, err = unix.Mmap(f.maps[1].FD(), 0, feedSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED); err != nil {
 		return f, err
 	}
+	if err = f.openPolls(); err != nil {
+		return f, err
+	}
 	if err = f.keepSwitched(); err != nil {
 		return f, err
 	}
-	return f, f.run(feedProgram(host, fd, words), []*probe.Point{write}, nil)
+	return f, f.run(feedProgram(host, fd, words)+held(feedText+feedLine, f.most), f.most == 0, []*probe.Point{write}, nil)
 }
 
-// run has a program run at points. more are the maps that it uses besides those of all.
-func (f *Feed) run(text string, points []*probe.Point, more map[string]int) error {
+// chooseCPUs chooses on which it is answered. Where threads that are held keep their CPUs, one of those is left free.
+func (f *Feed) chooseCPUs(yields bool) error {
+	all, err := ourCPUs()
+	if err != nil {
+		return err
+	}
+	const more = 4
+	n := min(len(all), 2)
+	if !yields {
+		if len(all) < 2 {
+			return errOneCPU
+		}
+		n = min(len(all), more)
+		f.most = n - 1
+	}
+	for i := range n {
+		f.cpus = append(f.cpus, all[i*(len(all)-1)/max(n-1, 1)])
+	}
+	return nil
+}
+
+// openPolls makes what is waited with: two that wait with the same one would not both be woken.
+func (f *Feed) openPolls() error {
+	ring := f.maps[0].FD()
+	for range f.cpus {
+		epoll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+		if errors.Is(err, unix.EMFILE) && raiseFiles() {
+			epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+		}
+		if err != nil {
+			return fmt.Errorf("wait for what a process writes: %w", err)
+		}
+		f.polls = append(f.polls, epoll)
+		event := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLET, Fd: int32(ring)}
+		if err := unix.EpollCtl(epoll, unix.EPOLL_CTL_ADD, ring, &event); err != nil {
+			return fmt.Errorf("wait for what a process writes: %w", err)
+		}
+	}
+	return nil
+}
+
+// run has a program run at points, which may sleep or not. more are the maps that it uses besides those of all.
+func (f *Feed) run(text string, sleeps bool, points []*probe.Point, more map[string]int) error {
 	maps := map[string]int{theRing: f.maps[0].FD(), theState: f.maps[1].FD(), theRoom: f.maps[2].FD()}
 	for name, fd := range more {
 		maps[name] = fd
 	}
 	p := &loadedProgram{
-		Program: &Program{Name: "feed", Type: probe.UprobeProgram, Points: points}, insns: assemble(text, maps),
+		Program: &Program{Name: "feed", Type: probe.UprobeProgram, Points: points, Sleepable: sleeps},
+		insns:   assemble(text, maps),
 	}
 	spec := &ebpf.ProgramSpec{Name: "feed", Instructions: p.insns, License: "GPL"}
+	if sleeps {
+		spec.Flags |= progSleepable
+	}
 	spec.Type, spec.AttachType, _ = bpfType(p.Type)
 	err := f.l.uprobeSpec(p, spec)
 	if err != nil {
@@ -178,40 +241,30 @@ type FeedTo struct {
 }
 
 // Run tells of lines and of what is compiled, until ctx ends. Its thread waits until that is done. While it waits the
-// kernel of many machines lets nobody else run on its CPU, so that there are two of us, on different CPUs, before whom
+// kernels before 6.0 let nobody else run on its CPU, so that there are several of us, on different CPUs, before whom
 // others step back.
 func (f *Feed) Run(ctx context.Context, to FeedTo) {
-	var both sync.WaitGroup
-	for _, cpu := range f.cpus {
-		both.Go(func() { f.wait(ctx, cpu, to) })
+	var all sync.WaitGroup
+	for i := range f.cpus {
+		all.Go(func() { f.wait(ctx, i, to) })
 	}
-	both.Wait()
+	all.Wait()
 }
 
-// wait is one of the two.
-func (f *Feed) wait(ctx context.Context, cpu int, to FeedTo) {
+// wait is one of those.
+func (f *Feed) wait(ctx context.Context, i int, to FeedTo) {
 	runtime.LockOSThread() // and never given back: it is of no use to others
-	epoll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
-	if err != nil {
-		return
-	}
-	defer unix.Close(epoll)
-	ring := f.maps[0].FD()
-	event := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLET, Fd: int32(ring)}
-	if unix.EpollCtl(epoll, unix.EPOLL_CTL_ADD, ring, &event) != nil {
-		return
-	}
 	// Without these it may take longer, which is told.
 	var set unix.CPUSet
-	set.Set(cpu)
+	set.Set(f.cpus[i])
 	_ = unix.SchedSetaffinity(0, &set)
 	_ = unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1}, 0)
 	const look = 25 // ms
 	next := time.Now()
 	for ctx.Err() == nil {
-		_, _ = unix.EpollWait(epoll, make([]unix.EpollEvent, 1), look)
+		_, _ = unix.EpollWait(f.polls[i], make([]unix.EpollEvent, 1), look)
 		f.read(to)
-		if cpu == f.cpus[0] && !time.Now().Before(next) {
+		if i == 0 && !time.Now().Before(next) {
 			to.Look()
 			next = time.Now().Add(look * time.Millisecond)
 		}
@@ -228,8 +281,9 @@ func (f *Feed) read(to FeedTo) {
 		} else {
 			to.Line(string(rec[feedText : feedText+min(n, feedLine)]))
 		}
-		f.seq = max(f.seq, binary.NativeEndian.Uint64(rec))
-		atomic.StoreUint64(f.word(feedDone), f.seq)
+		// Records of threads that write at once are not in the order of their numbers.
+		seq := binary.NativeEndian.Uint64(rec)
+		atomic.StoreUint64(f.word(feedDone+8*int(seq%feedSlots)), seq)
 		return nil
 	})
 }
@@ -240,11 +294,16 @@ func (f *Feed) Late() uint64 { return atomic.LoadUint64(f.word(feedLate)) }
 // Close ends it. Nobody waits any more.
 func (f *Feed) Close() {
 	if f.state != nil {
-		atomic.StoreUint64(f.word(feedDone), 1<<62)
+		for i := range feedSlots {
+			atomic.StoreUint64(f.word(feedDone+8*i), feedEnded)
+		}
 	}
 	closeAll(f.links)
 	for _, p := range f.progs {
 		p.Close()
+	}
+	for _, fd := range f.polls {
+		unix.Close(fd)
 	}
 	if f.event >= 0 {
 		unix.Close(f.event)
@@ -258,7 +317,7 @@ func (f *Feed) Close() {
 	for _, m := range f.maps {
 		m.Close()
 	}
-	f.maps, f.state, f.links, f.progs = nil, nil, nil, nil
+	f.maps, f.state, f.links, f.progs, f.polls = nil, nil, nil, nil, nil
 }
 
 // Compiler has what a runtime compiles handed over, too, before the program knows of it.
@@ -286,8 +345,8 @@ func (f *Feed) Compiler(c *probe.Compiler) error {
 		return err
 	}
 	maps := map[string]int{theSources: sources.FD(), theCalls: calls.FD()}
-	if err := f.run(compiledProgram(host), c.Returns, maps); err != nil {
+	if err := f.run(compiledProgram(host)+held(feedText+3*8, f.most), f.most == 0, c.Returns, maps); err != nil {
 		return err
 	}
-	return f.run(compilingProgram(host, c), []*probe.Point{c.Entry}, maps)
+	return f.run(compilingProgram(host, c), false, []*probe.Point{c.Entry}, maps)
 }

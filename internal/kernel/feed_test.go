@@ -2,6 +2,8 @@ package kernel
 
 import (
 	"context"
+	"encoding/binary"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"trocar/internal/compile/feature"
 	"trocar/internal/need"
@@ -22,7 +26,7 @@ func TestFeed(t *testing.T) {
 	if !NewFeatures().Has(feature.Loop) {
 		t.Skip("the kernel has no bpf_loop")
 	}
-	if cpus, err := onlineCPUs(); err != nil || len(cpus) < 2 {
+	if cpus, err := ourCPUs(); err != nil || len(cpus) < 2 {
 		t.Skip("one CPU: the thread that waits has it")
 	}
 	const lines = 200
@@ -122,5 +126,101 @@ int main(int argc, char **argv) {
 	}
 	if late := f.Late(); late != lines/2 { // also when there is no room for lines
 		t.Errorf("%d of %d lines were late", late, lines/2)
+	}
+}
+
+// TestFeedThreads: of threads that write at the same time none goes on before its own line is done with, or it is
+// counted, whether those that are held let others run or not.
+func TestFeedThreads(t *testing.T) {
+	need.Root(t)
+	if !NewFeatures().Has(feature.Loop) {
+		t.Skip("the kernel has no bpf_loop")
+	}
+	if cpus, err := ourCPUs(); err != nil || len(cpus) < 2 {
+		t.Skip("one CPU: threads do not write at the same time")
+	}
+	const lines = 2 * 1000
+	// A line says how many of the lines of its thread were written before: the one that is told of last must be the last.
+	path := build(t, "writers", `
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+static volatile int written[2];
+static pthread_barrier_t both;
+static void *writes(void *arg) {
+	long me = (long)arg;
+	char line[100];
+	for (int i = 0; i < 1000; i++) {
+		memset(line, 0, sizeof line);
+		snprintf(line, sizeof line, "%ld %d %p\n", me, i, (void *)&written[me]);
+		pthread_barrier_wait(&both);
+		write(1, line, sizeof line);
+		written[me] = i + 1;
+	}
+	return 0;
+}
+int main(void) {
+	pthread_t t[2];
+	getchar();
+	pthread_barrier_init(&both, 0, 2);
+	for (long i = 0; i < 2; i++)
+		pthread_create(&t[i], 0, writes, (void *)i);
+	for (int i = 0; i < 2; i++)
+		pthread_join(t[i], 0);
+	return 0;
+}`)
+	l := load(t, Options{})
+	for _, yields := range []bool{true, false} {
+		if yields && !l.features.Has(feature.SleepableUprobe) {
+			continue
+		}
+		cmd := exec.Command(path)
+		in, err := cmd.StdinPipe()
+		if err != nil || cmd.Start() != nil {
+			t.Fatal(err)
+		}
+		pid := cmd.Process.Pid
+		f, err := l.newFeed(point(path, symbols(t, path)["write"], pid), 1, nil, yields)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		var told, ahead int
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			f.Run(ctx, FeedTo{Look: func() {}, Line: func(line string) {
+				var me, i int
+				var at uintptr
+				if _, err := fmt.Sscanf(line, "%d %d 0x%x", &me, &i, &at); err != nil {
+					t.Errorf("%q: %v", line, err)
+					return
+				}
+				told++
+				for end := time.Now().Add(100 * time.Microsecond); time.Now().Before(end); {
+				}
+				var n [4]byte
+				if _, err := unix.ProcessVMReadv(pid, []unix.Iovec{{Base: &n[0], Len: 4}},
+					[]unix.RemoteIovec{{Base: at, Len: 4}}, 0); err != nil {
+					t.Error(err)
+				}
+				if int(binary.NativeEndian.Uint32(n[:])) != i {
+					ahead++
+				}
+			}})
+		}()
+		in.Close()
+		if err := cmd.Wait(); err != nil {
+			t.Error(err)
+		}
+		cancel()
+		<-done
+		late := int(f.Late())
+		f.Close()
+		t.Logf("yields %v: %d ahead, %d late", yields, ahead, late)
+		if told != lines || ahead > late || yields && late > lines/10 {
+			t.Errorf("yields %v: of %d lines %d were told, %d threads were ahead, %d counted", yields, lines, told, ahead, late)
+		}
 	}
 }

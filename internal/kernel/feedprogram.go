@@ -33,26 +33,27 @@ r7 <<= 32
 r7 >>= 32
 if r7 != %d exit
 r8 = [r1 %d]
-r7 = [r1 %d]
+[r10 %[9]d] = r8
+r7 = [r1 %[4]d]
 if r7 < 2 exit
-if r7 <= %d short
+if r7 <= %[5]d short
 r7 = %[5]d
 short: r1 = 0
 [r10 -8] = r1
 r1 = @room
 r2 = r10
 r2 += -8
-call %d
+call %[6]d
 if r0 == 0 exit
 r9 = r0
 [r9 8] = r7
 r1 = r9
-r1 += %d
+r1 += %[7]d
 r2 = r7
 r3 = r8
-call %d
+call %[8]d
 if r0 != 0 exit
-`, args[0], fd, args[1], args[2], feedLine, asm.FnMapLookupElem, feedText, asm.FnProbeReadUser)
+`, args[0], fd, args[1], args[2], feedLine, asm.FnMapLookupElem, feedText, asm.FnProbeReadUser, heldAt)
 	if len(words) > 0 {
 		fmt.Fprintf(&b, "r6 = 0\nnext: r1 = r9\nr1 += r6\nr2 = [r1 %d]\nr3 = [r1 %d]\n", feedText, feedText+8)
 	}
@@ -72,61 +73,84 @@ if r0 != 0 exit
 	if len(words) > 0 {
 		fmt.Fprintf(&b, "r6 += 1\nif r6 >= %d exit\nif r6 < r7 next\ngoto exit\n", feedLine)
 	}
-	return b.String() + held(feedText+feedLine)
+	return b.String()
 }
 
+// Of a thread that is held, below the frame pointer: any address of its that can be read, the number of its line, and
+// until when.
+const heldAt, heldLine, heldUntil = -32, -16, -8
+
 // held is the end of programs that have made a record of a size: it is handed over, and who runs is held until it is
-// done with. The function ends the waiting with 1: held(round, [line, deadline]).
-func held(size int) string {
-	const rounds = 1 << 20 // of some 30 ns
+// done with. most is how many are held at a time: further ones go on at once, late. The function ends the waiting with
+// 1: held(round, what is at heldAt). Where any number are held (0) it has others run: no kernel that is not preempted
+// does so on its own, and a helper that reads a process's memory asks it to.
+func held(size, most int) string {
+	const rounds = 1 << 20 // of some 30 ns at least
+	done := fmt.Sprintf(`r3 = r2
+r3 &= %d
+r3 <<= 3
+r1 = @state
+r1 += r3
+r1 = [r1 %d]
+`, feedSlots-1, feedDone)
+	limit, leave, full, yield := "", "", "", ""
+	if most == 0 {
+		yield = fmt.Sprintf("call %d\nr4 = r0\nr1 = r10\nr1 += -8\nr2 = 1\nr3 = [r6 0]\nr5 = 0\ncall %d\n",
+			asm.FnGetCurrentTaskBtf, asm.FnCopyFromUserTask)
+	} else {
+		limit = fmt.Sprintf("r1 = 1\n[r8 %d] fetch r1\nif r1 >= %d full\n", feedHeld, most)
+		leave = fmt.Sprintf("r1 = -1\n[r8 %d] add r1\n", feedHeld)
+		full = "goto missed\nfull: r8 = @state\n" + leave
+	}
 	return fmt.Sprintf(`
 found: r8 = @state
 r7 = 1
-[r8 %d] fetch r7
+[r8 %[1]d] fetch r7
 r7 += 1
 [r9 0] = r7
-[r10 -16] = r7
+[r10 %[2]d] = r7
 r1 = @ring
 r2 = r9
-r3 = %d
+r3 = %[3]d
 r4 = 2
-call %d
+call %[4]d
 if r0 != 0 missed
-call %d
-r0 += %d
-[r10 -8] = r0
-r1 = %d
+%[12]scall %[5]d
+r0 += %[6]d
+[r10 %[7]d] = r0
+r1 = %[8]d
 r2 = @held
 r3 = r10
-r3 += -16
+r3 += %[9]d
 r4 = 0
-call %d
-r1 = [r8 %d]
-if r1 >= r7 exit
-missed: r8 = @state
+call %[10]d
+%[13]sr2 = r7
+%[15]sif r1 == r2 exit
+if r1 == -1 exit
+%[18]smissed: r8 = @state
 r1 = 1
-[r8 %d] add r1
+[r8 %[11]d] add r1
 exit: r0 = 0
 return
 held: r6 = r2
-r1 = @state
-r1 = [r1 %[8]d]
-r2 = [r6 0]
-if r1 >= r2 go
-call %[4]d
-r1 = [r6 8]
+r2 = [r6 %[16]d]
+%[15]sif r1 == r2 go
+if r1 == -1 go
+call %[5]d
+r1 = [r6 %[17]d]
 if r0 > r1 go
-r0 = 0
+%[14]sr0 = 0
 return
 go: r0 = 1
 return
-`, feedAsked, size, asm.FnRingbufOutput, asm.FnKtimeGetNs, int(MostHeld), rounds, asm.FnLoop, feedDone, feedLate)
+`, feedAsked, heldLine, size, asm.FnRingbufOutput, asm.FnKtimeGetNs, int(MostHeld), heldUntil, rounds, heldAt,
+		asm.FnLoop, feedLate, limit, leave, yield, done, heldLine-heldAt, heldUntil-heldAt, full)
 }
 
 // Of a call of a compiler, below the frame pointer: where it is, what is known of it, and the record of that.
 const (
 	callRecord                     = -80
-	callThread, callSP             = -40, -32
+	callThread, callSP             = -40, heldAt
 	callSource, callCode, callSize = -24, -16, -8
 )
 
@@ -209,7 +233,7 @@ r3 = [r10 %[5]d]
 call %[10]d
 if r0 != 0 exit
 `, callKey(host), asm.FnMapLookupElem, callSource, callCode, callSize, callThread, asm.FnMapDeleteElem, result,
-		callRecord, asm.FnProbeReadUser) + held(feedText+3*8)
+		callRecord, asm.FnProbeReadUser)
 }
 
 // argumentsOf are the places of arguments in the registers that a program is given.
