@@ -124,8 +124,8 @@ func (f *follower) end() {
 	f.stop = nil
 	if f.feed != nil {
 		if late := f.feed.Late(); late > 0 {
-			f.warn("%d times code was run before its breakpoints were set, since that took longer than %v: calls of that time "+
-				"may be missing", late, kernel.MostHeld)
+			f.warn("%d times code was run before its breakpoints were set, since that took longer than %v (before Linux 6.0, "+
+				"also when several threads compile at once): calls of that time may be missing", late, kernel.MostHeld)
 		}
 		f.feed.Close()
 		f.feed = nil
