@@ -54,8 +54,8 @@ var knownResults = []prototypes{
 			renameat2 symlinkat truncate64 umount2`},
 		{
 			cLong,
-			`atol copy_file_range ftell lseek lseek64 pread pread64 preadv pwrite pwrite64 getrandom preadv64 pwritev64 pwritev read readlink readlinkat
-			readv recv recvfrom recvmsg send sendfile sendfile64 sendmsg sendto splice strtol strtoll syscall sysconf tee
+			`atol copy_file_range ftell lseek lseek64 pread pread64 preadv pwrite pwrite64 getrandom preadv64 pwritev64
+			pwritev read readlink readlinkat readv recv recvfrom recvmsg send sendfile sendfile64 sendmsg sendto splice strtol strtoll syscall sysconf tee
 			time write writev`,
 		},
 		{types.TUint64, `fread fwrite strlen strnlen strtoul strtoull wcslen`},

@@ -182,7 +182,8 @@ func TestSensibleFlags(t *testing.T) {
 
 func TestHasControls(t *testing.T) {
 	for text, want := range map[string]bool{
-		"": false, "begin { print(1);\n\t}": false, `printf("a\n")`: false, `printf("\a")`: true, `"\x41"`: true, `"\033[1m"`: true, "a\x1bb": true,
+		"": false, "begin { print(1);\n\t}": false, `printf("a\n")`: false, `printf("\a")`: true, `"\x41"`: true,
+		`"\033[1m"`: true, "a\x1bb": true,
 		"a\x7f": true, `a \8`: false, `a \`: false, "ü": false, "\r": true,
 	} {
 		if got := hasControls(text); got != want {
