@@ -8,6 +8,7 @@ import (
 
 	"trocar/internal/binary/types"
 	"trocar/internal/compile/record"
+	"trocar/internal/order"
 	"trocar/result"
 )
 
@@ -144,11 +145,11 @@ func (b *bulk) sort() {
 		b.value(v, value)
 		b.order[i] = place{value: v.Order(), key: keyOrder(b.st.Map.Key, key), entry: uint32(i)}
 	}
-	slices.SortFunc(b.order, func(x, y place) int {
-		if c := cmp.Or(cmp.Compare(x.value, y.value), cmp.Compare(x.key, y.key)); c != 0 {
+	order.ByKey(b.order, func(p *place) uint64 { return p.value }, func(x, y *place) int {
+		if c := cmp.Compare(x.key, y.key); c != 0 {
 			return c
 		}
-		for i, p := range [...]place{x, y} {
+		for i, p := range [...]*place{x, y} {
 			key, _ := b.entry(p.entry)
 			b.key(&b.scratch[i], key)
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"trocar/internal/kernel"
+	"trocar/internal/order"
 	"trocar/internal/process/probe"
 	"trocar/internal/process/runtimes"
 	"trocar/internal/process/target"
@@ -103,7 +104,7 @@ func (s *Session) followMade() error {
 		return nil
 	}
 	// What was asked for by its name comes first to the breakpoints that there are.
-	slices.SortStableFunc(f.functions, func(a, b *madeFunction) int {
+	order.By(f.functions, func(a, b *madeFunction) int {
 		switch {
 		case a.named == b.named:
 			return 0

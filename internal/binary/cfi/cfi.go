@@ -1,16 +1,15 @@
 package cfi
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"sort"
 	"sync"
 
 	"trocar/internal/binary/abi"
 	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/section"
+	"trocar/internal/order"
 )
 
 // ErrNotFound is returned (wrapped) for an address of which nothing is told.
@@ -335,10 +334,7 @@ func (s *frameSection) buildIndex() {
 		}
 		off = end
 	}
-	byLow := func(x, y fdeSpan) int { return cmp.Compare(x.Low, y.Low) }
-	if !slices.IsSortedFunc(s.index, byLow) {
-		slices.SortStableFunc(s.index, byLow)
-	}
+	order.ByKey(s.index, func(e *fdeSpan) uint64 { return e.Low }, func(x, y *fdeSpan) int { return x.off - y.off })
 }
 
 // usualFDE is how many bytes an entry takes at least, most often.

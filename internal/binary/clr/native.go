@@ -2,10 +2,10 @@ package clr
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
-	"slices"
 	"sort"
+
+	"trocar/internal/order"
 )
 
 // Code compiled ahead of time: ReadyToRun (docs/design/coreclr/botr/readytorun-format.md of dotnet/runtime).
@@ -130,9 +130,7 @@ func (im *Image) Bodies() ([]Body, error) {
 		if err := im.readInstances(); im.err == nil {
 			im.err = err
 		}
-		slices.SortFunc(im.bodies, func(a, b Body) int {
-			return cmp.Or(cmp.Compare(a.Addr, b.Addr), cmp.Compare(a.instance, b.instance))
-		})
+		order.ByKey(im.bodies, func(b *Body) uint64 { return uint64(b.Addr)<<32 | uint64(b.instance) }, nil)
 	})
 	return im.bodies, im.err
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sort"
 	"strings"
+
+	"trocar/internal/order"
 )
 
 // addrIndex finds the symbol of an address. Names stay in their string tables until they are asked for.
@@ -220,10 +222,7 @@ func (x *addrIndex) fill(f *File) {
 		}
 		x.addTable(f)
 	}
-	slices.SortFunc(x.entries, func(a, b indexEntry) int {
-		if a.addr != b.addr {
-			return cmp.Compare(a.addr, b.addr)
-		}
+	order.ByKey(x.entries, func(e *indexEntry) uint64 { return e.addr }, func(a, b *indexEntry) int {
 		if a.rank != b.rank {
 			return cmp.Compare(a.rank, b.rank)
 		}

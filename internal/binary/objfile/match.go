@@ -131,8 +131,8 @@ func byAddress(funcs []Func) []Func {
 	if sorted {
 		return funcs
 	}
-	slices.SortFunc(entries, func(a, b indexEntry) int {
-		return cmp.Or(cmp.Compare(a.addr, b.addr), cmp.Compare(a.name, b.name))
+	order.ByKey(entries, func(e *indexEntry) uint64 { return e.addr }, func(a, b *indexEntry) int {
+		return cmp.Compare(a.name, b.name)
 	})
 	list := make([]Func, len(funcs))
 	for i := range entries {

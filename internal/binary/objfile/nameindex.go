@@ -124,7 +124,7 @@ func index(t namesOf, keys func(name string, add func(uint32))) []nameEntry {
 			keys(name, func(hash uint32) { entries = append(entries, nameEntry{hash, uint32(i)}) })
 		}
 	}
-	slices.SortFunc(entries, compareEntries)
+	order.ByKey(entries, func(e *nameEntry) uint64 { return uint64(e.hash)<<32 | uint64(e.number) }, nil)
 	return slices.Compact(entries)
 }
 

@@ -148,7 +148,7 @@ func stubs(f *objfile.File) (list []cfi.Range) {
 			list = append(list, cfi.Range{Low: s.Addr, High: s.Addr + s.Size})
 		}
 	}
-	slices.SortFunc(list, func(x, y cfi.Range) int { return cmp.Compare(x.Low, y.Low) })
+	order.ByKey(list, func(r *cfi.Range) uint64 { return r.Low }, nil)
 	return list
 }
 

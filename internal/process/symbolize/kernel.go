@@ -15,6 +15,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"trocar/internal/order"
 	"trocar/result"
 )
 
@@ -251,10 +252,9 @@ func (k *kernel) parse(r io.Reader) error {
 	if err != nil {
 		return err
 	}
-	byAddr := func(a, b kernelEntry) int {
-		return cmp.Or(cmp.Compare(a.addr, b.addr), cmp.Compare(a.rank, b.rank), cmp.Compare(a.name, b.name))
-	}
-	slices.SortFunc(entries, byAddr)
+	order.ByKey(entries, func(e *kernelEntry) uint64 { return e.addr }, func(a, b *kernelEntry) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.name, b.name))
+	})
 	k.text = names.String()
 	k.addrs, k.names = make([]uint64, 0, len(entries)), make([]uint32, 0, len(entries))
 	for _, e := range entries {

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"trocar/internal/order"
 	"trocar/internal/process/target"
 	"trocar/result"
 )
@@ -253,7 +254,9 @@ func (p *perfMap) order(old int) {
 		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.order, b.order))
 	}
 	added := p.entries[old:]
-	slices.SortFunc(added, compare)
+	order.ByKey(added, func(e *jitEntry) uint64 { return e.start }, func(a, b *jitEntry) int {
+		return cmp.Compare(a.order, b.order)
+	})
 	if old == 0 || len(added) == 0 || compare(p.entries[old-1], added[0]) < 0 {
 		return
 	}
