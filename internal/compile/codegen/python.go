@@ -92,6 +92,7 @@ func (w *walker) pythonFrames(noted, next ir.Label) {
 	b.IfImm(ir.NE, w.load(walkEntered), 0, finished)
 	frame := w.load(walkFrame)
 	b.IfImm(ir.EQ, frame, 0, finished)
+	b.If(ir.GE, w.load(walkCount), w.load(walkLimit), noted)
 	w.peek(walkRaw, ir.I(pythonFrame), frame, 0, lost)
 	w.store(walkFrame, w.load(walkRaw+py.Previous))
 	mark := func() ir.Reg {

@@ -228,7 +228,6 @@ func (w *walker) step(next, stop ir.Label) {
 	b := w.g.b
 	pc := w.load(walkPC)
 	b.IfImm(ir.EQ, pc, 0, stop)
-	b.If(ir.GE, w.load(walkCount), w.load(walkLimit), stop)
 	nowhere, other, none := b.Label(), b.Label(), b.Label()
 	note, guess, have := b.Label(), b.Label(), b.Label()
 	w.locate(pc, nowhere, other, none)
@@ -246,6 +245,7 @@ func (w *walker) step(next, stop ir.Label) {
 	w.pythonFrames(noted, next)
 	w.note(w.load(walkPC))
 	b.Bind(noted)
+	b.If(ir.GE, w.load(walkCount), w.load(walkLimit), stop) // nobody asks for the next one
 	rule := w.row(guess)
 	cfa := w.follow(rule, have, guess, next, stop)
 	b.Bind(guess)

@@ -3,6 +3,7 @@ package symbolize
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"time"
 
 	"trocar/internal/binary/image"
@@ -222,51 +223,67 @@ func (fs *files) settle(m *mapping, pid target.PID) {
 	}
 }
 
-// find opens the file, or finds the one that is it.
+// find opens the file, or finds the one that is it. A copy of it under the same name serves as well; files of other
+// names may have the same build id, which does not cover symbols.
 func (fs *files) find(f *File, pid target.PID) {
 	f.seen = false
 	key := f.keys[0]
-	g := fs.byBuild[key.buildID]
-	if g == nil {
-		// Of one that has ended nobody knows the root: ours is as good a guess as any.
-		roots := []target.Root{{}}
-		if r, err := pid.Root(); err == nil {
-			roots[0] = r
-		}
-		for _, r := range roots {
-			inner := r.Shown(f.path)
-			o, err := r.Open(inner)
-			if err != nil {
-				f.err = err
-				continue
-			}
-			g = fs.open(o, f.path, r.Ours(inner))
-			o.Close()
-			same := g.id == target.FileID{Dev: key.dev, Inode: key.inode}
-			if key.buildID != "" {
-				same = g.buildID == key.buildID
-			} else if g.modified > f.modified { // what was mapped was there before
-				same = false
-			}
-			if g.elf != nil && same {
-				break
-			}
-			if f.err = g.err; f.err == nil {
-				f.err = target.ErrChanged
-			}
-			if g.refs == 0 && !g.pinned {
-				g.refs = 1
-				fs.release(g)
-			}
-			g = nil
-		}
-	}
-	if g == nil {
+	same := fs.byBuild[key.buildID]
+	if same != nil && f.named(same) {
+		fs.found(f, same)
 		return
 	}
-	// Whoever sees it from now on gets it at once.
-	fs.byKey[key] = g
-	g.keys = append(g.keys, key)
+	// Of one that has ended nobody knows the root: ours is as good a guess as any.
+	roots := []target.Root{{}}
+	if r, err := pid.Root(); err == nil && r != roots[0] {
+		roots = []target.Root{r, {}}
+	}
+	for _, r := range roots {
+		inner := r.Shown(f.path)
+		o, err := r.Open(inner)
+		if err != nil {
+			f.err = err
+			continue
+		}
+		g := fs.open(o, f.path, r.Ours(inner))
+		o.Close()
+		if g.elf != nil && f.is(g) {
+			fs.found(f, g)
+			return
+		}
+		if f.err = g.err; f.err == nil {
+			f.err = target.ErrChanged
+		}
+		if g.refs == 0 && !g.pinned {
+			g.refs = 1
+			fs.release(g)
+		}
+	}
+	if same != nil {
+		fs.found(f, same)
+	}
+}
+
+// is tells whether a file is the one that the watch told of.
+func (f *File) is(g *File) bool {
+	key := f.keys[0]
+	if key.buildID != "" {
+		return g.buildID == key.buildID && f.named(g)
+	}
+	return g.id == target.FileID{Dev: key.dev, Inode: key.inode} && g.modified <= f.modified // else it came later
+}
+
+// named tells whether two files have the same name, in whichever folders.
+func (f *File) named(g *File) bool { return filepath.Base(f.path) == filepath.Base(g.path) }
+
+// found notes what was opened for a file that the watch told of. Whoever sees it from now on gets that at once.
+func (fs *files) found(f, g *File) {
+	if len(f.keys) == 0 || f == g || f.elf != nil || f.real != nil {
+		return
+	}
+	f.seen = false
+	fs.byKey[f.keys[0]] = g
+	g.keys = append(g.keys, f.keys[0])
 	g.refs++
 	f.real = g
 }

@@ -15,8 +15,9 @@ import (
 // process is what we know of a process id.
 type process struct {
 	pid     target.PID
-	spaces  []*space // generations, newest first; none: it was gone or not readable
-	err     error    // of the last look at it; target.ErrGone after its end
+	spaces  []*space    // generations, newest first; none: it was gone or not readable
+	stat    target.Stat // of the newest; zero: known by the watch alone
+	err     error       // of the last look at it; target.ErrGone after its end
 	checked time.Time
 	used    uint64
 	execed  uint64    // when it was last seen to execute a program, by the watch's clock
@@ -61,29 +62,64 @@ func (s *Symbolizer) enter(pid target.PID) *process {
 	return p
 }
 
-// look takes a new generation of mappings.
+// look reads what a process has mapped: a new generation, or more of the newest.
 func (s *Symbolizer) look(p *process) {
 	p.checked = time.Now()
 	s.poll() // what has been mapped and unmapped until now is not seen in its mappings
 	var sp *space
-	if sp, p.err = s.snapshot(p.pid); p.err != nil {
+	var stat target.Stat
+	if sp, stat, p.err = s.snapshot(p.pid); p.err != nil {
 		return
 	}
-	if len(p.spaces) > 0 && p.spaces[0].stat.Start == 0 && s.watcher != nil {
-		p.spaces[0].stat = sp.stat // known by the watch, which would have told of another program
-	}
-	if len(p.spaces) > 0 && sameRun(p.spaces[0].stat, sp.stat) {
+	s.poll() // nor is the order in which that was done which was done meanwhile
+	switch {
+	case s.procs[p.pid] != p || len(p.spaces) > 0 && p.spaces[0].asOf > sp.asOf && p.stat.Start == 0:
+		s.forget(sp) // it runs another program since, of which all is told
+	case len(p.spaces) > 0 && (p.stat.Start == 0 && s.watcher != nil || sameRun(p.stat, stat)):
+		p.stat = stat // the watch would have told of another program
+		if s.watcher != nil && s.lost() == p.spaces[0].lost {
+			s.complete(p, sp)
+			return
+		}
 		sp.remember(p.spaces[0], s.watcher != nil)
 		s.mapped += len(sp.former)
-		s.forget(p.spaces[0]) // the same program, with more mapped
+		s.forget(p.spaces[0])
 		p.spaces[0] = sp
-		return
+	default:
+		s.push(p, sp, stat)
 	}
-	s.push(p, sp)
+}
+
+// complete adds what a look has seen to what the watch tells, which alone knows the order of changes: what it has not
+// told of, and the files while they can be opened as they are mapped.
+func (s *Symbolizer) complete(p *process, seen *space) {
+	for _, m := range seen.maps {
+		known := p.spaces[0]
+		o := known.overlaps(&m)
+		if o == nil {
+			if m.since = seen.asOf; known.from != 0 {
+				m.since = 0 // mapped when it was forked, or told of
+			}
+			if m.file != nil {
+				m.file.refs++
+			}
+			s.insert(p, m)
+		} else if o.start == m.start && o.end == m.end && o.offset == m.offset && o.file != nil && m.file != nil {
+			if o.file.seen && m.file.elf != nil && o.file.is(m.file) {
+				s.files.found(o.file, m.file)
+			}
+			s.files.settle(o, p.pid)
+		}
+	}
+	if sp := p.spaces[0]; sp.jit == nil {
+		sp.jit, seen.jit = seen.jit, nil
+	}
+	s.forget(seen)
 }
 
 // push begins a new generation.
-func (s *Symbolizer) push(p *process, sp *space) {
+func (s *Symbolizer) push(p *process, sp *space, stat target.Stat) {
+	p.stat = stat
 	if len(p.spaces) == maxGenerations {
 		s.forget(p.spaces[maxGenerations-1])
 		p.spaces = p.spaces[:maxGenerations-1]
@@ -100,7 +136,7 @@ func (s *Symbolizer) renew(p *process, onlyChanged bool) {
 		return
 	}
 	p.err = nil
-	if onlyChanged && len(p.spaces) > 0 && sameRun(stat, p.spaces[0].stat) {
+	if onlyChanged && len(p.spaces) > 0 && sameRun(stat, p.stat) && !p.spaces[0].unopened() {
 		return
 	}
 	s.look(p)
@@ -161,7 +197,7 @@ func (s *Symbolizer) space(p *process, h *Hit, addrs []uint64) *space {
 	case err != nil || stat.Dead():
 		p.gone()
 		p.checked = now
-	case !all || !sameRun(stat, p.spaces[0].stat):
+	case !all || !sameRun(stat, p.stat):
 		s.look(p)
 	default:
 		p.err, p.checked = nil, now

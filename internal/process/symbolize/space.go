@@ -55,11 +55,12 @@ type space struct {
 	maps []mapping // by address
 	// former are mappings of files in place of which there are others now, by the order in which they went.
 	former []mapping
-	stat   target.Stat // zero: known by the watch alone
-	jit    *perfMap    // nil: it has no code of its own making, or nobody asked
-	asOf   uint64      // CLOCK_MONOTONIC: changes before are in it
-	from   target.PID  // not 0: forked from this process, of which we knew nothing
-	refs   int         // processes that have it: forks share it
+	jit    *perfMap   // nil: it has no code of its own making, or nobody asked
+	asOf   uint64     // CLOCK_MONOTONIC: changes before are in it
+	until  uint64     // when it had been read: changes before may be in it
+	lost   uint64     // how many changes the watch had lost
+	from   target.PID // not 0: forked from this process, of which we knew nothing
+	refs   int        // processes that have it: forks share it
 }
 
 // generated is the names of code that the program made itself.
@@ -82,6 +83,29 @@ func (sp *space) find(addr uint64) *mapping {
 		return &sp.maps[i]
 	}
 	return nil
+}
+
+// overlaps finds the first mapping that has an address of another one, nil: there is none.
+func (sp *space) overlaps(m *mapping) *mapping {
+	for i := range sp.maps {
+		if o := &sp.maps[i]; o.end > m.start {
+			if o.start < m.end {
+				return o
+			}
+			break
+		}
+	}
+	return nil
+}
+
+// unopened tells whether there are files that the watch told of and nobody has opened.
+func (sp *space) unopened() bool {
+	for i := range sp.maps {
+		if f := sp.maps[i].file; f != nil && f.seen {
+			return true
+		}
+	}
+	return false
 }
 
 // at is the mapping that an address had at a time; 0: now. It is nil if it is not known what was there: code is mapped
@@ -176,30 +200,31 @@ func sameRun(a, b target.Stat) bool {
 
 // snapshot reads the executable mappings of a living process. The process may execute another program meanwhile, so
 // that we might mix two: then it is read again.
-func (s *Symbolizer) snapshot(pid target.PID) (*space, error) {
+func (s *Symbolizer) snapshot(pid target.PID) (*space, target.Stat, error) {
 	for range 3 {
 		asOf := monotonic()
 		before, err := pid.Living().Stat()
 		if err != nil {
-			return nil, err
+			return nil, before, err
 		}
 		if s.maps, s.text, err = pid.AppendMaps(s.maps[:0], s.text); err != nil {
-			return nil, err
+			return nil, before, err
 		}
 		after, err := pid.Living().Stat()
 		if err != nil {
-			return nil, err
+			return nil, before, err
 		}
 		if sameRun(before, after) {
-			sp := s.newSpace(pid, after, s.maps)
-			sp.asOf = asOf
+			until := monotonic()
+			sp := s.newSpace(pid, s.maps)
+			sp.asOf, sp.until = asOf, until
 			if len(s.maps) > maxReused {
 				s.maps, s.text = nil, nil
 			}
-			return sp, nil
+			return sp, after, nil
 		}
 	}
-	return nil, errRestless
+	return nil, target.Stat{}, errRestless
 }
 
 // maxReused is how many mappings the memory is kept for.
@@ -213,14 +238,14 @@ func monotonic() uint64 {
 	return uint64(ts.Nano())
 }
 
-func (s *Symbolizer) newSpace(pid target.PID, stat target.Stat, all []target.Mapping) *space {
+func (s *Symbolizer) newSpace(pid target.PID, all []target.Mapping) *space {
 	n := 0
 	for i := range all {
 		if all[i].Perm&target.Exec != 0 {
 			n++
 		}
 	}
-	sp := &space{maps: make([]mapping, 0, n), stat: stat, refs: 1}
+	sp := &space{maps: make([]mapping, 0, n), refs: 1, lost: s.lost()}
 	now := time.Now()
 	s.files.budget = maxFiles
 	jit := false

@@ -48,6 +48,14 @@ func (s *Symbolizer) poll() {
 	}
 }
 
+// lost is how many changes the watch has lost.
+func (s *Symbolizer) lost() uint64 {
+	if s.watcher == nil {
+		return 0
+	}
+	return s.watcher.Lost()
+}
+
 // Mapped is the path, as the process named it, of the file that was mapped last at an address, "" if none is known:
 // also of a process that has ended.
 func (s *Symbolizer) Mapped(pid int, addr uint64) string {
@@ -81,9 +89,9 @@ func (s *Symbolizer) apply(c *target.Change) {
 		p.err, p.execed = nil, 0
 		if parent := s.procs[c.Parent]; parent != nil && len(parent.spaces) > 0 {
 			parent.spaces[0].refs++
-			s.push(p, parent.spaces[0])
+			s.push(p, parent.spaces[0], target.Stat{})
 		} else {
-			s.push(p, &space{refs: 1, asOf: c.Time, from: c.Parent})
+			s.push(p, &space{refs: 1, asOf: c.Time, from: c.Parent, lost: s.lost()}, target.Stat{})
 		}
 	case target.Execed:
 		if p == nil {
@@ -93,7 +101,7 @@ func (s *Symbolizer) apply(c *target.Change) {
 		if len(p.spaces) > 0 && p.spaces[0].asOf > c.Time {
 			return // we have looked since
 		}
-		s.push(p, &space{refs: 1, asOf: c.Time})
+		s.push(p, &space{refs: 1, asOf: c.Time, lost: s.lost()}, target.Stat{})
 	case target.Mapped:
 		if p != nil && len(p.spaces) > 0 && p.spaces[0].asOf <= c.Time {
 			s.mapNew(p, c)
@@ -132,7 +140,7 @@ func (s *Symbolizer) insert(p *process, m mapping) {
 	if sp.refs > 1 { // a fork goes its own way
 		sp.refs--
 		sp = &space{
-			refs: 1, stat: sp.stat, asOf: sp.asOf, from: sp.from, maps: slices.Clone(sp.maps),
+			refs: 1, asOf: sp.asOf, until: sp.until, lost: sp.lost, from: sp.from, maps: slices.Clone(sp.maps),
 			former: slices.Clone(sp.former),
 		}
 		for _, list := range [][]mapping{sp.maps, sp.former} {
@@ -147,7 +155,12 @@ func (s *Symbolizer) insert(p *process, m mapping) {
 	}
 	s.mapped -= len(sp.maps) + len(sp.former)
 	for i := range sp.maps {
-		if old := &sp.maps[i]; old.start < m.end && m.start < old.end && old.file != m.file {
+		old := &sp.maps[i]
+		if old.start >= m.end || m.start >= old.end || old.file == m.file {
+			continue
+		}
+		// What a look saw may be what was mapped while it was taken: it is not known what was there before.
+		if old.since > 0 || m.since >= sp.until {
 			sp.leave(*old, max(old.start, m.start), min(old.end, m.end), m.since)
 		}
 	}

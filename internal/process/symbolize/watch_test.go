@@ -279,6 +279,81 @@ func TestReplace(t *testing.T) {
 	}
 }
 
+// staged is a watch that tells more each time: of changes at the time that it was read last.
+type staged struct {
+	recorded
+	stages [][]target.Change
+	last   uint64
+}
+
+func (r *staged) Read(f func(*target.Change)) {
+	if len(r.stages) == 0 {
+		return
+	}
+	for _, c := range r.stages[0] {
+		if c.Time = r.last + 1; r.last == 0 {
+			c.Time = monotonic()
+		}
+		f(&c)
+	}
+	r.stages, r.last = r.stages[1:], monotonic()
+}
+
+// TestLookMeanwhile: what is mapped while a process is looked at, by turns at one address, is known by the watch alone.
+func TestLookMeanwhile(t *testing.T) {
+	p := start(t, compile(t, "chain", "chain.c", "-pie"))
+	defer p.end()
+	pid := target.PID(p.pid)
+	const at = 0x1000000
+	mapped := func(path string) target.Change {
+		m := target.Mapping{Start: at, End: at + 0x1000, Path: path, Dev: 1, Inode: 1, Perm: target.Exec}
+		return target.Change{Kind: target.Mapped, PID: pid, Mapping: m}
+	}
+	s := newSymbolizer(t)
+	w := &staged{stages: [][]target.Change{
+		{{Kind: target.Execed, PID: pid}}, {mapped("oak")}, {mapped("elm")}, {}, {mapped("ash")},
+	}}
+	s.watcher = w
+	before := func() uint64 { return w.last }
+	s.Poll()
+	s.Poll()
+	oak := before()
+	if err := s.Snapshot(p.pid); err != nil { // it is read when "elm" was told of, as of before
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		time uint64
+		want string
+	}{{oak, "oak"}, {before(), "elm"}} {
+		if f := s.Symbol(Hit{PID: p.pid, Time: c.time}, at); f.Module != c.want {
+			t.Errorf("%q, want %q", f.Module, c.want)
+		}
+	}
+	if got := names(s.Stack(nil, Hit{PID: p.pid, Time: monotonic()}, p.stack("s"))); !strings.HasPrefix(got, chain) {
+		t.Errorf("what the watch has not told of: %s", got)
+	}
+}
+
+// TestSameBuild: two programs that differ in their symbols alone have one build id, and names of their own.
+func TestSameBuild(t *testing.T) {
+	s := watching(t)
+	ids := map[string]bool{}
+	for _, name := range []string{"oak", "elm"} {
+		exe := compile(t, name, "chain.c", "-pie", "-g0", "-Dtrunk="+name)
+		p := start(t, exe)
+		addrs := p.stack("s")
+		p.end()
+		frames := s.Stack(nil, Hit{PID: p.pid}, addrs)
+		if got := names(frames); !strings.HasPrefix(got, "stack branch "+name+" main") {
+			t.Errorf("%s: %s", name, got)
+		}
+		ids[frames[0].BuildID] = true
+	}
+	if len(ids) != 1 {
+		t.Errorf("build ids %v", ids)
+	}
+}
+
 // recorded is a watch that tells what it was made with.
 type recorded struct{ all []target.Change }
 
@@ -355,7 +430,7 @@ func TestFormer(t *testing.T) {
 	s := New(Options{})
 	defer s.Close()
 	p := s.enter(1)
-	s.push(p, &space{refs: 1})
+	s.push(p, &space{refs: 1}, target.Stat{})
 	oak, elm := &File{path: "oak"}, &File{path: "elm"}
 	for i, f := range []*File{oak, elm, oak} {
 		f.refs++
