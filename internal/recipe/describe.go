@@ -330,6 +330,9 @@ func (fn *candidate) returns(ret *probe.Point, noReturn string) {
 	case s == nil || s.Retval == nil:
 		if len(fn.signature.Results) > 0 {
 			why := "where functions return results is not known for " + fn.known.File.CPU()
+			if fn.known.Func.Lang == types.Assembler {
+				why = "it is written in assembler, which tells no type"
+			}
 			fn.Result = &Value{Show: Hidden, Why: why}
 		}
 	case !s.Nothing() && s.Retval.Type.Name != "()":

@@ -128,6 +128,17 @@ type Field struct {
 	Base       bool // a base class: unnamed, its members are promoted
 	Artificial bool // made by the compiler: a virtual table's pointer
 	Embedded   bool // Go: an embedded field, whose members are promoted
+
+	When *When `json:",omitempty"` // it is there only then
+}
+
+// When tells when a field is there: by a number of Size bytes at Offset, of which the bits of Mask count. It is not 0,
+// or, if there are Values, one of them (Not: none of them).
+type When struct {
+	Offset, Size int
+	Mask         uint64
+	Values       []uint64 `json:",omitempty"`
+	Not          bool
 }
 
 // Enumerator is a named value of an enum.

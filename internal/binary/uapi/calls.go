@@ -26,7 +26,7 @@ clock_getres which_clock:clock tp:timespec*
 clock_gettime which_clock:clock tp:timespec*
 clock_nanosleep which_clock:clock flags:timer rqtp:timespec rmtp:p
 clock_settime which_clock:clock tp:timespec
-clone clone_flags:clone newsp:p parent_tidptr:p child_tidptr:p tls:x
+clone clone_flags:clone newsp:p parent_tidptr:p?0&0x101000 child_tidptr:p?0&0x1200000 tls:x?0&0x80000
 clone3 uargs:p size:z
 close fd:d
 close_range fd:d max_fd:u flags:closerange
@@ -39,7 +39,7 @@ dup2 oldfd:d newfd:d
 dup3 oldfd:d newfd:d flags:open
 epoll_create size:d
 epoll_create1 flags:epollcreate
-epoll_ctl epfd:d op:epollop fd:d event:epoll_event
+epoll_ctl epfd:d op:epollop fd:d event:epoll_event?1=1,3
 epoll_pwait epfd:d events:epoll_event[] maxevents:d timeout:d sigmask:p sigsetsize:z
 epoll_pwait2 epfd:d events:epoll_event[] maxevents:d timeout:timespec sigmask:p sigsetsize:z
 epoll_wait epfd:d events:epoll_event[] maxevents:d timeout:d
@@ -61,7 +61,8 @@ fchmodat dfd:at filename:text mode:mode
 fchmodat2 dfd:at filename:text mode:mode flags:atflags
 fchown fd:d user:d group:d
 fchownat dfd:at filename:text user:d group:d flag:atflags
-fcntl fd:d cmd:fcntl arg:x
+fcntl fd:d cmd:fcntl arg:x?1!0,1,2,3,4,5,6,7,8,9,10,11,36,37,38,1024,1025,1027,1030,1031,1032,1034 ^arg:d?1=0,8,1024,1027,1030,1031
+	^arg:fdflags?1=2 ^arg:open?1=4 ^arg:filelock?1=5,6,7,36,37,38 ^arg:sig?1=10
 fdatasync fd:d
 fgetxattr fd:d name:text value:out size:z
 file_getattr dfd:at filename:text ufattr:p usize:z at_flags:u
@@ -80,7 +81,8 @@ fstat fd:d statbuf:p
 fstatfs fd:d buf:p
 fsync fd:d
 ftruncate fd:d length:l
-futex uaddr:p op:futex val:u utime:timespec uaddr2:p val3:u
+futex uaddr:p op:futex val:u?1/0x7f!6,7,8,13 utime:timespec?1/0x7f=0,6,9,11,13 ^val2:u?1/0x7f=3,4,5,12
+	uaddr2:p?1/0x7f=3,4,5,11,12 val3:u?1/0x7f=4,5,9,10,12
 futex_requeue waiters:p flags:u nr_wake:d nr_requeue:d
 futex_wait uaddr:p val:x mask:x flags:u timeout:p clockid:clock
 futex_waitv waiters:p nr_futexes:u flags:u timeout:p clockid:clock
@@ -130,14 +132,15 @@ io_submit ctx_id:x nr:l iocbpp:p
 io_uring_enter fd:d to_submit:u min_complete:u flags:uringenter argp:p argsz:z
 io_uring_register fd:d opcode:uringop arg:p nr_args:u
 io_uring_setup entries:u params:p
-ioctl fd:d cmd:ioctl arg:x
+ioctl fd:d cmd:ioctl arg:x?1!0x540c,0x540d,0x5422,0x5450,0x5451
 ioperm from:x num:x turn_on:d
 iopl level:u
 ioprio_get which:d who:d
 ioprio_set which:d who:d ioprio:d
-kcmp pid1:d pid2:d type:d idx1:x idx2:x
+kcmp pid1:d pid2:d type:d idx1:x?2=0,7 idx2:x?2=0,7
 kexec_load entry:p nr_segments:x segments:p flags:x
-keyctl option:d arg2:x arg3:x arg4:x arg5:x
+keyctl option:d arg2:x?0!18 arg3:x?0!1,3,7,14,16,18,21 arg4:x?0!0,1,3,5,7,8,9,14,15,16,18,21,22,31
+	arg5:x?0=10,12,19,20,23,24,25,26,27,28,30
 kill pid:d sig:sig
 landlock_add_rule ruleset_fd:d rule_type:d rule_attr:p flags:u
 landlock_create_ruleset attr:p size:z flags:u
@@ -160,15 +163,15 @@ lsm_set_self_attr attr:u ctx:p size:u flags:u
 lstat filename:text statbuf:p
 madvise start:p len_in:z behavior:madvise
 mbind start:p len:x mode:x nmask:p maxnode:x flags:u
-membarrier cmd:membarrier flags:u cpu_id:d
+membarrier cmd:membarrier flags:u cpu_id:d?1&1
 memfd_create uname:text flags:memfd
 memfd_secret flags:open
 migrate_pages pid:d maxnode:x old_nodes:p new_nodes:p
 mincore start:p len:z vec:p
 mkdir pathname:text mode:mode
 mkdirat dfd:at pathname:text mode:mode
-mknod filename:text mode:mode dev:u
-mknodat dfd:at filename:text mode:mode dev:u
+mknod filename:text mode:mode dev:u?1/0170000=020000,060000
+mknodat dfd:at filename:text mode:mode dev:u?2/0170000=020000,060000
 mlock start:p len:z
 mlock2 start:p len:z flags:d
 mlockall flags:mlockall
@@ -181,13 +184,13 @@ move_pages pid:d nr_pages:x pages:p nodes:p status:p flags:d
 mprotect start:p len:z prot:prot
 mq_getsetattr mqdes:d u_mqstat:p u_omqstat:p
 mq_notify mqdes:d u_notification:p
-mq_open u_name:text oflag:open mode:mode u_attr:p
+mq_open u_name:text oflag:open mode:mode?1&0100 u_attr:p?1&0100
 mq_timedreceive mqdes:d u_msg_ptr:out msg_len:z u_msg_prio:p u_abs_timeout:p
 mq_timedsend mqdes:d u_msg_ptr:in(msg_len) msg_len:z msg_prio:u u_abs_timeout:p
 mq_unlink u_name:text
-mremap addr:p old_len:z new_len:z flags:mremap new_addr:p
+mremap addr:p old_len:z new_len:z flags:mremap new_addr:p?3&6
 mseal start:p len:z flags:x
-msgctl msqid:d cmd:d buf:p
+msgctl msqid:d cmd:msgctl buf:p?1!0
 msgget key:d msgflg:d
 msgrcv msqid:d msgp:p msgsz:z msgtyp:l msgflg:d
 msgsnd msqid:d msgp:p msgsz:z msgflg:d
@@ -198,11 +201,11 @@ munmap addr:p len:z
 name_to_handle_at dfd:at name:p handle:p mnt_id:p flag:atflags
 nanosleep rqtp:timespec rmtp:p
 newfstatat dfd:at filename:text statbuf:p flag:atflags
-open filename:text flags:open mode:mode
+open filename:text flags:open mode:mode?1&020000100
 open_by_handle_at mountdirfd:d handle:p flags:open
 open_tree dfd:at filename:text flags:opentree
 open_tree_attr dfd:at filename:text flags:opentree uattr:p usize:z
-openat dfd:at filename:text flags:open mode:mode
+openat dfd:at filename:text flags:open mode:mode?2&020000100
 openat2 dfd:at filename:text how:open_how usize:z
 pause
 perf_event_open attr_uptr:p pid:d cpu:d group_fd:d flags:perf
@@ -218,7 +221,11 @@ pkey_free pkey:d
 pkey_mprotect start:p len:z prot:prot pkey:d
 poll ufds:pollfd[nfds] nfds:u timeout_msecs:d
 ppoll ufds:pollfd[nfds] nfds:u tsp:timespec sigmask:p sigsetsize:z
-prctl option:prctl arg2:x arg3:x arg4:x arg5:x
+prctl option:prctl arg2:x?0!1,3,4,7,8,15,16,21,23,24,27,29,30,36,38,39,42,0x59616d61 ^arg2:sig?0=1
+	^arg2:d?0=4,8,23,24,29,36,38,0x59616d61 ^arg2:text?0=15 ^arg2:text*?0=16
+	arg3:x?0!1,2,3,4,7,8,15,16,21,23,24,27,28,29,30,36,37,38,39,41,42,0x59616d61
+	arg4:x?0!1,2,3,4,7,8,15,16,21,23,24,27,28,29,30,36,37,38,39,41,42,0x59616d61,22,47
+	arg5:x?0!1,2,3,4,7,8,15,16,21,23,24,27,28,29,30,36,37,38,39,41,42,0x59616d61,22,47
 pread64 fd:d buf:out count:z pos:l
 preadv fd:d vec:p vlen:z pos_l:x pos_h:x
 preadv2 fd:d vec:p vlen:z pos_l:x pos_h:x flags:rwf
@@ -228,7 +235,8 @@ process_mrelease pidfd:d flags:u
 process_vm_readv pid:d lvec:p liovcnt:z rvec:p riovcnt:x flags:x
 process_vm_writev pid:d lvec:p liovcnt:z rvec:p riovcnt:x flags:x
 pselect6 n:d inp:p outp:p exp:p tsp:timespec sig:p
-ptrace request:ptrace pid:l addr:x data:x
+ptrace request:ptrace pid:l?0!0 addr:x?0!0,7,8,9,12,13,16,17,24,0x4200,0x4201,0x4202,0x4203,0x4206,0x4207,0x4208
+	data:x?0!0,8,16,0x4207,0x4208
 pwrite64 fd:d buf:in(count) count:z pos:l
 pwritev fd:d vec:p vlen:z pos_l:x pos_h:x
 pwritev2 fd:d vec:p vlen:z pos_l:x pos_h:x flags:rwf
@@ -239,7 +247,7 @@ readahead fd:d offset:l count:z
 readlink path:text buf:out bufsiz:d
 readlinkat dfd:at pathname:text buf:out bufsiz:d
 readv fd:d vec:p vlen:z
-reboot magic1:d magic2:d cmd:x arg:p
+reboot magic1:d magic2:d cmd:x arg:p?2=0xa1b2c3d4
 recvfrom fd:d ubuf:out size:z flags:msg addr:addr(addr_len)* addr_len:p
 recvmmsg fd:d mmsg:p vlen:u flags:msg timeout:p
 recvmsg fd:d msg:p flags:msg
@@ -275,7 +283,7 @@ sched_setscheduler pid:d policy:sched param:p
 sched_yield
 seccomp op:seccomp flags:u uargs:p
 select n:d inp:p outp:p exp:p tvp:p
-semctl semid:d semnum:d cmd:d arg:x
+semctl semid:d semnum:d cmd:semctl arg:x?2!0,11,12,14,15,16 ^arg:d?2=16
 semget key:d nsems:d semflg:d
 semop semid:d tsops:p nsops:u
 semtimedop semid:d tsops:p nsops:u timeout:timespec
@@ -309,7 +317,7 @@ setuid uid:d
 setxattr pathname:text name:text value:in(size) size:z flags:xattr
 setxattrat dfd:at pathname:text at_flags:u name:p uargs:p usize:z
 shmat shmid:d shmaddr:p shmflg:d
-shmctl shmid:d cmd:d buf:p
+shmctl shmid:d cmd:shmctl buf:p?1!0,11,12
 shmdt shmaddr:p
 shmget key:d size:z shmflg:d
 shutdown fd:d how:shutdown
@@ -332,7 +340,7 @@ sync_file_range fd:d offset:l nbytes:l flags:syncrange
 syncfs fd:d
 sysfs option:d arg1:x arg2:x
 sysinfo info:p
-syslog type:d buf:p len:d
+syslog type:d buf:p?0=2,3,4 len:d?0=2,3,4,8
 tee fdin:d fdout:d len:z flags:splice
 tgkill tgid:d pid:d sig:sig
 time tloc:p

@@ -21,12 +21,14 @@ type Call struct {
 // Param is a parameter of a system call.
 type Param struct {
 	Name string
+	Reg  int         // number of the register
 	Type *types.Type // of the register; of a number with words an enum
 	Read Read        // what is read where it points to
 	Elem *types.Type // Struct, List: of what is there
 	Size int         // bytes of what is counted; of a Struct its own
 	Len  int         // Data, Address, List: the parameter that counts, -1: the result does. Of Data that is Late both do
 	Late bool        // it is there when the call returns without an error
+	When *types.When // it is given only then, by another register at 8 bytes for each; nil: always
 }
 
 // Read is what is read where a parameter points to.
@@ -58,6 +60,14 @@ const (
 //
 // A star behind it says that the call writes it, and of addr that LEN points to the length; "/4" that so many bytes of
 // it count, where the C library's function is given fewer than the system call.
+//
+// Behind that is when it is given, by the number of another parameter and a mask of that, if not all of it counts:
+//
+//	?1&0x40        some of these bits are set
+//	?0/0x7f=1,2    it has one of these values
+//	?0/0x7f!1,2    it has none of these values
+//
+// A name that begins with ^ is what the parameter in front of it means then; the one that is always a number is first.
 
 // MaxParams is how many parameters a system call has at most.
 const MaxParams = 6
@@ -129,6 +139,7 @@ var tracepoints = map[string]string{
 
 // tables are the lines of a CPU by their first words.
 type tables struct {
+	arch         *abi.Arch
 	calls, words map[string]string
 	structs      map[string]*types.Type
 	made         map[string]*types.Type
@@ -149,7 +160,7 @@ func byName(text string) map[string]string {
 }
 
 func tablesOf(a *abi.Arch) *tables {
-	t := &tables{made: map[string]*types.Type{}}
+	t := &tables{arch: a, made: map[string]*types.Type{}}
 	all, words := lines()
 	t.calls, t.words = all, map[string]string{}
 	for k, v := range words {
@@ -163,7 +174,8 @@ func tablesOf(a *abi.Arch) *tables {
 		for k, v := range all {
 			t.calls[k] = v
 		}
-		t.calls["clone"] = strings.Replace(all["clone"], "child_tidptr:p tls:x", "tls:x child_tidptr:p", 1)
+		t.calls["clone"] = strings.Replace(all["clone"], " "+tlsOfClone, "", 1)
+		t.calls["clone"] = strings.Replace(t.calls["clone"], "child_tidptr", tlsOfClone+" child_tidptr", 1)
 	}
 	t.structures(a)
 	return t
@@ -183,6 +195,9 @@ func (t *tables) structures(a *abi.Arch) {
 		"epoll_event": structure("epoll_event", size, field("events", t.number("epoll"), 0), event),
 		"pollfd": structure("pollfd", 8, field("fd", types.TInt32, 0), field("events", t.number("poll"), 4),
 			field("revents", t.number("poll"), 6)),
+		"filelock": structure("flock", 32, field("l_type", t.number("locktype"), 0),
+			field("l_whence", t.number("lockwhence"), 2), field("l_start", types.TInt64, 8), field("l_len", types.TInt64, 16),
+			field("l_pid", types.TInt32, 24)),
 		"open_how": structure("open_how", 24, field("flags", t.number("open"), 0), field("mode", octal, 8),
 			field("resolve", hex, 16)),
 	}
@@ -210,15 +225,21 @@ var (
 // call makes one of its line.
 func (t *tables) call(name, line string) *Call {
 	c := &Call{Name: name, Addr: returnAddress[name]}
-	words := strings.Fields(line)
+	words, reg := strings.Fields(line), 0
 	for _, w := range words {
 		n, kind, _ := strings.Cut(w, ":")
-		p := Param{Name: n, Len: -1}
+		p := Param{Name: strings.TrimPrefix(n, "^"), Reg: reg, Len: -1}
+		if p.Name != n {
+			p.Reg--
+		} else {
+			reg++
+		}
+		kind, _, _ = strings.Cut(kind, "?")
 		kind, p.Late = strings.CutSuffix(kind, "*")
 		kind, count, counted := cutCount(kind)
 		for i, other := range words {
 			if o, _, _ := strings.Cut(other, ":"); o == count {
-				p.Len = i
+				p.Len = i // no other meaning is in front of it: a test holds that
 			}
 		}
 		p.Type = address
@@ -243,7 +264,7 @@ func (t *tables) call(name, line string) *Call {
 		case "in":
 			p.Read, p.Size = Data, 1
 		case "out":
-			p.Read, p.Size, p.Len, p.Late = Data, 1, len(c.Params)+1, true
+			p.Read, p.Size, p.Len, p.Late = Data, 1, reg, true
 		case "addr":
 			p.Read, p.Size = Address, 1
 		default:
@@ -267,8 +288,44 @@ func (t *tables) call(name, line string) *Call {
 		}
 		c.Params = append(c.Params, p)
 	}
+	for i, w := range words {
+		if _, when, ok := strings.Cut(w, "?"); ok {
+			c.Params[i].When = c.when(when)
+		}
+	}
 	return c
 }
+
+// when reads when a parameter is given.
+func (c *Call) when(text string) *types.When {
+	bits := func(s string) uint64 {
+		n, _ := strconv.ParseUint(s, 0, 64)
+		return n
+	}
+	op := strings.IndexAny(text, "&=!")
+	head, mask, masked := strings.Cut(text[:op], "/")
+	reg := int(bits(head))
+	w := &types.When{Offset: 8 * reg, Mask: ^uint64(0), Not: text[op] == '!'}
+	for _, p := range c.Params {
+		if p.Reg == reg {
+			w.Size = p.Type.Size
+		}
+	}
+	switch {
+	case text[op] == '&':
+		w.Mask = bits(text[op+1:])
+		return w
+	case masked:
+		w.Mask = bits(mask)
+	}
+	for v := range strings.SplitSeq(text[op+1:], ",") {
+		w.Values = append(w.Values, bits(v))
+	}
+	return w
+}
+
+// tlsOfClone is in another place on some CPUs.
+const tlsOfClone = "tls:x?0&0x80000"
 
 // cutCount takes the count off a kind: "in(len)" and "pollfd[nfds]".
 func cutCount(kind string) (name, count string, ok bool) {
@@ -295,6 +352,16 @@ func (t *tables) mode() *types.Type {
 // number is the type of a number with words.
 func (t *tables) number(kind string) *types.Type {
 	if n := t.made[kind]; n != nil {
+		return n
+	}
+	if kind == "syscall" {
+		n := &types.Type{Kind: types.Enum, Name: kind, Size: 8, Align: 8, Signed: true}
+		for i, name := range t.arch.Syscalls() {
+			if name != "" {
+				n.Enums = append(n.Enums, types.Enumerator{Name: "SYS_" + name, Value: int64(i), Mask: -1})
+			}
+		}
+		t.made[kind] = n
 		return n
 	}
 	list := strings.Fields(t.words[kind])

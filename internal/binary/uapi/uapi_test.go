@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -39,27 +40,39 @@ func find(t *testing.T, a *abi.Arch, name string) *Call {
 	return Of(a)[n]
 }
 
+var whenForm = regexp.MustCompile(`^[0-5](&0[0-7x]*[0-9a-f]*|&[0-9]+|(/0[0-9a-fx]+)?[=!][0-9a-fx,]+)$`)
+
 // TestLines: every line means something, and every kind of number has words.
 func TestLines(t *testing.T) {
 	called, words := lines()
-	used := map[string]bool{"filetype": true, "epoll": true, "poll": true}
+	used := map[string]bool{"filetype": true, "epoll": true, "poll": true, "locktype": true, "lockwhence": true}
 	plain := map[string]bool{}
 	for _, k := range strings.Fields("d u l z x p mode text argv in out addr " +
-		"int timespec rlimit64 epoll_event pollfd open_how") {
+		"int timespec rlimit64 epoll_event pollfd open_how filelock") {
 		plain[k] = true
 	}
 	for name, line := range called {
 		var params []string
 		list := strings.Fields(line)
-		if len(list) > MaxParams {
-			t.Errorf("%s has %d parameters", name, len(list))
-		}
+		registers := 0
 		for _, w := range list {
-			n, _, _ := strings.Cut(w, ":")
+			n, kind, _ := strings.Cut(w, ":")
 			params = append(params, n)
+			if !strings.HasPrefix(n, "^") {
+				registers++
+			} else if strings.ContainsAny(kind, "([") || strings.Contains(line, "(") {
+				t.Errorf("%s: counts and other meanings", name)
+			}
+		}
+		if registers > MaxParams {
+			t.Errorf("%s has %d parameters", name, registers)
 		}
 		for i, w := range list {
 			_, kind, ok := strings.Cut(w, ":")
+			kind, when, sometimes := strings.Cut(kind, "?")
+			if sometimes && !whenForm.MatchString(when) || strings.HasPrefix(w, "^") && !sometimes {
+				t.Errorf("%s: %s is given at no time that is known", name, w)
+			}
 			kind = strings.TrimSuffix(kind, "*")
 			kind, count, _ := cutCount(kind)
 			if !ok || !plain[kind] && words[kind] == "" {
@@ -213,7 +226,10 @@ func TestParams(t *testing.T) {
 		if got.Elem != nil && got.Elem.Kind == values.Void {
 			t.Errorf("%s: nothing is read", c.call)
 		}
-		got.Type, got.Elem = nil, nil
+		if got.Reg != c.param {
+			t.Errorf("%s: %s is in register %d", c.call, got.Name, got.Reg)
+		}
+		got.Reg, got.Type, got.Elem = 0, nil, nil
 		if got != c.want {
 			t.Errorf("%s: %+v, not %+v", c.call, got, c.want)
 		}

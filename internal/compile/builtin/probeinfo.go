@@ -61,7 +61,7 @@ stacks move, it is goframe, and goid is needed, too. @start[pid, callframe, func
 		ID: SyscallArgs, Names: []string{"syscall_args"}, Variable: true, Group: GroupProbeInfo,
 		Variants: []string{"record syscall_args"},
 		Doc: `The arguments of a system call where it begins, with names and with words for their numbers, in
-tracepoint:syscalls:sys_enter_NAME and tracepoint:raw_syscalls:sys_enter: (dfd=AT_FDCWD, filename="/etc/hosts", flags=O_RDONLY, mode=0).
+tracepoint:syscalls:sys_enter_NAME and tracepoint:raw_syscalls:sys_enter: (dfd=AT_FDCWD, filename="/etc/hosts", flags=O_RDONLY).
 One program serves all system calls. In a probe of a single one it has fields: syscall_args.flags.`,
 	},
 	{

@@ -161,12 +161,17 @@ func (c *checker) syscallType(number int) *SyscallArgs {
 func (s *SyscallArgs) of(call *uapi.Call, size, strlen int) (t *types.Type, word uint64) {
 	t = &types.Type{Kind: types.Record, Name: record.ArgumentsType, Size: size, Align: 8}
 	var used [SyscallSlots]bool
-	for i, p := range call.Params {
-		f := types.Field{Name: p.Name, Type: p.Type, Offset: 8 + 8*i}
+	for _, p := range call.Params {
+		f := types.Field{Name: p.Name, Type: p.Type, Offset: 8 + 8*p.Reg, When: p.When}
+		if f.When != nil {
+			w := *f.When
+			w.Offset += 8
+			f.When = &w
+		}
 		if slot := s.slot(p, &used); slot >= 0 {
 			f.Offset = s.Slots[slot].Offset
 			f.Type = s.kept(p, slot, strlen)
-			part := uint64(i+1)<<SlotParam | uint64(p.Read)<<SlotRead | uint64(p.Len+1)<<SlotLen | uint64(p.Size)<<SlotSize
+			part := uint64(p.Reg+1)<<SlotParam | uint64(p.Read)<<SlotRead | uint64(p.Len+1)<<SlotLen | uint64(p.Size)<<SlotSize
 			if p.Late {
 				part |= 1 << SlotLate
 			}

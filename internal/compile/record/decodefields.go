@@ -3,6 +3,7 @@ package record
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"trocar/internal/binary/types"
@@ -117,8 +118,8 @@ func (d *Decoder) members(v *result.Value, t *types.Type, b []byte) {
 		if d.made >= maxValues {
 			return
 		}
-		if t.Lang().Blank(f.Name) {
-			continue // padding
+		if t.Lang().Blank(f.Name) || f.When != nil && !holds(f.When, b) {
+			continue // padding, or what is not given
 		}
 		fits := f.Type != nil && f.Offset >= 0 && f.Offset <= len(b)
 		if fits && f.BitSize == 0 {
@@ -151,6 +152,18 @@ func (d *Decoder) members(v *result.Value, t *types.Type, b []byte) {
 			d.value(e, f.Type, b[f.Offset:])
 		}
 	}
+}
+
+// holds tells whether a field is there.
+func holds(w *types.When, b []byte) bool {
+	if w.Offset < 0 || !number(w.Size) || w.Offset > len(b)-w.Size {
+		return true
+	}
+	n := uint(b[w.Offset:], w.Size) & w.Mask
+	if w.Values == nil {
+		return n != 0
+	}
+	return slices.Contains(w.Values, n) != w.Not
 }
 
 // bits decodes a bit-field that begins in the first byte of b.

@@ -122,7 +122,7 @@ func (m *matcher) typed(s *spec, b *binary, entry uint64, p *probe.Point) {
 		b.unread(info, fn, vars, given)
 	}
 	p.Scope = p.Scope.Clone()
-	p.Scope.Args = append(argsOf(vars), m.locals(s, info, fn.Own(), p.Addr, 0)...)
+	p.Scope.Args = append(b.worded(p.Func, argsOf(vars)), m.locals(s, info, fn.Own(), p.Addr, 0)...)
 	if runtime != nil {
 		runtime.Arguments(fn, p)
 		m.behindSpills(b, entry, p)

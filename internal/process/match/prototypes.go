@@ -51,13 +51,18 @@ var knownResults = []prototypes{
 			sigaction snprintf socket socketpair sprintf sscanf stat stat64 statfs strcasecmp strcmp strcoll strncasecmp strncmp
 			symlink system timerfd_create timerfd_settime truncate umount unlink unlinkat unsetenv usleep utimensat vfork vfprintf
 			vprintf vsnprintf wait wait3 wait4 waitid waitpid fchmodat fchownat inotify_rm_watch lchown memfd_create munlock
-			renameat2 symlinkat truncate64 umount2`},
+			renameat2 symlinkat truncate64 umount2
+			clock_settime fstatat64 getitimer getpriority getrlimit getrlimit64 getrusage killpg mknod mknodat
+			mlockall mq_open msgctl posix_fadvise posix_fadvise64 pthread_kill pthread_sigmask semctl setitimer setns
+			setpriority setrlimit64 shm_open shmctl sigprocmask sigqueue statx sync_file_range tgkill timer_create
+			timer_settime unshare`},
 		{
 			cLong,
 			`atol copy_file_range ftell lseek lseek64 pread pread64 preadv pwrite pwrite64 getrandom preadv64 pwritev64
 			pwritev read readlink readlinkat readv recv recvfrom recvmsg send sendfile sendfile64 sendmsg sendto splice strtol strtoll syscall sysconf tee
-			time write writev`,
+			time write writev ptrace vmsplice`,
 		},
+		{types.TUint32, `umask`},
 		{types.TUint64, `fread fwrite strlen strnlen strtoul strtoull wcslen`},
 		{
 			cText,
@@ -67,7 +72,7 @@ var knownResults = []prototypes{
 		{
 			cPlace,
 			`aligned_alloc calloc dlopen dlsym fdopen fopen fopen64 gethostbyname malloc memalign memchr memcpy memmove memset mmap
-			mmap64 mremap opendir popen readdir reallocarray realloc valloc`,
+			signal mmap64 mremap opendir popen readdir reallocarray realloc valloc`,
 		},
 	}},
 	{[]string{"libssl.so", "libssl.so.[0-9]*"}, []prototype{
@@ -100,6 +105,9 @@ func paramsOf(a *abi.Arch, file, function string) (vars []probe.Var) {
 	}
 	for i := range c.Params {
 		p := &c.Params[i]
+		if p.Reg != i {
+			break // another meaning of the same
+		}
 		v := probe.Var{Name: p.Name, Type: p.Type, Place: types.Place{Kind: types.InRegister, Reg: a.C.Args[i]}}
 		switch {
 		case p.Late:
@@ -112,6 +120,27 @@ func paramsOf(a *abi.Arch, file, function string) (vars []probe.Var) {
 			v.Type = cPlace
 		}
 		vars = append(vars, v)
+	}
+	return vars
+}
+
+// worded gives numbers that such a function is given their words, of which debug information tells nothing.
+func (b *binary) worded(function string, vars []probe.Var) []probe.Var {
+	for _, prefix := range [...]string{"__libc_", "__GI_", "__"} {
+		function = strings.TrimPrefix(function, prefix)
+	}
+	c := libraryCall(b.obj.Arch(), b.path, function)
+	if c == nil {
+		return vars
+	}
+	for i := range min(len(vars), len(c.Params)) {
+		v, p := &vars[i], &c.Params[i]
+		if v.Type == nil || p.Type.Kind != types.Enum || p.Reg != i {
+			continue
+		}
+		if t := v.Type.Complete(); t.Kind == types.Int && (t.Size == 4 || t.Size == 8) {
+			v.Type = p.Type.Derive(func(w *types.Type) { w.Size, w.Align, w.Signed = t.Size, t.Align, t.Signed })
+		}
 	}
 	return vars
 }

@@ -100,6 +100,7 @@ func TestPrototypesAreTheLibrarys(t *testing.T) {
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <malloc.h>
+#include <mqueue.h>
 #include <netdb.h>
 #include <poll.h>
 #include <pthread.h>
@@ -116,11 +117,15 @@ func TestPrototypesAreTheLibrarys(t *testing.T) {
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/msg.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/select.h>
+#include <sys/sem.h>
 #include <sys/sendfile.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>

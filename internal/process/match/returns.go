@@ -137,6 +137,7 @@ func (m *matcher) exitPoints(c *candidate, p *probe.Point, found native.Returns)
 	for _, addr := range addrs {
 		q := *p
 		q.AtReturn, q.Entry, q.Start, q.Skip = true, false, c.fn.Addr, 0
+		q.Tail = m.needs.Given && slices.Contains(found.Tails, addr) // what is in registers there is no result
 		if m.place(&q, c.b, addr) != nil {
 			points = append(points, &q)
 		}
