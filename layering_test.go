@@ -132,6 +132,7 @@ var layers = map[string][]string{
 	"internal/demo":      {},
 	"internal/near":      {},
 	"internal/order":     {},
+	"internal/stackroom": {},
 	"internal/need":      {},
 	"internal/ui/output": {"result"},
 	"internal/ui/flame":  {"result"},
@@ -172,7 +173,7 @@ var tests = map[string][]string{
 }
 
 // everywhere is what all packages may import, but result, which others see.
-var everywhere = []string{"internal/order"}
+var everywhere = []string{"internal/order", "internal/stackroom"}
 
 // everyTest is what all tests may import.
 var everyTest = []string{"internal/need"}

@@ -16,6 +16,7 @@ import (
 	"trocar/internal/compile/feature"
 	"trocar/internal/order"
 	"trocar/internal/process/probe"
+	"trocar/internal/stackroom"
 )
 
 // Program is a program and the points to run it at.
@@ -428,6 +429,7 @@ func inParallel(n int, do func(int) error) error {
 	var wg sync.WaitGroup
 	for range workers {
 		wg.Go(func() {
+			stackroom.Make()
 			for i := range next {
 				errs[i] = do(i)
 			}

@@ -102,6 +102,10 @@ func unmapped(files []*probedFile, pid target.PID, found chan<- *result.Notice) 
 	}
 }
 
+// usualMaps is enough for the text of most processes' mappings: memory for it is asked for once, and used as far as the
+// largest goes.
+const usualMaps = 64 << 10
+
 // replaced tells of processes that run what a file was before it was replaced.
 func replaced(ctx context.Context, files []*probedFile, found chan<- *result.Notice) {
 	files = slices.DeleteFunc(slices.Clone(files), func(f *probedFile) bool { return strings.HasPrefix(f.path, "/proc/") })
@@ -110,7 +114,7 @@ func replaced(ctx context.Context, files []*probedFile, found chan<- *result.Not
 		return
 	}
 	var maps []target.Mapping
-	var buf []byte
+	buf := make([]byte, 0, usualMaps)
 	for _, pid := range pids {
 		if ctx.Err() != nil {
 			return

@@ -2,7 +2,6 @@ package clr
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,9 +11,14 @@ import (
 // Errors of Open, wrapped.
 var (
 	// ErrNotManaged is a file that is no PE image, or one without .NET's header.
-	ErrNotManaged = errors.New("not a .NET assembly")
-	errDamaged    = errors.New("damaged .NET assembly")
+	ErrNotManaged error = fault("not a .NET assembly")
+	errDamaged    error = fault("damaged .NET assembly")
 )
+
+// fault is an error that needs nothing to be run when the package is loaded.
+type fault string
+
+func (f fault) Error() string { return string(f) }
 
 // Section is a part of the image: what is mapped where.
 type Section struct {

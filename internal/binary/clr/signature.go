@@ -48,7 +48,7 @@ const (
 )
 
 // keywords are C#'s names of types.
-var keywords = map[Element]string{
+var keywords = [...]string{
 	Void: "void", Boolean: "bool", Char: "char", Int8: "sbyte", UInt8: "byte", Int16: "short", UInt16: "ushort",
 	Int32: "int", UInt32: "uint", Int64: "long", UInt64: "ulong", Float32: "float", Float64: "double",
 	String: "string", Object: "object", IntPtr: "nint", UIntPtr: "nuint", TypedRef: "TypedReference",
@@ -245,7 +245,9 @@ func (m *metadata) typeText(b *bytes.Buffer, t *Type, own, method []string) {
 	case MethodParam:
 		param(b, method, t.Number, "!!")
 	default:
-		b.WriteString(keywords[t.Element])
+		if int(t.Element) < len(keywords) {
+			b.WriteString(keywords[t.Element])
+		}
 	}
 }
 

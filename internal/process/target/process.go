@@ -285,7 +285,12 @@ func parseStat(b []byte) (Stat, bool) {
 	}
 	var s Stat
 	field := 3 // by proc(5), which counts from 1
-	for text := range bytes.FieldsSeq(b[i+1:]) {
+	for b = b[i+1:]; ; {
+		var text []byte
+		text, b = nextField(b)
+		if len(text) == 0 {
+			return Stat{}, false
+		}
 		n, err := uint64(0), error(nil)
 		switch field {
 		case 4, 11, 22, 26, 28:
@@ -311,7 +316,17 @@ func parseStat(b []byte) (Stat, bool) {
 		}
 		field++
 	}
-	return Stat{}, false
+}
+
+// nextField gives the next word of b and what follows. Other than with bytes.FieldsSeq, what b is of may stay on the
+// caller's stack.
+func nextField(b []byte) (field, rest []byte) {
+	b = bytes.TrimLeft(b, " \n")
+	n := bytes.IndexAny(b, " \n")
+	if n < 0 {
+		n = len(b)
+	}
+	return b[:n], b[n:]
 }
 
 // read reads a whole file of the process's /proc folder.

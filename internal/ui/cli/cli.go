@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"trocar"
+	"trocar/internal/stackroom"
 	"trocar/result"
 )
 
@@ -93,6 +94,7 @@ const keepPrograms = "--keep-programs"
 
 // Main runs the command line and returns the exit status. args[0] is the name we were called by.
 func Main(ctx context.Context, args []string) int {
+	stackroom.Make()
 	if len(args) == 3 && args[1] == keepPrograms {
 		if n, err := strconv.Atoi(args[2]); err == nil {
 			trocar.Keep(n)

@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"time"
+
+	"trocar/internal/stackroom"
 )
 
 // grace is how long is waited for what was told to end by its context.
@@ -18,6 +20,7 @@ func promptly[T any](ctx context.Context, do func() (T, error)) (T, error) {
 	}
 	done := make(chan outcome, 1)
 	go func() {
+		stackroom.Make()
 		v, err := do()
 		done <- outcome{v, err}
 	}()
