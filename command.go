@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"trocar/internal/kernel"
+	"trocar/internal/process/match"
 	"trocar/internal/process/runtimes/cpython"
+	"trocar/internal/process/runtimes/dotnet"
 	"trocar/internal/process/target"
 )
 
@@ -21,7 +23,8 @@ type CommandLine struct {
 	// Env is its environment, "NAME=value" each, as os.Environ gives it. Nil: it has none.
 	Env []string
 	// Until are names or patterns of functions that a runtime makes while the program runs (Request.Awaits): the command
-	// is held where the first module that they may be in is about to be executed. Nil: at its first instruction.
+	// is held where the first module that they may be in is about to be executed, of .NET the program's own. Nil: at its
+	// first instruction.
 	Until []string
 	// Waits is called, on another goroutine, if the command goes on for WaitsAfter without such a module; nil: nobody is
 	// told.
@@ -55,11 +58,6 @@ func Start(ctx context.Context, c CommandLine) (*Command, error) {
 	}
 	cmd := &Command{child: child}
 	if len(c.Until) > 0 {
-		if fire, err := kernel.BreakpointsFire(); err == nil && !fire {
-			child.Kill(0)
-			return nil, fmt.Errorf("%s: the debug registers of this machine have no effect, by which the command would be "+
-				"stopped: start it, and trace it with -p", strings.Join(c.Until, ", "))
-		}
 		if c.Waits != nil {
 			defer time.AfterFunc(WaitsAfter, c.Waits).Stop()
 		}
@@ -71,8 +69,11 @@ func Start(ctx context.Context, c CommandLine) (*Command, error) {
 			switch {
 			case ctx.Err() != nil:
 				err = ctx.Err()
-			case errors.Is(err, target.ErrEnded):
+			case errors.Is(err, target.ErrEnded) && c.python():
 				err = errors.New("the command ended without executing a Python module that may contain it")
+			case errors.Is(err, target.ErrEnded):
+				err = errors.New("the command ended without starting a program of .NET; if it starts another process that " +
+					"does, trace that one with -p")
 			}
 			return nil, fmt.Errorf("%s: %w", strings.Join(c.Until, ", "), err)
 		}
@@ -80,10 +81,33 @@ func Start(ctx context.Context, c CommandLine) (*Command, error) {
 	return cmd, nil
 }
 
+// python tells whether what the command is held for is of Python.
+func (c *CommandLine) python() bool {
+	kind, _, _ := strings.Cut(c.Until[0], ":")
+	return match.IsPython(kind)
+}
+
 // advance has the command go on until the module is there.
 func (c *Command) advance(line CommandLine) error {
-	awaited := cpython.Awaited{Patterns: line.Until, Command: line.Words}
 	pid := c.child.PID()
+	if !line.python() {
+		var awaited dotnet.Awaited
+		return c.child.AdvanceMapped(func(file string) bool {
+			program, ok := awaited.Begins(file)
+			c.loading = &Loading{Module: program}
+			return ok
+		})
+	}
+	if fire, err := kernel.BreakpointsFire(); err == nil && !fire {
+		return errors.New("the debug registers of this machine have no effect, by which the command would be " +
+			"stopped: start it, and trace it with -p")
+	}
+	awaited := cpython.Awaited{Command: line.Words}
+	for _, f := range line.Until {
+		if kind, name, _ := strings.Cut(f, ":"); match.IsPython(kind) {
+			awaited.Patterns = append(awaited.Patterns, name)
+		}
+	}
 	return c.child.Advance(func() (uint64, bool) { return awaited.Place(pid) }, func(code uint64) bool {
 		l, ok := awaited.Begins(pid, code)
 		if ok {

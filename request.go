@@ -7,10 +7,14 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"trocar/internal/binary/debuginfod"
+	"trocar/internal/binary/objfile"
 	"trocar/internal/process/match"
+	"trocar/internal/process/runtimes/dotnet"
+	"trocar/internal/process/target"
 	"trocar/internal/script/diag"
 	"trocar/internal/script/syntax"
 )
@@ -179,12 +183,23 @@ type Loading struct {
 	Module string `json:"module"`
 }
 
-// Awaits are the functions that the request is about which only the running command makes.
+// Awaits are the functions that the request is about which only the running command makes, as probes have them.
 func (r *Request) Awaits() (names []string) {
+	managed := sync.OnceValue(r.startsDotNet)
+	add := func(kind, file, name, whole string) {
+		switch {
+		case match.IsPython(kind), objfile.NamesMethod(name) && (file == "" || strings.HasSuffix(file, ".dll")) && managed():
+			names = append(names, whole)
+		}
+	}
 	if r.Question != nil {
 		for _, f := range r.Question.Functions {
-			if kind, name, ok := strings.Cut(f, ":"); ok && match.IsPython(kind) {
-				names = append(names, name)
+			kind, name, _ := strings.Cut(f, ":")
+			switch {
+			case !strings.HasSuffix(kind, ".dll"):
+				add(kind, "", f, f)
+			default:
+				add("", kind, name, name)
 			}
 		}
 		return names
@@ -192,10 +207,25 @@ func (r *Request) Awaits() (names []string) {
 	file := syntax.Parse(&diag.Source{Name: r.Name, Text: r.Script}, syntax.ParseOptions{}, &diag.List{})
 	for _, p := range file.Probes {
 		for _, at := range p.Points {
-			if match.IsPython(at.Kind) && len(at.Parts) == 1 {
-				names = append(names, at.Parts[0])
+			switch n := len(at.Parts); n {
+			case 1:
+				add(at.Kind, "", at.Parts[0], at.Kind+":"+at.Parts[0])
+			case 2:
+				add("", at.Parts[0], at.Parts[1], at.Parts[1])
 			}
 		}
 	}
 	return names
+}
+
+// startsDotNet tells whether the command may start a program of .NET.
+func (r *Request) startsDotNet() bool {
+	if len(r.Target.Command) == 0 {
+		return false
+	}
+	file := r.Target.Command[0]
+	if found := (target.Root{}).LookPath(file, r.Files.SearchPath); len(found) > 0 {
+		file = found[0]
+	}
+	return dotnet.Starts(file, r.Target.Command)
 }

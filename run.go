@@ -106,6 +106,7 @@ func (p *Program) sessionInput(c *Command, h Hooks) session.Input {
 	}
 	if c != nil {
 		in.Command = c.child
+		in.Advanced = p.req.Target.running()
 	}
 	if p.ns != nil {
 		in.Namespace = &kernel.Namespaced{Dev: p.ns.Dev, Ino: p.ns.Ino}

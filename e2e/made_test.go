@@ -159,3 +159,50 @@ func TestDotNetMadeLeft(t *testing.T) {
 	}
 	program.ends()
 }
+
+// TestDotNetCommand: of a command all calls are traced, from the first on: of its own methods, of such as are in a file
+// that it loads later, and of those that were compiled ahead of time and end in another method.
+func TestDotNetCommand(t *testing.T) {
+	app := dotnetApp(t, "jits.cs")
+	if !fires(t) {
+		t.Skip("debug registers do not work on this machine")
+	}
+	t.Setenv("DOTNET_SYSTEM_GLOBALIZATION_INVARIANT", "1")
+	run := func(args ...string) (out, notes string) {
+		t.Helper()
+		var errs strings.Builder
+		cmd := exec.Command(os.Getenv("TROCAR_E2E_TRACER"), args...)
+		cmd.Stdin, cmd.Stderr = strings.NewReader("10\n"), &errs
+		text, err := cmd.Output()
+		if err != nil || !strings.Contains(string(text), "calls 10 wrong 0\n") {
+			t.Fatalf("%s: %v\n%s%s", cmd, err, text, errs.String())
+		}
+		return string(text), errs.String()
+	}
+	for _, command := range [][]string{{app}, {"env", "A=B", app}, {"/bin/sh", "-c", "exec " + app}} {
+		trace, notes := run(append([]string{"trace", fibonacci, "--"}, command...)...)
+		if n := strings.Count(trace, "(this=SampleApp.Providers.FibonacciProvider, pos=10) = 89 <"); n != 10 {
+			t.Errorf("%q: %d calls\n%s%s", command, n, trace, notes)
+		}
+		if strings.Contains(notes, "WARNING") {
+			t.Errorf("%q: %s", command, notes)
+		}
+	}
+	counts, notes := run("-c", app, "-e", fmt.Sprintf(`uprobe:%s:"%s" { @[args.echo] = count() }
+		uprobe:"System.Console::WriteLine(string,object,object)" { @lines = count() }`, filepath.Join(filepath.Dir(app),
+		"jits.dll"), echo))
+	for _, want := range []string{"@[abc]: 2\n", "@[NULL]: 2\n", "@lines: 1\n"} {
+		if !strings.Contains(counts, want) {
+			t.Errorf("no %s\n%s%s", want, counts, notes)
+		}
+	}
+	for text, args := range map[string][]string{
+		"has such a method":                      {"trace", "Jits::None", "--", app},
+		"without starting a program of .NET":     {"trace", "Jits::Sum", "--", "env", app + ".none", app},
+		"in a process (-p PID) or a command (-c": {"trace", "-x", filepath.Join(filepath.Dir(app), "jits.dll"), "Jits::Sum"},
+	} {
+		if out, err := tracerFails(args...); err == nil || !strings.Contains(out, text) {
+			t.Errorf("%q: %v, no %q\n%s", args, err, text, out)
+		}
+	}
+}

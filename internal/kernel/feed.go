@@ -27,13 +27,15 @@ type Feed struct {
 	ring  *Ring
 	maps  []*ebpf.Map
 	progs []*ebpf.Program
-	links []*attachment
-	state []byte // mapping: see feedAsked
-	event int    // see keepSwitched
-	l     *Loaded
-	cpus  []int // on which it is answered
-	polls []int // with which they wait, one each
-	mu    sync.Mutex
+	// sources is the map of what is looked for.
+	sources *ebpf.Map
+	links   []*attachment
+	state   []byte // mapping: see feedAsked
+	event   int    // see keepSwitched
+	l       *Loaded
+	cpus    []int // on which it is answered
+	polls   []int // with which they wait, one each
+	mu      sync.Mutex
 	// most is how many threads are held at a time; 0: any number, since those that are held let others run.
 	most int
 }
@@ -326,17 +328,12 @@ func (f *Feed) Compiler(c *probe.Compiler) error {
 	if err != nil {
 		return err
 	}
-	const most = 1 << 12 // threads that compile at a time, and what exceptions have left
+	const most = 1 << 12 // threads that compile at a time, and what exceptions have left; sources
 	sources, err := f.newMap(&ebpf.MapSpec{
-		Name: "feed_sources", Type: ebpf.Hash, KeySize: 8, ValueSize: 8, MaxEntries: uint32(max(len(c.Sources), 1)),
+		Name: "feed_sources", Type: ebpf.Hash, KeySize: 8, ValueSize: 8, MaxEntries: most, Flags: 1, // BPF_F_NO_PREALLOC
 	})
 	if err != nil {
 		return err
-	}
-	for _, addr := range c.Sources {
-		if err := sources.Put(addr, addr); err != nil {
-			return err
-		}
 	}
 	calls, err := f.newMap(&ebpf.MapSpec{
 		Name: "feed_calls", Type: ebpf.Hash, KeySize: 16, ValueSize: 24, MaxEntries: most,
@@ -348,5 +345,9 @@ func (f *Feed) Compiler(c *probe.Compiler) error {
 	if err := f.run(compiledProgram(host)+held(feedText+3*8, f.most), f.most == 0, c.Returns, maps); err != nil {
 		return err
 	}
+	f.sources = sources
 	return f.run(compilingProgram(host, c), false, []*probe.Point{c.Entry}, maps)
 }
+
+// Source adds one to what is looked for where things are compiled: the address that the compiler is given.
+func (f *Feed) Source(addr uint64) error { return f.sources.Put(addr, addr) }

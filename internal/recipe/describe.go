@@ -287,20 +287,21 @@ func (fn *candidate) word() string {
 	return word
 }
 
-// madeAnew: code of it is made at run time, and returns elsewhere than that in the file, where ret is.
-func (fn *candidate) madeAnew(ret *probe.Point) {
+// madeAnew: code of it is made at run time, and returns elsewhere than that in the file, which leaves are of.
+func (fn *candidate) madeAnew(leaves []*probe.Point) {
 	fn.EntryKey = "pid(init), (int64)callframe"
 	fn.ReturnKey, fn.BareKey = fn.EntryKey, fn.EntryKey
-	if len(fn.Leaves) > 0 && ret != nil && ret.Frame != nil { // which are no returns
-		name, _ := fn.arch.ScriptName(ret.Frame.Reg)
-		fn.LeaveKey = frameKey(name, ret.Frame.Offset)
+	if len(leaves) > 0 && leaves[0].Frame != nil { // which are no returns
+		at := leaves[0].Frame
+		name, _ := fn.arch.ScriptName(at.Reg)
+		fn.LeaveKey = frameKey(name, at.Offset)
 	}
 }
 
 // leaves tells where a function goes on in another one.
-func (fn *candidate) leaves(addrs []uint64) {
-	for _, addr := range addrs {
-		fn.Leaves = append(fn.Leaves, fmt.Sprintf("uprobe:%s:%#x", syntax.QuoteWord(fn.path), addr))
+func (fn *candidate) leaves(at []*probe.Point) {
+	for _, p := range at {
+		fn.Leaves = append(fn.Leaves, fmt.Sprintf("uprobe:%s:%#x", syntax.QuoteWord(fn.path), p.Addr))
 	}
 }
 

@@ -200,12 +200,12 @@ func functionsOf(ctx context.Context, o Target, path, name string, exact bool, d
 	const entry, ret = 0, 1
 	probes := []*syntax.Probe{entry: pointOf("uprobe", path, name, exact), ret: pointOf("uretprobe", path, name, exact)}
 	opts := match.Options{
-		PID: o.PID, Demangle: true, SearchPath: o.SearchPath, Images: o.Images, OutOfLine: true, Variants: true,
-		VectorsStepped: o.VectorsStepped,
-		Missing:        "ignore", // at first
-		Plain:          true,
-		Instructions:   true, // the keys of calls go by it
-		Spread:         o.Spread, FilteredReturns: o.FilteredReturns, Runs: o.Runs,
+		PID: o.PID, Loading: o.Loading, Demangle: true, SearchPath: o.SearchPath, Images: o.Images, OutOfLine: true,
+		Variants: true, VectorsStepped: o.VectorsStepped,
+		Missing:      "ignore", // at first
+		Plain:        true,
+		Instructions: true, // the keys of calls go by it
+		Spread:       o.Spread, FilteredReturns: o.FilteredReturns, Runs: o.Runs,
 		// Results are typed, but what is not known of them does not hide where calls end.
 		Needs: []probe.Needs{
 			entry: {Args: true, Retval: true, ArgN: true, Name: true}, ret: {Args: true, ArgN: true, Name: true},
@@ -232,11 +232,11 @@ func functionsOf(ctx context.Context, o Target, path, name string, exact bool, d
 	points := matched.PointsOf(entry)
 	noReturn := firstError(matched.About(ret))
 	first := map[start]*probe.Point{} // of several returns
-	tails := map[start][]uint64{}
+	tails := map[start][]*probe.Point{}
 	for _, r := range matched.PointsOf(ret) {
 		c := startOf(r)
 		if r.Tail {
-			tails[c] = append(tails[c], r.Addr)
+			tails[c] = append(tails[c], r)
 		}
 		if first[c] == nil || first[c].Tail || first[c].Made != nil {
 			first[c] = r
@@ -280,7 +280,7 @@ func functionsOf(ctx context.Context, o Target, path, name string, exact bool, d
 		fn.returns(first[startOf(p)], noReturn)
 		fn.leaves(tails[startOf(p)])
 		if made.has(p) {
-			fn.madeAnew(first[startOf(p)])
+			fn.madeAnew(tails[startOf(p)])
 		} else if o.Onward {
 			fn.onward()
 		}

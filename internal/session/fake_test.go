@@ -264,6 +264,7 @@ type lines struct{ *fake }
 
 func (l lines) Run(_ context.Context, to kernel.FeedTo) { l.feed(to) }
 func (l lines) Compiler(*probe.Compiler) error          { return l.noCompiler }
+func (l lines) Source(uint64) error                     { return nil }
 func (l lines) Late() uint64                            { return 0 }
 func (l lines) Close()                                  {}
 

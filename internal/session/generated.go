@@ -16,14 +16,17 @@ type generated struct {
 	mute  bool // it was asked in vain
 }
 
+// running is the process in which runtimes are at work by now, and may be asked; 0: there is none in particular.
+func (s *Session) running() int { return max(s.in.PID, s.in.Advanced) }
+
 // runtimesAtWork looks for runtimes in the processes that are traced, and says what call stacks will lack of their
 // functions. Only processes that were named are asked for anything.
 func (s *Session) runtimesAtWork() error {
 	n := s.names
-	if !n.user || s.in.DryRun || s.in.Mode != Trace || s.in.PID == 0 {
+	if !n.user || s.in.DryRun || s.in.Mode != Trace || s.running() == 0 {
 		return nil
 	}
-	for _, pid := range append([]int{s.in.PID}, s.in.Others...) {
+	for _, pid := range append([]int{s.running()}, s.in.Others...) {
 		for _, r := range n.runtimes {
 			if r.Inside == nil {
 				continue

@@ -36,6 +36,7 @@ type follower struct {
 	functions []*madeFunction
 	byKey     map[string]*madeFunction
 	bySource  map[uint64]*madeFunction // by what they are compiled from, in memory
+	unmapped  []*madeFunction          // of which that is not there yet
 	fresh     map[uint64]*madeBody     // by address, those that are compiled and have no note yet
 	early     int                      // functions that were run perhaps before their breakpoints were set
 	unnoted   int                      // pieces of code that the compiler told of, and no note
@@ -85,6 +86,8 @@ type Lines interface {
 	Run(ctx context.Context, to kernel.FeedTo)
 	// Compiler has what is compiled handed over, too, before the process knows of it.
 	Compiler(c *probe.Compiler) error
+	// Source adds one to what is looked for.
+	Source(addr uint64) error
 	Late() uint64
 	Close()
 }
@@ -160,13 +163,13 @@ func (f *follower) begin(ctx context.Context) error {
 		if r.Inside == nil {
 			continue
 		}
-		if at, ok := r.Inside(f.s.in.PID).(runtimes.Maker); ok {
+		if at, ok := r.Inside(f.s.running()).(runtimes.Maker); ok {
 			f.at = at
 			break
 		}
 	}
 	if f.at == nil {
-		return fmt.Errorf("process %d has no runtime that tells of it", f.s.in.PID)
+		return fmt.Errorf("process %d has no runtime that tells of it", f.s.running())
 	}
 	if err := f.at.Names(); err != nil {
 		return err
@@ -212,6 +215,7 @@ func (f *follower) notes() error {
 	f.making.Lock()
 	defer f.making.Unlock()
 	f.retire()
+	f.findSources()
 	f.s.joined.add(f.s.kernel.Programs.Rejoin())
 	return f.at.Notes(f.note)
 }
@@ -259,21 +263,32 @@ func (f *follower) hold() error {
 
 // precede has the compiler tell of code, too. Where that cannot be it is told when it matters.
 func (f *follower) precede() {
-	for _, fn := range f.functions {
-		if fn.Source != 0 {
-			for _, at := range f.at.Mapped(fn.path, fn.Source) {
-				f.bySource[at] = fn
-			}
-		}
-	}
 	c, err := f.at.Compiler()
-	if err == nil && len(f.bySource) > 0 {
-		for at := range f.bySource {
-			c.Sources = append(c.Sources, at)
-		}
+	if err == nil {
 		err = f.feed.Compiler(c)
 	}
-	f.unaware = err
+	if f.unaware = err; err != nil {
+		return
+	}
+	for _, fn := range f.functions {
+		if fn.Source != 0 {
+			f.unmapped = append(f.unmapped, fn)
+		}
+	}
+	f.findSources()
+}
+
+// findSources looks for what functions are compiled from, in files that were loaded since.
+func (f *follower) findSources() {
+	f.unmapped = slices.DeleteFunc(f.unmapped, func(fn *madeFunction) bool {
+		at := f.at.Mapped(fn.path, fn.Source)
+		for _, at := range at {
+			if f.bySource[at] = fn; f.unaware == nil {
+				f.unaware = f.feed.Source(at)
+			}
+		}
+		return len(at) > 0
+	})
 }
 
 // compiled takes code of which only the compiler knows yet. Whether calls begin there is known with its note,
@@ -424,7 +439,7 @@ func (f *follower) follow(ctx context.Context) {
 
 // look takes what was made since.
 func (f *follower) look() {
-	if err := f.notes(); err != nil && !f.lost && target.PID(f.s.in.PID).Exists() {
+	if err := f.notes(); err != nil && !f.lost && target.PID(f.s.running()).Exists() {
 		f.lost = true
 		f.warn("what the runtime compiles from now on may not be seen: %v", err)
 	}

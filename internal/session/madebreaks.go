@@ -44,7 +44,7 @@ func (f *follower) arm(fn *madeFunction, b *madeBody) error {
 // set sets one, if need be in place of one on code that is not begun any more.
 func (f *follower) set(fn *madeFunction, p *probe.Point, at uint64, list *[]Breakpoint) error {
 	for {
-		b, err := f.s.kernel.Programs.Break(p, f.s.in.PID, at)
+		b, err := f.s.kernel.Programs.Break(p, f.s.running(), at)
 		if err == nil {
 			*list = append(*list, b)
 			f.used++
@@ -140,7 +140,7 @@ func (f *follower) returns(fn *madeFunction, b *madeBody) (at []uint64, err erro
 	if b.Size > mostBody {
 		return nil, errors.New("it is too large to look for its returns")
 	}
-	mem, err := target.PID(f.s.in.PID).Memory()
+	mem, err := target.PID(f.s.running()).Memory()
 	if err != nil {
 		return nil, err
 	}

@@ -61,7 +61,7 @@ func (f *follower) holders() (list []string) {
 	}
 	if f.used < kernel.BreakpointSlots && !f.asked {
 		f.asked = true
-		list = append(list, breakpointHolders(f.s.in.PID)...)
+		list = append(list, breakpointHolders(f.s.running())...)
 	}
 	return list
 }

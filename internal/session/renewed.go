@@ -24,7 +24,7 @@ func (s *Session) renewed() (names []string, errs []error) {
 	if len(probed) == 0 {
 		return nil, nil
 	}
-	for _, pid := range append([]int{s.in.PID}, s.in.Others...) {
+	for _, pid := range append([]int{s.running()}, s.in.Others...) {
 		for _, r := range s.names.runtimes {
 			if !r.Renews {
 				continue
@@ -109,7 +109,7 @@ func function(name string) string {
 func (s *Session) findRenewed() {
 	found := make(chan *result.Notice, 2)
 	s.renewing = found
-	if s.in.PID == 0 { // nobody is asked: a command is at its end when it can be told
+	if s.running() == 0 { // nobody is asked: a command is at its end when it can be told
 		renews := slices.ContainsFunc(s.names.runtimes, func(r runtimes.Runtime) bool { return r.Renews })
 		kept := s.command != nil && os.Getenv(counting) == "0" // which the command inherits
 		if renews && !kept && len(s.renewable()) > 0 {

@@ -36,6 +36,7 @@ type Input struct {
 	Config   Config
 
 	PID       int                // only this process; the run ends with it. 0: none in particular
+	Advanced  int                // the command, if it has gone on until a runtime is at work in it
 	Others    []int              // more processes; the run ends with the last one
 	Command   Command            // is released when all is attached; the run ends with it. Nil: none
 	Follow    bool               // the processes that PID or the command starts are traced as well

@@ -126,6 +126,7 @@ func (im *Image) Bodies() ([]Body, error) {
 		if ok, _ := im.Compiled(); !ok {
 			return
 		}
+		im.bodies = make([]Body, 0, len(im.native.functions)/functionSize)
 		im.err = im.readEntries()
 		if err := im.readInstances(); im.err == nil {
 			im.err = err

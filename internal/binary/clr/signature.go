@@ -145,7 +145,9 @@ func (r *reader) typ(depth int) (t Type) {
 	case Instance:
 		t.Value = Element(r.byte()) == ValueType
 		t.Table, t.Row = decode(r.number(), typeDefOrRef)
-		for range min(r.number(), maxGenerics) {
+		n := min(r.number(), maxGenerics)
+		t.Args = make([]Type, 0, min(int(n), len(r.data)))
+		for range n {
 			t.Args = append(t.Args, r.typ(depth+1))
 			if r.bad {
 				return t

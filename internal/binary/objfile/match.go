@@ -92,7 +92,9 @@ func (f *File) match(q *Query) (funcs []Func, err error) {
 			return true
 		}
 		fn := Func{Symbol: *s}
-		fn.Name = strings.Clone(s.Name)
+		if f.managed == nil { // else the names were made, and stay
+			fn.Name = strings.Clone(s.Name)
+		}
 		funcs = append(funcs, fn)
 		return true
 	}

@@ -326,6 +326,26 @@ func (fs *files) assemblies() (out []*binary) {
 	return out
 }
 
+// unloaded are .NET's files that the process may load yet: those beside what it has loaded.
+func (fs *files) unloaded() (out []*binary) {
+	loaded := fs.assemblies()
+	var folders []string
+	for _, b := range loaded {
+		folder := path.Dir(fs.root.Shown(b.name))
+		if slices.Contains(folders, folder) {
+			continue
+		}
+		folders = append(folders, folder)
+		found, _ := fs.glob(folder + "/*" + assembly)
+		for _, b := range found {
+			if b.obj.Managed() != nil && !hasFile(loaded, b) && !hasFile(out, b) {
+				out = append(out, b)
+			}
+		}
+	}
+	return out
+}
+
 // runsDotNet tells whether the process has .NET's runtime loaded.
 func (fs *files) runsDotNet() bool {
 	return fs.pid() != 0 && slices.ContainsFunc(fs.mappedFiles(), func(m *target.Mapping) bool {

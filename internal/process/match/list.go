@@ -460,6 +460,17 @@ func listUprobes(m *matcher, s *spec) (out []listing) {
 		}
 	}
 	if len(out) == 0 {
+		for _, b := range m.later(s, q) {
+			for _, c := range b.runtimes() {
+				if c, ok := c.(runtimes.MadeCode); ok {
+					for _, fn := range unlisted(c.Made(q), nil) {
+						out = append(out, listing{name: m.listed(s, fn.Name), in: b, fn: &fn})
+					}
+				}
+			}
+		}
+	}
+	if len(out) == 0 {
 		m.noFunction(s, files, nil)
 	}
 	return out

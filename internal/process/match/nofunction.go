@@ -34,6 +34,11 @@ func (m *matcher) noFunction(s *spec, files []*binary, err error) {
 	if s.target == "" && objfile.NamesMethod(s.fn) && m.files.runsDotNet() {
 		d.Note(diag.Span{}, "the process runs .NET, and none of the %d assemblies that it has loaded has such a method",
 			len(m.files.assemblies()))
+		if m.opts.Loading.Module != "" { // it is not left running
+			d.Hint("names are in full: 'trocar list \"uprobe:FILE.dll:*::%s\"' lists methods that were compiled ahead of time, "+
+				"and 'trocar list -p PID \"*::%[1]s\"' all", nameBehind(s.fn))
+			return
+		}
 		d.Hint("names are in full: 'trocar list -p %d \"*::%s\"' lists methods", m.opts.PID, nameBehind(s.fn))
 		d.Hint("'trocar perf-map -p %d' lists the methods that are compiled, and how", m.opts.PID)
 		return
@@ -52,6 +57,13 @@ func nameBehind(s string) string {
 // explain says why a file may have no function of a name or pattern, and what to do about it.
 func (m *matcher) explain(d *diag.Diagnostic, s *spec, b *binary) {
 	if m.imported(d, s, b) {
+		return
+	}
+	if im := b.obj.Managed(); im != nil {
+		if ok, why := im.Compiled(); !ok && m.pid() == 0 {
+			d.Note(diag.Span{}, "%s: %s", b.name, why)
+			d.Hint("what is compiled while a program runs is traced in a process (-p PID) or a command (-c 'dotnet APP.dll')")
+		}
 		return
 	}
 	any := false

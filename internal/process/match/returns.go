@@ -121,7 +121,7 @@ func (m *matcher) exitPoints(c *candidate, p *probe.Point, found native.Returns)
 			m.diags.Add(diag.Info, c.s.ap.Span, "where %s ends in a tail call, "+
 				"the duration is measured up to the tail call: %s", p.Func, places(n))
 		}
-	case len(addrs) == 0:
+	case len(addrs) == 0 && !m.anew(c.b, c.fn.Addr): // else it may return in other code
 		m.noReturn(c, &probe.Refusal{
 			Reason: "it ends in tail calls only: its results are those of the functions that it jumps to",
 			Way:    "probe the return of these, or leave out retval: then the return is seen at the jump",

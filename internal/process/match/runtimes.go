@@ -214,6 +214,28 @@ func (m *matcher) made(s *spec, b *binary, q *objfile.Query) (points []*probe.Po
 	return points
 }
 
+// anew tells whether the code of a function may be made again, elsewhere, while the process runs.
+func (m *matcher) anew(b *binary, addr uint64) bool {
+	_, is := b.runtimeAt(addr).(runtimes.MadeCode)
+	return is && m.pid() != 0 && m.opts.ChildPID == 0
+}
+
+// later are the files with methods of .NET that a spec means, which the process has not loaded yet.
+func (m *matcher) later(s *spec, q *objfile.Query) (files []*binary) {
+	if s.target != "" || !objfile.NamesMethod(s.fn) || !m.files.runsDotNet() {
+		return nil
+	}
+	for _, b := range m.files.unloaded() {
+		for _, c := range b.runtimes() {
+			if c, ok := c.(runtimes.MadeCode); ok && len(c.Made(q)) > 0 {
+				m.diags.Add(diag.Info, s.ap.Span, "%s is not loaded yet: its methods are seen once it is", path.Base(b.name))
+				files = append(files, b)
+			}
+		}
+	}
+	return files
+}
+
 // write finds the function by which the process writes notes of code that its runtime makes, where that is followed.
 func (m *matcher) write(r *Result) *probe.Point {
 	if !slices.ContainsFunc(r.Points(), func(p *probe.Point) bool { return p.Made != nil }) {

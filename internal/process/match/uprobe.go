@@ -192,6 +192,12 @@ func matchUprobe(m *matcher, s *spec) []*probe.Point {
 		points = append(points, got...)
 	}
 	if len(points) == 0 && m.diags.Errors() == before {
+		for _, b := range m.later(s, q) {
+			got, _ := m.functions(s, b, q)
+			points = append(points, got...)
+		}
+	}
+	if len(points) == 0 && m.diags.Errors() == before {
 		m.noFunction(s, files, firstErr)
 	}
 	return points

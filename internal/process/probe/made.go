@@ -24,7 +24,6 @@ type Compiler struct {
 	// Of its arguments, by number: Request points to what is asked for, in which the address of what is compiled is at
 	// SourceAt; Code and Size point to where it puts the address of the code, and its size in 4 bytes.
 	Request, SourceAt, Code, Size int
-	Sources                       []uint64 // what is looked for
 }
 
 // Program is the type of BPF program that runs at the point.

@@ -28,13 +28,90 @@ func (c *Child) Advance(at func() (uint64, bool), here func(arg uint64) bool) er
 	if host.Watch.Debug == 0 {
 		return fmt.Errorf("on %s commands cannot be held where they are under way", host)
 	}
+	return c.order(func() error { return c.advance(host, at, here) })
+}
+
+// order has something done by the thread that has started the process.
+func (c *Child) order(do func() error) error {
 	done := make(chan error)
 	select {
-	case c.orders <- func() { done <- c.advance(host, at, here) }:
+	case c.orders <- func() { done <- do() }:
 		return <-done
 	case <-c.detached:
 		return ErrEnded
 	}
+}
+
+// AdvanceMapped has a held process go on, and holds it when its first thread has mapped a file of which here says so,
+// by the name that the process has it by. It stops for each system call until then.
+func (c *Child) AdvanceMapped(here func(file string) bool) error {
+	return c.order(func() error { return c.advanceMapped(here) })
+}
+
+// callStop is the bit of the signal by which a stop for a system call is told (PTRACE_O_TRACESYSGOOD).
+const callStop = 0x80
+
+// call is the kernel's struct ptrace_syscall_info where a system call begins.
+type call struct {
+	op     uint8
+	_      [3]byte
+	_      uint32
+	_      [2]uint64
+	number uint64
+	args   [6]uint64
+}
+
+func (c *Child) advanceMapped(here func(file string) bool) error {
+	const begins, ends, fd = 1, 2, 4
+	if err := unix.PtraceSetOptions(int(c.pid), unix.PTRACE_O_EXITKILL|unix.PTRACE_O_TRACESYSGOOD); err != nil {
+		return err
+	}
+	file := "" // that is being mapped
+	for signal := 0; ; {
+		ws, err := c.next(unix.PTRACE_SYSCALL, signal)
+		if err != nil {
+			return err
+		}
+		if signal = int(ws.StopSignal()); signal == int(unix.SIGTRAP) {
+			signal = 0
+		}
+		if signal != int(unix.SIGTRAP)|callStop {
+			continue
+		}
+		signal = 0
+		var at call
+		_, _, errno := unix.Syscall6(unix.SYS_PTRACE, unix.PTRACE_GET_SYSCALL_INFO, uintptr(c.pid), unsafe.Sizeof(at),
+			uintptr(unsafe.Pointer(&at)), 0, 0)
+		switch {
+		case errno != 0:
+			return errno
+		case at.op == begins && at.number == unix.SYS_MMAP && int32(at.args[fd]) >= 0:
+			file, _ = os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", c.pid, int32(at.args[fd])))
+		case at.op == ends && file != "" && here(file):
+			return nil
+		case at.op == ends:
+			file = ""
+		}
+	}
+}
+
+// next lets the process go on, with a signal or 0, until it stops.
+func (c *Child) next(request, signal int) (ws syscall.WaitStatus, err error) {
+	_, _, errno := unix.Syscall6(unix.SYS_PTRACE, uintptr(request), uintptr(c.pid), 0, uintptr(signal), 0, 0)
+	if errno != 0 && errno != unix.ESRCH {
+		return 0, errno
+	}
+	var info unix.Siginfo
+	err = unix.Waitid(unix.P_PID, int(c.pid), &info, unix.WEXITED|unix.WSTOPPED|unix.WNOWAIT, nil)
+	if err != nil && err != unix.EINTR {
+		return 0, err
+	}
+	const exited, killed, dumped = 1, 2, 3
+	if info.Code == exited || info.Code == killed || info.Code == dumped {
+		return 0, ErrEnded
+	}
+	err = wait(int(c.pid), &ws, 0)
+	return ws, err
 }
 
 // mostPrograms is how many programs a process executes, one after the other, that are looked at.
@@ -115,20 +192,8 @@ func (c *Child) runTo(host *abi.Arch, addr uint64) (stop, error) {
 		return 0, fmt.Errorf("the registers of %s are not known", host)
 	}
 	for signal := 0; ; {
-		if err := unix.PtraceCont(int(c.pid), signal); err != nil && err != unix.ESRCH {
-			return 0, err
-		}
-		var info unix.Siginfo
-		err := unix.Waitid(unix.P_PID, int(c.pid), &info, unix.WEXITED|unix.WSTOPPED|unix.WNOWAIT, nil)
-		if err != nil && err != unix.EINTR {
-			return 0, err
-		}
-		const exited, killed, dumped = 1, 2, 3
-		if info.Code == exited || info.Code == killed || info.Code == dumped {
-			return 0, ErrEnded
-		}
-		var ws syscall.WaitStatus
-		if err := wait(int(c.pid), &ws, 0); err != nil {
+		ws, err := c.next(unix.PTRACE_CONT, signal)
+		if err != nil {
 			return 0, err
 		}
 		if signal = int(ws.StopSignal()); ws.StopSignal() != unix.SIGTRAP {

@@ -59,3 +59,38 @@ func TestAdvance(t *testing.T) {
 		})
 	}
 }
+
+// TestAdvanceMapped: a command is held where it has mapped a file, also when another program does that, and runs on.
+func TestAdvanceMapped(t *testing.T) {
+	for name, c := range map[string]struct {
+		script string
+		ends   bool
+	}{
+		"mapped": {script: "kill -CONT $$; exec cat /proc/self/comm"},
+		"never":  {script: "exec true", ends: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			child, err := Launch([]string{"sh", "-c", c.script}, os.Environ())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer child.Kill(0)
+			err = child.AdvanceMapped(func(file string) bool {
+				exe, _, _ := child.PID().Program()
+				return filepath.Base(exe) == "cat" && filepath.Base(file) != ""
+			})
+			if ended := errors.Is(err, ErrEnded); ended != c.ends || err != nil && !ended {
+				t.Fatal(err)
+			}
+			if stat, err := child.PID().Stat(); !c.ends && (err != nil || !stat.Stopped()) {
+				t.Errorf("it goes on: %v, %v", stat, err)
+			}
+			if err := child.Release(); err != nil {
+				t.Error(err)
+			}
+			if exit := child.Exit(); exit.Code != 0 || exit.Signal != 0 {
+				t.Errorf("it ended with %v", exit)
+			}
+		})
+	}
+}

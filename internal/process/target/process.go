@@ -263,6 +263,9 @@ type Stat struct {
 // Dead tells whether the process has exited and waits for its parent.
 func (s Stat) Dead() bool { return s.State == 'Z' || s.State == 'X' || s.State == 'x' }
 
+// Stopped tells whether it waits for a signal or a debugger to go on.
+func (s Stat) Stopped() bool { return s.State == 'T' || s.State == 't' }
+
 // Stat reads /proc/PID/stat.
 func (p PID) Stat() (Stat, error) {
 	var room [maxStat]byte // it is asked of every process, and often

@@ -17,7 +17,7 @@ func (a *app) started(ctx context.Context, r *trocar.Request) (*trocar.Command, 
 	c, err := promptly(ctx, func() (*trocar.Command, error) {
 		return trocar.Start(ctx, trocar.CommandLine{
 			Words: r.Target.Command, Env: os.Environ(), Until: r.Awaits(), Waits: func() {
-				fmt.Fprintf(a.err, "%s: the command has not executed a Python module that may contain %s yet (if it starts other "+
+				fmt.Fprintf(a.err, "%s: the command has not come to what may contain %s yet (if it starts other "+
 					"processes that do: trace these with -p)\n", a.name, strings.Join(r.Awaits(), ", "))
 			},
 		})

@@ -4,15 +4,17 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
+	"os"
 	"path"
 	"slices"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"trocar/internal/binary/cfi"
 	"trocar/internal/binary/code"
 	"trocar/internal/binary/objfile"
+	"trocar/internal/binary/opener"
 	"trocar/internal/process/probe"
 	"trocar/internal/process/target"
 )
@@ -35,34 +37,35 @@ func (p *process) Compiler() (c *probe.Compiler, err error) {
 	if err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(maps, func(m target.Mapping) bool {
-		return m.IsFile() && m.Perm&target.Exec != 0 && path.Base(m.Path) == compilerLibrary
-	})
-	if i < 0 {
+	mapped := func(name string) int {
+		return slices.IndexFunc(maps, func(m target.Mapping) bool {
+			return m.IsFile() && m.Perm&target.Exec != 0 && path.Base(m.Path) == name
+		})
+	}
+	file, from := "", ""
+	var opened *os.File
+	if i := mapped(compilerLibrary); i >= 0 {
+		file = maps[i].Path
+		opened, err = p.pid.OpenMapped(&maps[i])
+	} else if i = mapped("libcoreclr.so"); i >= 0 { // it is loaded with the first method that is compiled
+		file = path.Join(path.Dir(maps[i].Path), compilerLibrary)
+	} else {
 		return nil, errCompiler // it is in the program
 	}
-	m := &maps[i]
-	opened, err := p.pid.OpenMapped(m)
+	if from = fmt.Sprintf("/proc/%d/root%s", p.pid, file); opened == nil && err == nil {
+		opened, err = opener.Root{}.Open(from)
+	}
 	if err != nil {
 		return nil, err
 	}
 	defer opened.Close()
 	defer objfile.Guard(&err)()
-	f, err := objfile.OpenFile(opened, m.Path)
+	f, err := objfile.OpenFile(opened, file)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	mem, err := p.pid.Memory()
-	if err != nil {
-		return nil, err
-	}
-	defer mem.Close()
-	bias, known := f.Bias(m.Start, m.Offset, m.End-m.Start)
-	if !known {
-		return nil, errCompiler
-	}
-	entry, ok := compileMethod(f, bias, mem)
+	entry, ok := compileMethod(f)
 	if !ok {
 		return nil, errCompiler
 	}
@@ -77,7 +80,7 @@ func (p *process) Compiler() (c *probe.Compiler, err error) {
 	point := func(addr uint64) *probe.Point {
 		off, _ := f.Offset(addr)
 		return &probe.Point{
-			Kind: probe.Uprobe, Path: fmt.Sprintf("/proc/%d/root%s", p.pid, m.Path), PID: int(p.pid), Name: "compileMethod",
+			Kind: probe.Uprobe, Path: from, PID: int(p.pid), Name: "compileMethod",
 			Addr: addr, Offset: off,
 			File: probe.FileID{Dev: st.Dev, Inode: st.Ino, Size: st.Size, Changed: st.Mtim.Nano()},
 		}
@@ -89,19 +92,12 @@ func (p *process) Compiler() (c *probe.Compiler, err error) {
 	return c, nil
 }
 
-// compileMethod finds it by the object that getJit has in its code, which is in memory.
-func compileMethod(f *objfile.File, bias uint64, mem io.ReaderAt) (addr uint64, ok bool) {
+// compileMethod finds it by the object that getJit has in its code.
+func compileMethod(f *objfile.File) (addr uint64, ok bool) {
 	const longest = 64
 	at, _, ok := f.Symbol("getJit")
 	if !ok {
 		return 0, false
-	}
-	word := func(addr uint64) uint64 {
-		var b [8]byte
-		if _, err := mem.ReadAt(b[:], int64(addr)); err != nil {
-			return 0
-		}
-		return binary.LittleEndian.Uint64(b[:])
 	}
 	text := f.Bytes(at, longest)
 	for off := 0; off < len(text); {
@@ -113,7 +109,7 @@ func compileMethod(f *objfile.File, bias uint64, mem io.ReaderAt) (addr uint64, 
 		off += in.Len
 		if len(b) == 7 && b[0]&0xfb == 0x48 && b[1] == 0x8d && b[2]&0xc7 == 5 { // lea reg, [rip+disp]
 			object := at + uint64(off) + uint64(int64(int32(binary.LittleEndian.Uint32(b[3:]))))
-			addr = word(word(object+bias)) - bias
+			addr = f.PointerAt(f.PointerAt(object))
 			return addr, f.Executable(addr)
 		}
 	}
@@ -148,8 +144,10 @@ func (p *process) Mapped(file string, off uint64) (addrs []uint64) {
 	if unix.Stat(file, &st) != nil {
 		return nil
 	}
-	if p.mapped == nil {
+	const fresh = 20 * time.Millisecond
+	if time.Since(p.looked) > fresh {
 		p.mapped, _ = p.pid.Maps()
+		p.looked = time.Now()
 	}
 	for i := range p.mapped {
 		m := &p.mapped[i]

@@ -52,7 +52,10 @@ func (p *process) switchOn() error {
 	if err := p.refusal(); err != nil {
 		return err
 	}
-	time.Sleep(quiet - p.age())
+	thread, _ := p.pid.Tracer()
+	if by, err := target.PID(thread).Leader(); err != nil || int(by) != os.Getpid() { // else it is held behind its start
+		time.Sleep(quiet - p.age())
+	}
 	dir, err := p.pid.Folder(p.maps)
 	if err != nil {
 		return fmt.Errorf("%s of process %d: %w", p.maps, p.pid, err)

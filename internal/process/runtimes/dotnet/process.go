@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -29,6 +30,7 @@ type process struct {
 	held     *os.File // the perf map that is ours to end
 	notes    notes
 	mapped   []target.Mapping // see Mapped
+	looked   time.Time        // when that was
 }
 
 // settings are those of its start that matter to us.
@@ -121,12 +123,22 @@ func (p *process) refusal() error {
 		return err
 	case stat.Dead():
 		return errors.New("the process has ended")
-	case stat.State == 'T' || stat.State == 't':
+	case stat.Stopped() && p.stopped():
 		return errors.New("the process is stopped")
 	case stat.Start != p.start:
 		return errors.New("the process has ended, and another one has its id")
 	}
 	return nil
+}
+
+// stopped tells whether no thread of the process runs, and so none that would answer: of a command that is held only
+// the first one is.
+func (p *process) stopped() bool {
+	threads, err := p.pid.Threads()
+	return err != nil || !slices.ContainsFunc(threads, func(tid int) bool {
+		stat, err := target.PID(tid).Stat()
+		return err == nil && !stat.Stopped()
+	})
 }
 
 func (p *process) About() (a runtimes.About) {
