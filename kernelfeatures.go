@@ -1,7 +1,6 @@
 package trocar
 
 import (
-	"trocar/internal/binary/types"
 	"trocar/internal/compile/codegen"
 	"trocar/internal/compile/feature"
 	"trocar/internal/process/probe"
@@ -38,47 +37,52 @@ func (p *Program) unwind() (*codegen.Unwind, bool) {
 	a.Identity = make([]int, 5)
 	p.features.Types().Structs("task_struct", "uprobe_task", "return_instance", "mm_struct", "vm_area_struct", "file",
 		"inode", "super_block", "maple_range_64", "maple_arange_64")
+	within := func(structure string, offset *int, path ...string) (ok bool) {
+		at, ok := p.features.Types().Field(structure, path...)
+		if ok {
+			*offset = at
+		}
+		return ok
+	}
 	for _, f := range []struct {
 		structure, field string
 		at               *int
 	}{
-		{"struct task_struct", "mm", &u.MM},
-		{"struct task_struct", "utask", &u.Task},
-		{"struct uprobe_task", "return_instances", &u.Returns},
-		{"struct return_instance", "stack", &u.ReturnStack},
-		{"struct return_instance", "orig_ret_vaddr", &u.ReturnAddress},
-		{"struct return_instance", "next", &u.ReturnNext},
-		{"struct mm_struct", "start_code", &a.Identity[0]},
-		{"struct mm_struct", "end_code", &a.Identity[1]},
-		{"struct mm_struct", "start_data", &a.Identity[2]},
-		{"struct mm_struct", "end_data", &a.Identity[3]},
-		{"struct mm_struct", "start_stack", &a.Identity[4]},
-		{"struct vm_area_struct", "vm_start", &a.Start},
-		{"struct vm_area_struct", "vm_end", &a.End},
-		{"struct vm_area_struct", "vm_mm", &a.MM},
-		{"struct vm_area_struct", "vm_flags", &a.Flags},
-		{"struct vm_area_struct", "vm_pgoff", &a.Offset},
-		{"struct vm_area_struct", "vm_file", &a.File},
-		{"struct file", "f_inode", &a.Inode},
-		{"struct inode", "i_ino", &a.Number},
-		{"struct inode", "i_size", &a.Size},
-		{"struct inode", "i_sb", &a.SuperBlk},
-		{"struct inode", "i_generation", &a.Generation},
-		{"struct super_block", "s_dev", &a.Device},
-		{"struct maple_range_64", "pivot", &a.Pivot},
-		{"struct maple_range_64", "slot", &a.Slot},
-		{"struct maple_arange_64", "pivot", &a.GapPivot},
-		{"struct maple_arange_64", "slot", &a.GapSlot},
+		{"task_struct", "mm", &u.MM},
+		{"task_struct", "utask", &u.Task},
+		{"uprobe_task", "return_instances", &u.Returns},
+		{"return_instance", "stack", &u.ReturnStack},
+		{"return_instance", "orig_ret_vaddr", &u.ReturnAddress},
+		{"return_instance", "next", &u.ReturnNext},
+		{"mm_struct", "start_code", &a.Identity[0]},
+		{"mm_struct", "end_code", &a.Identity[1]},
+		{"mm_struct", "start_data", &a.Identity[2]},
+		{"mm_struct", "end_data", &a.Identity[3]},
+		{"mm_struct", "start_stack", &a.Identity[4]},
+		{"vm_area_struct", "vm_start", &a.Start},
+		{"vm_area_struct", "vm_end", &a.End},
+		{"vm_area_struct", "vm_mm", &a.MM},
+		{"vm_area_struct", "vm_flags", &a.Flags},
+		{"vm_area_struct", "vm_pgoff", &a.Offset},
+		{"vm_area_struct", "vm_file", &a.File},
+		{"file", "f_inode", &a.Inode},
+		{"inode", "i_ino", &a.Number},
+		{"inode", "i_size", &a.Size},
+		{"inode", "i_sb", &a.SuperBlk},
+		{"inode", "i_generation", &a.Generation},
+		{"super_block", "s_dev", &a.Device},
+		{"maple_range_64", "pivot", &a.Pivot},
+		{"maple_range_64", "slot", &a.Slot},
+		{"maple_arange_64", "pivot", &a.GapPivot},
+		{"maple_arange_64", "slot", &a.GapSlot},
 	} {
-		at, ok := offsetOf(p.features.Types().Type(f.structure), f.field)
-		if !ok {
+		if !within(f.structure, f.at, f.field) {
 			return nil, false
 		}
-		*f.at = at
 	}
 	a.Stack = a.Identity[4]
 	a.Pivots, a.GapPivots = (a.Slot-a.Pivot)/8, (a.GapSlot-a.GapPivot)/8
-	mm, inode := p.features.Types().Type("struct mm_struct"), p.features.Types().Type("struct inode")
+	const mm, inode = "mm_struct", "inode"
 	ok := within(mm, &a.Root, "mm_mt", "ma_root") && within(mm, &a.Virtual, "context", "vdso")
 	// Before 6.4 nothing counts the changes, and it is looked at what is mapped each time. Until 6.12 it is a number.
 	if a.Changes = -1; !within(mm, &a.Changes, "mm_lock_seq", "sequence") {
@@ -95,54 +99,11 @@ func (p *Program) unwind() (*codegen.Unwind, bool) {
 	return u, ok && a.Sound()
 }
 
-// within finds a field of a structure, or of one that is in it.
-func within(t *types.Type, offset *int, path ...string) bool {
-	sum := 0
-	for _, name := range path {
-		if t == nil {
-			return false
-		}
-		f, at, ok := fieldOf(t, name)
-		if !ok {
-			return false
-		}
-		sum += at
-		t = f
-	}
-	*offset = sum
-	return true
-}
-
-// offsetOf is where a structure has a field.
-func offsetOf(t *types.Type, name string) (offset int, ok bool) {
-	if t == nil {
-		return 0, false
-	}
-	_, offset, ok = fieldOf(t, name)
-	return offset, ok
-}
-
-// fieldOf finds a field of a structure, which may be in one without a name.
-func fieldOf(t *types.Type, name string) (of *types.Type, offset int, ok bool) {
-	for _, f := range t.Complete().Fields {
-		if f.Name == name && f.BitSize == 0 {
-			return f.Type, f.Offset, true
-		}
-		if f.Name == "" {
-			if of, at, ok := fieldOf(f.Type, name); ok {
-				return of, f.Offset + at, true
-			}
-		}
-	}
-	return nil, 0, false
-}
-
 // returnDepth finds where the kernel counts the return addresses that it has replaced in a thread.
 func (p *Program) returnDepth() (pointer, depth int, ok bool) {
-	pointer, ok = offsetOf(p.features.Types().Type("struct task_struct"), "utask")
-	if !ok {
-		return 0, 0, false
+	t := p.features.Types()
+	if pointer, ok = t.Field("task_struct", "utask"); ok {
+		depth, ok = t.Field("uprobe_task", "depth")
 	}
-	depth, ok = offsetOf(p.features.Types().Type("struct uprobe_task"), "depth")
 	return pointer, depth, ok
 }

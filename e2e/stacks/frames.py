@@ -25,12 +25,15 @@ for _ in range(int(os.environ["STACKS_N"])):
         while frame is not None:
             # The others are not on the stack: gdb makes them up of debug information.
             if frame.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME):
-                out.write("%x\n" % frame.pc())
+                # Frames of Python functions stand for those of the loop that executes them.
+                loop = (frame.name() or "").startswith("_PyEval_EvalFrameDefault")
+                out.write("%s%x\n" % ("!" if loop else "", frame.pc()))
             try:
                 frame = frame.older()
             except gdb.error:
                 break
         out.write("--\n")
+        out.flush()
     except (gdb.error, AttributeError) as err:
         print(err)
         break

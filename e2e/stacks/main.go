@@ -139,6 +139,7 @@ type counts struct {
 type stack struct {
 	thread int
 	frames []uint64
+	loops  []uint64 // those of them in which an interpreter executes functions, which may have frames instead
 }
 
 // limit is the tracer's, of frames.
@@ -182,7 +183,7 @@ func (c *comparer) compare(pid int) (n counts, err error) {
 	if err != nil {
 		return n, err
 	}
-	trace := exec.CommandContext(ctx, c.tracer, "-q", "--unsafe", "-o", ours, "-p", strconv.Itoa(pid), "-e",
+	trace := exec.Command(c.tracer, "-q", "--unsafe", "-o", ours, "-p", strconv.Itoa(pid), "-e",
 		`profile:hz:43 { printf("%d\n%s--\n", tid, ustack(raw)); signal("SIGXCPU"); }`)
 	trace.Stderr = &told
 	if err := trace.Start(); err != nil {
@@ -190,7 +191,7 @@ func (c *comparer) compare(pid int) (n counts, err error) {
 		_ = gdb.Wait()
 		return n, err
 	}
-	gdbErr := gdb.Wait()
+	gdbErr := gdb.Wait() // what it has written in time is compared
 	_ = trace.Process.Signal(os.Interrupt)
 	if err := trace.Wait(); err != nil {
 		return n, fmt.Errorf("%w: %s", err, told.String())
@@ -199,11 +200,11 @@ func (c *comparer) compare(pid int) (n counts, err error) {
 		text, _ := os.ReadFile(log.Name())
 		return n, fmt.Errorf("gdb: %v: %s", gdbErr, text)
 	}
-	a, err := read(ours)
+	a, err := read(ours, true)
 	if err != nil {
 		return n, err
 	}
-	b, err := read(theirs)
+	b, err := read(theirs, false)
 	if err != nil {
 		return n, err
 	}
@@ -255,13 +256,14 @@ func (c *comparer) pair(ours, theirs []stack) (n counts) {
 				continue
 			}
 			seen++
-			if len(ours[i].frames) == 0 || ours[i].frames[0] != t.frames[0] {
+			theirs := t.beside(ours[i].frames)
+			if len(ours[i].frames) == 0 || len(theirs) == 0 || ours[i].frames[0] != theirs[0] {
 				continue
 			}
 			if found < 0 {
 				found = i
 			}
-			if slices.Equal(ours[i].frames, t.frames) {
+			if slices.Equal(ours[i].frames, theirs) {
 				found = i
 				break
 			}
@@ -271,6 +273,7 @@ func (c *comparer) pair(ours, theirs []stack) (n counts) {
 		}
 		next[t.thread] = found + 1
 		o := ours[found].frames
+		t.frames = t.beside(o)
 		n.total++
 		n.frames += len(o)
 		k := 0
@@ -291,8 +294,18 @@ func (c *comparer) pair(ours, theirs []stack) (n counts) {
 	return n
 }
 
-// read reads stacks: the thread, a frame a line, and "--".
-func read(path string) (list []stack, err error) {
+// beside are the frames without those of an interpreter in place of which the other stack has frames of functions.
+func (s *stack) beside(other []uint64) []uint64 {
+	if len(s.loops) == 0 {
+		return s.frames
+	}
+	return slices.DeleteFunc(slices.Clone(s.frames), func(pc uint64) bool {
+		return slices.Contains(s.loops, pc) && !slices.Contains(other, pc)
+	})
+}
+
+// read reads stacks: the thread, a frame a line, and "--". Frames without an address are those of Python's functions.
+func read(path string, interpreted bool) (list []stack, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -311,11 +324,18 @@ func read(path string) (list []stack, err error) {
 		case s.thread == 0:
 			s.thread, _ = strconv.Atoi(line)
 		default:
-			pc, err := strconv.ParseUint(line, 16, 64)
+			text, loop := strings.CutPrefix(line, "!")
+			pc, err := strconv.ParseUint(text, 16, 64)
 			if err != nil {
 				return nil, err
 			}
+			if pc == 0 && interpreted {
+				continue
+			}
 			s.frames = append(s.frames, pc)
+			if loop {
+				s.loops = append(s.loops, pc)
+			}
 		}
 	}
 	return list, nil

@@ -129,6 +129,8 @@ var programs = []program{
 	{name: "bash", start: run("bash", "-c", `f() { if (($1 > 0)); then f $(($1 - 1)); else ((n++)); fi; }; while :; do f 5; done`)},
 	{name: "python3", start: run("python3", "-c",
 		"def f(n):\n return 1 if n < 2 else f(n-1) + f(n-2)\nwhile True: f(20)")},
+	{name: "python3 callbacks", start: run("python3", "-c",
+		"def f(n):\n return 1 if n < 2 else sum(map(f, sorted((n-1, n-2), key=lambda a: -a)))\nwhile True: f(12)")},
 	{name: "perl", start: run("perl", "-e", `sub f { my $n = shift; $n < 2 ? 1 : f($n-1) + f($n-2) } while (1) { f(18) }`)},
 	{name: "openssl", start: run("openssl", "speed", "-seconds", "600", "rsa2048")},
 	{name: "xz", start: run("sh", "-c", "exec xz -9 -c /dev/urandom >/dev/null")},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"hash/maphash"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -20,7 +21,8 @@ type Types struct {
 	err     error
 	types   []byte
 	strings []byte
-	starts  []uint32 // where each type begins in types, by id; of id 0, void, nothing
+	starts  []uint32 // where each type begins in types, by id, as far as was looked; of id 0, void, nothing
+	rest    int      // where the one behind them begins, -1: there is none
 	conv    converter
 	byName  map[string]*types.Type // asked for before; nil: there is none
 	enums   map[string]enumerator
@@ -78,22 +80,28 @@ var layouts = [32]struct {
 
 func u32(b []byte, at int) uint32 { return binary.LittleEndian.Uint32(b[at:]) }
 
-// index notes where each type begins. What follows a damaged type is not there.
-func (b *Types) index() {
-	if b.starts != nil {
-		return
+// index notes where each type begins.
+func (b *Types) index() { b.indexTo(math.MaxInt) }
+
+// indexTo does so up to an id. What follows a damaged type is not there.
+func (b *Types) indexTo(id int) {
+	if b.starts == nil {
+		b.open()
+		b.starts, b.rest = make([]uint32, 1, 1<<13), 0
 	}
-	b.open()
-	b.starts = make([]uint32, 1, len(b.types)/24+2)
-	for off := 0; len(b.types)-off >= 12; {
+	for len(b.starts) <= id && b.rest >= 0 {
+		off := b.rest
+		b.rest = -1
+		if len(b.types)-off < 12 {
+			return
+		}
 		info := u32(b.types, off+4)
 		l := &layouts[info>>24&0x1f]
 		size := 12 + int(l.fixed) + int(l.perMember)*int(info&0xffff)
 		if !l.known || len(b.types)-off < size {
 			return
 		}
-		b.starts = append(b.starts, uint32(off))
-		off += size
+		b.starts, b.rest = append(b.starts, uint32(off)), off+size
 	}
 }
 
@@ -107,7 +115,7 @@ type stored struct {
 
 // at returns a type; of an id that does not exist one of kind 0.
 func (b *Types) at(id uint32) stored {
-	b.index()
+	b.indexTo(int(id))
 	if id == 0 || uint64(id) >= uint64(len(b.starts)) {
 		return stored{}
 	}
@@ -154,10 +162,10 @@ func (b *Types) find(kinds uint32, name string) (id uint32, ok bool) {
 	if name == "" {
 		return 0, false
 	}
-	b.index()
-	if id, ok := b.found[name]; ok && kinds>>(u32(b.types, int(b.starts[id])+4)>>24&0x1f)&1 != 0 {
+	if id := b.found[name]; id != 0 && kinds>>b.at(id).kind&1 != 0 {
 		return id, true
 	}
+	b.index()
 	if b.finds++; b.finds > maxWalks {
 		return b.search(kinds, name)
 	}
@@ -172,22 +180,27 @@ func (b *Types) find(kinds uint32, name string) (id uint32, ok bool) {
 	return 0, false
 }
 
-// Structs finds many structures by their names in one walk, for which Type will be asked.
+// Structs finds many structures by their names in one walk, for which Type will be asked. It goes no further than it
+// must: those that all the kernel knows of come first.
 func (b *Types) Structs(names ...string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.index()
 	if b.found == nil {
 		b.found = map[string]uint32{}
 	}
-	for id, off := range b.starts {
-		if id == 0 || u32(b.types, int(off)+4)>>24&0x1f != kindStruct {
+	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return b.found[name] != 0 })
+	for id := 1; len(names) > 0; id++ {
+		t := b.at(uint32(id))
+		if t.at == nil {
+			break
+		}
+		if t.kind != kindStruct {
 			continue
 		}
-		for _, name := range names {
-			if b.called(u32(b.types, int(off)), name) && b.found[name] == 0 {
-				b.found[name] = uint32(id)
-			}
+		name := u32(t.at, 0)
+		if i := slices.IndexFunc(names, func(n string) bool { return b.called(name, n) }); i >= 0 {
+			b.found[names[i]] = uint32(id)
+			names = slices.Delete(names, i, i+1)
 		}
 	}
 }

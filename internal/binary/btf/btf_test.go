@@ -3,6 +3,7 @@ package btf
 import (
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -356,6 +357,49 @@ func TestSearch(t *testing.T) {
 				t.Errorf("%s: %d %v, not %d %v", name, got, found, want, ok)
 			}
 		}
+	}
+}
+
+// TestField: where a field is found without its type is where the type has it, those of unnamed members included.
+func TestField(t *testing.T) {
+	t.Parallel()
+	b, fresh := kernelTypes(t), kernelTypes(t)
+	fresh.Structs("task_struct", "mm_struct", "mm_struct", "nonsense")
+	compared := 0
+	var holds func(structure string, at int, of *types.Type, path ...string)
+	holds = func(structure string, at int, of *types.Type, path ...string) {
+		for _, f := range of.Complete().Fields {
+			switch {
+			case f.Type.Incomplete && f.Offset == 0 || f.BitOffset != 0 || f.BitSize != 0:
+			case f.Name == "":
+				holds(structure, at+f.Offset, f.Type, path...)
+			default:
+				inner := append(slices.Clone(path), f.Name)
+				if got, ok := fresh.Field(structure, inner...); !ok || got != at+f.Offset {
+					t.Errorf("%s %v: %d %v, not %d", structure, inner, got, ok, at+f.Offset)
+				}
+				compared++
+				if f.Type.Kind == types.Struct && len(path) == 0 {
+					holds(structure, at+f.Offset, f.Type, inner...)
+				}
+			}
+		}
+	}
+	for i, tag := range b.Tags() {
+		if name, ok := strings.CutPrefix(tag, "struct "); ok && (i%97 == 0 || name == "mm_struct" || name == "task_struct") {
+			holds(name, 0, b.Type(tag))
+		}
+	}
+	if compared < 1000 {
+		t.Errorf("%d fields", compared)
+	}
+	for _, path := range [][]string{{"nonsense"}, {"pid", "nonsense"}, {"mm", "start_code"}, {""}} {
+		if at, ok := fresh.Field("task_struct", path...); ok {
+			t.Errorf("%v at %d", path, at)
+		}
+	}
+	if _, ok := fresh.Field("nonsense", "pid"); ok {
+		t.Error("a structure that is not there")
 	}
 }
 

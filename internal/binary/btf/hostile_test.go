@@ -289,6 +289,10 @@ func FuzzTypes(f *testing.F) {
 		for _, name := range b.Tags() {
 			b.Type(name).Complete()
 		}
+		for _, structure := range []string{"s", "work"} {
+			New(Source{Data: data}).Structs(structure, "m")
+			b.Field(structure, "m", "m")
+		}
 		for id := range b.starts {
 			typ := b.conv.of(uint32(id), true, 0)
 			types.Declare(typ, "x")

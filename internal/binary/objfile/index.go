@@ -19,6 +19,7 @@ type addrIndex struct {
 	// Only what is needed for some addresses, which are in order, is kept; nil: all.
 	wanted []uint64
 	near   []uint64 // beside them: the nearest symbol so far at or below one, and above the one before
+	last   []uint32 // which of the entries, counted from 1, was kept for that; 0: none yet
 }
 
 type indexEntry struct {
@@ -170,7 +171,7 @@ func (f *File) addrIndex() *addrIndex {
 }
 
 func (f *File) newIndex(wanted []uint64) *addrIndex {
-	x := &addrIndex{wanted: wanted, near: make([]uint64, len(wanted))}
+	x := &addrIndex{wanted: wanted, near: make([]uint64, len(wanted)), last: make([]uint32, len(wanted))}
 	var err error
 	func() {
 		defer Guard(&err)()
@@ -191,11 +192,19 @@ func (x *addrIndex) want(addr, size uint64) bool {
 	return i < len(x.wanted) && (addr >= x.near[i] || x.wanted[i]-addr < size)
 }
 
-// keep keeps an entry that is wanted.
+// keep keeps an entry that is wanted, in place of one that is not any more: tables are in the order of addresses often,
+// so that each symbol is nearer than the one before.
 func (x *addrIndex) keep(e indexEntry) {
 	if x.wanted != nil {
 		i, _ := slices.BinarySearch(x.wanted, e.addr)
-		x.near[i] = max(x.near[i], e.addr)
+		if e.addr >= x.near[i] {
+			n := x.last[i]
+			if n > 0 && e.addr > x.near[i] && x.wanted[i]-x.near[i] >= uint64(x.entries[n-1].size) {
+				x.near[i], x.entries[n-1] = e.addr, e
+				return
+			}
+			x.near[i], x.last[i] = e.addr, uint32(len(x.entries)+1)
+		}
 	}
 	x.entries = append(x.entries, e)
 }

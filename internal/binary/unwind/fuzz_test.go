@@ -39,7 +39,7 @@ func FuzzTable(f *testing.F) {
 		table, err := Compile(file, cfi.New(sections{file, frame}, file.Arch(), nil), rules)
 		if err == nil {
 			words := make([]uint32, 2*ChunkWords)
-			end, err := table.Place(words, uint32(at))
+			end, err := table.Place(uint32(at), into(t, words))
 			if err != nil || int(end)-int(at) > table.Words(uint32(at)) {
 				t.Errorf("%d words, said to be at most %d: %v", end-uint32(at), table.Words(uint32(at)), err)
 			}

@@ -57,6 +57,8 @@ type Rules struct {
 	ids  map[Rule]uint16
 	full uint64
 	near [1 << 10]numbered // those that were asked for last, by a part of a hash
+
+	index, rows []uint32 // memory for the next table
 }
 
 // numbered is a rule with its number.
@@ -90,6 +92,17 @@ func (s *Rules) Number(r Rule) uint16 {
 	}
 	*near = numbered{word, id}
 	return id
+}
+
+// mostSpare bounds the words that are kept for the next table.
+const mostSpare = 1 << 18
+
+// Reuse takes the memory of a table that is not needed any more.
+func (s *Rules) Reuse(t *Table) {
+	if cap(t.index)+cap(t.rows) <= mostSpare {
+		s.index, s.rows = t.index[:0], t.rows[:0]
+	}
+	*t = Table{}
 }
 
 // At is the rule of a number.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"hash/maphash"
 	"math"
-	"slices"
 	"sort"
 	"strings"
 	"unsafe"
@@ -80,9 +79,17 @@ func (b *builder) room(f *objfile.File) {
 		code += c.High - c.Low
 	}
 	blocks := int(min(code, maxSpan) >> blockShift)
-	b.t.index = make([]uint32, 0, blocks+1)
+	rows := 0
 	if s, ok := f.Section(".eh_frame"); ok {
-		b.t.rows = make([]uint32, 0, int(min(s.Size/5, code, maxRows))+blocks)
+		rows = int(min(s.Size/5, code, maxRows)) + blocks
+	}
+	b.t.index, b.t.rows = b.rules.index, b.rules.rows
+	b.rules.index, b.rules.rows = nil, nil
+	if cap(b.t.index) <= blocks {
+		b.t.index = make([]uint32, 0, blocks+1)
+	}
+	if cap(b.t.rows) < rows {
+		b.t.rows = make([]uint32, 0, rows)
 	}
 }
 
@@ -263,7 +270,6 @@ func (b *builder) row(addr uint64, id uint16) {
 func (b *builder) finish() *Table {
 	b.row(b.end, 0)
 	b.t.High = b.end
-	b.t.index, b.t.rows = slices.Clip(b.t.index), slices.Clip(b.t.rows)
 	return &b.t
 }
 
@@ -322,24 +328,42 @@ func (t *Table) Words(at uint32) int {
 	return n + (blockSize-1)*((int(at)%ChunkWords+n)/ChunkWords+1)
 }
 
-// Place writes the table into words, of which the first is that of the chunk in which the address at is, and gives the
-// address behind it. The index comes first: it is written last, so that who reads meanwhile finds no rows that are not
-// there.
-func (t *Table) Place(words []uint32, at uint32) (end uint32, err error) {
-	base := at &^ (ChunkWords - 1)
-	if uint64(at)+uint64(t.Words(at)) > min(uint64(base)+uint64(len(words)), MaxWords) {
+// Place gives the words of the table from the address at on, in order, and the address behind them: put gets parts,
+// none of which goes over the border of a chunk. The index comes first.
+func (t *Table) Place(at uint32, put func(at uint32, words []uint32) error) (end uint32, err error) {
+	if uint64(at)+uint64(t.Words(at)) > MaxWords {
 		return at, fmt.Errorf("there is no room for a table of %d words", len(t.index)+len(t.rows))
 	}
 	next := at + uint32(len(t.index))
-	places := make([]uint32, len(t.index))
+	fits := func(rows int) bool { return next%ChunkWords+uint32(rows) <= ChunkWords }
+	border := func() uint32 { return (next + ChunkWords - 1) &^ (ChunkWords - 1) }
+	part := make([]uint32, 0, min(len(t.index), 1<<11))
+	for i := range t.index {
+		rows := len(t.block(i))
+		if !fits(rows) {
+			next = border()
+		}
+		part = append(part, next|uint32(rows-1)<<24)
+		next += uint32(rows)
+		if at++; len(part) == cap(part) || at%ChunkWords == 0 || i == len(t.index)-1 {
+			if err := put(at-uint32(len(part)), part); err != nil {
+				return at, err
+			}
+			part = part[:0]
+		}
+	}
+	next = at
+	from := 0 // rows from there on were not given yet
 	for i := range t.index {
 		rows := t.block(i)
-		if next%ChunkWords+uint32(len(rows)) > ChunkWords {
-			next = (next + ChunkWords - 1) &^ (ChunkWords - 1)
+		if begin := int(t.index[i]); !fits(begin - from + len(rows)) {
+			if err := put(next, t.rows[from:begin]); err != nil {
+				return at, err
+			}
+			next += uint32(begin - from)
+			next, from = border(), begin
 		}
-		places[i] = next | uint32(len(rows)-1)<<24
-		next += uint32(copy(words[next-base:], rows))
 	}
-	copy(words[at-base:], places)
-	return next, nil
+	err = put(next, t.rows[from:])
+	return next + uint32(len(t.rows)-from), err
 }

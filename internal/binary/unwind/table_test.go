@@ -215,6 +215,17 @@ func (r Rule) describe() (cfa, frame string) {
 	return cfa, frame
 }
 
+// into copies parts to where they belong.
+func into(t *testing.T, words []uint32) func(uint32, []uint32) error {
+	return func(at uint32, part []uint32) error {
+		if len(part) > 0 && at/ChunkWords != (at+uint32(len(part))-1)/ChunkWords {
+			t.Errorf("a part of %d words from %d on is in two chunks", len(part), at)
+		}
+		copy(words[at:], part)
+		return nil
+	}
+}
+
 // TestPlace: the words where a program searches give the same rules.
 func TestPlace(t *testing.T) {
 	t.Parallel()
@@ -222,7 +233,7 @@ func TestPlace(t *testing.T) {
 	table := compile(t, open(t, "/lib/x86_64-linux-gnu/libc.so.6"), rules)
 	words := make([]uint32, 4*ChunkWords)
 	for _, at := range []uint32{0, ChunkWords - 700, ChunkWords - 9000, 3000} {
-		end, err := table.Place(words, at)
+		end, err := table.Place(at, into(t, words))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -246,7 +257,7 @@ func TestPlace(t *testing.T) {
 			}
 		}
 	}
-	if _, err := table.Place(words[:ChunkWords/2], 0); err == nil {
+	if _, err := table.Place(MaxWords-ChunkWords/2, into(t, words)); err == nil {
 		t.Error("a table was written where there is no room")
 	}
 }

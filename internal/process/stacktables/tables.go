@@ -55,8 +55,8 @@ type Tables struct {
 	known int      // rules that were written
 	near  uint32   // first of the near words that is free
 	next  uint32   // first of those behind that is free
-	last  []uint32 // the words of the piece in which next is
-	words []uint32 // in which tables are placed
+	words []uint32 // of the piece in which next is
+	piece uint32   // which one that is
 	files map[fileKey]*table
 	seeds unwind.Seeds
 	same  map[[2]uint64]uint32 // first words of tables, by what is in them
@@ -412,6 +412,7 @@ func (t *Tables) place(of *table, f *objfile.File, frames unwind.Caller) error {
 	if err != nil || made.High-made.Low > math.MaxUint32 {
 		return nil
 	}
+	defer t.rules.Reuse(made)
 	of.low, of.length = made.Low, uint32(made.High-made.Low)
 	digest := made.Digest(&t.seeds)
 	if at, ok := t.same[digest]; ok { // a copy, in another container perhaps
@@ -437,59 +438,36 @@ func (t *Tables) place(of *table, f *objfile.File, frames unwind.Caller) error {
 // placeNear writes a table into what programs reach at once.
 func (t *Tables) placeNear(made *unwind.Table) (at uint32, err error) {
 	at = t.near
-	words, base := t.buffer(made, at)
-	end, err := made.Place(words, at)
-	if err != nil {
-		return at, err
-	}
-	if err := t.memory.Near(at, bytesOf(words[at-base:end-base])); err != nil {
-		return at, err
-	}
-	t.near = end
-	return at, nil
+	t.near, err = made.Place(at, func(at uint32, words []uint32) error { return t.memory.Near(at, bytesOf(words)) })
+	return at, err
 }
 
 // placeBehind writes one into pieces behind.
 func (t *Tables) placeBehind(made *unwind.Table) (at uint32, err error) {
 	at = t.next
-	words, base := t.buffer(made, at)
-	copy(words, t.last)
-	end, err := made.Place(words, at)
-	if err != nil {
-		return at, err
+	if t.words == nil {
+		t.words, t.piece = make([]uint32, (record.UnwindChunkSize+record.UnwindSlack)/4), at/unwind.ChunkWords
 	}
-	for piece := base; piece < end; piece += unwind.ChunkWords {
-		part := words[piece-base:][:(record.UnwindChunkSize+record.UnwindSlack)/4]
-		if err := t.memory.Words(piece/unwind.ChunkWords, bytesOf(part)); err != nil {
-			return at, err
+	write := func() error { return t.memory.Words(t.piece, bytesOf(t.words)) }
+	t.next, err = made.Place(at, func(at uint32, words []uint32) error {
+		if piece := at / unwind.ChunkWords; piece != t.piece {
+			if err := write(); err != nil {
+				return err
+			}
+			clear(t.words)
+			t.piece = piece
 		}
+		copy(t.words[at%unwind.ChunkWords:], words)
+		return nil
+	})
+	if err == nil {
+		err = write()
 	}
-	t.next, t.last = end, t.last[:0]
-	if in := end % unwind.ChunkWords; in != 0 {
-		t.last = append(t.last, words[end-in-base:][:unwind.ChunkWords]...)
+	if err != nil { // what was in the piece before may be written, and is not at hand any more
+		t.next, t.words = (t.piece+1)*unwind.ChunkWords, nil
 	}
-	return at, nil
+	return at, err
 }
-
-// buffer is memory for the pieces in which a table comes to lie, and the first word of them. It is good until the next
-// table is placed.
-func (t *Tables) buffer(made *unwind.Table, at uint32) (words []uint32, base uint32) {
-	in := at % unwind.ChunkWords
-	pieces := (int(in) + made.Words(at) + unwind.ChunkWords - 1) / unwind.ChunkWords
-	n := pieces*unwind.ChunkWords + record.UnwindSlack/4
-	if n > len(t.words) {
-		t.words = make([]uint32, n)
-	}
-	words = t.words[:n]
-	clear(words)
-	if len(t.words) > keptPieces*unwind.ChunkWords {
-		t.words = nil
-	}
-	return words, at - in
-}
-
-// keptPieces is for how many pieces memory is kept for the next table.
-const keptPieces = 3
 
 func bytesOf(words []uint32) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), 4*len(words))

@@ -110,13 +110,13 @@ func (k *kernel) find(r io.Reader) {
 	slices.Sort(k.asked)
 	wanted := slices.Compact(k.asked)
 	found := make([]kernelEntry, len(wanted))
-	names := make([]string, len(wanted))
+	names := make([][]byte, len(wanted))
 	some := false
 	err := eachText(r, func(e kernelEntry, name []byte) {
 		some = true
 		i, _ := slices.BinarySearch(wanted, e.addr)
 		if i < len(wanted) && (e.addr > found[i].addr || e.addr == found[i].addr && e.rank < found[i].rank) {
-			found[i], names[i] = e, string(name)
+			found[i], names[i] = e, append(names[i][:0], name...)
 		}
 	})
 	if err != nil || !some {
@@ -129,7 +129,7 @@ func (k *kernel) find(r io.Reader) {
 		if i > 0 && found[i].addr < found[i-1].addr {
 			found[i], names[i] = found[i-1], names[i-1]
 		}
-		k.known[at] = kernelSymbol{found[i].addr, names[i]}
+		k.known[at] = kernelSymbol{found[i].addr, string(names[i])}
 	}
 }
 

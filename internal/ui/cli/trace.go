@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -400,9 +399,8 @@ func (a *app) ask(cmd *cobra.Command, r *recipeFlags, words []string) error {
 	request.Settings = script.Settings
 	if r.drawn != nil && !r.drawn.file() && r.q.Kind == trocar.QuestionProfile && request.Target.PID == 0 &&
 		request.Target.Container == "" && len(argv) == 0 && r.q.Comm == "" && r.q.Path == "" {
-		// Reading the debug information of all programs of a machine costs more than all else. Nor is there to be more
-		// memory waiting to be collected than there must be.
-		debug.SetGCPercent(thrifty)
+		// Reading the debug information of all programs of a machine costs more than all else.
+		saveMemory()
 		request.Settings["show_debug_info"] = "false"
 	}
 	r.made, r.locks = true, r.q.Kind == trocar.QuestionLocks
@@ -432,9 +430,6 @@ func (a *app) ask(cmd *cobra.Command, r *recipeFlags, words []string) error {
 	}
 	return err
 }
-
-// thrifty is how many per cent of garbage there may be beside what is in use, where others need the memory more.
-const thrifty = 40
 
 // permitted tells what rights are missing: without them not even what the kernel can do is known, and the script
 // would be blamed for that.
