@@ -25,6 +25,8 @@ type Hooks struct {
 	Keeper []string
 	// EachFailure tells the user how each failed read of memory is shown; "": that is not said.
 	EachFailure string
+	// Asked: the script was written for a question; nothing is said of its own words.
+	Asked bool
 	// InParts: maps whose keys have stacks may be given entry by entry, in any order, a key perhaps more than once, and
 	// the frames are good for the call only. Then a profile of a whole machine takes little memory.
 	InParts bool

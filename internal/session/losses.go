@@ -94,6 +94,11 @@ func (s *Session) loss(l *record.Loss, n uint64) (result.Event, error) {
 		d.Text = fmt.Sprintf("Map full; can't update element of %s (%d times)", m.Name, n)
 		d.Hints = []string{fmt.Sprintf("Try increasing max_map_keys config (now %d) or manually setting the max entries in "+
 			"a map declaration e.g. `let %s = hash(%d)`", m.Max, m.Name, 4*m.Max)}
+		if s.in.Asked {
+			d.Text = fmt.Sprintf("%d hits are missing: more than %d different functions, values, stacks or open calls at once",
+				n, m.Max)
+			d.Hints = []string{"select fewer functions or processes, or leave out some with --if"}
+		}
 	case record.LostReads:
 		d.Text = fmt.Sprintf("%d reads of memory failed; their values were taken as 0 or empty", n)
 		if s.in.EachFailure != "" {

@@ -55,6 +55,8 @@ type Input struct {
 	Errors io.Writer
 	// EachFailure tells the user how each failed read is shown; "": that is not said.
 	EachFailure string
+	// Asked: the script was written for a question; nothing is said of its own words.
+	Asked bool
 	// InParts: maps whose keys have stacks are given entry by entry, in any order, a key perhaps more than once, and their
 	// frames are good for the call only.
 	InParts bool

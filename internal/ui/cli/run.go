@@ -224,7 +224,7 @@ func byReason(all []trocar.Diagnostic) []trocar.Diagnostic {
 func (a *app) hooks(s *settings) (h trocar.Hooks) {
 	h.Errors, h.Keeper = a.err, []string{"/proc/self/exe", keepPrograms}
 	if h.EachFailure = "-k prints each with its location"; s.made {
-		h.EachFailure = "-v prints each"
+		h.EachFailure, h.Asked = "-v prints each", true
 	}
 	h.InParts = s.drawn != nil
 	if slices.Contains(s.stages, "verifier") {
