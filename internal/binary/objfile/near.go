@@ -23,7 +23,7 @@ func (f *File) Near(name string, n int) (names []string) {
 	lower := strings.ToLower(name)
 	left := maxNearNames
 	readable := strings.ContainsAny(name, ":<( ")
-	within := inner(name)
+	within, parts := inner(name), strings.Count(name, "::")+1
 	f.Functions(func(s *Symbol) bool {
 		if left--; left < 0 {
 			return false
@@ -43,16 +43,29 @@ func (f *File) Near(name string, n int) (names []string) {
 			}
 			got = demangled(got, true)
 		}
-		if len(got) > near.Longest || got == name {
+		own := got // what of it is compared
+		switch {
+		case len(name) < 4: // of what is short too much is near
+		case readable:
+			own = lastParts(got, parts)
+		case IsMangled(got) && !IsMangled(name):
+			own = lastName(got)
+		case !strings.Contains(name, "."):
+			own = got[strings.LastIndexByte(got, '.')+1:]
+		}
+		if len(own) > near.Longest || got == name {
 			return true
 		}
 		worst := limit
 		if len(best) == n {
 			worst = min(worst, best[n-1].dist)
 		}
-		d := nameDistance(lower, strings.ToLower(got), worst)
+		d := min(nameDistance(lower, strings.ToLower(own), worst), nameDistance(lower, strings.ToLower(got), worst))
 		if d > worst || len(best) == n && d >= best[n-1].dist {
 			return true
+		}
+		if !IsMangled(name) {
+			got = demangled(got, true)
 		}
 		if slices.ContainsFunc(best, func(c candidate) bool { return c.name == got }) {
 			return true
@@ -87,6 +100,35 @@ func inner(name string) func(symbol string) string {
 		}
 		return ""
 	}
+}
+
+// lastParts is the end of a qualified name that has so many parts.
+func lastParts(full string, parts int) string {
+	at := len(full)
+	for range parts {
+		if at = strings.LastIndex(full[:at], "::"); at < 0 {
+			return full
+		}
+	}
+	return full[at+2:]
+}
+
+// lastName is the name of a function of C++ without what it belongs to, of simple symbols (Itanium C++ ABI, 5.1): no
+// templates, no operators. "": it is another.
+func lastName(symbol string) (name string) {
+	s := strings.TrimLeft(symbol, "_")
+	s = strings.TrimLeft(strings.TrimPrefix(strings.TrimPrefix(s, "Z"), "N"), "KVrLROt")
+	for len(s) > 0 && s[0] >= '1' && s[0] <= '9' {
+		digits := len(s) - len(strings.TrimLeft(s, "0123456789"))
+		n, err := strconv.Atoi(s[:digits])
+		if s = s[digits:]; err != nil || n > len(s) {
+			return ""
+		}
+		if name, s = s[:n], s[n:]; !strings.HasPrefix(symbol, "_ZN") {
+			break
+		}
+	}
+	return name
 }
 
 // nameDistance is the edit distance; a name that holds the other as a whole counts as near: its clone ("f.isra.0"), or

@@ -456,8 +456,10 @@ int main(void) { bare(); sized(); return 0; }`)
 }
 
 func TestNear(t *testing.T) {
-	f := open(t, build(t, "near.cc", `namespace shop { struct Till { int pay(int n); int open; }; }
+	f := open(t, build(t, "near.cc", `namespace shop { struct Till { int pay(int n); int refund(int n) const; int open; }; }
 int shop::Till::pay(int n) { return n; }
+int shop::Till::refund(int n) const { return n; }
+int dispatch(const char *what, int n) { return n; }
 extern "C" int readline(void) { return 1; }
 extern "C" int rl_forced(void) { return 2; }
 extern "C" { static __attribute__((used)) int helper_v1(void) { return 3; } }
@@ -465,6 +467,7 @@ int main(void) { return 0; }`))
 	for name, want := range map[string]string{
 		"readlin": "readline", "raedline": "readline", "rl_force": "rl_forced", "ReadLine": "readline", "helper": "helper_v1",
 		"pay": "shop::Till::pay", "shop::Till::pya": "shop::Till::pay",
+		"refnud": "shop::Till::refund", "Till::refun": "shop::Till::refund", "dispach": "dispatch",
 	} {
 		if got := f.Near(name, 3); !slices.Contains(got, want) {
 			t.Errorf("%s: %v, want %s", name, got, want)
