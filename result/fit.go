@@ -49,8 +49,12 @@ func Fold(dst []byte, text string, width int) []byte {
 	for line := range strings.Lines(text) {
 		for n, i, blank := 0, 0, 0; i < len(line); n++ {
 			_, size := utf8.DecodeRuneInString(line[i:])
-			if line[i] == ' ' {
+			switch line[i] {
+			case ' ':
 				blank = i
+			case '\x1b': // a colour, which takes no room
+				size = max(1, strings.IndexByte(line[i:], 'm')+1)
+				n--
 			}
 			if i += size; n >= width && blank > 0 && line[i-size] != '\n' {
 				dst = append(append(dst, line[:blank]...), '\n')
@@ -147,11 +151,22 @@ func narrow(rows [][]string, numbers, width int) (cut bool) {
 			over += len(gap)
 		}
 	}
-	if last := len(widths) - 1; over > 0 && last == numbers && widths[last]-over < leastName {
+	room := -over // for the names
+	for i := numbers; i < len(widths); i++ {
+		room += len(gap) + widths[i]
+	}
+	if names := len(widths) - numbers; over > 0 && names > 0 && room-len(gap) < leastName+(names-1)*leastCell {
 		// Long names stand below their numbers.
 		for _, row := range rows {
-			if last < len(row) && utf8.RuneCountInString(row[last]) > widths[last]-over && !strings.Contains(row[last], "\n") {
-				row[last] = "\n    " + row[last]
+			var own []string
+			for _, cell := range row[min(numbers, len(row)):] {
+				if !strings.Contains(cell, "\n") {
+					own = append(own, cell)
+				}
+			}
+			if text := strings.Join(own, gap); utf8.RuneCountInString(text) > room-len(gap) {
+				row[numbers] = "\n    " + text
+				clear(row[numbers+1 : numbers+len(own)])
 			}
 		}
 		over = 0

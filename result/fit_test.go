@@ -60,6 +60,8 @@ func TestFitted(t *testing.T) {
 		{[]string{long}, 60, true, "  space::Class<std::string…tor<char> >::method_of_it\n"},
 		{[]string{long}, 36, true, "\n    space::Class<…>::method_of_it\n"},
 		{[]string{long, long}, 80, true, "…"},
+		{[]string{"dispatch_command", "select * from a"}, 40, false, "\n    dispatch_command  select * from a\n"},
+		{[]string{"dispatch_command", "select"}, 40, false, "12345678  dispatch_command  select\n"},
 	} {
 		got, cut := table(c.names...).AppendFitted(nil, c.width)
 		if cut != c.cut || !strings.Contains(string(got), c.want) {
@@ -80,6 +82,7 @@ func TestFold(t *testing.T) {
 		{"INFO: a b c d e f g h\nnext\n", "INFO: a b c\nd e f g h\nnext\n"},
 		{"/a/long/path/of/a/file is not there\n", "/a/long/path/of/a/file\nis not there\n"},
 		{"a         b", "a         b"},
+		{"\x1b[1;33mWARNING\x1b[0m: 12\n", "\x1b[1;33mWARNING\x1b[0m: 12\n"},
 	} {
 		if got := string(Fold(nil, c.text, 12)); got != c.at {
 			t.Errorf("%q: %q, want %q", c.text, got, c.at)

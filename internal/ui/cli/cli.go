@@ -141,9 +141,10 @@ func (a *app) status(err error) int {
 	if list := (*trocar.AmbiguousError)(nil); status != exitUsage && !errors.As(err, &list) {
 		text = result.ShownLine(text)
 	}
-	fmt.Fprintf(a.err, "ERROR: %s\n", text)
+	w := a.said(true)
+	fmt.Fprintf(w, "ERROR: %s\n", text)
 	if h := (*hinted)(nil); errors.As(err, &h) {
-		fmt.Fprintf(a.err, "HINT: %s\n", result.ShownLine(h.hint))
+		fmt.Fprintf(w, "HINT: %s\n", result.ShownLine(h.hint))
 	}
 	return status
 }

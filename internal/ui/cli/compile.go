@@ -65,7 +65,7 @@ func (a *app) timeCompiling(ctx context.Context, s *settings, r trocar.Request) 
 		begin := time.Now()
 		program, _, err := a.compile(ctx, r, nil)
 		if err != nil {
-			return a.fail(s, err)
+			return a.fail(s, s.made, err)
 		}
 		took = append(took, time.Since(begin))
 		program.Close()

@@ -84,7 +84,11 @@ func (a *app) target(ctx context.Context, f *infoFlags, args []string) error {
 		}
 	}
 	if len(f.types)+len(f.vars)+len(f.lines) == 0 {
-		if err := writeSummary(w, b); err != nil {
+		columns := 0 // not to be kept to
+		if isTerminal(a.out) {
+			columns = width(a.out)
+		}
+		if err := writeSummary(w, b, columns); err != nil {
 			return infoError(err)
 		}
 	}
@@ -108,13 +112,17 @@ func infoError(err error) error {
 	return &statusError{status, err}
 }
 
-func writeSummary(w io.Writer, b *trocar.Binary) error {
+func writeSummary(w io.Writer, b *trocar.Binary, columns int) error {
 	s, err := b.Summary()
 	if err != nil {
 		return err
 	}
 	line := func(name, format string, args ...any) {
-		fmt.Fprintf(w, "%-11s %s\n", name, fmt.Sprintf(format, args...))
+		text := fmt.Sprintf(format, args...)
+		if columns > 0 {
+			text = strings.ReplaceAll(string(result.Fold(nil, text, max(columns-12, 12))), "\n", "\n            ")
+		}
+		fmt.Fprintf(w, "%-11s %s\n", name, text)
 	}
 	line("file", "%s", s.Path)
 	if b.PID != 0 {

@@ -46,10 +46,7 @@ func (a *app) sink(s *settings) (*sink, error) {
 	if err != nil {
 		return nil, &statusError{exitUsage, err}
 	}
-	k := &sink{app: a, s: s, err: a.err, notify: os.Getenv(notify) != ""}
-	if s.made && isTerminal(a.err) {
-		k.err = folding{a.err}
-	}
+	k := &sink{app: a, s: s, err: a.said(s.made), notify: os.Getenv(notify) != ""}
 	out := a.out
 	if s.drawn.file() {
 		if k.picture, err = output.Create(s.output); err != nil {
@@ -218,9 +215,11 @@ func (k *sink) compileError(e *trocar.CompileError) {
 }
 
 // fail shows why there is no run: as a record where results would be records, else as text.
-func (a *app) fail(s *settings, err error) error {
+func (a *app) fail(s *settings, made bool, err error) error {
 	if !s.machine() {
-		return a.plain(s).failure(err)
+		k := a.plain(s)
+		k.err = a.said(made)
+		return k.failure(err)
 	}
 	k, err2 := a.sink(s)
 	if err2 != nil {
@@ -289,6 +288,14 @@ func width(w io.Writer) int {
 		}
 	}
 	return 80
+}
+
+// said is where messages go; those of commands have no lines of a script, and end between words.
+func (a *app) said(made bool) io.Writer {
+	if made && isTerminal(a.err) {
+		return folding{a.err}
+	}
+	return a.err
 }
 
 // folding writes messages to a terminal, whose lines end between words.

@@ -371,11 +371,11 @@ func (a *app) ask(cmd *cobra.Command, r *recipeFlags, words []string) error {
 	request.Target.Command, request.Failures = argv, r.verbose
 	machine, err := trocar.Inspect(ctx)
 	if err != nil {
-		return a.fail(&r.settings, err)
+		return a.fail(&r.settings, true, err)
 	}
 	if len(argv) > 0 && len(request.Awaits()) > 0 {
 		if r.started, err = a.started(ctx, &request); err != nil {
-			return a.fail(&r.settings, err)
+			return a.fail(&r.settings, true, err)
 		}
 		defer r.started.Close() // one that ran has ended
 	}
@@ -383,17 +383,17 @@ func (a *app) ask(cmd *cobra.Command, r *recipeFlags, words []string) error {
 	script, err := promptly(ctx, func() (*trocar.Script, error) { return machine.Ask(ctx, request) })
 	found()
 	if err != nil {
-		return a.fail(&r.settings, err)
+		return a.fail(&r.settings, true, err)
 	}
 	if r.script {
 		_, err := io.WriteString(a.out, script.Text)
 		for _, n := range script.Notices {
-			fmt.Fprintf(a.err, "INFO: %s\n", result.ShownLine(n))
+			fmt.Fprintf(a.said(true), "INFO: %s\n", result.ShownLine(n))
 		}
 		return err
 	}
 	if err := a.permitted(cmd.Context()); err != nil {
-		return a.fail(&r.settings, err)
+		return a.fail(&r.settings, true, err)
 	}
 	request.Question, request.Script, request.Totals, request.Asked = nil, script.Text, script.Totals, r.q.Functions
 	request.Settings = script.Settings
@@ -425,7 +425,7 @@ func (a *app) ask(cmd *cobra.Command, r *recipeFlags, words []string) error {
 	if s := (*statusError)(nil); !r.compiled && errors.As(err, &s) && s.status == exitUsage && s.err == nil &&
 		!r.machine() {
 		for i := range script.Functions[:min(len(script.Functions), 3)] {
-			fmt.Fprintf(a.err, "HINT: %s\n", result.ShownLine(argumentsOf(&script.Functions[i])))
+			fmt.Fprintf(a.said(true), "HINT: %s\n", result.ShownLine(argumentsOf(&script.Functions[i])))
 		}
 	}
 	return err
