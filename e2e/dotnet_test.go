@@ -62,7 +62,7 @@ func dotnetApp(t *testing.T, source string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(mcs, "-nowarn:219", "-out:"+filepath.Join(dir, name+".dll"), abs)
+	cmd := exec.Command(mcs, "-optimize+", "-nowarn:219", "-out:"+filepath.Join(dir, name+".dll"), abs)
 	cmd.Dir = t.TempDir() // in the other one it would take .NET's library
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", cmd, err, out)

@@ -206,3 +206,29 @@ func TestDotNetCommand(t *testing.T) {
 		}
 	}
 }
+
+// TestDotNetTail: calls of a method that goes on in another one are shown, with a result only where it returns itself.
+func TestDotNetTail(t *testing.T) {
+	app := dotnetApp(t, "jumps.cs")
+	if !fires(t) {
+		t.Skip("debug registers do not work on this machine")
+	}
+	program := startManaged(t, app, "DOTNET_TieredCompilation=0")
+	work := func() { program.goOn(); program.says("wrong 0") }
+	work() // all is compiled
+	trace, notes := program.traced(work, "trace", "-n", "10", "Jumps::Outer")
+	for want, n := range map[string]int{
+		`Jumps::Outer(string)(path="path") = ? <`: 5, `Jumps::Outer(string)(path="empty") = "" <`: 5,
+	} {
+		if strings.Count(trace, want) != n || strings.Contains(notes, "WARNING") {
+			t.Errorf("not %d times %s\n%s%s", n, want, trace, notes)
+		}
+	}
+	results, notes := program.traced(func() { work(); program.ends() }, "run", "-e",
+		`uretprobe:"Jumps::Outer" { @ends = count() } uretprobe:"":tail:"Jumps::Outer" { @jumps = count() }`)
+	for _, want := range []string{"@ends: 10\n", "@jumps: 5\n"} {
+		if !strings.Contains(results, want) {
+			t.Errorf("no %s\n%s%s", want, results, notes)
+		}
+	}
+}

@@ -88,6 +88,13 @@ func (s *script) call(fn *Function) *call {
 		s.parameters(c)
 	}
 	s.afterwards(c)
+	asks := fn.Result != nil && fn.Result.Show != Hidden || s.cond != nil && mentions(s.cond, "retval")
+	for _, x := range s.args {
+		asks = asks || mentions(x, "retval")
+	}
+	if fn.Tail != "" && !asks {
+		c.leaves = nil // they are among the returns
+	}
 	if c.pairs() && c.atExit == nil && s.o.Min <= 0 && (s.o.Enter || leavesForGood(fn.Name)) {
 		c.split = true
 	}
@@ -149,6 +156,9 @@ func (s *script) newCall(fn *Function) *call {
 	c := &call{
 		fn: fn, points: []string{fn.Entry()}, returns: slices.Clone(fn.Returns), leaves: slices.Clone(fn.Leaves),
 		name: fn.Name, members: []string{fn.Entry()},
+	}
+	if fn.Tail != "" {
+		c.leaves = []string{fn.Tail}
 	}
 	if fn.Syscalls {
 		c.name, c.named = "", "args.id"

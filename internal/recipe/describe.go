@@ -287,21 +287,20 @@ func (fn *candidate) word() string {
 	return word
 }
 
-// madeAnew: code of it is made at run time, and returns elsewhere than that in the file, which leaves are of.
-func (fn *candidate) madeAnew(leaves []*probe.Point) {
+// madeAnew: code of it is made at run time, and returns elsewhere than that in the file.
+func (fn *candidate) madeAnew() {
 	fn.EntryKey = "pid(init), (int64)callframe"
 	fn.ReturnKey, fn.BareKey = fn.EntryKey, fn.EntryKey
-	if len(leaves) > 0 && leaves[0].Frame != nil { // which are no returns
-		at := leaves[0].Frame
-		name, _ := fn.arch.ScriptName(at.Reg)
-		fn.LeaveKey = frameKey(name, at.Offset)
+	file := syntax.QuoteWord(fn.path) + ":"
+	if name, ok := strings.CutPrefix(fn.Point, file); ok {
+		fn.Tail = "uretprobe:" + file + match.Tail + ":" + name
 	}
 }
 
 // leaves tells where a function goes on in another one.
-func (fn *candidate) leaves(at []*probe.Point) {
-	for _, p := range at {
-		fn.Leaves = append(fn.Leaves, fmt.Sprintf("uprobe:%s:%#x", syntax.QuoteWord(fn.path), p.Addr))
+func (fn *candidate) leaves(addrs []uint64) {
+	for _, addr := range addrs {
+		fn.Leaves = append(fn.Leaves, fmt.Sprintf("uprobe:%s:%#x", syntax.QuoteWord(fn.path), addr))
 	}
 }
 

@@ -117,6 +117,8 @@ func (s *script) distribution(fns []Function, value syntax.Expr, name string, di
 		}
 		if results {
 			c.leaves, c.tails = nil, c.leaves
+		} else if fn.Tail != "" {
+			c.leaves = nil // they are among the returns
 		}
 		late := value == nil || c.atExit != nil || s.o.Min > 0
 		hidden := ""
@@ -184,23 +186,14 @@ func (s *script) distribution(fns []Function, value syntax.Expr, name string, di
 	for _, c := range calls {
 		if c.pairs() {
 			s.entry(c)
-			ends := [][]string{append(c.returns, c.leaves...)}
-			if c.fn.LeaveKey != "" {
-				ends = [][]string{c.returns, c.leaves}
-			}
-			for _, points := range ends {
-				if len(points) == 0 {
-					continue
-				}
-				s.returned(c, points, func(indent string) {
-					s.add(indent, c, value, names, func(p part) string {
-						if p.exit != "" {
-							return p.exit
-						}
-						return "$call." + p.field
-					})
+			s.returned(c, append(c.returns, c.leaves...), func(indent string) {
+				s.add(indent, c, value, names, func(p part) string {
+					if p.exit != "" {
+						return p.exit
+					}
+					return "$call." + p.field
 				})
-			}
+			})
 			if len(c.tails) > 0 {
 				s.forget(c, c.tails)
 			}

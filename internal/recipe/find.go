@@ -232,11 +232,11 @@ func functionsOf(ctx context.Context, o Target, path, name string, exact bool, d
 	points := matched.PointsOf(entry)
 	noReturn := firstError(matched.About(ret))
 	first := map[start]*probe.Point{} // of several returns
-	tails := map[start][]*probe.Point{}
+	tails := map[start][]uint64{}
 	for _, r := range matched.PointsOf(ret) {
 		c := startOf(r)
 		if r.Tail {
-			tails[c] = append(tails[c], r)
+			tails[c] = append(tails[c], r.Addr)
 		}
 		if first[c] == nil || first[c].Tail || first[c].Made != nil {
 			first[c] = r
@@ -280,7 +280,7 @@ func functionsOf(ctx context.Context, o Target, path, name string, exact bool, d
 		fn.returns(first[startOf(p)], noReturn)
 		fn.leaves(tails[startOf(p)])
 		if made.has(p) {
-			fn.madeAnew(tails[startOf(p)])
+			fn.madeAnew()
 		} else if o.Onward {
 			fn.onward()
 		}

@@ -2,7 +2,6 @@ package recipe
 
 import (
 	"slices"
-	"strings"
 
 	"trocar/internal/process/probe"
 )
@@ -35,12 +34,4 @@ func (m made) without(points []*probe.Point) []*probe.Point {
 	}
 	both := func(p *probe.Point) bool { return p.Made != nil && inFile[startOf(p)] }
 	return slices.DeleteFunc(slices.Clone(points), both)
-}
-
-// endKey tells the call that ends at points.
-func (fn *Function) endKey(points []string) string {
-	if fn.LeaveKey != "" && strings.HasPrefix(points[0], "uprobe:") {
-		return fn.LeaveKey
-	}
-	return fn.ReturnKey
 }

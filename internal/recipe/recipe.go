@@ -55,7 +55,9 @@ type Function struct {
 	// EntryKey and ReturnKey tell a call from all others that are open, where the entry and where the return is probed.
 	// "": not known.
 	EntryKey, ReturnKey string
-	LeaveKey            string // that of Leaves, if it is another; "": ReturnKey
+	// Tail is the attach point of where it goes on in another function, if code of it is made while the process runs: in
+	// that of the file, too.
+	Tail string
 	// Parted: some of Returns and Leaves are in parts of the function, which others call as well. A call that was left may
 	// have been in the same frame, but not from there.
 	Parted bool

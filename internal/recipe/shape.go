@@ -55,7 +55,7 @@ func (s *script) shape(c *call) string {
 	var b strings.Builder
 	fmt.Fprint(&b, c.pairs(), c.split, c.early, len(c.returns) > 0, len(c.leaves) > 0, len(c.tails) > 0,
 		fn.Tasks != nil, fn.Managed, fn.Replaced, fn.Panics, fn.Typed, fn.Line,
-		"\x00", fn.EntryKey, "\x00", fn.ReturnKey, fn.LeaveKey, "\x00", fn.ResultExpr, fn.Parted)
+		"\x00", fn.EntryKey, "\x00", fn.ReturnKey, "\x00", fn.ResultExpr, fn.Parted)
 	for _, list := range [][]part{c.shown, c.results, c.extra} {
 		fmt.Fprintf(&b, "\x00%d", len(list))
 		for i := range list {

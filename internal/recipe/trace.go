@@ -262,7 +262,7 @@ func (s *script) exit(c *call, points []string, tail bool) {
 // forget writes the probe of a call's end that tells nothing of what is asked.
 func (s *script) forget(c *call, points []string) {
 	s.points(points)
-	s.line("{\n  _ = delete(%s, (%s));\n}", c.store, s.key(c, c.fn.endKey(points)))
+	s.line("{\n  _ = delete(%s, (%s));\n}", c.store, s.key(c, c.fn.ReturnKey))
 }
 
 // returned writes the probe of a call's return; body is for those calls whose entry was seen and for which the
@@ -275,7 +275,7 @@ func (s *script) returned(c *call, points []string, body func(indent string)) {
 	s.clause(c)
 	s.points(points)
 	s.line("{")
-	s.line("  $key = (%s);", s.key(c, c.fn.endKey(points)))
+	s.line("  $key = (%s);", s.key(c, c.fn.ReturnKey))
 	if c.fn.Parted {
 		s.line("  $back = %s;", returnAddress)
 		since += fmt.Sprintf(" && (%s[$key].back_ == $back || %s)", c.store, replacedAddress)

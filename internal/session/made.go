@@ -57,6 +57,7 @@ type madeFunction struct {
 	*probe.Made
 	path             string // of its file
 	entries, returns []*probe.Point
+	tails            []*probe.Point // where it goes on in another one, if these are not among the returns
 	ahead            bool // the file has code of it
 	named            bool // it was asked for by its name
 	bodies           []*madeBody
@@ -150,10 +151,12 @@ func (f *follower) add(p *probe.Point) {
 			f.byKey[key] = fn
 		}
 	}
-	fn.Result = fn.Result || p.Made.Result
-	if p.AtReturn {
+	switch {
+	case p.Tail:
+		fn.tails = append(fn.tails, p)
+	case p.AtReturn:
 		fn.returns = append(fn.returns, p)
-	} else {
+	default:
 		fn.entries = append(fn.entries, p)
 	}
 }
@@ -387,7 +390,7 @@ func (f *follower) made(fn *madeFunction, b runtimes.Note) {
 	if body != nil && b.Rank == runtimes.NotEntered {
 		f.release(body) // no call has begun there
 	}
-	if b.Rank == runtimes.NotEntered && len(fn.returns) == 0 {
+	if b.Rank == runtimes.NotEntered && len(fn.returns)+len(fn.tails) == 0 {
 		return
 	}
 	switch {

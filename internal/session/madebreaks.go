@@ -3,6 +3,7 @@ package session
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"trocar/internal/binary/abi"
@@ -16,29 +17,34 @@ import (
 // The breakpoints of code that a runtime makes: they are few.
 
 // arm sets them all, or gives an error.
-func (f *follower) arm(fn *madeFunction, b *madeBody) error {
-	var returns []uint64
-	if len(fn.returns) > 0 {
-		var err error
-		if returns, err = f.returns(fn, b); err != nil {
+func (f *follower) arm(fn *madeFunction, b *madeBody) (err error) {
+	var returns, tails []uint64
+	if len(fn.returns)+len(fn.tails) > 0 {
+		if returns, tails, err = f.returns(fn, b); err != nil {
 			return err
 		}
 	}
-	if b.Rank != runtimes.NotEntered && len(b.begins) == 0 {
-		for _, p := range fn.entries {
-			if err := f.set(fn, p, b.Addr, &b.begins); err != nil {
-				return err
-			}
+	// Returns come first: a call of which only the begin is seen would seem to be left by an exception.
+	all := func(p *probe.Point, at []uint64, list *[]Breakpoint) {
+		for i := 0; i < len(at) && err == nil; i++ {
+			err = f.set(fn, p, at[i], list)
 		}
 	}
 	for _, p := range fn.returns {
-		for _, at := range returns {
-			if err := f.set(fn, p, at, &b.ends); err != nil {
-				return err
-			}
+		all(p, returns, &b.ends)
+		if !p.Made.Result {
+			all(p, tails, &b.ends)
 		}
 	}
-	return nil
+	for _, p := range fn.tails {
+		all(p, tails, &b.ends)
+	}
+	if b.Rank != runtimes.NotEntered && len(b.begins) == 0 {
+		for _, p := range fn.entries {
+			all(p, []uint64{b.Addr}, &b.begins)
+		}
+	}
+	return err
 }
 
 // set sets one, if need be in place of one on code that is not begun any more.
@@ -128,37 +134,43 @@ func (f *follower) retire() {
 	}
 }
 
+func asksResult(p *probe.Point) bool { return p.Made.Result }
+
 // mostBody bounds the code that is read.
 const mostBody = 1 << 20
 
-// returns finds the instructions with which a piece of code returns.
-func (f *follower) returns(fn *madeFunction, b *madeBody) (at []uint64, err error) {
+// returns finds the instructions with which a piece of code returns, and those with which it goes on in another
+// function.
+func (f *follower) returns(fn *madeFunction, b *madeBody) (at, tails []uint64, err error) {
 	host, err := abi.Host()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if b.Size > mostBody {
-		return nil, errors.New("it is too large to look for its returns")
+		return nil, nil, errors.New("it is too large to look for its returns")
 	}
 	mem, err := target.PID(f.s.running()).Memory()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer mem.Close()
 	text := make([]byte, b.Size)
 	if _, err := mem.ReadAt(text, int64(b.Addr)); err != nil {
-		return nil, fmt.Errorf("its code cannot be read: %w", err)
+		return nil, nil, fmt.Errorf("its code cannot be read: %w", err)
 	}
-	found, tails, err := code.Exits(host, text)
+	found, left, err := code.Exits(host, text)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("where it returns is not known: %w", err)
-	case len(tails) > 0 && fn.Result:
-		return nil, errors.New("it ends in a jump to another method, whose result is its own; count, stack and " +
+		return nil, nil, fmt.Errorf("where it returns is not known: %w", err)
+	case len(left) > 0 && len(fn.tails) == 0 && slices.ContainsFunc(fn.returns, asksResult):
+		return nil, nil, errors.New("it ends in a jump to another method, whose result is its own; trace, count, stack and " +
 			"latency see its calls")
 	}
-	for _, off := range append(found, tails...) {
+	for _, off := range found {
 		at = append(at, b.Addr+uint64(off))
 	}
-	return at, nil
+	for _, off := range left {
+		tails = append(tails, b.Addr+uint64(off))
+	}
+	return at, tails, nil
 }

@@ -106,6 +106,12 @@ func (m *matcher) noReturn(c *candidate, r *probe.Refusal) {
 		m.noReturns.add(r, c.shown)
 		return
 	}
+	if m.anew(c.b, c.fn.Addr) { // and may return in that code
+		if !c.s.tail && !m.listing {
+			m.diags.Add(diag.Info, c.s.ap.Span, "the return of %s is not seen in the code of its file: %s", c.shown, r.Reason)
+		}
+		return
+	}
 	m.failAttach(c.s, "uretprobe on %s is not possible: %s", c.shown, r.Reason).Hint("%s", r.Way)
 }
 
@@ -114,6 +120,8 @@ func (m *matcher) noReturn(c *candidate, r *probe.Refusal) {
 func (m *matcher) exitPoints(c *candidate, p *probe.Point, found native.Returns) []*probe.Point {
 	addrs := found.At
 	switch n := len(found.Tails); {
+	case c.s.tail:
+		addrs = found.Tails
 	case n == 0:
 	case !m.needs.Retval:
 		addrs = append(slices.Clone(addrs), found.Tails...) // it is left there
@@ -121,7 +129,7 @@ func (m *matcher) exitPoints(c *candidate, p *probe.Point, found native.Returns)
 			m.diags.Add(diag.Info, c.s.ap.Span, "where %s ends in a tail call, "+
 				"the duration is measured up to the tail call: %s", p.Func, places(n))
 		}
-	case len(addrs) == 0 && !m.anew(c.b, c.fn.Addr): // else it may return in other code
+	case len(addrs) == 0:
 		m.noReturn(c, &probe.Refusal{
 			Reason: "it ends in tail calls only: its results are those of the functions that it jumps to",
 			Way:    "probe the return of these, or leave out retval: then the return is seen at the jump",

@@ -199,7 +199,7 @@ func (m *matcher) made(s *spec, b *binary, q *objfile.Query) (points []*probe.Po
 				p.Addr = p.Start
 			}
 			atReturn := p.Kind == probe.Uretprobe
-			p.Made.Result = atReturn && m.needs.Retval
+			p.Made.Result, p.Tail = atReturn && m.needs.Retval, s.tail
 			if p.Entry, p.AtReturn = !atReturn, atReturn; m.needs.Typed() {
 				p.Scope = c.MadeScope(fn.Number, atReturn)
 			}

@@ -20,6 +20,7 @@ type spec struct {
 
 	target string // path of a file, category, module, unit of time, event, trigger
 	lang   string // "cpp", "rust", objfile.Exact
+	tail   bool   // see Tail
 	ns     string // USDT: provider
 	fn     string // function, event or signal
 	offset uint64 // behind the function's start

@@ -24,7 +24,13 @@ var languages = []string{"cpp", "c++", "rust"}
 
 // named tells the words that may stand before a function's name: languages, and that it is no pattern, whatever stars
 // are in it.
-func named(word string) bool { return word == objfile.Exact || slices.Contains(languages, word) }
+func named(word string) bool {
+	return word == objfile.Exact || word == Tail || slices.Contains(languages, word)
+}
+
+// Tail is the word before a function's name, of a uretprobe, for where it goes on in another one that returns in its
+// place, and only that.
+const Tail = "tail"
 
 const unsafeHint = "\nUse --unsafe to force attachment. WARNING: This option could lead to data corruption in the " +
 	"target process."
@@ -66,6 +72,13 @@ func parseUprobe(m *matcher, s *spec) bool {
 	if s.target == "" && m.pid() == 0 {
 		m.diags.Errorf(s.ap.Span, "%s should have a target", s.kind.name).Hint("the form is %s", s.kind.form)
 		return false
+	}
+	if s.lang == Tail {
+		if s.kind.kind != probe.Uretprobe {
+			m.diags.Errorf(s.ap.Span, "%s is known of uretprobes", Tail)
+			return false
+		}
+		s.lang, s.tail = "", true
 	}
 	return m.parseFunction(s, parts[len(parts)-1], quoted[len(quoted)-1])
 }
