@@ -82,6 +82,44 @@ func TestDotNetObjects(t *testing.T) {
 	program.ends()
 }
 
+// TestDotNetOwnFields: fields of a program's own types, which are compiled while it runs.
+func TestDotNetOwnFields(t *testing.T) {
+	app := dotnetApp(t, "owns.cs")
+	if !fires(t) {
+		t.Skip("debug registers do not work on this machine")
+	}
+	program := startManaged(t, app)
+	round := func() { program.goOn(); program.says("done") }
+	round() // so that the types are loaded
+	trace, notes := program.traced(round, "trace", "-n", "4", "App.Fields::Handle")
+	want := `(request=App.Request{ .path = "/p2", .id = 20000000000, .user = App.User, .at = { .X = 2, .Y = -2 }, ` +
+		`.limit = 2, `
+	if !strings.Contains(trace, want) {
+		t.Errorf("no %s\n%s%s", want, trace, notes)
+	}
+	trace, notes = program.traced(round, "trace", "-n", "2", "--if", "request.user.Age > 2", "--args",
+		"path=request.path, name=request.user.Name, limit=request.limit, y=request.points[1].Y, n=len(request.points)",
+		"App.Fields::Handle")
+	for _, want := range []string{
+		`(path="/p3", name="ann é", limit=NULL, y=4, n=2)`, `(path="/p4", name="ann é", limit=4, y=4, n=2)`,
+	} {
+		if !strings.Contains(trace, want) {
+			t.Errorf("no %s\n%s%s", want, trace, notes)
+		}
+	}
+	for what, want := range map[string]string{
+		"request.pair": "in which order the runtime has the fields of KeyValuePair<string,int> is not known",
+		"pairs[0]":     "elements of 'List<KeyValuePair<string,int>>' are not known",
+		"request[0]":   "elements of 'Request' are not known",
+	} {
+		out, err := tracerFails("trace", "-p", strconv.Itoa(program.Process.Pid), "--args", what, "App.Fields::Handle")
+		if err == nil || !strings.Contains(out, want) {
+			t.Errorf("%s: %v\n%s", what, err, out)
+		}
+	}
+	program.ends()
+}
+
 // TestDotNetRenewed: methods that are called often are compiled again. They are traced in that code, too, or it is told
 // that they are not.
 func TestDotNetRenewed(t *testing.T) {

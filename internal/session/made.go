@@ -58,8 +58,8 @@ type madeFunction struct {
 	path             string // of its file
 	entries, returns []*probe.Point
 	tails            []*probe.Point // where it goes on in another one, if these are not among the returns
-	ahead            bool // the file has code of it
-	named            bool // it was asked for by its name
+	ahead            bool           // the file has code of it
+	named            bool           // it was asked for by its name
 	bodies           []*madeBody
 	hasRun           bool // there is code that calls begin with
 	unseen           bool // some of its code has no breakpoints, which was told

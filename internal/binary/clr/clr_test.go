@@ -79,12 +79,11 @@ func compiled(t testing.TB, data []byte, methods []uint32, instances [][]byte) [
 	put(readyToRun)
 	s = append(s, 10, 0, 1, 0)
 	put(0)
-	put(4)
+	put(3)
 	for _, row := range [][3]uint32{
 		{sectionFunctions, functions, uint32(12 * (len(methods) + len(instances)))},
 		{sectionEntries, entries, 4},
 		{sectionInstances, table, 4},
-		{sectionImports, 0, 0},
 	} {
 		put(row[0])
 		put(row[1])
@@ -243,7 +242,6 @@ func TestCut(t *testing.T) {
 
 // use asks for all that there is.
 func use(im *Image) {
-	_, _ = im.ModuleCell()
 	for row := range min(im.Types(), 100) {
 		own, base := im.TypeOf(row+1), Type{}
 		base, _ = im.Base(row + 1)

@@ -16,7 +16,6 @@ type native struct {
 	functions    []byte // RuntimeFunctions
 	entries      area   // MethodDefEntryPoints
 	instances    area   // InstanceEntryPoints
-	imports      []byte // ImportSections
 	split        bool   // rarely used parts of methods lie elsewhere
 	composite    bool   // the code is in another file, with that of other assemblies
 }
@@ -40,7 +39,6 @@ func (b *Body) Instance() bool { return b.instance != 0 }
 const (
 	readyToRun = 0x00525452 // "RTR"
 
-	sectionImports   = 101
 	sectionFunctions = 102
 	sectionEntries   = 103
 	sectionInstances = 109
@@ -76,8 +74,6 @@ func (im *Image) openNative(addr, size uint32) error {
 		}
 		at, size := u32(s, 4), u32(s, 8)
 		switch u32(s, 0) {
-		case sectionImports:
-			n.imports = im.at(at, size)
 		case sectionFunctions:
 			n.functions = im.at(at, size)
 		case sectionEntries:

@@ -92,24 +92,3 @@ func (im *Image) TypeOf(typ uint32) Type {
 
 // Types is how many types are declared in the file.
 func (im *Image) Types() uint32 { return im.meta.tables[tTypeDef].count }
-
-// ModuleCell is where the runtime puts the address of what it knows of this file, when it has loaded it: a cell that
-// all compiled code has (docs/design/coreclr/botr/readytorun-format.md, READYTORUN_HELPER_Module).
-func (im *Image) ModuleCell() (addr uint32, ok bool) {
-	const sectionSize, eager, helper, module, maxCells = 20, 1, 0x1a, 1, 4096
-	d := im.native.imports
-	for ; len(d) >= sectionSize; d = d[sectionSize:] {
-		at, size, width := u32(d, 0), u32(d, 4), uint32(d[11])
-		if u16(d, 8)&eager == 0 || width != 8 || u32(d, 12) == 0 {
-			continue
-		}
-		for i := range min(size/width, maxCells) {
-			if p := im.at(u32(d, 12)+4*i, 4); p == nil {
-				break
-			} else if sig := im.at(u32(p, 0), 2); len(sig) == 2 && sig[0] == helper && sig[1] == module {
-				return at + width*i, true
-			}
-		}
-	}
-	return 0, false
-}

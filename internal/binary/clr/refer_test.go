@@ -36,27 +36,3 @@ func TestRefer(t *testing.T) {
 		t.Error("an interface has a base, or is none")
 	}
 }
-
-// TestModuleCell: the cell is the one that is told to have the module's address.
-func TestModuleCell(t *testing.T) {
-	im := open(t, compiled(t, shapes(t), []uint32{1}, nil))
-	if _, ok := im.ModuleCell(); ok {
-		t.Error("there is none")
-	}
-	text := im.sections[0]
-	at := func(off uint32) uint32 { return text.Addr + off }
-	put := func(off uint32, b ...byte) { copy(im.data[text.Offset+off:], b) }
-	word := func(v uint32) []byte { return []byte{byte(v), byte(v >> 8), byte(v >> 16), byte(v >> 24)} }
-	put(0x00, 0x10, 0x05) // a type
-	put(0x08, 0x1a, 0x01) // the module
-	put(0x10, append(word(at(0)), word(at(8))...)...)
-	put(0x20, slices.Concat(word(at(0x100)), word(16), []byte{1, 0, 0, 8}, word(at(0x10)), word(0))...)
-	im.native.imports = im.at(at(0x20), 20)
-	if cell, ok := im.ModuleCell(); !ok || cell != at(0x108) {
-		t.Errorf("%#x, %v", cell, ok)
-	}
-	put(0x28, 0) // not filled when the file is loaded
-	if cell, ok := im.ModuleCell(); ok {
-		t.Errorf("%#x", cell)
-	}
-}

@@ -185,6 +185,9 @@ func (inf *inferrer) indexType(n *node, x ty) ty {
 	switch {
 	case isList:
 		elem = elemType(inf.complete(list.Elem))
+	case x.isPtr() && (x.t.Elem.Form() == types.DotNetObjectForm || x.t.Elem.Form() == types.DotNetListForm):
+		inf.errorf(n.span, "The elements of '%s' are not known, if it has any", typestr(x.t.Elem))
+		return ty{}
 	case x.is(types.Array), x.isPtr():
 		elem = elemType(inf.complete(x.t.Elem))
 	case x.isStr():

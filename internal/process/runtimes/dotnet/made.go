@@ -97,7 +97,8 @@ func note(line string) (b runtimes.Note, ok bool) {
 	if !ok {
 		return b, false
 	}
-	_, b.Tier, _ = cutTier(printable(name))
+	_, tier, _ := cutTier(name)
+	b.Tier = printable(tier)
 	b.Name = printable(text)
 	typ, rest, _ := strings.Cut(text, "::")
 	full, loose := keysOf(assembly, withoutArgs(typ)+"::"+rest)

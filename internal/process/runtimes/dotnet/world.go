@@ -29,6 +29,8 @@ type world struct {
 	maps    []target.Mapping
 	of      structures
 	modules map[uint64]*module // by address; nil: it cannot be used
+	list    uint64             // where the list of assemblies begins
+	listed  uint64             // where each that is listed has its module, or its assembly
 	files   map[string]*objfile.File
 	names   map[uint64]string // of types, by the addresses of their descriptions; "": it is none
 	looked  time.Time         // when the mappings were last read
@@ -55,6 +57,22 @@ type structures struct {
 	}
 	Module          struct{ Base, Path, TypeDefToMethodTableMap offset }
 	ModuleLookupMap struct{ TableData offset }
+	// Assembly is told from .NET 10 on, which has it between what is listed and the module.
+	Assembly struct{ Module offset }
+}
+
+// globals are variables, by their numbers in a table of their addresses.
+type globals struct{ AppDomain, ObjectMethodTable global }
+
+// global is the number; 0: it is not told.
+type global int
+
+// UnmarshalJSON reads [[NUMBER],TYPE].
+func (g *global) UnmarshalJSON(text []byte) error {
+	number, _, _ := strings.Cut(strings.TrimLeft(string(text), "["), "]")
+	n, err := strconv.ParseUint(number, 10, 8)
+	*g = global(n)
+	return err
 }
 
 // offset is one more than the offset; 0: it is not told.
@@ -120,22 +138,35 @@ func (w *world) describe() (err error) {
 		if !ok || !known {
 			return errors.New("it takes .NET 9 or later, which describes how it lays them out")
 		}
-		// Magic, flags, size of the text, its address.
-		head := w.bytes(at+bias, 24)
+		// Magic, flags, size of the text, its address, how many variables there are, and their addresses.
+		head := w.bytes(at+bias, 40)
 		if head == nil || string(head[:8]) != descriptorMagic {
 			return errors.New("the runtime's description of itself cannot be read")
 		}
 		size := min(binary.LittleEndian.Uint32(head[12:]), maxDescription)
-		return w.structures(w.bytes(binary.LittleEndian.Uint64(head[16:]), uint64(size)))
+		g, err := w.structures(w.bytes(binary.LittleEndian.Uint64(head[16:]), uint64(size)))
+		variable := func(i global) uint64 {
+			if i == 0 {
+				return 0
+			}
+			return w.word(w.word(binary.LittleEndian.Uint64(head[32:]) + 8*uint64(i)))
+		}
+		if err == nil && !w.findList(variable(g.AppDomain), variable(g.ObjectMethodTable)) {
+			err = errors.New("the runtime's list of assemblies is not where it is expected")
+		}
+		return err
 	}
 	return errors.New("the runtime's library is not in its files")
 }
 
 // structures reads the text of a description.
-func (w *world) structures(text []byte) error {
-	var told struct{ Types structures }
+func (w *world) structures(text []byte) (globals, error) {
+	var told struct {
+		Types   structures
+		Globals globals
+	}
 	if err := json.Unmarshal(text, &told); err != nil {
-		return fmt.Errorf("the runtime's description of itself cannot be read: %w", err)
+		return globals{}, fmt.Errorf("the runtime's description of itself cannot be read: %w", err)
 	}
 	w.of = told.Types
 	t, m := &w.of.MethodTable, &w.of.Module
@@ -144,10 +175,10 @@ func (w *world) structures(text []byte) error {
 		m.TypeDefToMethodTableMap, w.of.ModuleLookupMap.TableData,
 	} {
 		if o == 0 {
-			return errors.New("the runtime's description of itself lacks some of what is needed")
+			return globals{}, errors.New("the runtime's description of itself lacks some of what is needed")
 		}
 	}
-	return nil
+	return told.Globals, nil
 }
 
 // open opens the file of a mapping.
@@ -188,28 +219,96 @@ func (w *world) word(addr uint64) uint64 {
 // at reads a member of a structure.
 func (w *world) at(addr uint64, member offset) uint64 { return w.word(addr + uint64(member) - 1) }
 
-// moduleOf is what the runtime has made of an assembly with compiled code.
-func (w *world) moduleOf(f *objfile.File) (*module, error) {
-	im := f.Managed()
-	cell, ok := im.ModuleCell()
-	if !ok {
-		return nil, errors.New("the assembly has no code that was compiled ahead of time")
+// The list of assemblies (appdomain.hpp, arraylist.h of dotnet/runtime, .NET 9 and 10) has how many there are, and a
+// first block of so many addresses:
+const (
+	firstBlock     = 5
+	mostAssemblies = 1 << 14
+	// A block has the address of the next one, its size, and behind that the addresses; the number is before the first.
+	blockSize, blockList, listCount = 8, 16, 8
+	// So far the list, and a module in what is listed, are looked for.
+	mostDomain, mostListed = 4096, 64
+)
+
+// findList finds the list in what the runtime knows of the program. Where it is, is not described in .NET 9; but the
+// first that is listed is the library, whose module is that of the type of all objects.
+func (w *world) findList(domain, object uint64) bool {
+	first := w.at(object, w.of.MethodTable.Module)
+	if domain == 0 || object == 0 || first == 0 {
+		return false
 	}
+	for w.list = domain; w.list < domain+mostDomain; w.list += 8 {
+		if n := w.count(); n == 0 || n > mostAssemblies || uint32(w.word(w.list+blockSize)) != firstBlock {
+			continue
+		}
+		for w.listed = 0; w.listed < mostListed; w.listed += 8 {
+			if w.moduleIn(w.word(w.list+blockList)) == first {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// count is how many assemblies are listed.
+func (w *world) count() uint32 { return uint32(w.word(w.list - listCount)) }
+
+// moduleIn is the module of one that is listed.
+func (w *world) moduleIn(one uint64) uint64 {
+	if at := w.word(one + w.listed); w.of.Assembly.Module == 0 || at == 0 {
+		return at
+	} else {
+		return w.at(at, w.of.Assembly.Module)
+	}
+}
+
+// each calls yield with the modules of the assemblies that are listed, until it gives false.
+func (w *world) each(yield func(module uint64) bool) {
+	left := min(w.count(), mostAssemblies)
+	for block := w.list; left > 0 && block != 0; block = w.word(block) {
+		n := min(left, uint32(w.word(block+blockSize)))
+		if left -= n; n == 0 {
+			return
+		}
+		for i := range n {
+			if at := w.moduleIn(w.word(block + blockList + 8*uint64(i))); at != 0 && !yield(at) {
+				return
+			}
+		}
+	}
+}
+
+// moduleOf is what the runtime has made of an assembly.
+func (w *world) moduleOf(f *objfile.File) (m *module, err error) {
+	err = errors.New("the process has not loaded the assembly")
+	w.each(func(at uint64) bool {
+		if w.isOf(at, f) {
+			m, err = w.module(at, f.Managed()), nil
+		}
+		return m == nil
+	})
+	return m, err
+}
+
+// isOf tells whether a module is that of a file: by where the file is mapped to, or by its path.
+func (w *world) isOf(module uint64, f *objfile.File) bool {
+	base, name := w.at(module, w.of.Module.Base), ""
 	for i := range w.maps {
 		m := &w.maps[i]
-		if m.Perm&target.Exec == 0 || !m.IsFile() || !sameName(m.Path, f.Path()) {
+		if !m.IsFile() || !sameName(m.Path, f.Path()) {
 			continue
 		}
-		base, ok := f.Bias(m.Start, m.Offset, m.End-m.Start)
-		if !ok {
-			continue
+		if base >= m.Start && base < m.End {
+			return base-m.Start+m.Offset == f.Base()
 		}
-		// Where the assembly is not loaded, the cell holds something else.
-		if at := w.word(base + uint64(cell)); at != 0 && w.at(at, w.of.Module.Base) == base {
-			return w.module(at, im), nil
+		if name == "" {
+			name = w.path(module)
+		}
+		if f.Base() == 0 && m.Path == name {
+			return true
 		}
 	}
-	return nil, errors.New("the process has not loaded the assembly")
+	return false
 }
 
 // sameName tells whether a file that was opened may be one that is mapped: which one it is, its module tells.
@@ -241,16 +340,7 @@ func (w *world) module(addr uint64, im *clr.Image) *module {
 
 // assemblyAt is the file of a module: that of the mapping where it was loaded to, else that of its path.
 func (w *world) assemblyAt(module uint64) *clr.Image {
-	base := w.at(module, w.of.Module.Base)
-	var chars []uint16
-	for b := w.bytes(w.at(module, w.of.Module.Path), 2*maxPath); len(b) >= 2; b = b[2:] {
-		c := binary.LittleEndian.Uint16(b)
-		if c == 0 {
-			break
-		}
-		chars = append(chars, c)
-	}
-	name := string(utf16.Decode(chars))
+	base, name := w.at(module, w.of.Module.Base), w.path(module)
 	for i := range w.maps {
 		m := &w.maps[i]
 		if !m.IsFile() || base != 0 && (base < m.Start || base >= m.End) || base == 0 && m.Path != name {
@@ -264,6 +354,19 @@ func (w *world) assemblyAt(module uint64) *clr.Image {
 }
 
 const maxPath = 1024
+
+// path is the one that an assembly was loaded from.
+func (w *world) path(module uint64) string {
+	var chars []uint16
+	for b := w.bytes(w.at(module, w.of.Module.Path), 2*maxPath); len(b) >= 2; b = b[2:] {
+		c := binary.LittleEndian.Uint16(b)
+		if c == 0 {
+			break
+		}
+		chars = append(chars, c)
+	}
+	return string(utf16.Decode(chars))
+}
 
 // sibling is the assembly of a name that the process has mapped.
 func (w *world) sibling(name string) *objfile.File {

@@ -3,6 +3,7 @@ package dotnet
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 	"testing"
 
 	"trocar/internal/binary/clr"
@@ -22,7 +23,7 @@ const description = `{"version":0,"baseline":"empty","types":{"Object":{"m_pMeth
 func worldOf(t testing.TB, memory []byte, im *clr.Image) *world {
 	t.Helper()
 	w := &world{mem: ram{bytes.NewReader(memory)}, modules: map[uint64]*module{}, names: map[uint64]string{}}
-	if err := w.structures([]byte(description)); err != nil {
+	if _, err := w.structures([]byte(description)); err != nil {
 		t.Fatal(err)
 	}
 	w.modules[moduleAt] = &module{addr: moduleAt, types: typesAt, image: im}
@@ -131,7 +132,7 @@ func TestLongNames(t *testing.T) {
 func TestStructures(t *testing.T) {
 	var w world
 	for _, bad := range []string{"", "{", `{"types":{}}`, `{"types":{"Module":{"Base":-1}}}`, `{"types":{"Module":[]}}`} {
-		if err := w.structures([]byte(bad)); err == nil {
+		if _, err := w.structures([]byte(bad)); err == nil {
 			t.Errorf("%q: %v", bad, w.of)
 		}
 	}
@@ -151,4 +152,48 @@ func FuzzWorld(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestFindList: the list of assemblies is found by the library, which is first in it, in the form of .NET 9 and in that
+// of .NET 10, and has the module of a file.
+func TestFindList(t *testing.T) {
+	im := assembly(t, "../../../binary/clr/testdata/shapes.dll").image
+	const domain, object, core, other, blocks, list = 0x100, 0x900, 0xa00, 0x2000, 0xb00, 0x200
+	for _, later := range []bool{false, true} {
+		b := make([]byte, 0x6000)
+		word := func(at, v uint64) { binary.LittleEndian.PutUint64(b[at:], v) }
+		module := func(one, is uint64) {
+			if later {
+				word(one+24, one+32)
+				one += 32
+			}
+			word(one+24, is)
+		}
+		word(object+24, core)
+		word(list-8, 6)
+		word(list, blocks)
+		word(list+8, firstBlock)
+		for i := range uint64(firstBlock) {
+			word(list+16+8*i, 0xc00+0x80*i)
+		}
+		module(0xc00, core)
+		word(blocks+8, 10)
+		word(blocks+16, 0xf00)
+		module(0xf00, other)
+		w := worldOf(t, b, im)
+		if later {
+			w.of.Assembly.Module = 24 + 1
+		}
+		if !w.findList(domain, object) || w.list != list || w.listed != 24 {
+			t.Fatalf("%#x, %d", w.list, w.listed)
+		}
+		var found []uint64
+		w.each(func(module uint64) bool { found = append(found, module); return true })
+		if want := []uint64{core, other}; !slices.Equal(found, want) {
+			t.Errorf("%#x, want %#x", found, want)
+		}
+		if w.findList(domain, 0) || w.findList(0, object) || w.findList(list+16, object) {
+			t.Error("a list that there is not")
+		}
+	}
 }
