@@ -54,13 +54,13 @@ const (
 	maxNames    = 64 << 20
 )
 
-// IsPE tells whether a file begins as a PE image does.
-func IsPE(head []byte) bool { return len(head) >= 2 && head[0] == 'M' && head[1] == 'Z' }
+// Magic is what a PE image begins with.
+const Magic = "MZ"
 
 // Open reads the headers. The data must not change.
 func Open(data []byte) (*Image, error) {
 	im := &Image{data: data}
-	if !IsPE(data) || len(data) < 0x40 {
+	if len(data) < 0x40 || string(data[:len(Magic)]) != Magic {
 		return nil, ErrNotManaged
 	}
 	pe := int64(u32(data, 0x3c))

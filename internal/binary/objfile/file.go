@@ -266,7 +266,7 @@ func (f *File) Sections() []Section { return f.sections }
 func (f *File) parse() (err error) {
 	defer Guard(&err)()
 	d := f.data
-	if clr.IsPE(d) {
+	if len(d) >= len(clr.Magic) && string(d[:len(clr.Magic)]) == clr.Magic {
 		return f.parseManaged()
 	}
 	if len(d) < 20 || string(d[:4]) != "\x7fELF" {
