@@ -1,7 +1,6 @@
 package session
 
 import (
-	"cmp"
 	"encoding/binary"
 	"slices"
 	"strings"
@@ -35,10 +34,10 @@ type bulk struct {
 	folded        []byte
 }
 
-// place is where an entry is, with the beginning of its order: by value, then by key.
+// place is where an entry is, with the beginning of its order.
 type place struct {
-	value, key uint64
-	entry      uint32
+	value uint64
+	entry uint32
 }
 
 // plain tells whether a map can be kept as bytes: its keys and values mean the same whenever they are decoded, without
@@ -137,24 +136,37 @@ func keyOrder(t *types.Type, key []byte) uint64 {
 	return 0
 }
 
+// sort puts the entries in order: by value, then by key.
 func (b *bulk) sort() {
 	b.order = make([]place, b.n)
 	for i := range b.order {
-		key, value := b.entry(uint32(i))
+		_, value := b.entry(uint32(i))
 		v := &b.scratch[0]
 		b.value(v, value)
-		b.order[i] = place{value: v.Order(), key: keyOrder(b.st.Map.Key, key), entry: uint32(i)}
+		b.order[i] = place{v.Order(), uint32(i)}
 	}
-	order.ByKey(b.order, func(p *place) uint64 { return p.value }, func(x, y *place) int {
-		if c := cmp.Compare(x.key, y.key); c != 0 {
-			return c
+	order.ByKey(b.order, func(p *place) uint64 { return p.value }, nil)
+	for rest := b.order; len(rest) > 0; {
+		n := 1
+		for n < len(rest) && rest[n].value == rest[0].value {
+			n++
 		}
-		for i, p := range [...]*place{x, y} {
-			key, _ := b.entry(p.entry)
-			b.key(&b.scratch[i], key)
-		}
-		return b.scratch[0].Compare(&b.scratch[1])
-	})
+		order.ByKey(rest[:n], b.keyOrder, b.compareKeys)
+		rest = rest[n:]
+	}
+}
+
+func (b *bulk) keyOrder(p *place) uint64 {
+	key, _ := b.entry(p.entry)
+	return keyOrder(b.st.Map.Key, key)
+}
+
+func (b *bulk) compareKeys(x, y *place) int {
+	for i, p := range [...]*place{x, y} {
+		key, _ := b.entry(p.entry)
+		b.key(&b.scratch[i], key)
+	}
+	return b.scratch[0].Compare(&b.scratch[1])
 }
 
 // show gives the map in parts: the last top entries (0: all), with values divided by div.
