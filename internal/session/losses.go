@@ -130,6 +130,7 @@ func (s *Session) loss(l *record.Loss, n uint64) (result.Event, error) {
 			"frames there may be missing or wrong",
 			"%d call stacks go through code that no unwinding table is known of: "+
 				"frames there may be missing or wrong")
+		d.Hints = s.walks.hints()
 	case record.BrokenStacks:
 		d.Severity = result.Info
 		d.Text = plural(n, "1 call stack ends early: the caller of its last frame was not found",

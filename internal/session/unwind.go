@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 	"unsafe"
 
@@ -175,6 +177,24 @@ func (s *Session) tellWalks() error {
 	default:
 		return nil
 	}
+}
+
+// hints tell which files may be the cause of stacks that are guessed.
+func (w *walks) hints() []string {
+	if w == nil {
+		return nil
+	}
+	bare := w.tables.Bare()
+	if len(bare) == 0 {
+		return nil
+	}
+	const most = 3
+	names := strings.Join(bare[:min(len(bare), most)], ", ")
+	if more := len(bare) - most; more > 0 {
+		names += fmt.Sprintf(" and %d more", more)
+	}
+	return []string{"most of the code of these mapped files has no call frame information (.eh_frame, .debug_frame): " +
+		names + "; built with -fasynchronous-unwind-tables, it would"}
 }
 
 // targets are the processes that are named.

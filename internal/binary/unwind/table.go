@@ -36,6 +36,7 @@ const (
 // Table is the rules of a file's code.
 type Table struct {
 	Low, High uint64 // addresses as linked; Low is a multiple of 256
+	Ruled     uint64 // how many bytes of code have a rule
 	index     []uint32
 	rows      []uint32 // low byte of the address, number of the rule from bit 8 on
 }
@@ -223,7 +224,9 @@ func (b *builder) add(low, high uint64, r Rule) bool {
 	if low > b.end {
 		b.row(b.end, 0) // padding, or assembly without call frame information: the code itself is not read for that
 	}
-	b.row(low, b.rules.Number(r))
+	if b.row(low, b.rules.Number(r)); r.Kind != None {
+		b.t.Ruled += high - low
+	}
 	b.end = high
 	if len(b.t.rows) > maxRows {
 		b.err = fmt.Errorf("it has more than %d rows of call frame information", maxRows)

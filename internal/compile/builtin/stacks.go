@@ -10,7 +10,7 @@ var stacks = []Func{
 is how it is printed: bpftrace (symbol+offset), perf (address, symbol, file), raw (addresses) or build_id (build id and file
 offset). Stacks are equal as map keys if their addresses are. The stack is walked by the tables that programs and
 libraries have for exceptions and debuggers (.eh_frame), so frame pointers are not needed; where code has none, as that
-of JIT compilers, and before Linux 6.1, by frame pointers.`,
+of JIT compilers or of the C library musl, and before Linux 6.1, by frame pointers; how many stacks that was is told.`,
 	},
 	{
 		ID: DwUStack, Names: []string{"dw_ustack"}, Variable: true, Min: 0, Max: 2, Group: GroupStacks,

@@ -12,6 +12,7 @@ package stacktables
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -62,6 +63,7 @@ type Tables struct {
 	same  map[[2]uint64]uint32 // first words of tables, by what is in them
 	vdso  bool                 // it was looked for
 	told  int                  // how many files the programs were told of
+	bare  []string             // files of whose code most has no rules
 	looks map[target.PID]*looks
 
 	maps []target.Mapping
@@ -246,7 +248,36 @@ func (t *Tables) made(f *os.File, path string, large bool) (*table, error) {
 		return of, nil
 	}
 	defer file.Evict()
-	return of, t.place(of, file, im.Frames())
+	ruled, err := t.place(of, file, im.Frames())
+	if text := textOf(file); text >= leastCode && ruled < text/2 && len(t.bare) < mostBare {
+		t.bare = append(t.bare, fmt.Sprintf("%s (%d %% has it)", path, 100*ruled/text))
+	}
+	return of, err
+}
+
+const (
+	// leastCode is how many bytes of code are worth telling that nothing is known of the callers of it.
+	leastCode = 1024
+	// mostBare bounds the files that are told of.
+	mostBare = 8
+)
+
+// textOf is how many bytes of code a file has, without the space between; 0: it does not tell.
+func textOf(f *objfile.File) (size uint64) {
+	const executable = 4 // SHF_EXECINSTR
+	for _, s := range f.Sections() {
+		if s.Flags&executable != 0 {
+			size += s.Size
+		}
+	}
+	return size
+}
+
+// Bare are files that were looked at of whose code most tells nothing of its callers, with how much of it does.
+func (t *Tables) Bare() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.bare)
 }
 
 // mostAhead bounds the libraries that are looked at before they are mapped.
@@ -395,7 +426,7 @@ func (t *Tables) virtual() error {
 		return nil
 	}
 	of := &table{}
-	if err := t.place(of, elf, cfi.Open(elf)); err != nil {
+	if _, err := t.place(of, elf, cfi.Open(elf)); err != nil {
 		return err
 	}
 	return t.memory.File(record.VirtualKey(uint64(len(b))), of.value())
@@ -404,23 +435,24 @@ func (t *Tables) virtual() error {
 // maxVirtual bounds its size: it is two pages large.
 const maxVirtual = 1 << 20
 
-// place makes the table of a file and writes it. A file without one leaves the table empty; an error is one of the
-// memory.
-func (t *Tables) place(of *table, f *objfile.File, frames unwind.Caller) error {
+// place makes the table of a file and writes it: ruled is of how many bytes of code there are rules. A file without
+// one leaves the table empty; an error is one of the memory.
+func (t *Tables) place(of *table, f *objfile.File, frames unwind.Caller) (ruled uint64, err error) {
 	of.segments = f.Segments()
 	made, err := unwind.Compile(f, frames, t.rules)
 	if err != nil || made.High-made.Low > math.MaxUint32 {
-		return nil
+		return 0, nil
 	}
+	ruled = made.Ruled
 	defer t.rules.Reuse(made)
 	of.low, of.length = made.Low, uint32(made.High-made.Low)
 	digest := made.Digest(&t.seeds)
 	if at, ok := t.same[digest]; ok { // a copy, in another container perhaps
 		of.at = at
-		return nil
+		return ruled, nil
 	}
 	if err := t.writeRules(); err != nil {
-		return err
+		return ruled, err
 	}
 	if int(t.near)+made.Words(t.near) <= record.UnwindNearWords {
 		of.at, err = t.placeNear(made)
@@ -429,10 +461,10 @@ func (t *Tables) place(of *table, f *objfile.File, frames unwind.Caller) error {
 	}
 	if err != nil {
 		of.length = 0
-		return err
+		return ruled, err
 	}
 	t.same[digest] = of.at
-	return nil
+	return ruled, nil
 }
 
 // placeNear writes a table into what programs reach at once.

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -166,6 +167,29 @@ func TestCopies(t *testing.T) {
 	}
 	if len(p.files) != 3 {
 		t.Errorf("%d files are told of, want 3", len(p.files))
+	}
+}
+
+// TestBare: a file whose code tells little of its callers is told of.
+func TestBare(t *testing.T) {
+	t.Parallel()
+	tb, _ := tables(t)
+	path := program(t)
+	only(t, tb, path)
+	if bare := tb.Bare(); len(bare) != 0 {
+		t.Errorf("%v", bare)
+	}
+	f, err := objfile.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sec, _ := f.Section(".eh_frame")
+	f.Close()
+	some := copyOf(t, path, func(b []byte) { clear(b[sec.Offset+200 : sec.Offset+sec.Size]) })
+	only(t, tb, some)
+	only(t, tb, some)
+	if bare := tb.Bare(); len(bare) != 1 || !strings.HasPrefix(bare[0], some+" (") {
+		t.Errorf("%v", bare)
 	}
 }
 
