@@ -44,9 +44,6 @@ func (w *walker) address(base ir.Reg, off int, lost ir.Label) ir.Reg {
 // pythonThread finds the innermost frame of the running thread.
 func (w *walker) pythonThread(py *probe.PythonStacks) {
 	g, b := w.g, w.g.b
-	for _, field := range []int{walkFrame, walkEntered, walkEmitted} {
-		w.set(field, 0)
-	}
 	w.store(walkSelf, g.threadPointer(diag.Span{}))
 	none := b.Label()
 	w.store(walkThread, w.address(w.address(b.Imm(int64(py.Main)), 0, none), py.Threads, none))
@@ -89,6 +86,10 @@ func (w *walker) pythonFrames(noted, next ir.Label) {
 	}
 	b.Jump(native)
 	b.Bind(inside)
+	found := b.Label()
+	b.IfImm(ir.NE, w.load(walkSelf), 0, found) // most stacks of a program in Python come by here, of a library's few
+	w.pythonThread(py)
+	b.Bind(found)
 	b.IfImm(ir.NE, w.load(walkEntered), 0, finished)
 	frame := w.load(walkFrame)
 	b.IfImm(ir.EQ, frame, 0, finished)

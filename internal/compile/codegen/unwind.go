@@ -139,7 +139,9 @@ func (g *gen) walk(depth int) walked {
 	done := b.Label()
 	w.registers(done)
 	if g.python != nil {
-		w.pythonThread(g.python)
+		for _, field := range []int{walkFrame, walkEntered, walkEmitted, walkSelf} {
+			w.set(field, 0)
+		}
 	}
 	if g.walkStep == nil {
 		g.walkStep = g.callback(2, 1, func(f *ir.Builder) {
