@@ -41,10 +41,17 @@ func (s *Session) printMaps() error {
 			}
 			continue
 		}
-		m, err := s.content(st, false)
+		rows, err := s.rows(st, false, !s.in.Config.MapTables)
 		if err != nil {
 			return err
 		}
+		if unnamed(rows) {
+			if err := s.showSorted(st, result.Head{}, rows); err != nil {
+				return err
+			}
+			continue
+		}
+		m := s.shown(st, rows)
 		if len(m.Entries) == 0 {
 			continue
 		}
@@ -95,10 +102,17 @@ func (s *Session) showPending(take bool) error {
 		}
 		return nil
 	}
-	m, err := s.content(st, take)
+	rows, err := s.rows(st, take, p.top == 0 && p.div <= 1 && !s.in.Config.MapTables)
 	if err != nil {
 		return err
 	}
+	if unnamed(rows) {
+		if take {
+			s.filledFrom(p.index)
+		}
+		return s.showSorted(st, p.head, rows)
+	}
+	m := s.shown(st, rows)
 	t := st.Map.Value
 	drawn := t.Kind == types.Hist || t.Kind == types.LHist || t.Kind == types.TSeries || t.Kind == types.Times
 	if len(m.Entries) == 0 && st.Scalar && !drawn {
@@ -156,22 +170,18 @@ func (s *Session) span(index int) time.Duration {
 
 // row is an entry as it is read: the values of all CPUs, and of all entries that are shown as one.
 type row struct {
-	key  *result.Value
-	raw  []byte // the key
+	key  *result.Value // nil: of many with stacks, each is named when it is shown
+	raw  []byte        // the key
 	cpus [][]byte
 }
 
-// content reads a map, and takes what it reads out of it.
-func (s *Session) content(st *record.Storage, take bool) (*result.Map, error) {
+// shown is a map of what was read of it.
+func (s *Session) shown(st *record.Storage, rows []row) *result.Map {
 	t := st.Map.Value
 	m := &result.Map{Name: st.Map.Name, Keyed: !st.Scalar, Kind: mapKind(t)}
-	rows, err := s.rows(st, take)
-	if err != nil {
-		return nil, fmt.Errorf("reading the map %s: %w", st.Map.Name, err)
-	}
 	if t.Kind == types.TSeries {
 		s.series(m, st, rows)
-		return m, nil
+		return m
 	}
 	for _, row := range rows {
 		e := result.Entry{Key: row.key}
@@ -179,13 +189,47 @@ func (s *Session) content(st *record.Storage, take bool) (*result.Map, error) {
 			m.Entries = append(m.Entries, e)
 		}
 	}
-	return m, nil
+	return m
+}
+
+// mostNamed is of how many stacks the frames have names at once: each may take kilobytes then.
+const mostNamed = 1024
+
+// unnamed tells whether keys are named when they are shown.
+func unnamed(rows []row) bool { return len(rows) > 0 && rows[0].key == nil && rows[0].raw != nil }
+
+// showSorted shows such rows, in the order of their values, one after another.
+func (s *Session) showSorted(st *record.Storage, head result.Head, rows []row) error {
+	m := &result.Map{Name: st.Map.Name, Keyed: true, Kind: mapKind(st.Map.Value)}
+	for i, row := range rows {
+		e := result.Entry{Key: &result.Value{Kind: result.Uint, Num: uint64(i)}}
+		if s.decoder.MapValue(&e.Value, st, row.cpus) {
+			m.Entries = append(m.Entries, e)
+		}
+	}
+	m.Sort()
+	all := m.Entries
+	m.Entries = make([]result.Entry, 1)
+	n := s.names
+	n.reuses = true
+	defer func() { n.reuses, n.room = false, nil }()
+	for i := range all {
+		var key result.Value
+		n.room = n.room[:0]
+		s.decoder.Value(&key, st.Map.Key, rows[all[i].Key.Num].raw)
+		m.Entries[0] = result.Entry{Key: &key, Value: all[i].Value}
+		e := &result.PrintMap{Head: head, Map: m, Continued: i > 0, More: i < len(all)-1}
+		if err := s.emit(e); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // rows reads the entries. Stacks of several processes that run the same code are one key to the reader, and so are
 // times that are shown alike, such as those of one hour: aggregations under such keys are put together. Functions of
-// one name are not: they may be of several files.
-func (s *Session) rows(st *record.Storage, take bool) ([]row, error) {
+// one name are not: they may be of several files. Many that are put together have no names yet if sorts is true.
+func (s *Session) rows(st *record.Storage, take, sorts bool) ([]row, error) {
 	read := s.kernel.Maps.Each
 	if take {
 		read = s.kernel.Maps.Take
@@ -200,9 +244,16 @@ func (s *Session) rows(st *record.Storage, take bool) ([]row, error) {
 		rows = append(rows, r)
 		return nil
 	})
-	if st.Scalar {
-		return rows, err
+	if err != nil {
+		return nil, fmt.Errorf("reading the map %s: %w", st.Map.Name, err)
 	}
+	if st.Scalar {
+		return rows, nil
+	}
+	names := s.names
+	names.reuses = sorts && merge && len(rows) > mostNamed && mapKind(st.Map.Value) == result.PlainMap &&
+		holds(st.Map.Key, types.UStack)
+	defer func() { names.reuses, names.room = false, nil }()
 	if holds(st.Map.Key, types.UStack) || holds(st.Map.Key, types.KStack) {
 		s.names.asking = true
 		for i := range rows {
@@ -216,7 +267,7 @@ func (s *Session) rows(st *record.Storage, take bool) ([]row, error) {
 	var text []byte
 	n := 0
 	for _, r := range rows {
-		r.key = &result.Value{}
+		r.key, names.room = &result.Value{}, names.room[:0]
 		s.decoder.Value(r.key, st.Map.Key, r.raw)
 		if merge {
 			text = r.key.AppendKey(text[:0])
@@ -227,6 +278,9 @@ func (s *Session) rows(st *record.Storage, take bool) ([]row, error) {
 			}
 			seen[shown] = n
 		}
+		if names.reuses {
+			r.key = nil
+		}
 		rows[n] = r
 		n++
 	}
@@ -235,7 +289,7 @@ func (s *Session) rows(st *record.Storage, take bool) ([]row, error) {
 	if !merge {
 		s.apart(st.Map.Key, rows)
 	}
-	return rows, err
+	return rows, nil
 }
 
 // shownAlike tells whether a key is or holds a user stack or a time.
@@ -313,9 +367,10 @@ func (s *Session) scalar(name string) int64 {
 		if st.Map.Name != name || !st.Scalar || !st.Map.Value.IsInteger() {
 			continue
 		}
-		m, err := s.content(st, false)
-		if err == nil && len(m.Entries) == 1 {
-			return int64(m.Entries[0].Value.Num)
+		if rows, err := s.rows(st, false, false); err == nil {
+			if m := s.shown(st, rows); len(m.Entries) == 1 {
+				return int64(m.Entries[0].Value.Num)
+			}
 		}
 	}
 	return 0
