@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"sort"
 	"strings"
 )
 
@@ -15,11 +16,13 @@ func (m *Map) Sort() {
 	for i := range m.Entries {
 		order[i] = &m.Entries[i]
 	}
-	slices.SortFunc(order, func(a, b *Entry) int {
-		if c := m.compareValues(&a.Value, &b.Value); c != 0 || a.Key == nil || b.Key == nil {
-			return c
+	sort.Slice(order, func(i, j int) bool {
+		a, b := order[i], order[j]
+		c := m.compareValues(&a.Value, &b.Value)
+		if c == 0 && a.Key != nil && b.Key != nil {
+			c = a.Key.Compare(b.Key)
 		}
-		return a.Key.Compare(b.Key)
+		return c < 0
 	})
 	sorted := make([]Entry, len(order))
 	for i, e := range order {

@@ -1,8 +1,7 @@
 package result
 
 import (
-	"cmp"
-	"slices"
+	"sort"
 	"time"
 )
 
@@ -27,7 +26,7 @@ const (
 
 // MergeSeries joins the cells of all CPUs to one for each interval, in order of time. It changes cells.
 func MergeSeries(cells []SeriesCell, agg SeriesAgg, unsigned bool) []SeriesCell {
-	slices.SortStableFunc(cells, func(a, b SeriesCell) int { return cmp.Compare(a.Interval, b.Interval) })
+	sort.SliceStable(cells, func(i, j int) bool { return cells[i].Interval < cells[j].Interval })
 	s := SeriesData{Unsigned: unsigned}
 	out := cells[:0]
 	for _, c := range cells {
