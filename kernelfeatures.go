@@ -1,8 +1,12 @@
 package trocar
 
 import (
+	"errors"
+	"sync"
+
 	"trocar/internal/compile/codegen"
 	"trocar/internal/compile/feature"
+	"trocar/internal/kernel"
 	"trocar/internal/process/probe"
 )
 
@@ -106,4 +110,39 @@ func (p *Program) returnDepth() (pointer, depth int, ok bool) {
 		depth, ok = t.Field("uprobe_task", "depth")
 	}
 	return pointer, depth, ok
+}
+
+// floats finds where the kernel keeps floating-point registers of threads.
+func (p *Program) floats() (*codegen.Floats, error) { return floatsOf(p.features) }
+
+func floatsOf(f *kernel.Features) (*codegen.Floats, error) {
+	if err := f.Need(feature.FloatRegisters, ""); err != nil {
+		return nil, err
+	}
+	t := f.Types()
+	at := &codegen.Floats{}
+	found := func(to *int, structure string, path ...string) (ok bool) {
+		*to, ok = t.Field(structure, path...)
+		return ok
+	}
+	// Until 6.15 they are in the structure of the thread, then behind that of the task.
+	behind := !found(&at.State, "task_struct", "thread", "fpu", "fpstate")
+	if behind && found(&at.State, "fpu", "fpstate") {
+		if task := t.Type("struct task_struct"); task != nil {
+			at.State, behind = at.State+task.Complete().Size, false
+		}
+	}
+	if behind || !found(&at.Regs, "fpstate", "regs") || !found(&at.Switches[0], "task_struct", "nvcsw") ||
+		!found(&at.Switches[1], "task_struct", "nivcsw") {
+		return nil, errors.New("it is not known where this kernel keeps them")
+	}
+	return at, nil
+}
+
+// floatRegisters tells whether programs find what is in floating-point registers.
+func floatRegisters(f *kernel.Features) func() bool {
+	return sync.OnceValue(func() bool {
+		_, err := floatsOf(f)
+		return err == nil
+	})
 }

@@ -160,6 +160,7 @@ func (m *Machine) Ask(ctx context.Context, r Request) (*Script, error) {
 	}
 	return ask(ctx, r, images.Set, offers{
 		vectorsStepped:  features.VectorsStepped,
+		floats:          floatRegisters(features),
 		wrong:           func(text string) []wrong { return m.wrong(ctx, r, text) },
 		arch:            m.arch(),
 		filteredReturns: true, threadEnds: btf.New(btf.Source(m.KernelTypes)).Available(),
@@ -170,6 +171,7 @@ func (m *Machine) Ask(ctx context.Context, r Request) (*Script, error) {
 type offers struct {
 	arch            *abi.Arch
 	vectorsStepped  func() bool // as in match.Options
+	floats          func() bool // as FloatRegisters in match.Options
 	filteredReturns bool        // as in match.Options
 	// wrong gives what is wrong with a script; nil: that is not found out.
 	wrong      func(text string) []wrong
@@ -231,7 +233,8 @@ func ask(ctx context.Context, r Request, images *image.Set, on offers) (*Script,
 		Lines:    q.Kind == QuestionTrace, Arch: on.arch,
 		Path: q.Path, PID: r.Target.running(), Loading: r.Target.loading(), Runs: runs,
 		Patterns: q.Functions, SearchPath: r.Files.SearchPath,
-		Images: images, VectorsStepped: on.vectorsStepped, Spread: r.Target.several(), FilteredReturns: on.filteredReturns,
+		Images: images, VectorsStepped: on.vectorsStepped, FloatRegisters: on.floats, Spread: r.Target.several(),
+		FilteredReturns: on.filteredReturns,
 	}, &diags)
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -166,9 +166,10 @@ func (p *Program) resolve(ctx context.Context, r Request) (err error) {
 	if r.Question != nil {
 		script, err := ask(ctx, r, p.images.Set, offers{
 			arch:           p.machine.arch(),
-			vectorsStepped: p.features.VectorsStepped, filteredReturns: p.machine.filteredReturns(),
-			threadEnds: p.features.Types().Available(),
-			wrong:      func(text string) []wrong { return p.machine.wrong(ctx, r, text) },
+			vectorsStepped: p.features.VectorsStepped, floats: floatRegisters(p.features),
+			filteredReturns: p.machine.filteredReturns(),
+			threadEnds:      p.features.Types().Available(),
+			wrong:           func(text string) []wrong { return p.machine.wrong(ctx, r, text) },
 		})
 		if err != nil {
 			return err
@@ -222,7 +223,7 @@ func (p *Program) match(ctx context.Context, diags *diag.List) error {
 		PID: p.req.Target.running(), ChildPID: p.req.Target.atStart(), Loading: p.req.Target.loading(),
 		Unsafe: p.req.Unsafe, Needs: needs, Filter: p.filter,
 		Asked:          p.req.Asked,
-		VectorsStepped: p.features.VectorsStepped, Spread: p.req.Target.several(),
+		VectorsStepped: p.features.VectorsStepped, FloatRegisters: floatRegisters(p.features), Spread: p.req.Target.several(),
 		FilteredReturns: p.machine.filteredReturns(),
 		Missing:         p.config.MissingProbes, MaxProbes: p.config.MaxProbes, OutOfLine: p.req.NoInlined,
 		TraceableFunctions: p.req.Files.TraceableFunctions, SearchPath: p.req.Files.SearchPath, Images: p.images.Set,
@@ -295,7 +296,7 @@ func (p *Program) codegenOptions() codegen.Options {
 		Follow: p.req.Target.Follow && pid != 0, Namespace: p.ns, CPUs: p.machine.CPUs, HelperErrors: p.req.Failures,
 		Heads:   p.req.Heads,
 		Session: p.session, ThreadPointer: p.threadPointer, ReturnDepth: p.returnDepth,
-		Unwind: p.unwind, Python: p.python,
+		Unwind: p.unwind, Python: p.python, Floats: p.floats,
 	}
 }
 

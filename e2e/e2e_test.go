@@ -122,6 +122,11 @@ func condition(cond string) (bool, error) {
 		return runs386()
 	case "tells:exit":
 		return tellsExit()
+	case "reads:floats":
+		all := kernel.Inspect(kernel.NewFeatures()).Features
+		return slices.ContainsFunc(all, func(f kernel.FeatureState) bool {
+			return f.Name == "floating-point registers" && f.OK
+		}), nil
 	case "fires:breakpoint":
 		all := kernel.Inspect(kernel.NewFeatures()).Sources
 		return slices.ContainsFunc(all, func(s kernel.Source) bool { return s.Name == "breakpoint" && s.OK }), nil

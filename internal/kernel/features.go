@@ -134,6 +134,7 @@ func newTries() *tries {
 		feature.ProbeWriteUser:  helper(asm.FnProbeWriteUser),
 		feature.TailCall:        func(*Features) bool { return loads(progKprobe, 0, tailCall()) },
 		feature.TaskRegs:        helper(asm.FnTaskPtRegs),
+		feature.FloatRegisters:  haveFloats,
 		feature.KernelBTF:       func(f *Features) bool { return f.types.Available() },
 	}
 }

@@ -63,6 +63,7 @@ type Loaded struct {
 	programs []*loadedProgram
 	ring     *Ring
 	keeper   *keeper
+	waits    *waits
 
 	mu       sync.Mutex
 	links    []*attachment
@@ -111,6 +112,11 @@ func (l *Loaded) load(obj *Object, opts Options) error {
 			return l.explainMap(spec, err)
 		}
 		l.maps[spec.Name] = m
+		if spec.InnerMap != nil && spec.InnerMap.Type == ebpf.RingBuf {
+			if l.waits, err = startWaits(m); err != nil {
+				return fmt.Errorf("floating-point registers cannot be read: %w", err)
+			}
+		}
 		if spec.Type == ebpf.RingBuf && (opts.RingMap == spec.Name || opts.RingMap == "" && l.ring == nil) {
 			if l.ring, err = openRing(m.m); err != nil {
 				return fmt.Errorf("cannot read the ring buffer %s: %w", spec.Name, err)
@@ -345,6 +351,8 @@ func (l *Loaded) Close() {
 		l.ring.close()
 		l.ring = nil
 	}
+	l.waits.close()
+	l.waits = nil
 	for _, m := range l.maps {
 		m.close()
 	}

@@ -103,7 +103,7 @@ func matchEvents(ctx context.Context, o Target, text string, diags *diag.List) *
 	}
 	matched := match.All(ctx, file.Probes, match.Options{
 		PID: o.PID, Loading: o.Loading, SearchPath: o.SearchPath, Images: o.Images, Missing: match.MissingRefused,
-		Needs: []probe.Needs{{Args: true, ArgN: true, Name: true}},
+		Needs: []probe.Needs{{Args: true, ArgN: true, Name: true}}, FloatRegisters: o.FloatRegisters,
 	})
 	if len(matched.PointsOf(0)) == 0 {
 		for _, d := range matched.Diags.All {

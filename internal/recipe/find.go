@@ -36,6 +36,8 @@ type Target struct {
 	Images *image.Set
 	// VectorsStepped is that of package match's options.
 	VectorsStepped func() bool
+	// FloatRegisters is that of package match's options.
+	FloatRegisters func() bool
 	// Whole: a pattern is one function (Function.Whole): nothing that is asked needs to know more.
 	Whole bool
 	// Together: a pattern that fits many functions is one function, too, of which calls are shown by their registers.
@@ -201,7 +203,7 @@ func functionsOf(ctx context.Context, o Target, path, name string, exact bool, d
 	probes := []*syntax.Probe{entry: pointOf("uprobe", path, name, exact), ret: pointOf("uretprobe", path, name, exact)}
 	opts := match.Options{
 		PID: o.PID, Loading: o.Loading, Demangle: true, SearchPath: o.SearchPath, Images: o.Images, OutOfLine: true,
-		Variants: true, VectorsStepped: o.VectorsStepped,
+		Variants: true, VectorsStepped: o.VectorsStepped, FloatRegisters: o.FloatRegisters,
 		Missing:      "ignore", // at first
 		Plain:        true,
 		Instructions: true, // the keys of calls go by it

@@ -51,7 +51,8 @@ type Arch struct {
 	ELF ELF
 	// SyscallNumber is where the kernel's struct pt_regs has the number of the system call that a thread is in.
 	SyscallNumber Field
-	TLS           *TLS // nil: where a thread has its own variables is not known
+	TLS           *TLS    // nil: where a thread has its own variables is not known
+	Floats        *Floats // nil: where the kernel keeps floating-point registers is not known
 	Watch         Watch
 	// MinInst is the size of the smallest instruction, of which the sizes of all others are multiples.
 	MinInst int
@@ -147,6 +148,37 @@ type TLS struct {
 	TPOff, Module, DTPOff uint32
 	// Vector is the distance from the thread pointer to the pointer to the vector of blocks (DTV), as glibc has it.
 	Vector int64
+}
+
+// Floats is how the kernel keeps the floating-point registers of a thread that does not run.
+type Floats struct {
+	First int // the DWARF number of the register with the number 0
+	State int // where the word is whose bits tell which areas are not as at the beginning, when all is 0
+	Areas []FloatArea
+}
+
+// FloatArea has registers of one kind.
+type FloatArea struct{ Reg, Count, At, Size, Bit int }
+
+// Find gives the area of a register, and where it is in there.
+func (f *Floats) Find(reg int) (area *FloatArea, off int, ok bool) {
+	for i := range f.Areas {
+		if a := &f.Areas[i]; a.Reg <= reg && reg < a.Reg+a.Count {
+			return a, (reg - a.Reg) * a.Size, true
+		}
+	}
+	return nil, 0, false
+}
+
+// Vector is 1 and the number of a floating-point register that the kernel keeps, by its DWARF number; 0: it is none.
+func (a *Arch) Vector(reg int) int {
+	if a == nil || a.Floats == nil {
+		return 0
+	}
+	if _, _, ok := a.Floats.Find(reg); !ok {
+		return 0
+	}
+	return reg - a.Floats.First + 1
 }
 
 // Watch is what debug registers can watch.

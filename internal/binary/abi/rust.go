@@ -31,6 +31,10 @@ func rustResult(t *types.Type, pair bool) types.Place {
 	case t.Size > 16:
 		// In memory of which the caller passes the address, in rdi. Optimized code does not return it.
 		return types.Place{Kind: types.InMemory, Reg: rdi, Kept: true}
+	case r.float && len(whole.scalars) == 1 && t.Size <= 8 && whole.scalars[0].kind == 'f':
+		return inXMM(0)
+	case r.float && len(whole.scalars) == 2 && whole.scalars[1].at >= 8: // the C convention has the same
+		return rustFloats(whole.scalars, t.Size)
 	case r.float:
 		return no("a part of the result is in xmm0, which BPF cannot read")
 	case len(whole.scalars) == 1 && t.Size <= 8:
@@ -58,6 +62,22 @@ func rustResult(t *types.Type, pair bool) types.Place {
 		return types.Place{Kind: types.InRegister, Reg: rax}
 	}
 	return no("whether it is returned in memory or in two registers is not known")
+}
+
+// rustFloats is the place of two scalars in a word each, of which some are floating-point numbers.
+func rustFloats(scalars []rustScalar, size int) types.Place {
+	p := types.Place{Kind: types.InPieces}
+	ints, floats := []int{rax, rdx}, 0
+	for i, s := range scalars {
+		n := min(8, size-8*i)
+		if s.kind == 'f' {
+			p.Pieces = append(p.Pieces, types.Piece{Size: n, Place: inXMM(floats)})
+			floats++
+			continue
+		}
+		p.Pieces, ints = append(p.Pieces, inRegister(n, ints[0])), ints[1:]
+	}
+	return p
 }
 
 // rustHidden is the place of a result for which rustResult cannot tell whether it is in memory, from where the

@@ -112,7 +112,7 @@ func TestRustResult(t *testing.T) {
 		{"[u8; 9]", array(9, num(1, false)), "no", ""},
 		{"packed", fields(5, 1, at(0, num(1, false)), at(1, num(4, false))), "r0", ""},
 		{"String", fields(24, 8, at(0, num(8, false)), at(8, ptr), at(16, num(8, false))), "mem(5, kept true)", ""},
-		{"with a float", fields(16, 8, at(0, num(8, false)), at(8, float)), "no", ""},
+		{"with a float", fields(16, 8, at(0, num(8, false)), at(8, float)), "[ 8:r0 8:no ]", ""},
 		{"Option<u32>", option32, "no", "[ 4:r0 4:r1 ]"},
 		{
 			"Option<u64>", enum(16, 8, num(8, false), is(0, fields(16, 8)), is(1, fields(16, 8, at(8, num(8, true))))),

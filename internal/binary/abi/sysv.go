@@ -249,7 +249,6 @@ func returned(t *types.Type) (known, memory bool) {
 
 // cResult is the place of a function's result where it returns.
 func cResult(t *types.Type) types.Place {
-	xmm := func(n int) string { return fmt.Sprintf("in xmm%d, which BPF cannot read", n) }
 	known, memory := returned(t)
 	switch {
 	case !known:
@@ -261,12 +260,16 @@ func cResult(t *types.Type) types.Place {
 	}
 	classes := classesOf(t)
 	switch {
-	case t.Form() == types.ComplexForm && t.Size > 16, classes != nil && classes[0] == x87Class:
-		return types.Place{Why: "in a register of the floating-point unit (st0), which BPF cannot read"}
+	case t.Form() == types.ComplexForm && t.Size > 16:
+		return types.Unknown("in registers of the floating-point unit (st0, st1), which BPF cannot read")
+	case classes != nil && classes[0] == x87Class:
+		p := types.Unknown("in a register of the floating-point unit (st0), which BPF cannot read")
+		p.Vector = 17
+		return p
 	case t.Form() == types.VectorForm, t.Kind == types.Float:
-		return types.Place{Why: xmm(0)}
+		return inXMM(0)
 	case t.Form() == types.ComplexForm && t.Size == 8:
-		return types.Place{Why: xmm(0)}
+		return inXMM(0)
 	case t.IsScalar():
 		return types.Place{Kind: types.InRegister, Reg: 0}
 	}
@@ -281,13 +284,21 @@ func cResult(t *types.Type) types.Place {
 			ints++
 		case noClass:
 			piece.Place = types.Place{Kind: types.Constant}
+		case sseUpClass:
+			p.Pieces[i-1].Size += piece.Size
+			continue
 		default:
-			piece.Place = types.Place{Why: xmm(floats)}
+			piece.Place = inXMM(floats)
 			floats++
 		}
 		p.Pieces = append(p.Pieces, piece)
 	}
 	return p
+}
+
+// inXMM is the place of what is in the lower bytes of a vector register.
+func inXMM(n int) types.Place {
+	return types.Place{Why: fmt.Sprintf("in xmm%d, which BPF cannot read", n), Vector: n + 1}
 }
 
 // place assigns one argument.
@@ -342,12 +353,13 @@ func (s *cSequence) place(t *types.Type) *types.Place {
 			piece.Place = types.Place{Kind: types.InRegister, Reg: cIntegers[s.ints]}
 			s.ints++
 		case sseClass:
-			piece.Place = types.Place{Why: fmt.Sprintf("in xmm%d, which BPF cannot read", s.floats)}
+			piece.Place = inXMM(s.floats)
 			s.floats++
 		case noClass:
 			piece.Place = types.Place{Kind: types.Constant}
-		default:
-			piece.Place = types.Place{Why: fmt.Sprintf("in xmm%d, which BPF cannot read", s.floats-1)}
+		default: // the upper half of the last one
+			p.Pieces[i-1].Size += piece.Size
+			continue
 		}
 		p.Pieces = append(p.Pieces, piece)
 	}

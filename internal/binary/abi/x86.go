@@ -54,6 +54,11 @@ func amd64() *Arch {
 		TLS: &TLS{ // R_X86_64_TPOFF64, R_X86_64_DTPMOD64, R_X86_64_DTPOFF64; tcbhead_t in glibc's sysdeps/x86_64/nptl/tls.h
 			ThreadPointer: []string{"thread", "fsbase"}, TPOff: 18, Module: 16, DTPOff: 17, Vector: 8,
 		},
+		// arch/x86/include/asm/fpu/types.h: struct fxregs_state, and behind it the bits of what is not as at the beginning.
+		Floats: &Floats{
+			First: 17, State: 512,
+			Areas: []FloatArea{{Reg: 17, Count: 16, At: 160, Size: 16, Bit: 1}, {Reg: 33, Count: 8, At: 32, Size: 16, Bit: 0}},
+		},
 		Watch:   Watch{Exec: 8, Debug: 848}, // sizeof(long), whatever is there; u_debugreg in sys/user.h
 		MinInst: 1,
 		// The privilege level is in the lowest bits of CS.

@@ -132,3 +132,6 @@ func registersRead(b []byte) (mask uint16) {
 	}
 	return mask
 }
+
+// UsesVector tells so of the lower half of a vector register of arguments, by its number.
+func (o *Origins) UsesVector(n int) bool { return EntryUsesVector(o.w.arch, o.w.fn, n) }

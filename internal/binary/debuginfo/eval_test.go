@@ -3,6 +3,7 @@ package debuginfo
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 
 	"trocar/internal/binary/types"
 )
@@ -195,4 +196,9 @@ func evalAddress(m fakeMachine, p types.Place) uint64 {
 		panic("a computation that leaves more or less than one value")
 	}
 	return st[0]
+}
+
+// missing tells a value of which no part is anywhere.
+func (o outcome) missing() bool {
+	return o.kind == "pieces" && !slices.ContainsFunc(o.pieces, func(p outcome) bool { return p.kind != "none" })
 }

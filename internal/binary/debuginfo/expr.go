@@ -54,7 +54,7 @@ func (e *exprEnv) place(expr []byte) types.Place {
 		size, done := c.simple()
 		p := c.out
 		if c.why != "" {
-			p = types.Place{Why: c.why, Pointee: c.out.Pointee}
+			p = types.Place{Why: c.why, Pointee: c.out.Pointee, Vector: c.vector}
 		}
 		if done && pieces == nil && size < 0 {
 			return p
@@ -81,7 +81,7 @@ func (e *exprEnv) place(expr []byte) types.Place {
 // allMissing turns pieces of which none is there into one that isn't.
 func allMissing(pieces []types.Piece) types.Place {
 	for _, p := range pieces {
-		if p.Place.Kind != types.Unavailable {
+		if p.Place.Kind != types.Unavailable || p.Place.Vector > 0 {
 			return types.Place{Kind: types.InPieces, Pieces: pieces}
 		}
 	}
@@ -125,6 +125,7 @@ type exprCompiler struct {
 	why     string // why there is no place
 	fatal   bool   // the rest of the expression cannot be understood either
 	inReg   int
+	vector  int // of what is in a floating-point register: see types.Place
 	isValue bool
 	done    bool // a complete location: only a piece may follow
 }
@@ -143,6 +144,7 @@ func (c *exprCompiler) damaged() {
 // simple compiles up to the next piece. It returns the piece's size, or -1 at the end.
 func (c *exprCompiler) simple() (size int, done bool) {
 	c.stack, c.out, c.why, c.inReg, c.isValue, c.done = c.stack[:0], types.Place{}, "", -1, false, false
+	c.vector = 0
 	empty := true
 	for c.r.Left() > 0 && !c.fatal {
 		if c.steps++; c.steps > maxExprSteps {
@@ -185,6 +187,9 @@ func (c *exprCompiler) bitPiece(bits, at uint64) int {
 		return 0
 	}
 	if at == 0 || c.why != "" {
+		if at > 0 {
+			c.vector = 0
+		}
 		return int(bits / 8)
 	}
 	switch c.out.Kind {
@@ -214,6 +219,7 @@ func (c *exprCompiler) finish(empty bool) {
 		c.out = types.Place{Kind: types.InRegister, Reg: c.inReg}
 		if !c.env.in.src.Arch.HasRegister(c.inReg) {
 			c.why = c.unreadable(c.inReg)
+			c.vector = c.env.in.src.Arch.Vector(c.inReg)
 		}
 	case c.out.Kind != types.Unavailable || c.out.Pointee != nil: // an implicit value
 	case len(c.stack) == 0:

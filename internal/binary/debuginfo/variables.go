@@ -360,6 +360,8 @@ func (e *exprEnv) atBody(v value) bool {
 // says so also of values that it doesn't follow, like those of __int128: then it is where they are moved to.
 func (e *exprEnv) passed(p types.Place) bool {
 	switch p.Kind {
+	case types.Unavailable:
+		return p.Vector <= 8
 	case types.InRegister:
 		if e.u.load().lang.OwnABI() {
 			return true

@@ -222,6 +222,10 @@ func witnessPlaces(t *testing.T, path string) (equal int) {
 				equal++
 				continue
 			}
+			if want.kind == "none" && got.missing() {
+				equal++ // in registers that have no value here
+				continue
+			}
 			if e.entry && v.isList && got.kind == "none" && want.kind != "none" {
 				left["a later view of the entry"]++ // what is there after a part of the first statement
 				continue

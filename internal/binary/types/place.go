@@ -1,6 +1,9 @@
 package types
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Place says where a value is at a probe point, in a form from which code can be made: a register, memory at
 // register+offset, a fixed value, or pieces of these.
@@ -19,7 +22,8 @@ type Place struct {
 	Ops []PlaceOp
 	// Kept, of a result in memory: the register is as it was at the function's entry, where the caller passed the address.
 	Kept bool
-	// Vector, of an unavailable value: 1 and the number of the floating-point register that it is in; 0: that is not why.
+	// Vector, of an unavailable value: 1 and the number of the floating-point register that it is in (see abi.Floats); 0:
+	// that is not why.
 	Vector int
 	// Pointee is where that lies which the value points to, for a pointer that itself exists nowhere.
 	Pointee *Place
@@ -38,6 +42,17 @@ func Loaded(addr uint64) Place {
 // Absolute is the place of what has an address that is the same in each process.
 func Absolute(addr uint64) Place {
 	return Place{Kind: InMemory, Ops: []PlaceOp{{Code: PushConst, Arg: int64(addr)}}}
+}
+
+// OfKernel tells a place in memory of the kernel, where it keeps registers of the process.
+func (p Place) OfKernel() bool {
+	return p.Kind == InMemory && len(p.Ops) > 0 && p.Ops[0].Code == PushFloat
+}
+
+// KernelPartly tells so of the value or a part of it.
+func (p Place) KernelPartly() bool {
+	return p.OfKernel() ||
+		p.Kind == InPieces && slices.ContainsFunc(p.Pieces, func(o Piece) bool { return o.Place.KernelPartly() })
 }
 
 // Steps are the operations with which the address (InMemory) or the value (Computed) comes about.
@@ -72,7 +87,7 @@ func (p Place) InMemoryPartly() bool {
 // PlaceOp is a step of a computation on a stack of 64-bit values.
 type PlaceOp struct {
 	Code PlaceCode
-	Reg  int   // PushReg
+	Reg  int   // PushReg, PushFloat
 	Arg  int64 // PushConst, and the number of bytes for Load
 }
 
@@ -107,6 +122,8 @@ const (
 	PushLoaded
 	// PushThread pushes the thread pointer, from which the addresses of a thread's own variables count.
 	PushThread
+	// PushFloat pushes where the kernel has the copy of a floating-point register, Reg: in its own memory.
+	PushFloat
 )
 
 // PlaceKind is the form of a Place.
@@ -203,6 +220,10 @@ func (t *Type) extent(left *int) int {
 // take the others away.
 func (p Place) Slice(off, size int) Place {
 	switch p.Kind {
+	case Unavailable:
+		if off > 0 {
+			p.Vector = 0
+		}
 	case InMemory:
 		if len(p.Ops) > 0 {
 			p.Ops = append(append([]PlaceOp(nil), p.Ops...), PlaceOp{Code: PushConst, Arg: int64(off)}, PlaceOp{Code: Add})

@@ -71,6 +71,9 @@ func (g *gen) memoryAt(p types.Place, span diag.Span) memory {
 	if p.Kept {
 		return memory{space: inUser, base: b.Load(8, g.frame, g.keptSlot), off: int(p.Offset)}
 	}
+	if p.OfKernel() {
+		return memory{space: inKernel, base: g.compute(p.Ops, span)}
+	}
 	if len(p.Ops) > 0 {
 		return memory{space: inUser, base: g.compute(p.Ops, span)}
 	}
@@ -126,6 +129,8 @@ func (g *gen) compute(ops []types.PlaceOp, span diag.Span) ir.Reg {
 			stack = append(stack, b.Imm(op.Arg))
 		case types.PushLoaded:
 			stack = append(stack, g.loaded(span))
+		case types.PushFloat:
+			stack = append(stack, g.float(op.Reg, span))
 		case types.PushThread:
 			stack = append(stack, g.threadPointer(span))
 		case types.Load:

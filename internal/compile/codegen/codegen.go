@@ -47,6 +47,9 @@ type Options struct {
 	// ThreadPointer is the offset in the kernel's struct task_struct of the thread pointer of the traced program. It is
 	// asked only if a script needs it; nil: it is not known.
 	ThreadPointer func() (int, error)
+	// Floats gives where the kernel keeps floating-point registers of threads. It is asked only if a script needs it; nil:
+	// it is not known.
+	Floats func() (*Floats, error)
 	// ReturnDepth gives where the kernel keeps how many calls of a thread are open whose return addresses it replaced:
 	// the offset in struct task_struct of a pointer to a structure, and that in the structure. Nil: it is not known.
 	ReturnDepth func() (pointer, depth int, ok bool)
@@ -121,6 +124,7 @@ type compiler struct {
 	stored     bool    // call stacks are stored
 	unwinds    *Unwind // nil: no user stacks are walked by tables
 	pythons    bool    // frames of Python are looked for
+	floats     bool    // floating-point registers are read
 
 	sessions     *Session // once askedSession
 	askedSession bool
@@ -414,6 +418,12 @@ func (c *compiler) ownMaps() {
 			m.Type, m.MaxEntries = ebpf.Array, uint32(scratchBuffers*c.opts.CPUs)
 		}
 		add(m)
+	}
+	if c.floats {
+		add(&ebpf.MapSpec{
+			Name: record.WaitsName, Type: ebpf.ArrayOfMaps, KeySize: 4, ValueSize: 4, MaxEntries: uint32(c.opts.CPUs),
+			InnerMap: &ebpf.MapSpec{Type: ebpf.RingBuf, MaxEntries: record.WaitsSize},
+		})
 	}
 	c.unwindMaps(add)
 	c.stackMap(add)

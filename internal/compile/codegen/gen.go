@@ -44,6 +44,7 @@ type gen struct {
 	headSlot     int
 	durationSlot int // of timed actions
 	keptSlot     int // of those that keep where their result is
+	floatSlot    int // of the areas of floating-point registers, 0: nothing is there
 
 	vars      map[*check.Var]*variable
 	top, most int // bytes of scratch in use, and at most
@@ -52,6 +53,7 @@ type gen struct {
 	onFail    func(at memory)     // code for a read that fails, besides that it is counted
 	reads     int                 // index of the counter for failed reads, -1: none yet
 	names     int                 // callbacks so far
+	floating  bool                // floating-point registers are asked for
 	python    *probe.PythonStacks // nil: frames of Python are not looked for
 	unwind    *Unwind             // nil: user stacks are walked by the kernel
 	walkAt    int                 // the state of walks of user stacks, in scratch memory
@@ -106,6 +108,9 @@ func (g *gen) body() {
 	if g.c.opts.Heads {
 		g.headSlot = b.Slot(record.HeadedSize - record.Header)
 	}
+	if n := g.floatAreas(); n > 0 {
+		g.floatSlot = b.Slot(8 * n)
+	}
 	quit := b.Label() // leaves without scratch
 	if g.c.exits && g.typ == probe.PerfProgram {
 		// exit() takes effect when user space hears of it. Probes go on counting until then, but timers, which may tick
@@ -127,6 +132,10 @@ func (g *gen) body() {
 		b.Comment("predicate")
 		g.cond(g.act.Pred, g.exit, false)
 	}
+	floats := b.Len()
+	if g.floating {
+		floats = start // the predicate asks for them
+	}
 	g.retval = result
 	g.block(g.act.Body)
 	b.Bind(g.exit)
@@ -140,6 +149,11 @@ func (g *gen) body() {
 		b.ExitReg(result)
 	} else {
 		b.Exit(0)
+	}
+	if g.floating {
+		mark := b.Len()
+		g.floats()
+		b.Move(mark, floats)
 	}
 	// The scratch buffer is taken in front of the statements, and the head of records made, but only now is it known
 	// whether they are needed.

@@ -33,6 +33,7 @@ const (
 	TailCall
 	TaskRegs
 	KernelBTF
+	FloatRegisters
 
 	Count // how many there are
 )
@@ -82,6 +83,9 @@ var infos = [Count]Info{
 	},
 	TaskRegs:  {"bpf_task_pt_regs", "5.15", "syscall_id", "it is refused"},
 	KernelBTF: {"its own type information (BTF)", "4.18", "types of the kernel", "the script must define them"},
+	FloatRegisters: {
+		"floating-point registers", "6.0", "arguments and results that are in them", "such values are not shown",
+	},
 }
 
 // Info is the description of f.

@@ -16,6 +16,7 @@ const (
 	SyscallsName = "syscalls"
 	StacksName   = "stacks" // the frames of call stacks, by the identity
 	KeptName     = "kept"   // an array's value: identities of stacks that were kept, each at a place that it tells itself
+	WaitsName    = "waits"  // for each CPU a ring buffer, of which a record has a thread of ours run there at once
 	FollowName   = "follow" // a byte for each process id: not 0 if it is followed
 )
 
@@ -32,6 +33,9 @@ const MostStacks = 1 << 16
 
 // FollowSize is the size of the follow map: process ids are below it (PID_MAX_LIMIT in include/linux/threads.h).
 const FollowSize = 4 << 20
+
+// WaitsSize is the size of the ring buffers of the waits map: that of a page, the least there may be.
+const WaitsSize = 4096
 
 // MaxOpenCalls is how many calls may be open at once of which something is kept until they return. It bounds maps
 // that the code generator makes, and those of scripts that are written for questions.

@@ -423,7 +423,7 @@ func (m *matcher) spec(s *spec) []*probe.Point {
 	if !s.kind.parse(m, s) {
 		return nil
 	}
-	points := m.partly(m.harmless(s, s.kind.match(m, s)))
+	points := m.partly(m.floats(m.harmless(s, s.kind.match(m, s))))
 	if hasWildcard(s.target + s.ns + s.fn) {
 		for _, p := range points {
 			p.Pattern = true

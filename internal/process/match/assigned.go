@@ -30,7 +30,7 @@ func (b *binary) assigned(fn *debuginfo.Function, vars []debuginfo.Var, ruled []
 	}
 	found := make([]*types.Place, len(vars))
 	for i := range vars {
-		if found[i] = &vars[i].Place; found[i].Kind != types.Unavailable {
+		if found[i] = &vars[i].Place; found[i].Kind != types.Unavailable || vectors(*found[i]) > 0 {
 			wrong[i] = wrong[i] || !b.alone(vars, found, i)
 		}
 	}
@@ -59,7 +59,7 @@ func constant(p *types.Place) bool {
 // otherwise tells whether a variable is told to be something else than what is passed at a place.
 func otherwise(v *debuginfo.Var, passed *types.Place) bool {
 	switch p := &v.Place; {
-	case passed.Kind == types.Unavailable || passed.Kind == types.Constant:
+	case passed.Kind == types.Unavailable && passed.Vector == 0 || passed.Kind == types.Constant:
 		return false
 	case p.Kind == types.Constant:
 		return true

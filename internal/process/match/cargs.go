@@ -56,6 +56,8 @@ func (b *binary) usedParts(v *debuginfo.Var, place types.Place, uses *code.Origi
 		switch {
 		case p.Kind == types.InRegister:
 			return uses.Uses(p.Reg)
+		case p.Vector > 0:
+			return uses.UsesVector(p.Vector - 1)
 		case p.Kind == types.InMemory && len(p.Derefs)+len(p.Ops) == 0 && p.Reg == b.obj.Arch().SP:
 			words := 0
 			for ; words < size && uses.UsesStack(p.Offset+int64(words), int64(min(size-words, 8))); words += 8 {
@@ -80,7 +82,7 @@ func (b *binary) usedParts(v *debuginfo.Var, place types.Place, uses *code.Origi
 	some, at := false, 0
 	for _, piece := range place.Pieces {
 		switch {
-		case piece.Place.Kind == types.Unavailable || piece.Place.Kind == types.Constant:
+		case piece.Place.Kind == types.Unavailable && piece.Place.Vector == 0 || piece.Place.Kind == types.Constant:
 		case used(&piece.Place, piece.Size):
 			some = true
 		default:
@@ -277,6 +279,9 @@ func contradicts(a, b types.Place) bool {
 			x, y = rest(x, n), rest(y, n)
 		}
 		return false
+	case a.Vector > 0 || b.Vector > 0:
+		return a.Vector != b.Vector && (a.Vector > 0 || a.Kind != types.Unavailable) &&
+			(b.Vector > 0 || b.Kind != types.Unavailable)
 	case a.Kind == types.InRegister && b.Kind == types.InRegister:
 		return a.Reg != b.Reg
 	case a.Kind == types.InMemory && b.Kind == types.InMemory:

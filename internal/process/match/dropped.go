@@ -67,6 +67,11 @@ func (m *matcher) keptResult(b *binary, info *debuginfo.Info, fn *debuginfo.Func
 		place = arch.RustResult(t, true)
 	}
 	switch {
+	case vectors(place) > 0:
+		if gnu(fn) || !m.takesVectors(b, info, fn, &place) {
+			return dropped
+		}
+		return place
 	case place.Kind == types.Unavailable, t.Size == 0:
 		return place
 	case place.Kind == types.InMemory && fn.Lang == types.Rust:
@@ -88,6 +93,35 @@ func lastResult(p *types.Place) code.ResultRegister {
 		}
 	}
 	return code.FirstResult
+}
+
+// takesVectors tells whether callers are seen to take all of a result of which a part is in vector registers. Compilers
+// that let functions know which registers others leave alone (GCC's -fipa-ra) are not for it.
+func (m *matcher) takesVectors(b *binary, info *debuginfo.Info, fn *debuginfo.Function, p *types.Place) bool {
+	pieces := p.Pieces
+	if p.Kind != types.InPieces {
+		pieces = []types.Piece{{Place: *p}}
+	}
+	for i := range pieces {
+		one := &pieces[i].Place
+		taken := one.Kind == types.Constant
+		switch {
+		case one.Vector > 0:
+			taken = m.taken(b, info, fn.Entry, func(behind []byte) bool {
+				return code.TakesVector(b.obj.Arch(), behind, one.Vector-1)
+			})
+		case one.Kind == types.InRegister:
+			where := code.FirstResult
+			if one.Reg == dwarfRDX {
+				where = code.SecondResult
+			}
+			taken = m.takes(b, info, fn.Entry, where)
+		}
+		if !taken {
+			return false
+		}
+	}
+	return true
 }
 
 // dwarfRDX is the number of the second register of results in debug information.

@@ -28,6 +28,11 @@ func (b *binary) indirect(fn *debuginfo.Function, vars []debuginfo.Var) {
 	for i := range vars {
 		v := &vars[i]
 		word := v.Type != nil && v.Type.Size <= 8 && !v.Type.ByAddress()
+		// Conventions of others pass values by address that C's does not, of which callers then store nothing either.
+		if fn.Optimized && fn.Foreign && b.addressed(&v.Place) && !b.usesRegister(fn, v.Place.Reg) {
+			v.Place = types.Unknown(whyUnused)
+			continue
+		}
 		if !b.onStack(v) || word && v.Type.Complete().Kind != types.Struct {
 			continue
 		}
@@ -52,6 +57,12 @@ func (b *binary) indirect(fn *debuginfo.Function, vars []debuginfo.Var) {
 		}
 		v.Place.Derefs = []int64{0}
 	}
+}
+
+// usesRegister tells whether a function is seen to look at what was passed in a register, or that this is not known.
+func (b *binary) usesRegister(fn *debuginfo.Function, reg int) bool {
+	o := b.origins(fn)
+	return o == nil || o.Uses(reg)
 }
 
 // roomFor tells whether a register is left for the address of a parameter, at least: then the value itself is on the

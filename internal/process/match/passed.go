@@ -106,7 +106,7 @@ func (b *binary) alone(vars []debuginfo.Var, found []*types.Place, i int) bool {
 		if found[j] != nil {
 			p = found[j]
 		}
-		if j == i || p.Kind == types.Unavailable {
+		if j == i || p.Kind == types.Unavailable && p.Vector == 0 {
 			continue
 		}
 		if b.passedOnStack(p) && b.passedOnStack(found[i]) && p.Offset < found[i].Offset != (j < i) {
@@ -115,6 +115,9 @@ func (b *binary) alone(vars []debuginfo.Var, found []*types.Place, i int) bool {
 		for _, other := range registersOf(p) {
 			for _, reg := range mine {
 				ordered := number(other) < 0 || number(reg) < 0 || number(other) < number(reg) == (j < i)
+				if other < 0 && reg < 0 { // of vectors
+					ordered = other > reg == (j < i)
+				}
 				if other == reg && reg != b.obj.Arch().SP || !ordered {
 					return false
 				}
@@ -136,8 +139,11 @@ func registersOf(p *types.Place) (list []int) {
 			list = append(list, registersOf(&piece.Place)...)
 		}
 	}
-	if p.Kind == types.InRegister || p.Kind == types.InMemory && len(p.Ops) == 0 {
+	switch {
+	case p.Kind == types.InRegister || p.Kind == types.InMemory && len(p.Ops) == 0:
 		list = append(list, p.Reg)
+	case p.Vector > 0:
+		list = append(list, -p.Vector)
 	}
 	return list
 }
@@ -157,6 +163,7 @@ func (f *sourceFinder) pieces(p *types.Place) *types.Place {
 		from, ok := f.origins.Register(f.at, piece.Place.Reg)
 		switch {
 		case piece.Place.Kind == types.Unavailable:
+			piece.Place.Vector = 0 // there, and not where it was passed
 		case piece.Place.Kind != types.InRegister || !ok || from.Stack || from.Masked || from.Size < piece.Size:
 			return nil
 		default:

@@ -14,7 +14,7 @@ import (
 // proven by code that calls the function, or refused.
 func (m *matcher) rustResult(b *binary, info *debuginfo.Info, fn *debuginfo.Function, t *types.Type) types.Place {
 	arch := b.obj.Arch()
-	if t.IsScalar() && t.Size <= 8 {
+	if t.IsScalar() && t.Size <= 8 && t.Kind != types.Float {
 		return arch.Result(t, types.Rust) // as all conventions have it
 	}
 	pair := abi.TwoScalars(t) && m.takes(b, info, fn.Entry, code.SecondResult)
@@ -46,11 +46,17 @@ const maxCallers = 64
 // takes tells whether code that calls a function takes a result of it from a register.
 func (m *matcher) takes(b *binary, info *debuginfo.Info, entry uint64, where code.ResultRegister) (yes bool) {
 	var err error
+	defer objfile.Guard(&err)()
+	return !b.leaves(info, entry, where, 0) && m.taken(b, info, entry, func(behind []byte) bool {
+		return code.TakesResult(b.obj.Arch(), behind, where)
+	})
+}
+
+// taken tells whether code behind a call of a function is such that it takes a result.
+func (m *matcher) taken(b *binary, info *debuginfo.Info, entry uint64, takes func(behind []byte) bool) (yes bool) {
+	var err error
 	arch := b.obj.Arch()
 	defer objfile.Guard(&err)()
-	if b.leaves(info, entry, where, 0) {
-		return false
-	}
 	var calls []uint64
 	for _, s := range b.obj.Segments() {
 		if s.Exec {
@@ -74,7 +80,7 @@ func (m *matcher) takes(b *binary, info *debuginfo.Info, entry uint64, where cod
 				break
 			}
 			behind := at + 5
-			if behind < r.High && code.TakesResult(arch, b.obj.Bytes(behind, int(min(r.High-behind, 512))), where) {
+			if behind < r.High && takes(b.obj.Bytes(behind, int(min(r.High-behind, 512)))) {
 				return true
 			}
 		}
