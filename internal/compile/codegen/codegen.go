@@ -177,6 +177,10 @@ func Compile(prog *check.Program, opts Options, diags *diag.List) (out *Output) 
 		}
 	}
 	c.ownMaps()
+	if c.floats {
+		diags.Add(diag.Info, diag.Span{}, "floating-point registers are read: at each hit the thread gives up its CPU for a "+
+			"moment, some 5 to 30 us")
+	}
 	for i, l := range c.out.Layouts {
 		if l.Kind.Placed() {
 			l.At = c.layoutSpans[i].Position()
