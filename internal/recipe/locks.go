@@ -1,7 +1,9 @@
 package recipe
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 
 	"trocar/internal/process/match"
 	"trocar/internal/script/diag"
@@ -27,6 +29,10 @@ func FindLocks(ctx context.Context, o Target, _ *diag.List) (out []Function) {
 		}
 		for _, fn := range functionsOf(ctx, o, o.Path, r.Parks, true, &missing) {
 			if fn.EntryKey != "" && len(fn.Returns) > 0 && fn.Probe == "" {
+				if regs := o.Arch.OwnIntegers(); len(fn.Params) == 0 && len(regs) > 0 { // an old program without debug information
+					name, _ := o.Arch.ScriptName(regs[0])
+					fn.Lock = fmt.Sprintf("reg(%q)", name)
+				}
 				out = append(out, fn)
 			}
 		}
@@ -75,7 +81,7 @@ func Locks(fns []Function, o Question, diags *diag.List) Script {
 		if cond != nil {
 			s.line("/%s/", syntax.PrintExpr(cond))
 		}
-		s.line("{\n  @parked["+fn.EntryKey+"] = "+began+";\n}", "arg0", lockDepth)
+		s.line("{\n  @parked["+fn.EntryKey+"] = "+began+";\n}", cmp.Or(fn.Lock, "arg0"), lockDepth)
 		s.points(fn.Returns)
 		s.line("{\n  if (has_key(@parked, (%s))) {\n    $wait = @parked[%[1]s];", fn.ReturnKey)
 		s.line("    _ = delete(@parked, (%s));", fn.ReturnKey)

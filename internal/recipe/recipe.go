@@ -34,6 +34,7 @@ type Function struct {
 	Structor bool     // it is a constructor or destructor of C++, of which there may be several by one name
 	Folded   []string // other functions that have the same code
 	Line     bool     // it is a line of the source, not a function
+	Lock     string   // expression of the lock that it waits for, if that is not arg0
 	Count    int      // Whole: how many there are
 	Mangled  bool     // Whole: some have names with parameters
 	Probe    string   // attach point of its entry if that is no uprobe, with its kind

@@ -1,6 +1,7 @@
 package golang
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -25,7 +26,15 @@ func (c *Code) function(entry uint64) (fn Function, ok bool) {
 // Entry gives a point at a function's entry its arguments.
 func (c *Code) Entry(entry uint64, p *probe.Point) {
 	fn, ok := c.function(entry)
-	if !ok || !p.Entry {
+	switch {
+	case !p.Entry:
+		return
+	case !ok && !c.At(entry):
+		return // C's
+	case !ok:
+		p.Scope = p.Scope.Clone()
+		p.Scope.ArgN = probe.NoArgN(c.name + ", of " + cmp.Or(pclntab.Version(c.file), "an unknown version of Go") +
+			", does not tell of parameters; they are in " + c.registers())
 		return
 	}
 	p.Scope = p.Scope.Clone()
@@ -41,6 +50,19 @@ func (c *Code) Entry(entry uint64, p *probe.Point) {
 		why = "the stripped program describes no further arguments"
 	}
 	argN(p, why)
+}
+
+// registers are the first ones in which arguments are passed, as scripts have them.
+func (c *Code) registers() string {
+	if minor := minorOf(pclntab.Version(c.file)); minor > 0 && minor < 17 {
+		return "memory, above the return address"
+	}
+	var names []string
+	for _, r := range c.file.Arch().OwnIntegers()[:3] {
+		name, _ := c.file.Arch().ScriptName(r)
+		names = append(names, fmt.Sprintf("reg(%q)", name))
+	}
+	return strings.Join(names, ", ") + " …"
 }
 
 func argName(i int) string { return fmt.Sprintf("arg%d", i) }
