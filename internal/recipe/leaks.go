@@ -61,6 +61,9 @@ const mapFailed = "18446744073709551615"
 
 // FindAllocators finds the functions that allocate memory and give it back in all that the target runs.
 func FindAllocators(ctx context.Context, o Target, diags *diag.List) (out []Function) {
+	if !match.Lives(o.PID, diags) {
+		return nil
+	}
 	var names []string
 	for _, a := range allocators() {
 		names = append(names, a.name)

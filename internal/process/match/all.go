@@ -301,6 +301,11 @@ func countNames(points []*probe.Point) int {
 	return len(names)
 }
 
+// Lives reports a process that is not there.
+func Lives(pid int, diags *diag.List) bool {
+	return newMatcher(context.Background(), Options{PID: pid}, diags).checkProcess()
+}
+
 // checkProcess reports a process that is not there.
 func (m *matcher) checkProcess() bool {
 	if m.opts.PID == 0 {

@@ -204,7 +204,7 @@ func (k *sink) compileError(e *trocar.CompileError) {
 			shown[text] = true
 		}
 		wrong := d.Severity == result.Error && k.s.made
-		if wrong && !k.s.asked.inWords(&d) {
+		if wrong && !k.s.asked.inWords(&d) && len(d.At.Source) > 0 {
 			d.Hints = append(d.Hints, "--script prints the generated script")
 		}
 		k.diagnostic(d)
