@@ -66,22 +66,25 @@ func (l *Loaded) Attach(ctx context.Context, progress func(done, total int)) ([]
 	return a.failed, nil
 }
 
-// attachOrder puts timers last. Of several programs at one place the kernel runs that first which came last (consumers
-// are put in front of the list, uprobe_register), and scripts expect theirs to run in the order they are written.
+// attachOrder puts timers last, and behind them what takes the debug registers that others have left. Of several
+// programs at one place the kernel runs that first which came last (consumers are put in front of the list,
+// uprobe_register), and scripts expect theirs to run in the order they are written.
 func attachOrder(programs []*loadedProgram) []*loadedProgram {
-	var probes, others, timers []*loadedProgram
+	var probes, others, timers, rest []*loadedProgram
 	for _, p := range programs {
-		switch p.Type {
-		case probe.UprobeProgram, probe.KprobeProgram:
+		switch {
+		case p.Type == probe.UprobeProgram, p.Type == probe.KprobeProgram:
 			probes = append(probes, p)
-		case probe.PerfProgram:
+		case len(p.Points) > 0 && p.Points[0].Next != 0:
+			rest = append(rest, p)
+		case p.Type == probe.PerfProgram:
 			timers = append(timers, p)
 		default:
 			others = append(others, p)
 		}
 	}
 	slices.Reverse(probes)
-	return slices.Concat(probes, others, timers)
+	return slices.Concat(probes, others, timers, rest)
 }
 
 // attacher is one run of Attach.

@@ -76,7 +76,7 @@ func breakpoint(attr *unix.PerfEventAttr, point *probe.Point) error {
 	attr.Type = unix.PERF_TYPE_BREAKPOINT
 	attr.Sample = 1
 	mode := point.WatchMode
-	if point.Kind.OfMethod() {
+	if point.Kind.OfMethod() && mode == "" {
 		mode = "x"
 	}
 	for _, c := range mode {

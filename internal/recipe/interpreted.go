@@ -72,8 +72,12 @@ func methods(ctx context.Context, o Target, name string, diags *diag.List) (out 
 		}
 	}
 	for _, p := range matched.PointsOf(0) {
+		if p.Next != 0 {
+			continue // of the same method
+		}
 		fn := Function{
 			Name: p.Func, Called: true, Probe: "method:" + syntax.QuoteWord(p.Func), Managed: true, Replaced: true,
+			unmade: p.Addr == 0,
 		}
 		fn.parametersOf(p.Scope)
 		if name, ok := fn.methodReturn(ctx, o, p); ok {

@@ -72,6 +72,7 @@ type Function struct {
 	Managed bool // a runtime runs it that throws its exceptions itself: nothing else leaves its calls
 	// Replaced: its code may be given up while a call is in it, which goes on elsewhere.
 	Replaced bool
+	unmade   bool // all of its calls are interpreted so far
 	// breaks is how many debug registers its returns take.
 	breaks int
 	Panics bool // what leaves its calls is called a panic, not an exception

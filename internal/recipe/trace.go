@@ -48,6 +48,7 @@ func Trace(fns []Function, o Question, diags *diag.List) Script {
 		s.wants = mentioned
 	}
 	fns = s.understood(fns, mentioned)
+	s.asBegun(fns)
 	if o.Strlen == 0 && (s.many || !s.fits(fns, 0) && s.fits(fns, shortStrlen)) {
 		s.o.Strlen = shortStrlen
 	}
@@ -67,6 +68,20 @@ func Trace(fns []Function, o Question, diags *diag.List) Script {
 	s.unreturned(calls, "")
 	s.sums(calls)
 	return s.done()
+}
+
+// asBegun leaves out the returns of methods that are only interpreted so far, which are not seen, so that calls are
+// shown as they begin, unless something is asked for that is known where they return.
+func (s *script) asBegun(fns []Function) {
+	for i := range fns {
+		fn := &fns[i]
+		later := func(x syntax.Expr) bool { return x != nil && fn.later(x) }
+		asked := append(slices.Clone(s.args), s.cond)
+		if !fn.unmade || s.o.Min > 0 || len(s.ending) > 0 || slices.ContainsFunc(asked, later) {
+			continue
+		}
+		fn.Returns, fn.EntryKey, fn.NoReturn = nil, "", "it is interpreted so far, and only in compiled code returns are seen"
+	}
 }
 
 // fits tells whether all that is shown of the functions can be kept, if texts are kept up to a length.

@@ -23,12 +23,17 @@ type bodies struct {
 	moved  []int                  // how often each was made anew
 	had    []bool                 // those that had code once
 	copied map[string]bool        // those that were told to be inlined
+	steps  map[uint64]bool        // methods whose calls are seen that are interpreted
 	done   chan struct{}          // closed when none is looked after any more
 	stop   func()
 }
 
 // lookEvery is how often it is looked where code is. What is called meanwhile at a new place is not seen.
-const lookEvery = 10 * time.Millisecond
+// Of methods whose interpreted calls are seen less is missed, as long as they are sure to be compiled anew.
+const (
+	lookEvery = 10 * time.Millisecond
+	lookSoon  = 2 * time.Millisecond
+)
 
 // placeBodies puts the probes where the code is by now, and looks after them from then on.
 func (s *Session) placeBodies(ctx context.Context, failed []kernel.AttachError) error {
@@ -38,6 +43,7 @@ func (s *Session) placeBodies(ctx context.Context, failed []kernel.AttachError) 
 	}
 	b := &bodies{
 		failed: map[*probe.Point]bool{}, lost: map[*probe.Point]error{}, copied: map[string]bool{}, done: make(chan struct{}),
+		steps: map[uint64]bool{},
 	}
 	for _, f := range failed {
 		b.failed[f.Point] = true
@@ -46,6 +52,9 @@ func (s *Session) placeBodies(ctx context.Context, failed []kernel.AttachError) 
 		if is(p) {
 			b.at = append(b.at, probe.Body{Point: p, Addr: p.Addr, State: "not compiled"})
 			b.had = append(b.had, p.Addr != 0)
+			if p.Next != 0 && !b.failed[p] {
+				b.steps[p.Start] = true
+			}
 		}
 	}
 	b.moved = make([]int, len(b.at))
@@ -73,11 +82,16 @@ func (s *Session) placeBodies(ctx context.Context, failed []kernel.AttachError) 
 	ctx, b.stop = context.WithCancel(ctx)
 	s.background.Go(func() {
 		defer close(b.done)
+		every := lookSoon
 		for ctx.Err() == nil {
 			select {
 			case <-ctx.Done():
-			case <-time.After(lookEvery):
+			case <-time.After(every):
+				every = lookEvery
 				s.look(b)
+				if slices.ContainsFunc(b.at, func(p probe.Body) bool { return b.steps[p.Point.Start] && !p.Final }) {
+					every = lookSoon
+				}
 			}
 		}
 	})
@@ -119,7 +133,8 @@ func (s *Session) look(b *bodies) {
 			if was.Point != now.Point {
 				continue
 			}
-			was.State, was.Idle = now.State, now.Idle
+			was.Final = now.Final
+			was.State, was.Idle = now.State, now.Idle && (now.Point.Kind == probe.MethodReturn || b.steps[now.Point.Start])
 			place[was.Point] = now.Addr
 			if was.Addr != now.Addr && !b.failed[was.Point] && b.lost[was.Point] == nil {
 				moved[was.Point.Start], names[was.Point.Func] = true, true
@@ -221,11 +236,15 @@ func (s *Session) tellBodies() error {
 	if err := s.tellInlined("was"); err != nil {
 		return err
 	}
-	var anew, never, later []string
+	var anew, followed, never, later []string
 	for i, of := range b.at {
 		lost := b.failed[of.Point] || b.lost[of.Point] != nil
-		if b.moved[i] > 0 && !lost && !slices.Contains(anew, of.Point.Func) {
-			anew = append(anew, of.Point.Func)
+		list := &anew
+		if b.steps[of.Point.Start] {
+			list = &followed
+		}
+		if b.moved[i] > 0 && !lost && !slices.Contains(*list, of.Point.Func) {
+			*list = append(*list, of.Point.Func)
 		}
 		switch {
 		case b.failed[of.Point], of.Idle:
@@ -248,6 +267,13 @@ func (s *Session) tellBodies() error {
 	if len(anew) > 0 {
 		err := s.blind(nil, "%s: compiled during the trace; calls that were interpreted, or made within 10 ms of "+
 			"the compilation, were not seen", strings.Join(anew, ", "))
+		if err != nil {
+			return err
+		}
+	}
+	if len(followed) > 0 {
+		err := s.blind(nil, "%s: compiled during the trace; calls of new code in its first %d ms were not seen, and one "+
+			"that was just beginning may be seen twice", strings.Join(followed, ", "), lookSoon.Milliseconds())
 		if err != nil {
 			return err
 		}

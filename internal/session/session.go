@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -304,7 +305,9 @@ func (s *Session) attach(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.unattached(failed); err != nil {
+	// What took only what others have left is told otherwise.
+	wanted := slices.DeleteFunc(slices.Clone(failed), func(f kernel.AttachError) bool { return f.Point.Next != 0 })
+	if err := s.unattached(wanted); err != nil {
 		return err
 	}
 	if err := s.placeBodies(ctx, failed); err != nil {
@@ -315,7 +318,7 @@ func (s *Session) attach(ctx context.Context) error {
 	}
 	s.joined.add(s.kernel.Programs.Late())
 	s.began = time.Now()
-	return s.emit(&result.Attached{Probes: s.in.Probes - len(failed)})
+	return s.emit(&result.Attached{Probes: s.in.Probes - len(wanted)})
 }
 
 // finish takes the probes away, runs the end probes and shows the maps.

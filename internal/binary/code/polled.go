@@ -6,6 +6,25 @@ import (
 	"trocar/internal/binary/abi"
 )
 
+// InterpretedEntry gives the length of the instruction with which HotSpot's interpreter begins a call, which reads a
+// word at an offset of the method's description (TemplateInterpreterGenerator::generate_normal_entry); 0: it does not.
+func InterpretedEntry(arch *abi.Arch, text []byte, offset uint64) int {
+	const n = 4
+	if arch != abi.AMD64 || len(text) < n || offset > 127 || string(text[:n]) != "\x48\x8b\x53"+string(rune(offset)) {
+		return 0 // mov rdx, [rbx + offset]
+	}
+	return n
+}
+
+// NotEntrant is what HotSpot makes of the first byte of compiled code that is to be called no more: a jump
+// (NativeJump::patch_verified_entry). 0: it is not known.
+func NotEntrant(arch *abi.Arch) byte {
+	if arch != abi.AMD64 {
+		return 0
+	}
+	return 0xe9
+}
+
 var errPolled = errors.New("its code returns in a way that is not known")
 
 // PolledReturns finds where code of HotSpot's compilers returns. Before that it compares the stack pointer with a word

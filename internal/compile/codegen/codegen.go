@@ -260,7 +260,8 @@ next:
 		}
 		for _, g := range groups {
 			if g.typ == n.typ && g.ret == n.ret && n.typ != probe.TracepointProgram &&
-				(g.points[0].Interpreted == nil) == (p.Interpreted == nil) && g.points[0].Kind == p.Kind {
+				(g.points[0].Interpreted == nil) == (p.Interpreted == nil) && g.points[0].Kind == p.Kind &&
+				g.points[0].Next == p.Next {
 				g.points = append(g.points, p)
 				continue next
 			}

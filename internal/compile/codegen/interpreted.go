@@ -26,6 +26,13 @@ const (
 
 // interpreted leaves unless an interpreted function begins that is meant.
 func (g *gen) interpreted(quit ir.Label) {
+	if next := g.points[0].Next; next != 0 {
+		g.b.If(ir.NE, g.saved(g.c.opts.Arch.IP), g.b.Imm(int64(next)), quit)
+	}
+	if away := g.points[0].Away; away != 0 {
+		first := g.user(g.saved(g.c.opts.Arch.IP), 0, 1, g.act.Span)
+		g.b.IfImm(ir.EQ, first, int64(away), quit)
+	}
 	of := g.points[0].Interpreted
 	if of == nil {
 		return

@@ -109,6 +109,7 @@ func All(ctx context.Context, probes []*syntax.Probe, opts Options) *Result {
 		r.Matches[i] = m.probe(p)
 		r.about[i] = r.Diags.All[before:len(r.Diags.All):len(r.Diags.All)]
 	}
+	m.interpretedCalls(r.Matches)
 	if opts.Needs == nil || !opts.Plain {
 		r.Write = m.write(r)
 	}

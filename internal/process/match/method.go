@@ -51,6 +51,7 @@ type probedMethod struct {
 	name    string
 	rank    int
 	point   *probe.Point
+	steps   *probe.Point // of the calls that are interpreted; nil: these are not seen
 	returns []*probe.Point
 	at      uint64 // code whose ends these are
 	ends    []uint64
@@ -59,7 +60,10 @@ type probedMethod struct {
 
 // points are all that it has.
 func (p *probedMethod) points() []*probe.Point {
-	if p.point != nil {
+	switch {
+	case p.steps != nil:
+		return []*probe.Point{p.point, p.steps}
+	case p.point != nil:
 		return []*probe.Point{p.point}
 	}
 	return p.returns
@@ -166,14 +170,14 @@ func matchMethod(m *matcher, s *spec) (points []*probe.Point) {
 		}
 		p := probe.Point{
 			Kind: s.kind.kind, Name: s.kind.name + ":" + names[i], Func: names[i], PID: m.pid(), Start: method.ID,
-			Addr: body.Addr, Scope: method.Scope,
+			Addr: body.Addr, Away: method.Away, Scope: method.Scope,
 		}
 		c := &probedMethod{Method: method, name: names[i], rank: body.Rank}
 		if candidates = append(candidates, c); !ends {
 			c.point = &p
 			continue
 		}
-		p.Scope = method.Result
+		p.Scope, p.Away = method.Result, 0
 		if why := method.Unpaired(); why != "" {
 			p.Call = &probe.Call{Unknown: why}
 		}
@@ -220,6 +224,39 @@ func matchMethod(m *matcher, s *spec) (points []*probe.Point) {
 		m.noMethod(ms, s)
 	}
 	return points
+}
+
+// interpretedCalls adds the points of calls that are interpreted, as long as there are breakpoints: first of methods
+// that are not compiled. Where returns are probed that is left out, because those of the interpreter are not seen.
+func (m *matcher) interpretedCalls(matches [][]probe.Match) {
+	ms := m.files.methods
+	if ms == nil {
+		return
+	}
+	returns := func(p *probedMethod) bool { return p.point == nil }
+	for _, compiled := range []bool{false, true} {
+		for _, p := range ms.probed {
+			paired := func(q *probedMethod) bool { return returns(q) && q.ID == p.ID }
+			if returns(p) || p.steps != nil || ms.used() == mostMethods || (p.rank > 0) != compiled ||
+				slices.ContainsFunc(ms.probed, paired) {
+				continue
+			}
+			word, next := p.Interpreted()
+			if word == 0 {
+				continue
+			}
+			at := *p.point
+			at.Away, at.Addr, at.Next, at.WatchLen, at.WatchMode, at.Scope = 0, word, next, 8, "rw", p.InterpretedScope
+			p.steps = &at
+			for _, list := range matches {
+				for i := range list {
+					if n := slices.Index(list[i].Points, p.point); n >= 0 {
+						list[i].Points = slices.Insert(list[i].Points, n+1, p.steps)
+					}
+				}
+			}
+		}
+	}
 }
 
 // tellReplaced says of which methods calls may have no code of theirs.
@@ -345,6 +382,13 @@ func (r *Result) Bodies(copies bool) (list []probe.Body) {
 		if copies {
 			now.Inlined, now.Unknown = m.Inlined()
 		}
+		if m.steps != nil {
+			at := probe.Body{Point: m.steps, State: now.State, Final: true}
+			if !now.Gone {
+				at.Addr, now.Idle = m.steps.Addr, now.Addr == 0
+			}
+			list = append(list, at)
+		}
 		list = append(list, now)
 	}
 	if slices.ContainsFunc(r.files.methods.of, runtimes.Methods.Ended) {
@@ -359,5 +403,5 @@ func (p *probedMethod) now() (probe.Body, runtimes.Body) {
 	if err != nil {
 		body.State = err.Error()
 	}
-	return probe.Body{Addr: body.Addr, State: body.State, Kept: p.Kept}, body
+	return probe.Body{Addr: body.Addr, State: body.State, Kept: p.Kept, Final: body.Final, Gone: err != nil}, body
 }

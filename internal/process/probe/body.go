@@ -5,7 +5,9 @@ type Body struct {
 	Point *Point
 	Addr  uint64 // in the process; 0: there is none
 	State string // what is to be said of it
-	Idle  bool   // it is not needed now: the method returns at fewer places than it did
+	Final bool   // it is not made anew while it can be used
+	Gone  bool   // there will be none any more
+	Idle  bool   // it is not needed now: the method returns at fewer places than it did, or all calls are interpreted
 	// Inlined are the methods that have it in their own code, Kept how a start prevents it, Unknown why that is not known.
 	Inlined []string
 	Kept    string

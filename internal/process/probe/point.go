@@ -56,6 +56,12 @@ type Point struct {
 	Period, Freq uint64
 	Config       uint64 // Software, Hardware: perf's event number
 
+	// Method: the calls that an interpreter executes, each of which reads the word at Addr with the instruction before the
+	// one at Next. 0: the calls of its code.
+	Next uint64
+	// Away is what the first byte of the code at Addr becomes when its calls go elsewhere from there; 0: it is not known.
+	Away byte
+
 	// Method, MethodReturn: Addr is where its code is in the process now, 0 if it has none yet; Start tells methods apart.
 
 	// Watchpoint.

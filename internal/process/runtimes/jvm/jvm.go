@@ -151,8 +151,7 @@ func (p *process) About() runtimes.About {
 			"which makes it many times slower")
 	}
 	a.Has = append(a.Has, "calls of compiled Java methods with arguments and results: method:CLASS.METHOD, "+
-		"methodret:CLASS.METHOD, four places at a time")
-	a.Lacks = append(a.Lacks, "calls while Java methods are interpreted")
+		"methodret:CLASS.METHOD, four places at a time", "calls of interpreted Java methods with arguments")
 	return a
 }
 

@@ -34,6 +34,7 @@ type machine struct {
 	// none in this version.
 	virtual, initialized uint64
 	texts                string // why texts cannot be read, "": they can
+	interpreter          uint64 // where a method has the address that the interpreter begins its calls at; 0: nowhere
 }
 
 // offsets are those of the fields that names has, in the same order.
@@ -144,6 +145,7 @@ func open(pid target.PID) (v *machine, err error) {
 		v.off[i] = d.field(name)
 	}
 	_, v.offsets = d.fields["nmethod::_verified_entry_offset"]
+	v.interpreter = d.fields["Method::_i2i_entry"]
 	v.entries = d.size("ConstantPool")
 	if err := d.err(); err != nil {
 		return v, err

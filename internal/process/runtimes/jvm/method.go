@@ -27,6 +27,9 @@ type param struct {
 	name  string // "arg0" where the class does not tell
 	typ   *types.Type
 	place types.Place
+	// pushed is where the interpreter has it: so many words behind the return address. Of those that take two it is the
+	// one with the value.
+	pushed int
 }
 
 // declared is the parameter as Java has it.
@@ -158,7 +161,11 @@ func (v *machine) look(m *method, class string, list []string) {
 		if slot++; d == "J" || d == "D" {
 			slot++
 		}
+		p.pushed = -slot
 		m.params = append(m.params, p)
+	}
+	for i := range m.params {
+		m.params[i].pushed += slot + 1
 	}
 }
 
@@ -335,7 +342,7 @@ func (v *machine) body(m *method) (b runtimes.Body, err error) {
 	}
 	b.Addr, b.State = entry, "compiled (C1)"
 	if b.Rank = int(v.m.number(code+v.off[level], 4)); b.Rank == 4 {
-		b.State = "compiled (C2)"
+		b.State, b.Final = "compiled (C2)", true
 	}
 	return b, nil
 }

@@ -3,6 +3,8 @@ package jvm
 import (
 	"strings"
 
+	"trocar/internal/binary/code"
+	"trocar/internal/binary/types"
 	"trocar/internal/process/probe"
 	"trocar/internal/process/runtimes"
 	"trocar/internal/process/target"
@@ -47,6 +49,17 @@ func (v methods) Find(prefix string, fits func(name, types string) bool) (list [
 			sc.ArgN, sc.ArgNTypes = append(sc.ArgN, p.place), append(sc.ArgNTypes, p.typ)
 			out.Declared = append(out.Declared, p.declared())
 		}
+		out.InterpretedScope = &probe.Scope{}
+		for i, p := range m.params {
+			at := sc.Args[i]
+			if at.Place.Kind != types.Unavailable { // else it is not in compiled code, and scripts are for both
+				at.Place = types.Place{Kind: types.InMemory, Reg: v.arch.SP, Offset: int64(8 * p.pushed)}
+			}
+			in := out.InterpretedScope
+			in.Args, in.ArgN, in.ArgNTypes = append(in.Args, at), append(in.ArgN, at.Place), append(in.ArgNTypes, p.typ)
+		}
+		out.Interpreted = func() (word, next uint64) { return v.interpreted(m) }
+		out.Away = code.NotEntrant(v.arch)
 		out.Result = v.result(m.result)
 		out.Ends = func(b runtimes.Body) ([]uint64, error) { return v.ends(m, b) }
 		out.Body = func() (runtimes.Body, error) { return v.body(m) }
@@ -61,4 +74,20 @@ func (v methods) Find(prefix string, fits func(name, types string) bool) (list [
 		list = append(list, out)
 	}
 	return list, v.m.cut() || len(list) == mostMethods
+}
+
+// interpreted finds where the interpreter reads what a method's description refers to as it begins a call. All methods
+// begin there, but each has a description of its own.
+func (v *machine) interpreted(m *method) (word, next uint64) {
+	const most = 8
+	var text [most]byte
+	entry := v.m.word(m.at + v.interpreter)
+	if v.interpreter == 0 || !v.m.read(text[:], entry) {
+		return 0, 0
+	}
+	n := code.InterpretedEntry(v.arch, text[:], v.off[constMethod])
+	if n == 0 {
+		return 0, 0
+	}
+	return m.at + v.off[constMethod], entry + uint64(n)
 }
