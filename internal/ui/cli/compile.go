@@ -16,7 +16,7 @@ import (
 func (a *app) started(ctx context.Context, r *trocar.Request) (*trocar.Command, error) {
 	c, err := promptly(ctx, func() (*trocar.Command, error) {
 		return trocar.Start(ctx, trocar.CommandLine{
-			Words: r.Target.Command, Env: os.Environ(), Until: r.Awaits(), Waits: func() {
+			Words: r.Target.Command, Env: os.Environ(), Until: r.Awaits(), Stacks: r.Stacks(), Waits: func() {
 				fmt.Fprintf(a.err, "%s: the command has not come to what may contain %s yet (if it starts other "+
 					"processes that do: trace these with -p)\n", a.name, strings.Join(r.Awaits(), ", "))
 			},
