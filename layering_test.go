@@ -75,8 +75,9 @@ var layers = map[string][]string{
 	},
 	"internal/process/runtimes/...": {
 		"internal/binary/...", "internal/process/probe", "internal/process/runtimes", "internal/process/target",
-		"golang.org/x/sys",
+		"internal/process/runtimes/remote", "golang.org/x/sys",
 	},
+	"internal/process/runtimes/remote": {},
 	"internal/process/runtimes/golang": {
 		"internal/binary/...", "internal/process/probe", "internal/process/runtimes",
 		"internal/process/runtimes/golang/pclntab",

@@ -125,8 +125,8 @@ func (s *Session) unfollowed() error {
 	}
 	if s.in.Follow {
 		return s.notice(result.Info, "Python functions of child processes were traced in those that are forks of "+
-			"process %d, not in those that run Python anew (subprocess, multiprocessing's spawn and forkserver): name these with "+
-			"-p", pid)
+			"process %d, not in those that run Python anew (subprocess, multiprocessing's spawn and forkserver): "+
+			"name these with -p", pid)
 	}
 	return s.notice(result.Info,
 		"only process %d was traced, not its child processes: --follow traces them too", pid)

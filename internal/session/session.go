@@ -13,7 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -306,7 +305,12 @@ func (s *Session) attach(ctx context.Context) error {
 		return err
 	}
 	// What took only what others have left is told otherwise.
-	wanted := slices.DeleteFunc(slices.Clone(failed), func(f kernel.AttachError) bool { return f.Point.Next != 0 })
+	var wanted []kernel.AttachError
+	for _, f := range failed {
+		if f.Point.Next == 0 {
+			wanted = append(wanted, f)
+		}
+	}
 	if err := s.unattached(wanted); err != nil {
 		return err
 	}

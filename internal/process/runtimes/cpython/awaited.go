@@ -64,7 +64,7 @@ func (a *Awaited) Begins(pid target.PID, code uint64) (l Loading, ok bool) {
 		return l, false
 	}
 	defer mem.Close()
-	m := &memory{from: mem, pages: map[uint64]*[page]byte{}, lay: lay}
+	m := newMemory(mem, lay)
 	file, _ := m.text(m.word(code, lay.file))
 	if name, _ := m.text(m.word(code, lay.qualified)); name != "<module>" {
 		return l, false

@@ -45,8 +45,8 @@ const (
 // Functions are those of the process, by their names: what modules have, their classes, what is wrapped by decorators,
 // and functions within these. cut: there may be more than were looked for.
 func (in *Interpreter) Functions() (found []*Function, cut bool) {
-	in.m.forget()
-	defer in.m.forget()
+	in.m.Forget()
+	defer in.m.Forget()
 	w := walk{in: in, seen: map[uint64]bool{}, modules: map[uint64]string{}}
 	in.m.each(in.globals, func(_ string, module uint64) bool {
 		if dict := in.m.word(module, moduleDict); in.m.is(dict, isDict) {
@@ -61,7 +61,7 @@ func (in *Interpreter) Functions() (found []*Function, cut bool) {
 		}
 		return strings.Compare(a.Qualified, b.Qualified)
 	})
-	return w.found, len(w.found) >= mostFunctions || len(w.seen) > mostObjects || in.m.reads > mostReads
+	return w.found, len(w.found) >= mostFunctions || len(w.seen) > mostObjects || in.m.Cut()
 }
 
 // walk looks for functions.

@@ -83,7 +83,7 @@ func Interpret(pid target.PID, at *target.Mapping, file *objfile.File) (in *Inte
 		}
 	}()
 	in = &Interpreter{memory: mem, file: file, bias: bias}
-	in.m = &memory{from: mem, pages: map[uint64]*[page]byte{}}
+	in.m = newMemory(mem, nil)
 	defer objfile.Guard(&err)()
 	if err := in.find(); err != nil {
 		return nil, err

@@ -6,12 +6,11 @@ import (
 	"io"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"trocar/internal/process/runtimes/remote"
 )
 
 const (
-	page = 4096
-	// maxPages is how much of a process's memory is kept while its functions are looked for.
-	maxPages = 64 << 20 / page
 	// maxName bounds names, in characters.
 	maxName = 1 << 10
 	// maxTable bounds the elements of a tuple or dictionary.
@@ -20,54 +19,17 @@ const (
 
 var errMemory = errors.New("its memory is not as it must be")
 
-// memory is that of a process that goes on running: what is read is not to be relied on to fit together. Of what cannot
-// be read the values are 0.
+// memory is that of an interpreter.
 type memory struct {
-	from  io.ReaderAt
-	pages map[uint64]*[page]byte
-	lay   *layout
-	reads int // so far
+	*remote.Memory
+	lay *layout
 }
 
-// mostReads bounds the time that a process's memory can take, which is about a second.
-const mostReads = 1 << 26
-
-// forget has all be read again: the process has gone on.
-func (m *memory) forget() {
-	clear(m.pages)
-	m.reads = 0
+func newMemory(from io.ReaderAt, lay *layout) *memory {
+	return &memory{remote.New(from, 2*remote.Seconds), lay}
 }
 
-func (m *memory) read(b []byte, addr uint64) bool {
-	if m.reads++; m.reads > mostReads {
-		return false
-	}
-	for len(b) > 0 {
-		at, off := addr/page, addr%page
-		p := m.pages[at]
-		if p == nil {
-			p = &[page]byte{}
-			if _, err := m.from.ReadAt(p[:], int64(at*page)); err != nil || at>>51 != 0 {
-				return false
-			}
-			if len(m.pages) >= maxPages {
-				clear(m.pages)
-			}
-			m.pages[at] = p
-		}
-		n := copy(b, p[off:])
-		b, addr = b[n:], addr+uint64(n)
-	}
-	return true
-}
-
-func (m *memory) word(addr uint64, off int64) uint64 {
-	var b [8]byte
-	if !m.read(b[:], addr+uint64(off)) {
-		return 0
-	}
-	return binary.LittleEndian.Uint64(b[:])
-}
+func (m *memory) word(addr uint64, off int64) uint64 { return m.Word(addr + uint64(off)) }
 
 func (m *memory) number(addr uint64, off int64) int { return int(int32(m.word(addr, off))) }
 
@@ -99,7 +61,7 @@ func (m *memory) text(obj uint64) (string, bool) {
 		at = m.lay.compact()
 	}
 	b := make([]byte, n*unit)
-	if !m.read(b, obj+uint64(at)) {
+	if !m.Read(b, obj+uint64(at)) {
 		return "", false
 	}
 	switch {

@@ -6,10 +6,12 @@ import (
 	"testing"
 )
 
-// remote is a process's memory from an address on.
-func remote(data []byte, minor int) *memory {
+const page = 4096
+
+// memoryOf is a process's memory from an address on.
+func memoryOf(data []byte, minor int) *memory {
 	from := bytes.NewReader(append(make([]byte, page), data...))
-	return &memory{from: from, pages: map[uint64]*[page]byte{}, lay: version(minor)}
+	return newMemory(from, version(minor))
 }
 
 func TestVersions(t *testing.T) {
@@ -47,7 +49,7 @@ func TestText(t *testing.T) {
 		if !c.noClass {
 			binary.LittleEndian.PutUint64(data[512+typeFlags:], isStr)
 		}
-		if got, ok := remote(data, c.minor).text(page); got != c.want || ok != c.ok {
+		if got, ok := memoryOf(data, c.minor).text(page); got != c.want || ok != c.ok {
 			t.Errorf("%+v: %q, %t", c, got, ok)
 		}
 	}
@@ -60,7 +62,7 @@ func FuzzFunctions(f *testing.F) {
 		if version(int(minor)) == nil {
 			return
 		}
-		m := remote(data, int(minor))
+		m := memoryOf(data, int(minor))
 		in := &Interpreter{m: m, lay: m.lay, globals: at, types: map[string]uint64{}}
 		for i, name := range exported {
 			in.types[name] = at + uint64(i)*8

@@ -41,15 +41,15 @@ func (v *machine) fieldsOf(klass uint64) (list []field) {
 	case l.streamed:
 		return v.streamed(klass)
 	}
-	at, n := v.m.word(klass+v.lists.array), v.m.number(klass+v.lists.count, 2)
+	at, n := v.m.Word(klass+v.lists.array), v.m.Number(klass+v.lists.count, 2)
 	const each, static, internal = 6, 8, 0x400
-	for i := range min(v.m.number(at, 4)/each, n) {
+	for i := range min(v.m.Number(at, 4)/each, n) {
 		var b [2 * each]byte
-		if !v.m.read(b[:], at+4+2*each*i) {
+		if !v.m.Read(b[:], at+4+2*each*i) {
 			return nil
 		}
 		word := func(i int) uint64 { return uint64(binary.LittleEndian.Uint16(b[2*i:])) }
-		if pool := v.m.word(klass + v.off[constantPool]); word(0)&(static|internal) == 0 {
+		if pool := v.m.Word(klass + v.off[constantPool]); word(0)&(static|internal) == 0 {
 			list = append(list, field{
 				v.constant(pool, word(1)), v.constant(pool, word(2)), int((word(4) | word(5)<<16) >> 2),
 			})
@@ -59,13 +59,13 @@ func (v *machine) fieldsOf(klass uint64) (list []field) {
 }
 
 func (v *machine) streamed(klass uint64) (list []field) {
-	at := v.m.word(klass + v.lists.stream)
-	text := make([]byte, min(v.m.number(at, 4), 4*maxEntries))
-	if !v.m.read(text, at+4) {
+	at := v.m.Word(klass + v.lists.stream)
+	text := make([]byte, min(v.m.Number(at, 4), 4*maxEntries))
+	if !v.m.Read(text, at+4) {
 		return nil
 	}
 	next := func() uint64 { return unsigned5(&text, 1) }
-	pool := v.m.word(klass + v.off[constantPool])
+	pool := v.m.Word(klass + v.off[constantPool])
 	declared, injected := next(), next()
 	for range min(declared+injected, maxEntries) {
 		nameAt, typeAt, offset, access, marks := next(), next(), next(), next(), next()
@@ -107,7 +107,7 @@ func (v *machine) allFields(klass uint64) (list []field) {
 		if list = append(list, v.fieldsOf(klass)...); len(list) > mostFields {
 			return nil
 		}
-		klass = v.m.word(klass + v.lists.super)
+		klass = v.m.Word(klass + v.lists.super)
 	}
 	return list
 }

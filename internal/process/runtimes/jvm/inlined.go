@@ -78,21 +78,21 @@ func (v *machine) inlined(m *method) (into []string, err error) {
 	if c.err != nil {
 		return nil, c.err
 	}
-	v.m.forget()
-	all := v.m.word(c.off[heaps])
-	list := v.m.word(all + c.off[arrayData])
+	v.m.Forget()
+	all := v.m.Word(c.off[heaps])
+	list := v.m.Word(all + c.off[arrayData])
 	const mostHeaps, mostBlocks = 16, 1 << 20
-	for i := range min(v.m.number(all+c.off[arrayLen], 4), mostHeaps) {
-		heap := v.m.word(list + 8*i)
-		at, end := v.m.word(heap+c.off[heapMemory]+c.off[spaceLow]), v.m.word(heap+c.off[heapMemory]+c.off[spaceHigh])
-		shift := v.m.number(heap+c.off[heapSegment], 4) & 31
+	for i := range min(v.m.Number(all+c.off[arrayLen], 4), mostHeaps) {
+		heap := v.m.Word(list + 8*i)
+		at, end := v.m.Word(heap+c.off[heapMemory]+c.off[spaceLow]), v.m.Word(heap+c.off[heapMemory]+c.off[spaceHigh])
+		shift := v.m.Number(heap+c.off[heapSegment], 4) & 31
 		for range mostBlocks {
 			if at == 0 || at >= end {
 				break
 			}
-			n := v.m.number(at+c.off[blockLength], c.lengthSize) << shift
-			if v.m.number(at+c.off[blockUsed], 1) != 0 && v.m.name(v.m.word(at+c.block+c.off[blobName])) == "nmethod" {
-				if owner := v.m.word(at + c.block + v.off[methodOf]); v.has(at+c.block, owner, m.at) {
+			n := v.m.Number(at+c.off[blockLength], c.lengthSize) << shift
+			if v.m.Number(at+c.off[blockUsed], 1) != 0 && v.m.Text(v.m.Word(at+c.block+c.off[blobName])) == "nmethod" {
+				if owner := v.m.Word(at + c.block + v.off[methodOf]); v.has(at+c.block, owner, m.at) {
 					if name := v.methodName(owner); !slices.Contains(into, name) {
 						into = append(into, name)
 					}
@@ -104,7 +104,7 @@ func (v *machine) inlined(m *method) (into []string, err error) {
 			at += n
 		}
 	}
-	if v.m.cut() {
+	if v.m.Cut() {
 		err = errors.New("there is more compiled code than is looked at")
 	}
 	return into, err
@@ -113,8 +113,8 @@ func (v *machine) inlined(m *method) (into []string, err error) {
 // methodName is the whole name of a method.
 func (v *machine) methodName(method uint64) string {
 	name, _, _ := v.declared(method)
-	pool := v.m.word(v.m.word(method+v.off[constMethod]) + v.off[poolOf])
-	return strings.ReplaceAll(v.name(v.m.word(pool+v.off[poolHolder])), "/", ".") + "." + name
+	pool := v.m.Word(v.m.Word(method+v.off[constMethod]) + v.off[poolOf])
+	return strings.ReplaceAll(v.name(v.m.Word(pool+v.off[poolHolder])), "/", ".") + "." + name
 }
 
 // codeTables are where the tables of a piece of code are.
@@ -123,7 +123,7 @@ type codeTables struct{ metadata, metadataEnd, scopes, scopesEnd, places, places
 // tables finds them, of code that is in use.
 func (v *machine) tables(code uint64) (t codeTables, ok bool) {
 	c := &v.cache
-	number := func(name, size int) uint64 { return v.m.number(code+c.off[name], size) }
+	number := func(name, size int) uint64 { return v.m.Number(code+c.off[name], size) }
 	const most = 64 << 20
 	if number(codeState, 1) != 0 || number(blobSize, 4) > most {
 		return t, false
@@ -153,7 +153,7 @@ func (v *machine) has(code, owner, method uint64) bool {
 		return false
 	}
 	for i := range (t.metadataEnd - t.metadata) / 8 {
-		if v.m.word(t.metadata+8*i) == method {
+		if v.m.Word(t.metadata+8*i) == method {
 			number = i + 1
 		}
 	}
@@ -162,10 +162,10 @@ func (v *machine) has(code, owner, method uint64) bool {
 	}
 	for at := t.places; at+c.place <= t.placesEnd; at += c.place {
 		// A scope has where that of its caller is, 0 if there is none, and the number of its method.
-		scope := v.m.number(at+4, 4)
+		scope := v.m.Number(at+4, 4)
 		for depth := 0; scope != 0 && scope < t.scopesEnd-t.scopes && depth < 100; depth++ {
 			var text [10]byte
-			if !v.m.read(text[:], t.scopes+scope) {
+			if !v.m.Read(text[:], t.scopes+scope) {
 				break
 			}
 			rest := text[:]

@@ -10,13 +10,14 @@ import (
 	"trocar/internal/binary/abi"
 	"trocar/internal/binary/objfile"
 	"trocar/internal/binary/types"
+	"trocar/internal/process/runtimes/remote"
 	"trocar/internal/process/target"
 )
 
 // machine is a virtual machine at work: its classes, their methods, and where the code of these is.
 type machine struct {
 	arch *abi.Arch
-	m    *memory
+	m    *remote.Memory
 	file *os.File
 	off  offsets
 	// offsets: where code begins and ends is told by distances, of 16 and 32 bits, and not by addresses (JDK 23).
@@ -127,7 +128,7 @@ func open(pid target.PID) (v *machine, err error) {
 		return nil, err
 	}
 	v = &machine{
-		arch: arch, m: &memory{from: f, pages: map[uint64]*[page]byte{}}, file: f, known: map[uint64]string{},
+		arch: arch, m: remote.New(f, remote.Seconds), file: f, known: map[uint64]string{},
 		typed: map[string]*types.Type{},
 	}
 	defer func() {
@@ -157,7 +158,7 @@ func open(pid target.PID) (v *machine, err error) {
 			v.virtual, v.initialized = k+state, d.constants["InstanceKlass::fully_initialized"]
 		}
 	}
-	if v.m.word(v.off[head]) == 0 {
+	if v.m.Word(v.off[head]) == 0 {
 		return v, errors.New("its virtual machine has not started yet: try again when the program runs")
 	}
 	return v, nil
@@ -173,7 +174,7 @@ func (v *machine) objects(d *described) {
 		if at == 0 {
 			return 0
 		}
-		return v.m.number(at, size)
+		return v.m.Number(at, size)
 	}
 	l := &v.layout
 	narrowed := func(size int, of, name string) uint64 { // in several versions
@@ -224,12 +225,12 @@ func (v *machine) objects(d *described) {
 // flags are the virtual machine's own settings that are on.
 func (v *machine) flags(d *described) map[string]bool {
 	on := map[string]bool{}
-	at, n := v.m.word(d.field("JVMFlag::flags,Flag::flags")), v.m.word(d.field("JVMFlag::numFlags,Flag::numFlags"))
+	at, n := v.m.Word(d.field("JVMFlag::flags,Flag::flags")), v.m.Word(d.field("JVMFlag::numFlags,Flag::numFlags"))
 	size := d.sizes["JVMFlag"]
 	name, addr := d.field("JVMFlag::_name,Flag::_name"), d.field("JVMFlag::_addr,Flag::_addr")
 	for ; n > 0 && n < maxEntries && size > 0; n, at = n-1, at+size {
-		text := v.m.name(v.m.word(at + name))
-		if strings.HasPrefix(text, "Use") && v.m.number(v.m.word(at+addr), 1) == 1 {
+		text := v.m.Text(v.m.Word(at + name))
+		if strings.HasPrefix(text, "Use") && v.m.Number(v.m.Word(at+addr), 1) == 1 {
 			on[text] = true
 		}
 	}
@@ -240,12 +241,12 @@ func (v *machine) flags(d *described) map[string]bool {
 func (v *machine) classes(fits, yield func(klass uint64) bool) {
 	seen := 0
 	const most = 1 << 20
-	for loader := v.m.word(v.off[head]); loader != 0; loader = v.m.word(loader + v.off[nextLoader]) {
-		for k := v.m.word(loader + v.off[klasses]); k != 0; k = v.m.word(k + v.off[nextKlass]) {
+	for loader := v.m.Word(v.off[head]); loader != 0; loader = v.m.Word(loader + v.off[nextLoader]) {
+		for k := v.m.Word(loader + v.off[klasses]); k != 0; k = v.m.Word(k + v.off[nextKlass]) {
 			if seen++; seen > most {
 				return
 			}
-			if int32(v.m.number(k+v.off[layoutHelper], 4)) >= 0 && fits(k) && !yield(k) { // those below are arrays
+			if int32(v.m.Number(k+v.off[layoutHelper], 4)) >= 0 && fits(k) && !yield(k) { // those below are arrays
 				return
 			}
 		}
@@ -266,22 +267,22 @@ func (v *machine) class(name string) (klass uint64) {
 
 // unpaired is why the return of a call cannot be told from those of others; "": it can.
 func (v *machine) unpaired() string {
-	if v.virtual == 0 || v.m.number(v.virtual, 1) != v.initialized {
+	if v.virtual == 0 || v.m.Number(v.virtual, 1) != v.initialized {
 		return ""
 	}
 	return "the program has virtual threads, which go on on other threads, and elsewhere on their stacks"
 }
 
 // name is a class's, as the virtual machine has it: "java/lang/String".
-func (v *machine) name(klass uint64) string { return v.symbol(v.m.word(klass + v.off[className])) }
+func (v *machine) name(klass uint64) string { return v.symbol(v.m.Word(klass + v.off[className])) }
 
 // symbol reads a name; "": it is none.
 func (v *machine) symbol(at uint64) string {
 	if at == 0 {
 		return ""
 	}
-	b := make([]byte, v.m.number(at+v.off[length], 2))
-	if !v.m.read(b, at+v.off[body]) {
+	b := make([]byte, v.m.Number(at+v.off[length], 2))
+	if !v.m.Read(b, at+v.off[body]) {
 		return ""
 	}
 	return string(b)
@@ -289,7 +290,7 @@ func (v *machine) symbol(at uint64) string {
 
 // constant is a name in a pool of constants.
 func (v *machine) constant(pool, index uint64) string {
-	return v.symbol(v.m.word(pool+v.entries+8*index) &^ 1)
+	return v.symbol(v.m.Word(pool+v.entries+8*index) &^ 1)
 }
 
 // Name names the class that has a description at an address, as Java writes it.
@@ -297,7 +298,7 @@ func (v *machine) Name(klass uint64) (name string, ok bool) {
 	if name, ok = v.known[klass]; ok {
 		return name, true
 	}
-	v.m.forget()
+	v.m.Forget()
 	switch name = v.name(klass); {
 	case name == "" || len(name) > 1<<10 || len(v.known) >= maxEntries:
 		return "", false

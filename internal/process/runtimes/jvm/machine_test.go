@@ -10,6 +10,7 @@ import (
 
 	"trocar/internal/binary/abi"
 	"trocar/internal/binary/types"
+	"trocar/internal/process/runtimes/remote"
 )
 
 func TestParameters(t *testing.T) {
@@ -71,7 +72,7 @@ func TestParameterNames(t *testing.T) {
 		}
 		return at
 	}
-	v := &machine{arch: abi.AMD64, entries: 16, m: &memory{from: bytes.NewReader(space), pages: map[uint64]*[page]byte{}}}
+	v := &machine{arch: abi.AMD64, entries: 16, m: remote.New(bytes.NewReader(space), remote.Seconds)}
 	v.off[constSize], v.off[constFlags], v.off[poolOf], v.off[body], v.off[length] = 8, 12, 16, 2, 0
 	for i, name := range []string{"this", "first", "later"} {
 		at := symbol + 64*i
@@ -106,7 +107,7 @@ func FuzzMachine(f *testing.F) {
 			binary.LittleEndian.PutUint64(space[i:], uint64(r.Intn(len(space))))
 		}
 		copy(space[r.Intn(len(space)):], patch)
-		v := &machine{arch: abi.AMD64, entries: 16, m: &memory{from: bytes.NewReader(space), pages: map[uint64]*[page]byte{}}}
+		v := &machine{arch: abi.AMD64, entries: 16, m: remote.New(bytes.NewReader(space), remote.Seconds)}
 		v.known, v.typed = map[uint64]string{}, map[string]*types.Type{}
 		for i := range v.off {
 			v.off[i] = uint64(8 * r.Intn(12))
@@ -121,7 +122,7 @@ func FuzzMachine(f *testing.F) {
 			return n < 100
 		})
 		for at := uint64(8); at < 1<<10; at += 256 {
-			m := &method{at: at, constMethod: v.m.word(at + v.off[constMethod])}
+			m := &method{at: at, constMethod: v.m.Word(at + v.off[constMethod])}
 			v.look(m, "A", []string{"I", "J", "Ljava/lang/String;"})
 			if _, err := v.body(m); err != nil && err != errGone {
 				t.Error(err)

@@ -50,16 +50,16 @@ const (
 // methods finds the methods that have names for which fits is true. It is asked for the longest beginning that all of
 // them have.
 func (v *machine) methods(prefix string, fits func(name, types string) bool) (found []*method) {
-	v.m.forget()
+	v.m.Forget()
 	v.classes(func(k uint64) bool {
 		name := strings.ReplaceAll(v.name(k), "/", ".") + "."
 		return strings.HasPrefix(name, prefix) || strings.HasPrefix(prefix, name)
 	}, func(k uint64) bool {
 		class := strings.ReplaceAll(v.name(k), "/", ".")
-		list := v.m.word(k + v.off[methodList])
+		list := v.m.Word(k + v.off[methodList])
 		first, count := len(found), map[string]int{}
-		for i := range min(v.m.number(list, 4), maxEntries*4) {
-			at := v.m.word(list + 8 + 8*i)
+		for i := range min(v.m.Number(list, 4), maxEntries*4) {
+			at := v.m.Word(list + 8 + 8*i)
 			name, descriptor, ok := v.declared(at)
 			list, result := parameters(descriptor)
 			if !ok || result == "" {
@@ -72,7 +72,7 @@ func (v *machine) methods(prefix string, fits func(name, types string) bool) (fo
 			}
 			if texts := "(" + shortNames(list) + ")"; fits(name, texts) {
 				m := &method{
-					name: name, types: texts, result: result, at: at, constMethod: v.m.word(at + v.off[constMethod]),
+					name: name, types: texts, result: result, at: at, constMethod: v.m.Word(at + v.off[constMethod]),
 				}
 				v.look(m, class, list)
 				found = append(found, m)
@@ -88,13 +88,13 @@ func (v *machine) methods(prefix string, fits func(name, types string) bool) (fo
 
 // declared are the name and the descriptor of a method.
 func (v *machine) declared(method uint64) (name, descriptor string, ok bool) {
-	c := v.m.word(method + v.off[constMethod])
-	pool := v.m.word(c + v.off[poolOf])
+	c := v.m.Word(method + v.off[constMethod])
+	pool := v.m.Word(c + v.off[poolOf])
 	if c == 0 || pool == 0 {
 		return "", "", false
 	}
-	name = v.constant(pool, v.m.number(c+v.off[nameIndex], 2))
-	descriptor = v.constant(pool, v.m.number(c+v.off[signatureIndex], 2))
+	name = v.constant(pool, v.m.Number(c+v.off[nameIndex], 2))
+	descriptor = v.constant(pool, v.m.Number(c+v.off[signatureIndex], 2))
 	return name, descriptor, name != "" && descriptor != ""
 }
 
@@ -109,7 +109,7 @@ const (
 // java_calling_convention): integers and references, this first, in six registers, floats in others, of those without a
 // register each takes eight bytes of the stack.
 func (v *machine) look(m *method, class string, list []string) {
-	flags := v.m.number(m.at+v.off[access], 4)
+	flags := v.m.Number(m.at+v.off[access], 4)
 	static := flags&isStatic != 0
 	switch {
 	case flags&isAbstract != 0:
@@ -133,7 +133,8 @@ func (v *machine) look(m *method, class string, list []string) {
 		}
 		return onStack()
 	}
-	v.m.reads += ofParameter * len(list)
+	const ofParameter = 64
+	v.m.Spend(ofParameter * len(list))
 	for i, d := range list {
 		p := param{typ: v.typeOf(d)}
 		const vectors = 8
@@ -277,13 +278,13 @@ func (v *machine) parameterNames(c uint64) map[int]string {
 		checked, variables, handlers, generic, params = 2, 4, 8, 16, 32
 		annotations                                   = 0xf << 7 // of four kinds
 	)
-	size := 8 * v.m.number(c+v.off[constSize], 4)
-	flags := v.m.number(c+v.off[constFlags], 2)
+	size := 8 * v.m.Number(c+v.off[constSize], 4)
+	flags := v.m.Number(c+v.off[constFlags], 2)
 	if flags&variables == 0 || size > 1<<20 {
 		return nil
 	}
 	text := make([]byte, size)
-	if !v.m.read(text, c) {
+	if !v.m.Read(text, c) {
 		return nil
 	}
 	end := len(text)
@@ -305,7 +306,7 @@ func (v *machine) parameterNames(c uint64) map[int]string {
 			end -= take() * 2 * int(table.words)
 		}
 	}
-	names, pool := map[int]string{}, v.m.word(c+v.off[poolOf])
+	names, pool := map[int]string{}, v.m.Word(c+v.off[poolOf])
 	for range take() {
 		const element = 12
 		if end -= element; end < 0 {
@@ -321,27 +322,27 @@ func (v *machine) parameterNames(c uint64) map[int]string {
 
 // body looks where the code of a method is.
 func (v *machine) body(m *method) (b runtimes.Body, err error) {
-	v.m.forget()
-	if v.m.word(m.at+v.off[constMethod]) != m.constMethod {
+	v.m.Forget()
+	if v.m.Word(m.at+v.off[constMethod]) != m.constMethod {
 		return b, errGone
 	}
 	b.State = "interpreted"
-	code := v.m.word(m.at + v.off[compiled])
+	code := v.m.Word(m.at + v.off[compiled])
 	if code == 0 {
 		return b, nil
 	}
 	begin, end := v.text(code)
-	entry := v.m.word(code + v.off[verified])
+	entry := v.m.Word(code + v.off[verified])
 	if v.offsets {
-		entry = begin + v.m.number(code+v.off[verified], 2)
+		entry = begin + v.m.Number(code+v.off[verified], 2)
 	}
 	const whole = 0xffffffff // it is not for a loop alone
-	named := v.m.word(code+v.off[methodOf]) == m.at
-	if !named || entry < begin || entry >= end || v.m.number(code+v.off[entryBCI], 4) != whole {
+	named := v.m.Word(code+v.off[methodOf]) == m.at
+	if !named || entry < begin || entry >= end || v.m.Number(code+v.off[entryBCI], 4) != whole {
 		return b, nil // it is just changing
 	}
 	b.Addr, b.State = entry, "compiled (C1)"
-	if b.Rank = int(v.m.number(code+v.off[level], 4)); b.Rank == 4 {
+	if b.Rank = int(v.m.Number(code+v.off[level], 4)); b.Rank == 4 {
 		b.State, b.Final = "compiled (C2)", true
 	}
 	return b, nil
@@ -350,7 +351,7 @@ func (v *machine) body(m *method) (b runtimes.Body, err error) {
 // text is where the instructions of a piece of code are.
 func (v *machine) text(code uint64) (begin, end uint64) {
 	if v.offsets {
-		return code + v.m.number(code+v.off[codeBegin], 4), code + v.m.number(code+v.off[codeEnd], 4)
+		return code + v.m.Number(code+v.off[codeBegin], 4), code + v.m.Number(code+v.off[codeEnd], 4)
 	}
-	return v.m.word(code + v.off[codeBegin]), v.m.word(code + v.off[codeEnd])
+	return v.m.Word(code + v.off[codeBegin]), v.m.Word(code + v.off[codeEnd])
 }

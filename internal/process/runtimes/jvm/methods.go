@@ -33,9 +33,9 @@ func typesOf(pid int) runtimes.Types {
 
 // Ended looks at what is there as long as the library is.
 func (v methods) Ended() bool {
-	v.m.forget()
+	v.m.Forget()
 	var b [8]byte
-	return !v.m.read(b[:], v.off[head])
+	return !v.m.Read(b[:], v.off[head])
 }
 
 func (v methods) Close() { _ = v.machine.Close() } // it was only read
@@ -63,9 +63,9 @@ func (v methods) Find(prefix string, fits func(name, types string) bool) (list [
 		out.Result = v.result(m.result)
 		out.Ends = func(b runtimes.Body) ([]uint64, error) { return v.ends(m, b) }
 		out.Body = func() (runtimes.Body, error) { return v.body(m) }
-		out.Replaced = v.m.number(m.at+v.off[intrinsic], 2) != 0
+		out.Replaced = v.m.Number(m.at+v.off[intrinsic], 2) != 0
 		out.Unpaired = func() string {
-			v.m.forget()
+			v.m.Forget()
 			return v.unpaired()
 		}
 		out.Inlined = func() ([]string, error) { return v.inlined(m) }
@@ -73,7 +73,7 @@ func (v methods) Find(prefix string, fits func(name, types string) bool) (list [
 		out.Kept = "java -XX:CompileCommand=dontinline," + m.name[:i] + "::" + m.name[i+1:]
 		list = append(list, out)
 	}
-	return list, v.m.cut() || len(list) == mostMethods
+	return list, v.m.Cut() || len(list) == mostMethods
 }
 
 // interpreted finds where the interpreter reads what a method's description refers to as it begins a call. All methods
@@ -81,8 +81,8 @@ func (v methods) Find(prefix string, fits func(name, types string) bool) (list [
 func (v *machine) interpreted(m *method) (word, next uint64) {
 	const most = 8
 	var text [most]byte
-	entry := v.m.word(m.at + v.interpreter)
-	if v.interpreter == 0 || !v.m.read(text[:], entry) {
+	entry := v.m.Word(m.at + v.interpreter)
+	if v.interpreter == 0 || !v.m.Read(text[:], entry) {
 		return 0, 0
 	}
 	n := code.InterpretedEntry(v.arch, text[:], v.off[constMethod])

@@ -14,14 +14,14 @@ func (v *machine) ends(m *method, b runtimes.Body) (at []uint64, err error) {
 	if now, err := v.body(m); err != nil || now.Addr != b.Addr {
 		return nil, errGone
 	}
-	begin := v.m.word(m.at + v.off[compiled])
-	end := begin + v.m.number(begin+v.off[stubs], 4)
+	begin := v.m.Word(m.at + v.off[compiled])
+	end := begin + v.m.Number(begin+v.off[stubs], 4)
 	const most = 1 << 20
 	if end <= b.Addr || end-b.Addr > most {
 		return nil, errors.New("where its code ends is not known")
 	}
 	text := make([]byte, end-b.Addr)
-	if !v.m.read(text, b.Addr) {
+	if !v.m.Read(text, b.Addr) {
 		return nil, errors.New("its code cannot be read")
 	}
 	found, err := code.PolledReturns(v.arch, text)
