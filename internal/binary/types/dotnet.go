@@ -32,16 +32,16 @@ func DotNetSpan(name string, elem *Type) *Type {
 	}
 }
 
-// isChar tells .NET's characters, of UTF-16.
-func (t *Type) isChar() bool {
-	return t != nil && t.Kind == Int && t.Size == 2 && t.Form() == UnicodeForm
+// IsChar tells characters of .NET and Java, of UTF-16.
+func (t *Type) IsChar() bool {
+	return t != nil && t.Kind == Int && t.Size == 2 && t.Name == "char" && t.Form() == UnicodeForm
 }
 
 func (t *Type) dotNetText() (View, bool) {
 	switch {
 	case t.Form() == DotNetStringForm:
 		return View{Len: -objectLength, LenSize: 4, Before: true, Skip: stringData, Unit: 2, Null: true}, true
-	case t.Form() == DotNetSpanForm && t.Source.Item.isChar():
+	case t.Form() == DotNetSpanForm && t.Source.Item.IsChar():
 		return View{Len: 8, LenSize: 4, Unit: 2}, true
 	}
 	return View{}, false
@@ -52,7 +52,7 @@ func (t *Type) dotNetList() (View, bool) {
 		return View{}, false
 	}
 	item := t.Source.Item.Complete()
-	if item.Size == 0 || item.Incomplete || item.isChar() && t.Form() == DotNetSpanForm {
+	if item.Size == 0 || item.Incomplete || item.IsChar() && t.Form() == DotNetSpanForm {
 		return View{}, false
 	}
 	switch t.Form() {

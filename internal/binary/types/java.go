@@ -14,15 +14,38 @@ type JavaLayout struct {
 }
 
 // DataOf is where an array has its elements.
-func (l *JavaLayout) DataOf(elem *Type) int { return (l.Data + elem.Size - 1) &^ (elem.Size - 1) }
+func (l *JavaLayout) DataOf(elem *Type) int {
+	n := l.SizeOf(elem)
+	return (l.Data + n - 1) &^ (n - 1)
+}
+
+// SizeOf is how many bytes an element of an array takes.
+func (l *JavaLayout) SizeOf(elem *Type) int {
+	if elem.Kind == Pointer && l.Narrow {
+		return 4
+	}
+	return elem.Size
+}
 
 // JavaObject is a reference to an object of Java, which tells its type itself. Elem is the type of the elements of an
-// array, TVoid if these are references; nil: it is none.
+// array; nil: it is none.
 func JavaObject(name string, elem *Type, layout *JavaLayout) *Type {
-	return &Type{
+	t := &Type{
 		Kind: Pointer, Name: name, Size: 8, Align: 8, Elem: TVoid,
-		Source: &Source{Form: JavaForm, Item: elem, Java: layout},
+		Source: &Source{Form: JavaForm, Item: elem, Key: elem, Java: layout},
 	}
+	if elem != nil && elem.Kind == Pointer {
+		t.Source.Item = TVoid // they are not followed
+	}
+	return t
+}
+
+// JavaElement is the type of the elements of an array of Java.
+func (t *Type) JavaElement() (elem *Type, ok bool) {
+	if t == nil || t.Form() != JavaForm || t.Kind != Pointer {
+		return nil, false
+	}
+	return t.Source.Key, t.Source.Key != nil
 }
 
 // JavaChar is a character of UTF-16.
@@ -43,6 +66,9 @@ func (t *Type) NoText() bool { return t.Form() == JavaForm && t.Name != "java.la
 func (t *Type) NarrowIn(object *Type) (*JavaLayout, bool) {
 	if t == nil || t.Form() != JavaForm || t.Kind != Pointer {
 		return nil, false
+	}
+	if _, array := object.JavaElement(); array {
+		return t.Source.Java, true
 	}
 	if object.Kind == Pointer {
 		object = object.Elem.Complete()

@@ -98,7 +98,7 @@ type Source struct {
 	Results  []*Type   // Func: results, of languages where there are several
 	Vararg   bool      // Func: more arguments may follow
 
-	Key  *Type // MapForm; of containers of C++ the first type argument, see OfNodes
+	Key  *Type // MapForm; JavaForm: of an array's elements; of containers of C++ the first type argument, see OfNodes
 	Item *Type // MapForm, ChannelForm, SliceForm; of containers of C++ the second type argument
 	// RuntimeType is the address of the type's description in a Go program, 0 if unknown.
 	RuntimeType uint64

@@ -95,7 +95,7 @@ func (b *builder) mapCall(c *Call, n *node) bool {
 	if k.op != opMap {
 		// len of a stack, or of a value of the program's language.
 		_, listed := elements(k.ty.t)
-		if !listed && !k.ty.is(types.UStack, types.KStack) {
+		if _, array := k.ty.t.JavaElement(); !array && !listed && !k.ty.is(types.UStack, types.KStack) {
 			b.errorf(n.span, "call to len() expects a map, ustack, or kstack, or a string or list of the traced program")
 			return false
 		}

@@ -506,10 +506,11 @@ func (b *builder) index(n *node, e E) Expr {
 		b.expr(i)
 		return nil
 	}
-	if b.movedObject(n, t) {
+	_, isArray := t.t.JavaElement()
+	if !isArray && b.movedObject(n, t) {
 		return nil
 	}
-	if t.isPtr() && t.t.Elem.Size == 0 && (t.t.Elem.Kind == types.Void || t.t.Elem.Kind == types.Func) {
+	if !isArray && t.isPtr() && t.t.Elem.Size == 0 && (t.t.Elem.Kind == types.Void || t.t.Elem.Kind == types.Func) {
 		b.errorf(n.span, "The array index operator [] cannot be used on a pointer to an unsized type (void *).")
 		return nil
 	}
@@ -533,6 +534,9 @@ func (b *builder) index(n *node, e E) Expr {
 	x, idx := b.expr(k), castTo(b.expr(i), types.TUint64)
 	if x == nil || idx == nil {
 		return nil
+	}
+	if isArray {
+		return &Index{e, x, idx}
 	}
 	if _, ok := elements(t.t); ok {
 		return b.listIndex(n, x, idx, e)

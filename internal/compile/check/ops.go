@@ -182,7 +182,10 @@ func tupleElem(x ty, i uint64) ty {
 func (inf *inferrer) indexType(n *node, x ty) ty {
 	var elem *types.Type
 	list, isList := elements(x.t)
+	object, isArray := x.t.JavaElement()
 	switch {
+	case isArray:
+		return known(object)
 	case isList:
 		elem = elemType(inf.complete(list.Elem))
 	case x.isPtr() && (x.t.Elem.Form() == types.DotNetObjectForm || x.t.Elem.Form() == types.DotNetListForm):

@@ -119,6 +119,9 @@ func (g *gen) length(e *check.Call) ir.Reg {
 		_, n := g.viewOf(v, g.place(e.Args[0].Expr), e.Span)
 		return n
 	}
+	if m == nil && e.Args[0].Expr.Type().Form() == types.JavaForm {
+		return g.user(g.scalar(e.Args[0].Expr), e.Args[0].Expr.Type().Source.Java.Length, 4, e.Span)
+	}
 	if m == nil {
 		n := g.load(g.place(e.Args[0].Expr).at(4), 4, false, e.Span)
 		b.ApplyImm(ir.And, n, types.StackTimed-1)

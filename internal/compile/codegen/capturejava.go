@@ -7,6 +7,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"trocar/internal/binary/types"
+	"trocar/internal/compile/check"
 	"trocar/internal/compile/ir"
 	"trocar/internal/compile/record"
 	"trocar/internal/script/diag"
@@ -49,6 +50,27 @@ func (g *gen) captureJava(dst, src memory, from, to *types.Type, span diag.Span)
 		read(b.Copy(b.OpImm(ir.Add, value, int64(l.Data))), n)
 	})
 	b.Bind(end)
+}
+
+// javaElement is the memory of an array's element. One beyond the end is nowhere, so that it reads as zero.
+func (g *gen) javaElement(e *check.Index) memory {
+	b := g.b
+	elem, _ := e.X.Type().JavaElement()
+	l := e.X.Type().Source.Java
+	p := b.Copy(g.scalar(e.X))
+	n := b.Copy(g.user(p, l.Length, 4, e.Span))
+	i := b.Copy(g.scalar(e.I))
+	inside, end := b.Label(), b.Label()
+	b.If(ir.LT, i, n, inside)
+	g.runtimeError(outOfBounds, e.Span)
+	b.SetImm(p, 0)
+	b.Jump(end)
+	b.Bind(inside)
+	b.ApplyImm(ir.Mul, i, int64(l.SizeOf(elem)))
+	b.Apply(ir.Add, p, i)
+	b.ApplyImm(ir.Add, p, int64(l.DataOf(elem)))
+	b.Bind(end)
+	return memory{space: inUser, base: p}
 }
 
 // equalObject goes to unequal unless a captured object of Java or Python is the text s, of which each has as many bytes

@@ -402,6 +402,9 @@ func (g *gen) indexPlace(e *check.Index) memory {
 	if t.Kind == types.Struct {
 		return g.listElement(e)
 	}
+	if _, ok := t.JavaElement(); ok {
+		return g.javaElement(e)
+	}
 	if t.Kind == types.Pointer {
 		m := pointee(t, g.scalar(e.X))
 		if fixed {
@@ -478,6 +481,9 @@ func (g *gen) indexScalar(e *check.Index) ir.Reg {
 	b := g.b
 	t := e.X.Type()
 	if _, fixed := e.I.(*check.Const); fixed || t.Kind == types.Pointer || t.Kind == types.Struct {
+		if l, ok := e.T.NarrowIn(t); ok && l.Narrow {
+			return g.unnarrow(g.load(g.indexPlace(e), 4, false, e.Span), l.Base, l.Shift)
+		}
 		return g.load(g.indexPlace(e), e.T.Size, e.T.Signed, e.Span)
 	}
 	r, outside, end := b.Reg(), b.Label(), b.Label()

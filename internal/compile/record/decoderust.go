@@ -2,6 +2,7 @@ package record
 
 import (
 	"fmt"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"trocar/internal/binary/types"
@@ -12,6 +13,11 @@ import (
 func (d *Decoder) rustValue(v *result.Value, t *types.Type, b []byte) bool {
 	if t.Kind == types.Dyn {
 		d.dyn(v, b)
+		return true
+	}
+	if t.IsChar() && !utf16.IsSurrogate(rune(uint(b, 2))) {
+		n := uint(b, 2)
+		v.Kind, v.Num, v.Text, v.Type = result.String, n, string(rune(n)), result.CharType
 		return true
 	}
 	if t.Lang() != types.Rust {

@@ -209,10 +209,7 @@ func (v *machine) newType(d string) *types.Type {
 func (v *machine) objectOf(d string) *types.Type {
 	var elem *types.Type
 	if rest, ok := strings.CutPrefix(d, "["); ok {
-		elem = types.TVoid // references, which are not followed
-		if len(rest) == 1 {
-			elem = v.typeOf(rest)
-		}
+		elem = v.typeOf(rest)
 	}
 	t := types.JavaObject(typeName(d), elem, &v.layout)
 	if name, ok := strings.CutPrefix(d, "L"); ok && v.texts == "" && v.lists.known {
