@@ -148,9 +148,9 @@ func (p *Program) object() *kernel.Object {
 func clearPIDs(points []*probe.Point, named bool) error {
 	for _, p := range points {
 		switch {
-		case !p.Kind.Breaks():
+		case !p.Kind.Breaks() && (p.Interpreted == nil || !named):
 			p.PID = 0
-		case named:
+		case named: // functions of Python lie elsewhere in each
 			return fmt.Errorf("%w: %s is traced in one process: name that alone with -p", ErrRequest, p.Name)
 		}
 	}

@@ -201,7 +201,13 @@ func (m *matcher) noUSDT(s *spec, files []*binary) {
 		name = s.ns + ":" + name
 	}
 	d := m.missing(s, "No matches for usdt %s:%s", s.target, name)
-	if d == nil || len(files) != 1 {
+	if d == nil {
+		return
+	}
+	if len(files) != 1 {
+		if m.pid() != 0 && hasWildcard(s.target) {
+			d.Hint("libraries that it loads later are not among these: name the file, as in usdt:/path/libx.so:%s", name)
+		}
 		return
 	}
 	probes, err := files[0].obj.USDTs()
