@@ -8,6 +8,7 @@ import (
 	"trocar/internal/compile/feature"
 	"trocar/internal/kernel"
 	"trocar/internal/process/probe"
+	"trocar/result"
 )
 
 // session finds the functions of sessions in the kernel.
@@ -28,10 +29,20 @@ func (p *Program) session() *codegen.Session {
 
 // python is how frames of Python are found in the process that is traced, if it is one.
 func (p *Program) python() *probe.PythonStacks {
-	if t := p.req.Target; t.Container != "" || len(t.Others) > 0 {
+	t := p.req.Target
+	if t.Container != "" || p.pythonic && len(t.Others) > 0 {
 		return nil
 	}
-	return p.matched.PythonFrames()
+	frames := p.matched.PythonFrames()
+	if frames != nil && len(t.Others) > 0 {
+		p.pythonic = true
+		p.warnings = append(p.warnings, Diagnostic{
+			Severity: result.Info, Text: "call stacks have functions of Python only where one process is named with -p: of " +
+				"several, those of the interpreter are shown",
+		})
+		return nil
+	}
+	return frames
 }
 
 // unwind finds where the kernel keeps what walks of user stacks need to know.

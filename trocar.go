@@ -27,6 +27,7 @@ type Program struct {
 	machine  *Machine
 	filter   func(string) bool
 	warnings []Diagnostic
+	pythonic bool // it was told that stacks lack functions of Python
 	file     *syntax.File
 	config   check.Config
 	typed    *check.Program
