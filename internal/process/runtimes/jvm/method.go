@@ -19,6 +19,7 @@ type method struct {
 	several bool // the class has other methods of the name
 
 	at, constMethod uint64
+	klass, place    uint64 // its class, and where it is among the methods of that
 	noCode          string // why it has none
 }
 
@@ -73,6 +74,7 @@ func (v *machine) methods(prefix string, fits func(name, types string) bool) (fo
 			if texts := "(" + shortNames(list) + ")"; fits(name, texts) {
 				m := &method{
 					name: name, types: texts, result: result, at: at, constMethod: v.m.Word(at + v.off[constMethod]),
+					klass: k, place: i,
 				}
 				v.look(m, class, list)
 				found = append(found, m)
@@ -84,6 +86,11 @@ func (v *machine) methods(prefix string, fits func(name, types string) bool) (fo
 		return true
 	})
 	return found
+}
+
+// methodAt is one of the methods of a class. A class that is redefined, as agents do it, gets others.
+func (v *machine) methodAt(klass, place uint64) uint64 {
+	return v.m.Word(v.m.Word(klass+v.off[methodList]) + 8 + 8*place)
 }
 
 // declared are the name and the descriptor of a method.
@@ -320,7 +327,7 @@ func (v *machine) parameterNames(c uint64) map[int]string {
 // body looks where the code of a method is.
 func (v *machine) body(m *method) (b runtimes.Body, err error) {
 	v.m.Forget()
-	if v.m.Word(m.at+v.off[constMethod]) != m.constMethod {
+	if v.m.Word(m.at+v.off[constMethod]) != m.constMethod || v.methodAt(m.klass, m.place) != m.at {
 		return b, errGone
 	}
 	b.State = "interpreted"
