@@ -384,8 +384,8 @@ func (r *Result) Bodies(copies bool) (list []probe.Body) {
 		}
 		if m.steps != nil {
 			at := probe.Body{Point: m.steps, State: now.State, Final: true}
-			if !now.Gone {
-				at.Addr, now.Idle = m.steps.Addr, now.Addr == 0
+			if word, next := m.Interpreted(); !now.Gone && next == m.steps.Next {
+				at.Addr, now.Idle = word, now.Addr == 0
 			}
 			list = append(list, at)
 		}

@@ -311,4 +311,4 @@ func (v *machine) Name(klass uint64) (name string, ok bool) {
 	return name, true
 }
 
-var errGone = errors.New("its class is not loaded any more, or an agent redefined it: calls are seen in a new trace")
+var errGone = errors.New("its class is not loaded any more")

@@ -20,6 +20,7 @@ type method struct {
 
 	at, constMethod uint64
 	klass, place    uint64 // its class, and where it is among the methods of that
+	descriptor      string
 	noCode          string // why it has none
 }
 
@@ -74,7 +75,7 @@ func (v *machine) methods(prefix string, fits func(name, types string) bool) (fo
 			if texts := "(" + shortNames(list) + ")"; fits(name, texts) {
 				m := &method{
 					name: name, types: texts, result: result, at: at, constMethod: v.m.Word(at + v.off[constMethod]),
-					klass: k, place: i,
+					klass: k, place: i, descriptor: descriptor,
 				}
 				v.look(m, class, list)
 				found = append(found, m)
@@ -88,9 +89,22 @@ func (v *machine) methods(prefix string, fits func(name, types string) bool) (fo
 	return found
 }
 
-// methodAt is one of the methods of a class. A class that is redefined, as agents do it, gets others.
-func (v *machine) methodAt(klass, place uint64) uint64 {
-	return v.m.Word(v.m.Word(klass+v.off[methodList]) + 8 + 8*place)
+// stays tells whether a class still has a method. One that an agent redefines gets other methods, of which that of the
+// same name and parameters takes its place.
+func (v *machine) stays(m *method) bool {
+	list := v.m.Word(m.klass + v.off[methodList])
+	at := func(i uint64) uint64 { return v.m.Word(list + 8 + 8*i) }
+	if at(m.place) == m.at && v.m.Word(m.at+v.off[constMethod]) == m.constMethod {
+		return true
+	}
+	for i := range min(v.m.Number(list, 4), maxEntries*4) {
+		name, descriptor, ok := v.declared(at(i))
+		if ok && descriptor == m.descriptor && name == m.name[strings.LastIndexByte(m.name, '.')+1:] {
+			m.at, m.place, m.constMethod = at(i), i, v.m.Word(at(i)+v.off[constMethod])
+			return true
+		}
+	}
+	return false
 }
 
 // declared are the name and the descriptor of a method.
@@ -327,7 +341,7 @@ func (v *machine) parameterNames(c uint64) map[int]string {
 // body looks where the code of a method is.
 func (v *machine) body(m *method) (b runtimes.Body, err error) {
 	v.m.Forget()
-	if v.m.Word(m.at+v.off[constMethod]) != m.constMethod || v.methodAt(m.klass, m.place) != m.at {
+	if !v.stays(m) {
 		return b, errGone
 	}
 	b.State = "interpreted"
