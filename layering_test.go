@@ -39,7 +39,7 @@ var layers = map[string][]string{
 	"internal/binary/types": {},
 	"internal/binary/abi":   {"internal/binary/types"},
 	"internal/binary/uapi":  {"internal/binary/types", "internal/binary/abi"},
-	"internal/binary/clr":   {},
+	"internal/binary/clr":   {"internal/order"},
 	"internal/binary/code":  {"internal/binary/abi"},
 	"internal/binary/btf":   {"internal/binary/types", "internal/binary/opener", "golang.org/x/sys"},
 	"internal/binary/objfile": {

@@ -391,10 +391,15 @@ func fileOf(o Target, path string, p *probe.Point) string {
 	if path != "" || o.PID == 0 || !objfile.IsMethod(p.Func) {
 		return pathOf(path, o.PID, p.Path)
 	}
+	file := p.Path
 	if root, err := target.PID(o.PID).Root(); err == nil {
-		return root.Path(p.Path)
+		file = root.Path(file)
 	}
-	return p.Path
+	if _, member, ok := strings.Cut(p.Name, "!/"); ok { // the path is that of what has it
+		member, _, _ = strings.Cut(member, ":")
+		file += "!/" + member
+	}
+	return file
 }
 
 // pathOf is the path of a file as scripts have it: as it was asked for, or that of the process's program.

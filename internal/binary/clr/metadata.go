@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/bits"
+	"strconv"
+	"strings"
 	"sync"
 )
 
@@ -61,70 +63,43 @@ var (
 	memberForwarded     = []table{tField, tMethodDef}
 )
 
-// column is what a column of a table holds.
-type column struct {
-	size int // bytes, 0: an index
-	heap byte
-	in   []table
-}
+// schema are the columns of all tables, by number (ECMA-335, II.22.2 to II.22.39): a number of so many bytes, an index
+// into a heap (s: names, b: signatures and the like, g: identities), into a table (.06) or a coded one.
+const schema = "2sggg Rss 4ssT.04.06 .04 2sb .06 422sb.08 .08 22s .02T Psb 2Cb AUb Mb 2Db 24.02 4.04 b .02.14 .14 " +
+	"2sT .02.17 .17 2sb 2.06S .02OO s b 2Fs.1a 4.04 44 4 422224bss 4 444 22224bssb 4.23 444.23 4sb 44ssI " +
+	"44sI .02.02 22Ys Ob .2aT"
 
-func number(n int) column             { return column{size: n} }
-func index(in ...table) column        { return column{in: in} }
-func heap(which byte) column          { return column{heap: which} }
-func coded(in []table) column         { return column{in: in} }
-func columns(list ...column) []column { return list }
-
-// schema are the columns of all tables, by number (ECMA-335, II.22.2 to II.22.39).
-func schema() [0x2d][]column {
-	s, b, g := heap('s'), heap('b'), heap('g')
-	two, four := number(2), number(4)
-	return [...][]column{
-		0x00: columns(two, s, g, g, g),
-		0x01: columns(coded(resolutionScope), s, s),
-		0x02: columns(four, s, s, coded(typeDefOrRef), index(tField), index(tMethodDef)),
-		0x03: columns(index(tField)),
-		0x04: columns(two, s, b),
-		0x05: columns(index(tMethodDef)),
-		0x06: columns(four, two, two, s, b, index(tParam)),
-		0x07: columns(index(tParam)),
-		0x08: columns(two, two, s),
-		0x09: columns(index(tTypeDef), coded(typeDefOrRef)),
-		0x0a: columns(coded(memberRefParent), s, b),
-		0x0b: columns(two, coded(hasConstant), b),
-		0x0c: columns(coded(hasCustomAttribute), coded(customAttributeType), b),
-		0x0d: columns(coded(hasFieldMarshal), b),
-		0x0e: columns(two, coded(hasDeclSecurity), b),
-		0x0f: columns(two, four, index(tTypeDef)),
-		0x10: columns(four, index(tField)),
-		0x11: columns(b),
-		0x12: columns(index(tTypeDef), index(tEvent)),
-		0x13: columns(index(tEvent)),
-		0x14: columns(two, s, coded(typeDefOrRef)),
-		0x15: columns(index(tTypeDef), index(tProperty)),
-		0x16: columns(index(tProperty)),
-		0x17: columns(two, s, b),
-		0x18: columns(two, index(tMethodDef), coded(hasSemantics)),
-		0x19: columns(index(tTypeDef), coded(methodDefOrRef), coded(methodDefOrRef)),
-		0x1a: columns(s),
-		0x1b: columns(b),
-		0x1c: columns(two, coded(memberForwarded), s, index(tModuleRef)),
-		0x1d: columns(four, index(tField)),
-		0x1e: columns(four, four),
-		0x1f: columns(four),
-		0x20: columns(four, two, two, two, two, four, b, s, s),
-		0x21: columns(four),
-		0x22: columns(four, four, four),
-		0x23: columns(two, two, two, two, four, b, s, s, b),
-		0x24: columns(four, index(tAssemblyRef)),
-		0x25: columns(four, four, four, index(tAssemblyRef)),
-		0x26: columns(four, s, b),
-		0x27: columns(four, four, s, s, coded(implementation)),
-		0x28: columns(four, four, s, coded(implementation)),
-		0x29: columns(index(tTypeDef), index(tTypeDef)),
-		0x2a: columns(two, two, coded(typeOrMethodDef), s),
-		0x2b: columns(coded(methodDefOrRef), b),
-		0x2c: columns(index(tGenericParam), coded(typeDefOrRef)),
+// coded are the tables that the index of a column may be into, by its letter in the schema.
+func coded(letter byte) []table {
+	switch letter {
+	case 'R':
+		return resolutionScope
+	case 'T':
+		return typeDefOrRef
+	case 'P':
+		return memberRefParent
+	case 'C':
+		return hasConstant
+	case 'A':
+		return hasCustomAttribute
+	case 'U':
+		return customAttributeType
+	case 'M':
+		return hasFieldMarshal
+	case 'D':
+		return hasDeclSecurity
+	case 'S':
+		return hasSemantics
+	case 'O':
+		return methodDefOrRef
+	case 'F':
+		return memberForwarded
+	case 'I':
+		return implementation
+	case 'Y':
+		return typeOrMethodDef
 	}
+	return nil
 }
 
 // rows are those of one table.
@@ -209,12 +184,16 @@ func (m *metadata) parseTables(d []byte) error {
 		at += 4 // extra data
 	}
 	rest := d[min(at, len(d)):]
-	for i, cols := range schema() {
+	for i, cols := range strings.Split(schema, " ") {
 		t := &m.tables[i]
-		t.at = make([]int, 0, len(cols)+1)
-		for _, c := range cols {
+		for ; cols != ""; cols = cols[1:] {
+			in := coded(cols[0])
+			if cols[0] == '.' {
+				n, _ := strconv.ParseUint(cols[1:3], 16, 8)
+				in, cols = []table{table(n)}, cols[2:]
+			}
 			t.at = append(t.at, t.width)
-			t.width += m.size(c, heaps)
+			t.width += m.size(cols[0], in, heaps)
 		}
 		t.at = append(t.at, t.width)
 		n := uint64(t.count) * uint64(t.width)
@@ -226,26 +205,37 @@ func (m *metadata) parseTables(d []byte) error {
 	return nil
 }
 
-// size is the number of bytes of a column.
-func (m *metadata) size(c column, heaps byte) int {
-	bit := map[byte]byte{'s': 1, 'g': 2, 'b': 4}[c.heap]
+// size is the number of bytes of a column by its letter; in are the tables that it may be into.
+func (m *metadata) size(letter byte, in []table, heaps byte) int {
+	const two, four = 2, 4
+	large := byte(0) // the heap has more than two bytes can tell
 	switch {
-	case c.size > 0:
-		return c.size
-	case c.heap != 0 && heaps&bit != 0:
-		return 4
-	case c.heap != 0:
-		return 2
+	case in != nil:
+	case letter == '2':
+		return two
+	case letter == '4':
+		return four
+	case letter == 's':
+		large = 1
+	case letter == 'g':
+		large = 2
+	case letter == 'b':
+		large = 4
+	}
+	if in == nil && heaps&large != 0 {
+		return four
+	} else if in == nil {
+		return two
 	}
 	var most uint32
-	for _, t := range c.in {
+	for _, t := range in {
 		if t != noTable {
 			most = max(most, m.tables[t].count)
 		}
 	}
 	tag := 0
-	if len(c.in) > 1 {
-		tag = bits.Len(uint(len(c.in) - 1))
+	if len(in) > 1 {
+		tag = bits.Len(uint(len(in) - 1))
 	}
 	if uint64(most) < 1<<(16-tag) {
 		return 2

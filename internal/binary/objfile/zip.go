@@ -21,7 +21,8 @@ func splitArchive(path string) (archive, member string, ok bool) {
 	return archive, member, ok
 }
 
-// openMember opens a member of a zip file. Only members stored without compression can be mapped, and so be probed.
+// openMember opens a member of a zip file, or of a bundle of .NET. Only members stored without compression can be
+// mapped, and so be probed.
 func openMember(path, archive, member string) (f *File, err error) {
 	mapped, err := mapFile(archive)
 	if err != nil {
@@ -33,6 +34,11 @@ func openMember(path, archive, member string) (f *File, err error) {
 		}
 	}()
 	base, size, err := findMember(mapped, member)
+	if exe, wrong := newFile(archive, mapped, 0, uint64(len(mapped))); wrong == nil {
+		if list := exe.Bundle(); len(list) > 0 {
+			base, size, err = memberOf(list, member)
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

@@ -16,6 +16,7 @@ import (
 	"trocar/internal/binary/opener"
 	"trocar/internal/process/probe"
 	"trocar/internal/process/runtimes"
+	"trocar/internal/process/runtimes/dotnet"
 	"trocar/internal/process/target"
 )
 
@@ -323,12 +324,35 @@ func (fs *files) assemblies() (out []*binary) {
 			out = append(out, b)
 		}
 	}
+	return append(out, fs.bundled(true)...)
+}
+
+// bundled are the files of .NET in the program itself, those that it has loaded or the others.
+func (fs *files) bundled(loaded bool) (out []*binary) {
+	exe, err := fs.exe()
+	if err != nil {
+		return nil
+	}
+	maps := fs.mappings()
+	for _, member := range exe.obj.Bundle() {
+		is := slices.ContainsFunc(maps, func(m target.Mapping) bool {
+			return m.Inode == exe.fileID().Inode && m.Offset <= member.Offset && member.Offset < m.Offset+(m.End-m.Start)
+		})
+		if !member.Assembly || member.Packed || is != loaded {
+			continue
+		}
+		name := exe.path + "!/" + member.Name
+		if b, err := fs.openName(name, name); err == nil && b.obj.Managed() != nil {
+			out = append(out, b)
+		}
+	}
 	return out
 }
 
 // unloaded are .NET's files that the process may load yet: those beside what it has loaded.
 func (fs *files) unloaded() (out []*binary) {
 	loaded := fs.assemblies()
+	out = fs.bundled(false)
 	var folders []string
 	for _, b := range loaded {
 		folder := path.Dir(fs.root.Shown(b.name))
@@ -348,8 +372,8 @@ func (fs *files) unloaded() (out []*binary) {
 
 // runsDotNet tells whether the process has .NET's runtime loaded.
 func (fs *files) runsDotNet() bool {
-	return fs.pid() != 0 && slices.ContainsFunc(fs.mappedFiles(), func(m *target.Mapping) bool {
-		return path.Base(m.Path) == "libcoreclr.so"
+	return fs.pid() != 0 && slices.ContainsFunc(fs.mappings(), func(m target.Mapping) bool {
+		return m.Path == dotnet.CodeMemory || path.Base(m.Path) == dotnet.Library
 	})
 }
 

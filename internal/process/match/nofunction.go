@@ -31,6 +31,24 @@ func (m *matcher) noFunction(s *spec, files []*binary, err error) {
 	if err != nil {
 		d.Note(diag.Span{}, "%s", err)
 	}
+	if objfile.NamesMethod(s.fn) && len(files) > 0 {
+		packed := 0
+		bundle := files[0].obj.Bundle()
+		for i := range bundle {
+			if bundle[i].Assembly && bundle[i].Packed {
+				packed++
+			}
+		}
+		if packed > 0 {
+			d.Note(diag.Span{}, "%d of the assemblies in the program are compressed, and are not looked at", packed)
+			d.Hint("publish it without EnableCompressionInSingleFile")
+		}
+		if (m.pid() == 0 || m.opts.ChildPID != 0) && len(bundle) > 0 {
+			d.Note(diag.Span{}, "it is a single file of .NET, whose methods are found once it runs")
+			d.Hint("start it, and trace it with -p PID")
+			return
+		}
+	}
 	if s.target == "" && objfile.NamesMethod(s.fn) && m.files.runsDotNet() {
 		d.Note(diag.Span{}, "the process runs .NET, and none of the %d assemblies that it has loaded has such a method",
 			len(m.files.assemblies()))

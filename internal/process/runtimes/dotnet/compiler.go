@@ -47,7 +47,7 @@ func (p *process) Compiler() (c *probe.Compiler, err error) {
 	if i := mapped(compilerLibrary); i >= 0 {
 		file = maps[i].Path
 		opened, err = p.pid.OpenMapped(&maps[i])
-	} else if i = mapped("libcoreclr.so"); i >= 0 { // it is loaded with the first method that is compiled
+	} else if i = mapped(Library); i >= 0 { // it is loaded with the first method that is compiled
 		file = path.Join(path.Dir(maps[i].Path), compilerLibrary)
 	} else {
 		return nil, errCompiler // it is in the program

@@ -47,7 +47,7 @@ func (c *Code) Made(q *objfile.Query) (list []runtimes.MadeMethod) {
 		full, loose := keysOf(assembly, c.image.Plain(m.Number))
 		m.Made = &probe.Made{Keys: []string{full}, Func: m.Name, Inlined: c.image.Inlined(m.Number)}
 		if off, _ := c.image.Source(m.Number); off > 0 {
-			m.Made.Source = uint64(off)
+			m.Made.Source = c.file.Base() + uint64(off)
 		}
 		if c.image.Overloads(m.Number) < 2 {
 			m.Made.Keys = append(m.Made.Keys, loose)

@@ -40,8 +40,12 @@ type settings struct {
 	elsewhere string // where to, if it is not /tmp
 }
 
-// doubleMapper is the name of the memory that compiled code lies in.
-const doubleMapper = "/memfd:doublemapper"
+const (
+	// CodeMemory is the name of the memory that compiled code lies in.
+	CodeMemory = "/memfd:doublemapper"
+	// Library is the runtime's own, where that is not in the program.
+	Library = "libcoreclr.so"
+)
 
 func inside(pid int) runtimes.Process {
 	id := target.PID(pid)
@@ -53,7 +57,7 @@ func inside(pid int) runtimes.Process {
 	for i := range maps {
 		m := &maps[i]
 		found = found || m.IsFile() && m.Perm&target.Exec != 0 &&
-			(path.Base(m.Path) == "libcoreclr.so" || m.Path == doubleMapper)
+			(path.Base(m.Path) == Library || m.Path == CodeMemory)
 	}
 	if !found {
 		return nil

@@ -32,6 +32,8 @@ type world struct {
 	list    uint64             // where the list of assemblies begins
 	listed  uint64             // where each that is listed has its module, or its assembly
 	files   map[string]*objfile.File
+	program string            // of the process
+	bundled []objfile.Bundled // in that
 	names   map[uint64]string // of types, by the addresses of their descriptions; "": it is none
 	looked  time.Time         // when the mappings were last read
 	steps   int               // that naming a type has taken
@@ -98,6 +100,7 @@ func openWorld(pid target.PID) (w *world, err error) {
 		pid: pid, looked: time.Now(), modules: map[uint64]*module{}, files: map[string]*objfile.File{},
 		names: map[uint64]string{},
 	}
+	w.program, _, _ = pid.Program()
 	if w.maps, err = pid.Maps(); err != nil {
 		return nil, err
 	}
@@ -126,7 +129,8 @@ func (w *world) describe() (err error) {
 	defer objfile.Guard(&err)()
 	for i := range w.maps {
 		m := &w.maps[i]
-		if m.Perm&target.Exec == 0 || !m.IsFile() || path.Base(m.Path) != "libcoreclr.so" {
+		single := len(w.bundle(m)) > 0
+		if m.Perm&target.Exec == 0 || !m.IsFile() || path.Base(m.Path) != Library && !single {
 			continue
 		}
 		f, err := w.open(m)
@@ -280,6 +284,11 @@ func (w *world) each(yield func(module uint64) bool) {
 
 // moduleOf is what the runtime has made of an assembly.
 func (w *world) moduleOf(f *objfile.File) (m *module, err error) {
+	for _, m := range w.modules {
+		if m != nil && m.image == f.Managed() {
+			return m, nil
+		}
+	}
 	err = errors.New("the process has not loaded the assembly")
 	w.each(func(at uint64) bool {
 		if w.isOf(at, f) {
@@ -292,20 +301,16 @@ func (w *world) moduleOf(f *objfile.File) (m *module, err error) {
 
 // isOf tells whether a module is that of a file: by where the file is mapped to, or by its path.
 func (w *world) isOf(module uint64, f *objfile.File) bool {
-	base, name := w.at(module, w.of.Module.Base), ""
+	base := w.at(module, w.of.Module.Base)
 	for i := range w.maps {
-		m := &w.maps[i]
-		if !m.IsFile() || !sameName(m.Path, f.Path()) {
-			continue
+		if m := &w.maps[i]; base >= m.Start && base < m.End && m.IsFile() {
+			return base-m.Start+m.Offset == f.Base() && sameName(m.Path, f.AttachPath())
 		}
-		if base >= m.Start && base < m.End {
-			return base-m.Start+m.Offset == f.Base()
-		}
-		if name == "" {
-			name = w.path(module)
-		}
-		if f.Base() == 0 && m.Path == name {
-			return true
+	}
+	name := w.path(module)
+	for i := range w.maps {
+		if m := &w.maps[i]; m.Path == name && m.IsFile() {
+			return f.Base() == 0 && sameName(name, f.AttachPath())
 		}
 	}
 	return false
@@ -346,9 +351,48 @@ func (w *world) assemblyAt(module uint64) *clr.Image {
 		if !m.IsFile() || base != 0 && (base < m.Start || base >= m.End) || base == 0 && m.Path != name {
 			continue
 		}
-		if f, err := w.open(m); err == nil {
-			return f.Managed()
+		f, err := w.open(m)
+		if err != nil {
+			continue
 		}
+		if bundle := w.bundle(m); len(bundle) > 0 {
+			at := base - m.Start + m.Offset
+			if f = w.member(m, bundle, func(b *objfile.Bundled) bool { return b.Offset == at }); f == nil {
+				continue
+			}
+		}
+		return f.Managed()
+	}
+	return nil
+}
+
+// bundle are the files in the program, if a mapping is of that.
+func (w *world) bundle(m *target.Mapping) []objfile.Bundled {
+	if !m.IsFile() || m.Path != w.program {
+		return nil
+	}
+	if w.bundled == nil {
+		w.bundled = []objfile.Bundled{}
+		if f, err := w.open(m); err == nil {
+			w.bundled = f.Bundle()
+		}
+	}
+	return w.bundled
+}
+
+// member is one of them.
+func (w *world) member(m *target.Mapping, list []objfile.Bundled, is func(*objfile.Bundled) bool) *objfile.File {
+	for i := range list {
+		if !is(&list[i]) {
+			continue
+		}
+		name := w.pid.Ours(m.Path) + "!/" + list[i].Name
+		f, ok := w.files[name]
+		if !ok {
+			f, _ = objfile.Open(name)
+			w.files[name] = f
+		}
+		return f
 	}
 	return nil
 }
@@ -372,6 +416,12 @@ func (w *world) path(module uint64) string {
 func (w *world) sibling(name string) *objfile.File {
 	for i := range w.maps {
 		m := &w.maps[i]
+		if bundle := w.bundle(m); len(bundle) > 0 {
+			f := w.member(m, bundle, func(b *objfile.Bundled) bool { return b.Name == name+".dll" })
+			if f != nil && f.Managed() != nil {
+				return f
+			}
+		}
 		if m.IsFile() && path.Base(m.Path) == name+".dll" {
 			if f, err := w.open(m); err == nil && f.Managed() != nil {
 				return f
