@@ -60,6 +60,7 @@ type madeFunction struct {
 	tails            []*probe.Point // where it goes on in another one, if these are not among the returns
 	ahead            bool           // the file has code of it
 	named            bool           // it was asked for by its name
+	fed              bool           // notes of its code are handed over
 	bodies           []*madeBody
 	hasRun           bool // there is code that calls begin with
 	unseen           bool // some of its code has no breakpoints, which was told
@@ -240,20 +241,12 @@ func (f *follower) hold() error {
 	if !ok || f.s.in.Write == nil {
 		return errors.New("the function with which the runtime writes is not known")
 	}
-	var words []string
-	for _, fn := range f.functions {
-		name, _, _ := strings.Cut(fn.Func, "(")
-		if _, after, ok := strings.Cut(name, "::"); ok {
-			if i := strings.LastIndexByte(after, '<'); i > 0 { // type arguments; names of the compiler's own begin so
-				after = after[:i]
-			}
-			if word := "::" + after + "("; !slices.Contains(words, word) {
-				words = append(words, word)
-			}
-		}
-		if len(words) > kernel.MostFeedWords {
-			return fmt.Errorf("it is done for up to %d names", kernel.MostFeedWords)
-		}
+	words := f.words(func(*madeFunction) bool { return true })
+	if len(words) > kernel.MostFeedWords { // of what a pattern has found more, new code is looked for from time to time
+		words = f.words(func(fn *madeFunction) bool { return fn.named })
+	}
+	if n := len(words); n == 0 || n > kernel.MostFeedWords {
+		return fmt.Errorf("it is done for up to %d names", kernel.MostFeedWords)
 	}
 	feed, err := f.s.kernel.Programs.Feed(f.s.in.Write, fd, words)
 	if err != nil {
@@ -262,6 +255,24 @@ func (f *follower) hold() error {
 	f.feed = feed
 	f.precede()
 	return nil
+}
+
+// words are those by which notes are known that are handed over, of some functions.
+func (f *follower) words(of func(*madeFunction) bool) (words []string) {
+	for _, fn := range f.functions {
+		name, _, _ := strings.Cut(fn.Func, "(")
+		_, after, ok := strings.Cut(name, "::")
+		if fn.fed = ok && of(fn); !fn.fed {
+			continue
+		}
+		if i := strings.LastIndexByte(after, '<'); i > 0 { // type arguments; names of the compiler's own begin so
+			after = after[:i]
+		}
+		if word := "::" + after + "("; !slices.Contains(words, word) {
+			words = append(words, word)
+		}
+	}
+	return words
 }
 
 // precede has the compiler tell of code, too. Where that cannot be it is told when it matters.
@@ -274,7 +285,7 @@ func (f *follower) precede() {
 		return
 	}
 	for _, fn := range f.functions {
-		if fn.Source != 0 {
+		if fn.Source != 0 && fn.fed {
 			f.unmapped = append(f.unmapped, fn)
 		}
 	}
@@ -397,7 +408,7 @@ func (f *follower) made(fn *madeFunction, b runtimes.Note) {
 	case body == nil || len(body.begins) < len(fn.entries):
 		body = &madeBody{Note: b}
 		// Code that takes the place of other code is run after its note, and the first when it is there.
-		if f.feed != nil && f.following && b.Rank != runtimes.NotEntered && !fn.hasRun && (b.Rank < 2 || !fn.ahead) {
+		if fn.fed && f.following && b.Rank != runtimes.NotEntered && !fn.hasRun && (b.Rank < 2 || !fn.ahead) {
 			f.early++
 		}
 	default:

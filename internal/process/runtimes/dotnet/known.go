@@ -58,10 +58,16 @@ func (l *loader) known(t *clr.Type, name string, depth int) (v value, ok bool) {
 	case "System.Index":
 		return made(types.NoForm, field("_value", signed))
 	case "System.Threading.CancellationToken":
+		if l.code.pid != 0 {
+			break // which has all of it
+		}
 		v, ok := made(types.NoForm, field("_source", reference(opaque("CancellationTokenSource"))))
 		v.refs = true
 		return v, ok
 	case "System.Memory`1", "System.ReadOnlyMemory`1", "System.Threading.Tasks.ValueTask":
+		if l.code.pid != 0 {
+			break
+		}
 		v, ok := made(types.NoForm, field("_object", object), field("_more", number("ulong", 8, false)))
 		v.refs, v.why = true, "in which order the runtime has the fields of "+name+" is not known"
 		return v, ok
