@@ -218,8 +218,16 @@ func (s *script) key(c *call, frame string) string {
 const returnAddress = "*(uint64 *)($key.1 - 8)"
 
 // replacedAddress tells of such an address whether it is one that the kernel has put there, for a return probe of
-// somebody else: that of its page [uprobes], which is in the top of the address space, or among the libraries.
-const replacedAddress = "($back & 0xfff) == 0 && $back >= 0x7f0000000000"
+// somebody else: that of its page [uprobes], which is in the top of the address space, or among the libraries. Where
+// the kernel's types are not known, a place that code goes back to at the beginning of another page is taken for it.
+func (s *script) replacedAddress() string {
+	at := "($back & 0xfff) == 0 && $back >= 0x7f0000000000"
+	if s.leaving != nil && s.leaving.ThreadEnds {
+		const area = "curtask.mm.uprobes_state.xol_area"
+		at += fmt.Sprintf(" && (uint64)%s != 0 && %s.vaddr == $back", area, area)
+	}
+	return at
+}
 
 // keep keeps what is known at the entry until the call returns, and who calls, for those calls that are shown without.
 func (s *script) keep(indent string, c *call) {
@@ -293,7 +301,7 @@ func (s *script) returned(c *call, points []string, body func(indent string)) {
 	s.line("  $key = (%s);", s.key(c, c.fn.ReturnKey))
 	if c.fn.Parted {
 		s.line("  $back = %s;", returnAddress)
-		since += fmt.Sprintf(" && (%s[$key].back_ == $back || %s)", c.store, replacedAddress)
+		since += fmt.Sprintf(" && (%s[$key].back_ == $back || %s)", c.store, s.replacedAddress())
 	}
 	s.line("  if (has_key(%s, $key)%s) {", c.store, since)
 	s.line("    $call = %s[$key];", c.store)
