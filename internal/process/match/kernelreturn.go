@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"slices"
 	"strings"
 
 	"trocar/internal/binary/abi"
@@ -190,17 +191,36 @@ func (b *binary) stackHarm(filters bool) string {
 	return ""
 }
 
-// finds looks for an instruction in all code of a file.
+// finds looks for an instruction in all code of a file. Where functions are known, each is looked at by itself: data
+// before it, of which the last bytes may look like the beginning of an instruction, hides nothing of it.
 func finds(obj *objfile.File, look func(*abi.Arch, []byte) (int, bool)) (at uint64, found bool) {
 	var err error
 	defer objfile.Guard(&err)()
 	found = true // unless all of it was seen
+	var starts []uint64
+	_ = obj.Functions(func(s *objfile.Symbol) bool {
+		starts = append(starts, s.Addr)
+		return true
+	})
+	slices.Sort(starts)
 	for _, s := range obj.Segments() {
 		if !s.Exec {
 			continue
 		}
-		if off, ok := look(obj.Arch(), obj.Bytes(s.Addr, int(s.FileSize))); ok {
-			return s.Addr + uint64(off), true
+		text := obj.Bytes(s.Addr, int(s.FileSize))
+		first := 0
+		for first < len(starts) && starts[first] <= s.Addr {
+			first++
+		}
+		for at, end := s.Addr, s.Addr+s.FileSize; at < end; first++ {
+			next := end
+			if first < len(starts) && starts[first] < end {
+				next = starts[first]
+			}
+			if off, ok := look(obj.Arch(), text[at-s.Addr:next-s.Addr]); ok {
+				return at + uint64(off), true
+			}
+			at = next
 		}
 	}
 	return 0, false
