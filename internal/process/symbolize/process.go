@@ -111,7 +111,13 @@ func (s *Symbolizer) complete(p *process, seen *space) {
 			s.files.settle(o, p.pid)
 		}
 	}
-	if sp := p.spaces[0]; sp.jit == nil {
+	sp := p.spaces[0]
+	for i := range sp.maps { // those that are not mapped any more, of which the watch does not tell
+		if m := &sp.maps[i]; m.file != nil && m.file.seen {
+			s.files.settle(m, p.pid)
+		}
+	}
+	if sp.jit == nil {
 		sp.jit, seen.jit = seen.jit, nil
 	}
 	s.forget(seen)

@@ -321,6 +321,9 @@ func TestLookMeanwhile(t *testing.T) {
 	if err := s.Snapshot(p.pid); err != nil { // it is read when "elm" was told of, as of before
 		t.Fatal(err)
 	}
+	if s.procs[pid].spaces[0].unopened() {
+		t.Error("it would be looked at again and again")
+	}
 	for _, c := range []struct {
 		time uint64
 		want string
