@@ -2,6 +2,7 @@ package session
 
 import (
 	"cmp"
+	"encoding/binary"
 	"fmt"
 	"hash/maphash"
 	"slices"
@@ -170,7 +171,8 @@ func (s *Session) span(index int) time.Duration {
 
 // row is an entry as it is read: the values of all CPUs, and of all entries that are shown as one.
 type row struct {
-	key  *result.Value // nil: of many with stacks, each is named when it is shown
+	key  *result.Value // of many with stacks, each is named when it is shown: nil, and
+	like *result.Value // what is in the same order
 	raw  []byte        // the key
 	cpus [][]byte
 }
@@ -196,13 +198,31 @@ func (s *Session) shown(st *record.Storage, rows []row) *result.Map {
 const mostNamed = 1024
 
 // unnamed tells whether keys are named when they are shown.
-func unnamed(rows []row) bool { return len(rows) > 0 && rows[0].key == nil && rows[0].raw != nil }
+func unnamed(rows []row) bool { return len(rows) > 0 && rows[0].like != nil }
+
+// ordered is a value that compares as a key does: addresses take the place of named frames.
+func ordered(v *result.Value) *result.Value {
+	w := *v
+	if v.Kind == result.Stack {
+		addrs := make([]byte, 0, 8*len(v.Frames))
+		for i := range v.Frames {
+			addrs = binary.BigEndian.AppendUint64(addrs, v.Frames[i].Addr)
+		}
+		return &result.Value{Kind: result.String, Text: string(addrs)}
+	}
+	w.Elems = make([]result.Value, len(v.Elems))
+	for i := range v.Elems {
+		w.Elems[i] = *ordered(&v.Elems[i])
+	}
+	return &w
+}
 
 // showSorted shows such rows, in the order of their values, one after another.
 func (s *Session) showSorted(st *record.Storage, head result.Head, rows []row) error {
 	m := &result.Map{Name: st.Map.Name, Keyed: true, Kind: mapKind(st.Map.Value)}
 	for i, row := range rows {
-		e := result.Entry{Key: &result.Value{Kind: result.Uint, Num: uint64(i)}}
+		place := result.Value{Kind: result.Uint, Num: uint64(i)} // behind what it is sorted by
+		e := result.Entry{Key: &result.Value{Kind: result.Tuple, Elems: []result.Value{*row.like, place}}}
 		if s.decoder.MapValue(&e.Value, st, row.cpus) {
 			m.Entries = append(m.Entries, e)
 		}
@@ -216,7 +236,7 @@ func (s *Session) showSorted(st *record.Storage, head result.Head, rows []row) e
 	for i := range all {
 		var key result.Value
 		n.room = n.room[:0]
-		s.decoder.Value(&key, st.Map.Key, rows[all[i].Key.Num].raw)
+		s.decoder.Value(&key, st.Map.Key, rows[all[i].Key.Elems[1].Num].raw)
 		m.Entries[0] = result.Entry{Key: &key, Value: all[i].Value}
 		e := &result.PrintMap{Head: head, Map: m, Continued: i > 0, More: i < len(all)-1}
 		if err := s.emit(e); err != nil {
@@ -279,7 +299,7 @@ func (s *Session) rows(st *record.Storage, take, sorts bool) ([]row, error) {
 			seen[shown] = n
 		}
 		if names.reuses {
-			r.key = nil
+			r.key, r.like = nil, ordered(r.key)
 		}
 		rows[n] = r
 		n++

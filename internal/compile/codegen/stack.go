@@ -106,13 +106,24 @@ func (g *gen) stack(dst memory, t *types.Type, span diag.Span) {
 		g.count(g.c.lossOnce(record.GuessedStacks))
 	}
 	b.ApplyImm(ir.Shr, n, 3)
-	if t.Stored() {
-		g.identify(dst.at(16), n, frames, t.Depth)
+	entry := t.Kind == types.UStack && g.atEntry()
+	switch {
+	case t.Stored():
+		file := b.Imm(0)
+		if t.Kind == types.UStack && g.walkDepth > 0 { // another one may be mapped there later
+			base, off := g.ref(memory{space: inScratch, off: g.walkAt + walkFile})
+			b.LoadTo(file, 8, base, off)
+		}
+		g.identify(dst.at(16), n, frames, t.Depth, file)
 		g.keep(dst, n, frames, tgid, t.Kind)
-	} else {
+	case t.Kind == types.UStack && !entry:
+		g.store(dst.at(8), 8, b.Call(asm.FnKtimeGetNs))
+		b.ApplyImm(ir.Or, n, types.StackTimed)
+		g.frames(dst, n, t.Kind)
+	default:
 		g.frames(dst, n, t.Kind)
 	}
-	if t.Kind == types.UStack && g.atEntry() {
+	if entry {
 		g.caller(dst.at(8), span)
 	}
 	b.Bind(end)
@@ -127,7 +138,7 @@ func (g *gen) identity(dst memory, t *types.Type, w walked) {
 		mode = g.c.prog.Config.StackMode
 	}
 	if mode == types.StackRaw {
-		g.identify(dst.at(16), w.n, w.frames, t.Depth)
+		g.identify(dst.at(16), w.n, w.frames, t.Depth, b.Imm(0))
 		return
 	}
 	g.copy(dst.at(16), w.id, 16)
@@ -138,10 +149,10 @@ func (g *gen) identity(dst memory, t *types.Type, w walked) {
 	b.Bind(own)
 }
 
-// identify makes the identity of a stack of its addresses.
-func (g *gen) identify(dst memory, n ir.Reg, frames memory, depth int) {
+// identify makes the identity of a stack of its addresses, and of what tells the file of the first one from others.
+func (g *gen) identify(dst memory, n ir.Reg, frames memory, depth int, file ir.Reg) {
 	b := g.b
-	first, second, i := b.Imm(0), b.Imm(0), b.Imm(0)
+	first, second, i := b.Copy(file), b.Imm(0), b.Imm(0)
 	top, done := b.Label(), b.Label()
 	b.Bind(top)
 	b.If(ir.GE, i, n, done)

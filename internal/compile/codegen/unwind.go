@@ -132,7 +132,7 @@ func (g *gen) walk(depth int) walked {
 	for field := walkCount; field <= walkReturn; field += 8 {
 		w.set(field, 0)
 	}
-	for _, field := range []int{walkTries, walkID, walkID + 8} {
+	for _, field := range []int{walkTries, walkID, walkID + 8, walkFile} {
 		w.set(field, 0)
 	}
 	w.set(walkLimit, int64(depth))
