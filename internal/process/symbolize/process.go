@@ -27,7 +27,7 @@ type process struct {
 }
 
 // maxGenerations bounds the programs one after another of which we keep the mappings for one process id.
-const maxGenerations = 4
+const maxGenerations = 32
 
 // recheck is how long we trust, without a watch, that a process still runs the same program. Anchors show a change at
 // once.

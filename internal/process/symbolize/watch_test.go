@@ -107,16 +107,19 @@ func TestOverwritten(t *testing.T) {
 	}
 }
 
+// A process that executes one program after another, as wrappers of wrappers do, has the names of each.
 func TestWatchExec(t *testing.T) {
 	exe := compile(t, "chain", "chain.c", "-pie")
 	s := watching(t)
 	p := start(t, exe)
-	one := p.stack("s")
-	p.do("x")
-	p.expect("ready")
-	two := p.stack("s")
+	all := [][]uint64{p.stack("s")}
+	for range 9 {
+		p.do("x")
+		p.expect("ready")
+		all = append(all, p.stack("s"))
+	}
 	p.end()
-	for i, addrs := range [][]uint64{one, two, one} {
+	for i, addrs := range append(all, all[0]) {
 		if got := names(s.Stack(nil, Hit{PID: p.pid}, addrs)); !strings.HasPrefix(got, fullChain) {
 			t.Errorf("%d: %s", i, got)
 		}
