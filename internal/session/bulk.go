@@ -151,7 +151,9 @@ func (b *bulk) sort() {
 		for n < len(rest) && rest[n].value == rest[0].value {
 			n++
 		}
-		order.ByKey(rest[:n], b.keyOrder, b.compareKeys)
+		if n > 1 {
+			order.ByKey(rest[:n], b.keyOrder, b.compareKeys)
+		}
 		rest = rest[n:]
 	}
 }
