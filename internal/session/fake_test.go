@@ -279,8 +279,9 @@ func (f *fake) Missed() []kernel.Missed { return f.missed }
 
 func (f *fake) Hits(_ context.Context, _ time.Duration, least float64) (h kernel.Hits, err error) {
 	if f.stepped != nil {
+		often := f.stepped() // which may set the hits
 		h = f.hits
-		h.Often = slices.DeleteFunc(f.stepped(), func(r kernel.Rate) bool { return r.PerSecond < least })
+		h.Often = slices.DeleteFunc(often, func(r kernel.Rate) bool { return r.PerSecond < least })
 	}
 	return h, nil
 }
