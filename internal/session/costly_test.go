@@ -5,6 +5,7 @@ import (
 
 	"trocar/internal/kernel"
 	"trocar/internal/process/probe"
+	"trocar/internal/session"
 )
 
 // TestCostly: of points where the kernel steps over the instruction it is said that they are hit often, once for each
@@ -35,13 +36,17 @@ func TestCostly(t *testing.T) {
 		"notice WARNING uretprobe:p:f is hit about 120,000"+how, "end")
 
 	f = newFake()
-	f.stepped = func() []kernel.Rate {
-		f.send(rec(s.exitLayout(), 0))
-		return rates
-	}
-	o := start(t, t.Context(), s, f, nil)
-	if n := len(o.sink.lines); n != 7 ||
-		o.sink.lines[n-2] != "notice WARNING more probes are hit so often at such instructions: they are not named" {
+	f.stepped = func() []kernel.Rate { return rates }
+	const last = "notice WARNING more probes are hit so often at such instructions: they are not named"
+	o := start(t, t.Context(), s, f, func(_ *session.Input, k *sink) {
+		k.fail = func(line string) error {
+			if line == last {
+				f.send(rec(s.exitLayout(), 0))
+			}
+			return nil
+		}
+	})
+	if n := len(o.sink.lines); n != 7 || o.sink.lines[n-2] != last {
 		t.Errorf("%q", o.sink.lines)
 	}
 }
