@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,12 +21,19 @@ type bodies struct {
 	at     []probe.Body
 	failed map[*probe.Point]bool  // that have no probes
 	lost   map[*probe.Point]error // why the probes of others are not at their code
-	moved  []int                  // how often each was made anew
 	had    []bool                 // those that had code once
 	copied map[string]bool        // those that were told to be inlined
 	steps  map[uint64]bool        // methods whose calls are seen that are interpreted
+	looked time.Time              // when it was looked last where code is
+	gaps   map[string][]gap       // in which new code of methods was not probed yet
 	done   chan struct{}          // closed when none is looked after any more
 	stop   func()
+}
+
+// gap is a time in which calls may have been missed.
+type gap struct {
+	end  time.Time
+	long time.Duration
 }
 
 // lookEvery is how often it is looked where code is. What is called meanwhile at a new place is not seen.
@@ -43,7 +51,7 @@ func (s *Session) placeBodies(ctx context.Context, failed []kernel.AttachError) 
 	}
 	b := &bodies{
 		failed: map[*probe.Point]bool{}, lost: map[*probe.Point]error{}, copied: map[string]bool{}, done: make(chan struct{}),
-		steps: map[uint64]bool{},
+		steps: map[uint64]bool{}, gaps: map[string][]gap{}, looked: time.Now(),
 	}
 	for _, f := range failed {
 		b.failed[f.Point] = true
@@ -57,12 +65,11 @@ func (s *Session) placeBodies(ctx context.Context, failed []kernel.AttachError) 
 			}
 		}
 	}
-	b.moved = make([]int, len(b.at))
 	if err := s.withoutReturns(b, failed); err != nil {
 		return err
 	}
 	s.look(b)
-	clear(b.moved)
+	clear(b.gaps)
 	s.bodies = b
 	if err := s.tellInlined("is"); err != nil {
 		return err
@@ -124,6 +131,8 @@ func (s *Session) withoutReturns(b *bodies, failed []kernel.AttachError) error {
 // look moves the probes of code that is elsewhere by now. Entries are probed before returns are, and calls that began
 // before that are not looked for any more: else one that began unseen could end as another one, which was left.
 func (s *Session) look(b *bodies) {
+	before := b.looked
+	b.looked = time.Now()
 	all := s.in.Bodies(false)
 	moved, names := map[uint64]bool{}, map[string]bool{"": true} // methods
 	place := map[*probe.Point]uint64{}
@@ -160,17 +169,23 @@ func (s *Session) look(b *bodies) {
 		was.Addr = 0
 		return s.kernel.Programs.Move(was.Point, 0)
 	})
+	anew := map[string]time.Time{}
 	to := func(i int, was *probe.Body) error {
 		if was.Addr == place[was.Point] {
 			return nil
 		}
-		if was.Addr = place[was.Point]; was.Addr != 0 {
-			b.moved[i]++
-			b.had[i] = true
+		was.Addr = place[was.Point]
+		b.had[i] = b.had[i] || was.Addr != 0
+		err := s.kernel.Programs.Move(was.Point, was.Addr)
+		if err == nil && was.Addr != 0 && was.Point.Kind == probe.Method {
+			anew[was.Point.Func] = time.Now()
 		}
-		return s.kernel.Programs.Move(was.Point, was.Addr)
+		return err
 	}
 	each(probe.Method, to)
+	for name, now := range anew {
+		b.gaps[name] = append(b.gaps[name], gap{now, now.Sub(before)})
+	}
 	for _, p := range s.in.Programs {
 		if p.Point.Kind == probe.Self && p.Point.Event == probe.Moved && names[p.Point.Func] {
 			if _, err := s.kernel.Programs.Run(p.Name); err != nil {
@@ -204,12 +219,15 @@ func (s *Session) tellInlined(is string) error {
 		}
 		if n := len(now.Inlined); n > 0 {
 			b.copied[name] = true
-			few := strings.Join(now.Inlined[:min(n, maxNamed)], ", ")
+			few := "the code of " + strings.Join(now.Inlined[:min(n, maxNamed)], ", ")
 			if n > maxNamed {
 				few += " and " + strconv.Itoa(n-maxNamed) + " more"
 			}
+			if n == 1 && now.Inlined[0] == name {
+				few = "itself"
+			}
 			err := s.blind([]string{"started with " + now.Kept + " all calls are seen"},
-				"%s %s inlined into the code of %s: calls by it are not seen", name, is, few)
+				"%s %s inlined into %s: calls by it are not seen", name, is, few)
 			if err != nil {
 				return err
 			}
@@ -225,6 +243,28 @@ func (s *Session) blind(hints []string, format string, args ...any) error {
 	}})
 }
 
+// tellGaps tells when calls of a method may have been missed, as its code was made anew.
+func (s *Session) tellGaps(p *probe.Point) error {
+	gaps := s.bodies.gaps[p.Func]
+	delete(s.bodies.gaps, p.Func)
+	if len(gaps) == 0 {
+		return nil
+	}
+	var when []string
+	for _, g := range gaps[:min(len(gaps), maxNamed)] {
+		when = append(when, fmt.Sprintf("the %.1f ms before %s", g.long.Seconds()*1e3, g.end.Format("15:04:05.000")))
+	}
+	if n := len(gaps) - len(when); n > 0 {
+		when = append(when, fmt.Sprintf("%d times more", n))
+	}
+	other := "calls that were interpreted were not seen"
+	if s.bodies.steps[p.Start] {
+		other = "one that was just beginning may have been seen twice"
+	}
+	return s.blind(nil, "%s: compiled, or redefined by an agent, during the trace; calls of the new code may be missing "+
+		"in %s, and %s", p.Func, strings.Join(when, ", "), other)
+}
+
 // tellBodies tells which methods were made anew meanwhile, and which are not compiled.
 func (s *Session) tellBodies() error {
 	b := s.bodies
@@ -236,16 +276,8 @@ func (s *Session) tellBodies() error {
 	if err := s.tellInlined("was"); err != nil {
 		return err
 	}
-	var anew, followed, never, later []string
+	var never, later []string
 	for i, of := range b.at {
-		lost := b.failed[of.Point] || b.lost[of.Point] != nil
-		list := &anew
-		if b.steps[of.Point.Start] {
-			list = &followed
-		}
-		if b.moved[i] > 0 && !lost && !slices.Contains(*list, of.Point.Func) {
-			*list = append(*list, of.Point.Func)
-		}
 		switch {
 		case b.failed[of.Point], of.Idle:
 		case b.lost[of.Point] != nil:
@@ -264,17 +296,8 @@ func (s *Session) tellBodies() error {
 			}
 		}
 	}
-	if len(anew) > 0 {
-		err := s.blind(nil, "%s: compiled during the trace; calls that were interpreted, or made within 10 ms of "+
-			"the compilation, were not seen", strings.Join(anew, ", "))
-		if err != nil {
-			return err
-		}
-	}
-	if len(followed) > 0 {
-		err := s.blind(nil, "%s: compiled during the trace; calls of new code in its first %d ms were not seen, and one "+
-			"that was just beginning may be seen twice", strings.Join(followed, ", "), lookSoon.Milliseconds())
-		if err != nil {
+	for _, of := range b.at {
+		if err := s.tellGaps(of.Point); err != nil {
 			return err
 		}
 	}

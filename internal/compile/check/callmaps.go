@@ -96,7 +96,10 @@ func (b *builder) mapCall(c *Call, n *node) bool {
 		// len of a stack, or of a value of the program's language.
 		_, listed := elements(k.ty.t)
 		if _, array := k.ty.t.JavaElement(); !array && !listed && !k.ty.is(types.UStack, types.KStack) {
-			b.errorf(n.span, "call to len() expects a map, ustack, or kstack, or a string or list of the traced program")
+			d := b.errorf(n.span, "call to len() expects a map, ustack, or kstack, or a string or list of the traced program")
+			if k.ty.t.Form() == types.JavaForm {
+				d.Hint("of Java, arrays have a length; how many elements a collection has is in a field: args.list.size")
+			}
 			return false
 		}
 		x := b.expr(k)

@@ -162,7 +162,7 @@ func (v *machine) look(m *method, class string, list []string) {
 		switch {
 		case (d == "F" || d == "D") && floats < vectors:
 			floats++
-			p.place = types.Unknown("it is in a floating-point register, which BPF cannot read")
+			p.place = types.Unknown("compiled code has it in a floating-point register, which cannot be read at a breakpoint")
 		case d == "F" || d == "D":
 			p.place = onStack()
 		default:

@@ -38,7 +38,7 @@ func (v *machine) result(d string) *probe.Scope {
 	case "V":
 		r.Type, r.Place = &types.Type{Kind: types.Struct, Name: probe.NoResults}, types.Place{Kind: types.InPieces}
 	case "F", "D":
-		r.Place = types.Unknown("it is in a floating-point register, which BPF cannot read")
+		r.Place = types.Unknown("it is in a floating-point register, which cannot be read at a breakpoint")
 	}
 	if r.Type == nil {
 		if r.Type = v.typeOf(d); r.Type.Kind == types.Pointer && v.texts != "" {
