@@ -198,35 +198,38 @@ func wideEnum(t *types.Type) *types.Type {
 	return &w
 }
 
-// cNames are C's own types on a 64-bit machine, and those of <stdint.h>, <sys/types.h> and the kernel's headers that
-// scripts use without including anything.
-var cNames = map[string]*types.Type{
-	"void": types.TVoid, "bool": types.TCBool, "_Bool": types.TCBool,
-	"char": types.TChar, "signed char": types.TInt8, "unsigned char": types.TUint8,
-	"short": types.TInt16, "short int": types.TInt16, "signed short": types.TInt16, "signed short int": types.TInt16,
-	"unsigned short": types.TUint16, "unsigned short int": types.TUint16, "short unsigned int": types.TUint16,
-	"int": types.TInt32, "signed": types.TInt32, "signed int": types.TInt32, "unsigned": types.TUint32,
-	"unsigned int": types.TUint32,
-	"long":         types.TInt64, "long int": types.TInt64, "signed long": types.TInt64, "signed long int": types.TInt64,
-	"unsigned long": types.TUint64, "unsigned long int": types.TUint64, "long unsigned int": types.TUint64,
-	"long long": types.TInt64, "long long int": types.TInt64, "signed long long": types.TInt64,
-	"signed long long int": types.TInt64,
-	"unsigned long long":   types.TUint64, "unsigned long long int": types.TUint64,
-	"long long unsigned int": types.TUint64,
-	"float":                  {Kind: types.Float, Name: "float", Size: 4, Align: 4},
-	"double":                 {Kind: types.Float, Name: "double", Size: 8, Align: 8},
-	"int8_t":                 types.TInt8, "int16_t": types.TInt16, "int32_t": types.TInt32, "int64_t": types.TInt64,
-	"uint8_t": types.TUint8, "uint16_t": types.TUint16, "uint32_t": types.TUint32, "uint64_t": types.TUint64,
-	"u8": types.TUint8, "u16": types.TUint16, "u32": types.TUint32, "u64": types.TUint64,
-	"s8": types.TInt8, "s16": types.TInt16, "s32": types.TInt32, "s64": types.TInt64,
-	"__u8": types.TUint8, "__u16": types.TUint16, "__u32": types.TUint32, "__u64": types.TUint64,
-	"__s8": types.TInt8, "__s16": types.TInt16, "__s32": types.TInt32, "__s64": types.TInt64,
-	"__be16": types.TUint16, "__be32": types.TUint32, "__be64": types.TUint64,
-	"__le16": types.TUint16, "__le32": types.TUint32, "__le64": types.TUint64,
-	"size_t": types.TUint64, "ssize_t": types.TInt64, "intptr_t": types.TInt64, "uintptr_t": types.TUint64,
-	"ptrdiff_t": types.TInt64, "off_t": types.TInt64, "loff_t": types.TInt64, "time_t": types.TInt64,
-	"pid_t": types.TInt32, "uid_t": types.TUint32, "gid_t": types.TUint32, "mode_t": types.TUint32, "dev_t": types.TUint64,
-	"ino_t": types.TUint64, "sigset_t": types.ArrayOf(types.TUint64, 16),
+// cNames are the names of C's own types on a 64-bit machine, and of those of <stdint.h>, <sys/types.h> and the kernel's
+// headers that scripts use without including anything: in a text, each with a comma on both sides.
+var cNames = []struct {
+	t     *types.Type
+	names string
+}{
+	{types.TVoid, ",void,"},
+	{types.TCBool, ",bool,_Bool,"},
+	{types.TChar, ",char,"},
+	{types.TInt8, ",signed char,int8_t,s8,__s8,"},
+	{types.TUint8, ",unsigned char,uint8_t,u8,__u8,"},
+	{types.TInt16, ",short,short int,signed short,signed short int,int16_t,s16,__s16,"},
+	{types.TUint16, ",unsigned short,unsigned short int,short unsigned int,uint16_t,u16,__u16,__be16,__le16,"},
+	{types.TInt32, ",int,signed,signed int,int32_t,s32,__s32,pid_t,"},
+	{types.TUint32, ",unsigned,unsigned int,uint32_t,u32,__u32,__be32,__le32,uid_t,gid_t,mode_t,"},
+	{types.TInt64, ",long,long int,signed long,signed long int,long long,long long int,signed long long," +
+		"signed long long int,int64_t,s64,__s64,ssize_t,intptr_t,ptrdiff_t,off_t,loff_t,time_t,"},
+	{types.TUint64, ",unsigned long,unsigned long int,long unsigned int,unsigned long long,unsigned long long int," +
+		"long long unsigned int,uint64_t,u64,__u64,__be64,__le64,size_t,uintptr_t,dev_t,ino_t,"},
+	{&types.Type{Kind: types.Float, Name: "float", Size: 4, Align: 4}, ",float,"},
+	{&types.Type{Kind: types.Float, Name: "double", Size: 8, Align: 8}, ",double,"},
+	{types.ArrayOf(types.TUint64, 16), ",sigset_t,"},
+}
+
+// cName is one of those; nil: there is none of that name.
+func cName(name string) *types.Type {
+	for i := range cNames {
+		if strings.Contains(cNames[i].names, ","+name+",") && !strings.Contains(name, ",") {
+			return cNames[i].t
+		}
+	}
+	return nil
 }
 
 // scriptNames are the script's own names of integers, which C definitions may use as well.
@@ -320,7 +323,7 @@ func (d *definitions) named(name string) *types.Type {
 	if t := d.types[name]; t != nil {
 		return t
 	}
-	if t := cNames[name]; t != nil {
+	if t := cName(name); t != nil {
 		return t
 	}
 	if t := scriptName(name); t != nil {
@@ -364,8 +367,8 @@ func (d *definitions) names() []string {
 	for n := range d.types {
 		names = append(names, n)
 	}
-	for n := range cNames {
-		names = append(names, n)
+	for i := range cNames {
+		names = append(names, strings.Split(strings.Trim(cNames[i].names, ","), ",")...)
 	}
 	return sorted(names)
 }
@@ -373,5 +376,5 @@ func (d *definitions) names() []string {
 // knows tells whether a type name means the same at every point: the language's, C's, or defined by the script.
 func (d *definitions) knows(name string) bool {
 	t := d.types[name]
-	return t != nil && !t.Incomplete || cNames[name] != nil || scriptName(name) != nil || scriptTypes[name] != nil
+	return t != nil && !t.Incomplete || cName(name) != nil || scriptName(name) != nil || scriptType(name) != nil
 }

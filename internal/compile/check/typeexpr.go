@@ -6,20 +6,33 @@ import (
 )
 
 // scriptTypes are the names of the script's own types besides the integers.
-var scriptTypes = map[string]*types.Type{
-	"void": types.TVoid, "bool": types.TBool,
-	"int8": types.TInt8, "int16": types.TInt16, "int32": types.TInt32, "int64": types.TInt64,
-	"uint8": types.TUint8, "uint16": types.TUint16, "uint32": types.TUint32, "uint64": types.TUint64,
-	"count_t": types.AggOf(types.Count, false),
-	"min_t":   types.AggOf(types.Min, true), "umin_t": types.AggOf(types.Min, false),
-	"max_t": types.AggOf(types.Max, true), "umax_t": types.AggOf(types.Max, false),
-	"sum_t": types.AggOf(types.Sum, true), "usum_t": types.AggOf(types.Sum, false),
-	"avg_t": types.AggOf(types.Avg, true), "uavg_t": types.AggOf(types.Avg, false),
-	"stats_t": types.AggOf(types.Stats, true), "ustats_t": types.AggOf(types.Stats, false),
-	"timestamp": types.TimestampOf(types.ClockBoot), "macaddr_t": types.TMAC, "cgroup_path_t": types.TCgroupPath,
-	"username_t": types.TUsername, "usym_t": types.TUSym, "ksym_t": types.TKSym,
+var scriptTypes = []struct {
+	name string
+	t    *types.Type
+}{
+	{"void", types.TVoid}, {"bool", types.TBool},
+	{"int8", types.TInt8}, {"int16", types.TInt16}, {"int32", types.TInt32}, {"int64", types.TInt64},
+	{"uint8", types.TUint8}, {"uint16", types.TUint16}, {"uint32", types.TUint32}, {"uint64", types.TUint64},
+	{"count_t", types.AggOf(types.Count, false)},
+	{"min_t", types.AggOf(types.Min, true)}, {"umin_t", types.AggOf(types.Min, false)},
+	{"max_t", types.AggOf(types.Max, true)}, {"umax_t", types.AggOf(types.Max, false)},
+	{"sum_t", types.AggOf(types.Sum, true)}, {"usum_t", types.AggOf(types.Sum, false)},
+	{"avg_t", types.AggOf(types.Avg, true)}, {"uavg_t", types.AggOf(types.Avg, false)},
+	{"stats_t", types.AggOf(types.Stats, true)}, {"ustats_t", types.AggOf(types.Stats, false)},
+	{"timestamp", types.TimestampOf(types.ClockBoot)}, {"macaddr_t", types.TMAC}, {"cgroup_path_t", types.TCgroupPath},
+	{"username_t", types.TUsername}, {"usym_t", types.TUSym}, {"ksym_t", types.TKSym},
 	// These take their size from a dimension behind them.
-	"string": types.StringOf(0), "buffer": types.BufferOf(0), "inet": types.TInet,
+	{"string", types.StringOf(0)}, {"buffer", types.BufferOf(0)}, {"inet", types.TInet},
+}
+
+// scriptType is one of those; nil: there is none of that name.
+func scriptType(name string) *types.Type {
+	for i := range scriptTypes {
+		if scriptTypes[i].name == name {
+			return scriptTypes[i].t
+		}
+	}
+	return nil
 }
 
 // written tells whether the type is spelled out (not typeof an expression).
@@ -122,7 +135,7 @@ func (b *builder) complete(t *types.Type) *types.Type    { return b.checker.comp
 
 // typeNamed finds a type by the name a script uses: its own, the script's, the traced program's, the kernel's.
 func (c *checker) typeNamed(act *action, name string) *types.Type {
-	if t := scriptTypes[name]; t != nil {
+	if t := scriptType(name); t != nil {
 		return t
 	}
 	t := c.programType(act, name)
@@ -145,7 +158,7 @@ func (c *checker) typeNamed(act *action, name string) *types.Type {
 func (c *checker) programType(act *action, name string) *types.Type {
 	t := c.defs.types[name]
 	if t == nil {
-		t = cNames[name]
+		t = cName(name)
 	}
 	if (t == nil || t.Incomplete) && c.in.Lookup.UserType != nil {
 		u, err := c.in.Lookup.UserType(act.points[0], name)
@@ -182,8 +195,8 @@ func (c *checker) complete(act *action, t *types.Type) *types.Type {
 
 func scriptTypeNames() []string {
 	var names []string
-	for n := range scriptTypes {
-		names = append(names, n)
+	for i := range scriptTypes {
+		names = append(names, scriptTypes[i].name)
 	}
 	return sorted(names)
 }

@@ -71,7 +71,7 @@ func (r recordTypes) field(line string) (f types.Field, size int, err error) {
 // inWord is the integer that the kernel takes out of a word for a system call's parameter of a type: it converts to the
 // type and so ignores what is above (SYSCALL_DEFINE). Nil: the type is not known.
 func (r recordTypes) inWord(typ string) *types.Type {
-	t := knownInts[typ]
+	t := knownInt(typ)
 	if t == nil && r.named != nil {
 		t = r.named(typ)
 	}
@@ -143,21 +143,29 @@ func namedInt(name string, size int, signed bool) *types.Type {
 	return &types.Type{Kind: types.Int, Name: name, Size: size, Align: size, Signed: signed}
 }
 
-// knownInts are the integers that parameters of system calls are, and that records have pointers to, so that the
-// kernel's types need not be asked.
-var knownInts = map[string]*types.Type{
-	"int": types.TInt32, "unsigned int": types.TUint32, "unsigned": types.TUint32, "long": types.TInt64,
-	"unsigned long": types.TUint64,
-	"short":         types.TInt16, "unsigned short": types.TUint16, "unsigned char": types.TUint8,
-	"signed char": types.TInt8,
-	"size_t":      types.TUint64, "loff_t": types.TInt64, "uid_t": types.TUint32, "gid_t": types.TUint32,
-	"pid_t": types.TInt32,
-	"u8":    types.TUint8, "u16": types.TUint16, "u32": types.TUint32, "u64": types.TUint64,
-	"__u8": types.TUint8, "__u16": types.TUint16, "__u32": types.TUint32, "__u64": types.TUint64,
-	"off_t": types.TInt64, "umode_t": types.TUint16, "key_serial_t": types.TInt32, "qid_t": types.TUint32,
-	"clockid_t": types.TInt32, "timer_t": types.TInt32, "mqd_t": types.TInt32, "key_t": types.TInt32,
-	"rwf_t": types.TInt32, "aio_context_t": types.TUint64,
-	"s8": types.TInt8, "s16": types.TInt16, "s32": types.TInt32, "s64": types.TInt64,
+// knownInts are the names of integers that parameters of system calls are, and that records have pointers to, so that
+// the kernel's types need not be asked: in a text, each with a comma on both sides.
+var knownInts = []struct {
+	t     *types.Type
+	names string
+}{
+	{types.TInt32, ",int,pid_t,key_serial_t,clockid_t,timer_t,mqd_t,key_t,rwf_t,s32,"},
+	{types.TUint32, ",unsigned int,unsigned,uid_t,gid_t,u32,__u32,qid_t,"},
+	{types.TInt64, ",long,loff_t,off_t,s64,"},
+	{types.TUint64, ",unsigned long,size_t,u64,__u64,aio_context_t,"},
+	{types.TInt16, ",short,s16,"},
+	{types.TUint16, ",unsigned short,u16,__u16,umode_t,"},
+	{types.TUint8, ",unsigned char,u8,__u8,"},
+	{types.TInt8, ",signed char,s8,"},
+}
+
+func knownInt(name string) *types.Type {
+	for i := range knownInts {
+		if strings.Contains(knownInts[i].names, ","+name+",") {
+			return knownInts[i].t
+		}
+	}
+	return nil
 }
 
 // maxStars bounds pointers to pointers.
@@ -183,8 +191,8 @@ func (r recordTypes) pointed(typ string) *types.Type {
 		return types.TChar
 	case typ == "" || typ == "void" || strings.HasSuffix(typ, "*"):
 		return types.TVoid
-	case knownInts[typ] != nil:
-		return knownInts[typ]
+	case knownInt(typ) != nil:
+		return knownInt(typ)
 	case strings.HasPrefix(typ, "struct "), strings.HasPrefix(typ, "union "):
 		// Looked up when somebody looks into it.
 		t := &types.Type{Kind: types.Struct, Name: typ, Align: 1, Incomplete: true}
