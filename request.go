@@ -195,12 +195,14 @@ func (r *Request) Awaits() (names []string) {
 	}
 	if r.Question != nil {
 		for _, f := range r.Question.Functions {
-			kind, name, _ := strings.Cut(f, ":")
+			file, name, _ := strings.Cut(f, ":")
 			switch {
-			case !strings.HasSuffix(kind, ".dll"):
-				add(kind, "", f, f)
+			case match.IsPython(file):
+				add(file, "", name, f)
+			case strings.HasPrefix(name, ":"): // a type's, of the program or of the file that is named for all
+				add("", r.Question.Path, f, f)
 			default:
-				add("", kind, name, name)
+				add("", file, name, name)
 			}
 		}
 		return names

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -185,5 +186,40 @@ func TestMachines(t *testing.T) {
 	}
 	if _, err := p.Run(t.Context(), nil, nil, Hooks{}); !errors.Is(err, ErrMachine) {
 		t.Errorf("a program for another machine runs: %v", err)
+	}
+}
+
+// TestAwaits: a command is only let go on for methods that a program of .NET makes while it runs.
+func TestAwaits(t *testing.T) {
+	dir := t.TempDir()
+	app, native := filepath.Join(dir, "app"), filepath.Join(dir, "native")
+	for name, text := range map[string]string{app + ".runtimeconfig.json": "{}", native: "#!/bin/sh\nexec ./cpp"} {
+		if err := os.WriteFile(name, []byte(text), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		command, path, function, script string
+		want                            string
+	}{
+		{command: app, function: "Ns.Foo::bar", want: "Ns.Foo::bar"},
+		{command: app, function: "lib.dll:Foo::bar", want: "Foo::bar"},
+		{command: app, path: "lib.dll", function: "Foo::bar", want: "Foo::bar"},
+		{command: app, path: "./cpp", function: "Foo::bar"},
+		{command: app, function: "libx:Foo::bar"},
+		{command: app, function: "libx:foo"},
+		{command: native, function: "Foo::bar"},
+		{command: native, function: "python:app.f", want: "python:app.f"},
+		{command: app, script: `uprobe:"Foo::bar" {}`, want: "uprobe:Foo::bar"},
+		{command: app, script: `uprobe:./cpp:"Foo::bar" {}`},
+		{command: native, script: `uprobe:"Foo::bar" {}`},
+	} {
+		r := Request{Script: c.script, Target: Target{Command: []string{c.command}}}
+		if c.function != "" {
+			r.Question = &Question{Path: c.path, Functions: []string{c.function}}
+		}
+		if got := strings.Join(r.Awaits(), " "); got != c.want {
+			t.Errorf("%+v: %q", c, got)
+		}
 	}
 }

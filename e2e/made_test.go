@@ -181,10 +181,13 @@ func TestDotNetCommand(t *testing.T) {
 	}
 	for _, command := range [][]string{{app}, {"env", "A=B", app}, {"/bin/sh", "-c", "exec " + app}} {
 		trace, notes := run(append([]string{"trace", fibonacci, "--"}, command...)...)
-		if n := strings.Count(trace, "(this=SampleApp.Providers.FibonacciProvider, pos=10) = 89 <"); n != 10 {
+		// Types have no names once it has ended. Of two threads that call it first, one's return may be missing, which is
+		// told.
+		told := strings.Contains(notes, "at the very moment of the compilation")
+		if n := strings.Count(trace, ", pos=10) = 89 <"); n != 10 && !told || n < 8 {
 			t.Errorf("%q: %d calls\n%s%s", command, n, trace, notes)
 		}
-		if strings.Contains(notes, "WARNING") {
+		if strings.Contains(notes, "WARNING") && !told {
 			t.Errorf("%q: %s", command, notes)
 		}
 	}
@@ -230,5 +233,30 @@ func TestDotNetTail(t *testing.T) {
 		if !strings.Contains(results, want) {
 			t.Errorf("no %s\n%s%s", want, results, notes)
 		}
+	}
+}
+
+// TestDotNetNames: methods have names of the compiler's own, and of the interfaces that declare them.
+func TestDotNetNames(t *testing.T) {
+	app := dotnetApp(t, "moves.cs")
+	if !fires(t) {
+		t.Skip("debug registers do not work on this machine")
+	}
+	t.Setenv("DOTNET_SYSTEM_GLOBALIZATION_INVARIANT", "1")
+	for pattern, want := range map[string]string{
+		"Moves+*::MoveNext": `(?m)^ *40 .*Moves\+<.*>c.*::MoveNext\(\)`,
+		"Moves+*::*m__*":    `(?m)^ *30 .*Moves\+<Main>c.*::<>m__0\(int\)`,
+		"Moves::*CompareTo": `(?m)^ *10 .*Moves::System\.IComparable<Moves>\.CompareTo\(Moves\)`,
+		"Moves::System.Collections.Generic.IEnumerable<int>.GetEnumerator": `(?m)^ *10 .*GetEnumerator`,
+	} {
+		out, err := exec.Command(os.Getenv("TROCAR_E2E_TRACER"), "count", pattern, "--", app).CombinedOutput()
+		if err != nil || !regexp.MustCompile(want).Match(out) {
+			t.Errorf("%s: %v\n%s", pattern, err, out)
+		}
+	}
+	// No method fails the others.
+	out, err := exec.Command(os.Getenv("TROCAR_E2E_TRACER"), "trace", "Moves::*", "--", app).CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "  Moves::.ctor()(this=") {
+		t.Errorf("%v\n%s", err, out)
 	}
 }

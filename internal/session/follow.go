@@ -107,7 +107,7 @@ func (s *Session) unfollowed() error {
 	pid, forked := s.in.PID, false
 	python := slices.ContainsFunc(s.in.Points, func(p *probe.Point) bool { return p.Interpreted != nil })
 	switch {
-	case s.in.Follow && !python, len(s.in.Others) > 0:
+	case s.in.Follow && !python && s.made == nil, len(s.in.Others) > 0:
 		return nil
 	case s.command != nil:
 		pid = int(s.command.PID())
@@ -122,6 +122,10 @@ func (s *Session) unfollowed() error {
 	}
 	if !forked {
 		return nil
+	}
+	if s.in.Follow && !python {
+		return s.notice(result.Warning, "methods that are compiled at run time were traced in process %d only, not in its "+
+			"child processes: name these with -p", pid)
 	}
 	if s.in.Follow {
 		return s.notice(result.Info, "Python functions of child processes were traced in those that are forks of "+

@@ -265,10 +265,7 @@ func (f *follower) words(of func(*madeFunction) bool) (words []string) {
 		if fn.fed = ok && of(fn); !fn.fed {
 			continue
 		}
-		if i := strings.LastIndexByte(after, '<'); i > 0 { // type arguments; names of the compiler's own begin so
-			after = after[:i]
-		}
-		if word := "::" + after + "("; !slices.Contains(words, word) {
+		if word := "::" + runtimes.WithoutTypes(after) + "("; !slices.Contains(words, word) {
 			words = append(words, word)
 		}
 	}

@@ -1,6 +1,10 @@
 package runtimes
 
-import "trocar/internal/process/probe"
+import (
+	"strings"
+
+	"trocar/internal/process/probe"
+)
 
 // Process is a runtime at work in a process. Its methods are not called concurrently.
 type Process interface {
@@ -44,6 +48,23 @@ type Note struct {
 	Name       string   // with what instance it is of
 	Tier       string   // how it was compiled, in the runtime's words
 	Rank       int      // of several of one name that there are, that with the highest is run
+}
+
+// WithoutTypes is the name of a method without the arguments of its own type parameters, which stand at its end: others
+// are in the names of interfaces, and names that a compiler makes begin like that.
+func WithoutTypes(name string) string {
+	depth := 0
+	for i := len(name) - 1; i > 0 && strings.HasSuffix(name, ">"); i-- {
+		switch name[i] {
+		case '>':
+			depth++
+		case '<':
+			if depth--; depth == 0 {
+				return name[:i]
+			}
+		}
+	}
+	return name
 }
 
 // NotEntered is the rank of code that calls do not begin with: it goes on where a loop of other code was.

@@ -1,7 +1,6 @@
 package dotnet
 
 import (
-	"bytes"
 	"io"
 	"os"
 	"path"
@@ -12,24 +11,29 @@ import (
 // the program's own refers to, which comes behind that and its own library: by then the runtime can be asked, has the
 // program in memory, and none of its methods is compiled. Its first thread does all of that.
 
-// Starts tells whether a command, by its words and the file of its program, starts a program of .NET, as far as is
-// known: a script may, too, and others execute what comes behind their names.
+// Starts tells whether a command, by its words and the file of its program, starts a program of .NET: by its name in
+// the words, since others execute what comes behind theirs, or in a script.
 func Starts(file string, words []string) bool {
-	for _, word := range append([]string{file}, words...) {
-		for _, word := range strings.Fields(word) {
-			if _, err := os.Stat(strings.TrimSuffix(word, suffix) + ".runtimeconfig.json"); err == nil {
+	const mostScript = 64 << 10
+	text := strings.Join(append([]string{file}, words...), " ")
+	if f, err := os.Open(file); err == nil {
+		head := make([]byte, mostScript)
+		n, _ := io.ReadFull(f, head)
+		f.Close()
+		if script := string(head[:n]); strings.HasPrefix(script, "#!") {
+			text += " " + script
+		}
+	}
+	for word := range strings.FieldsFuncSeq(text, func(c rune) bool { return strings.ContainsRune(" \t\n\"'`;&|()", c) }) {
+		word = strings.TrimSuffix(word, suffix)
+		// What a script names may begin with a variable, and be beside it.
+		for _, name := range []string{word, path.Join(path.Dir(file), path.Base(word))} {
+			if _, err := os.Stat(name + ".runtimeconfig.json"); err == nil {
 				return true
 			}
 		}
 	}
-	f, err := os.Open(file)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	head := make([]byte, 2)
-	_, err = io.ReadFull(f, head)
-	return err == nil && bytes.Equal(head, []byte("#!"))
+	return false
 }
 
 const suffix = ".dll"

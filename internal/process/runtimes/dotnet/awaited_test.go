@@ -30,7 +30,8 @@ func TestAwaited(t *testing.T) {
 func TestStarts(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"app.runtimeconfig.json": "{}", "app": "\x7fELF", "run": "#!/bin/sh", "c": "ELF",
+		"app.runtimeconfig.json": "{}", "app": "\x7fELF", "c": "ELF",
+		"run": "#!/bin/sh\nexec \"$(dirname $0)/app\" $@", "native": "#!/bin/sh\nexec ./c",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o700); err != nil {
 			t.Fatal(err)
@@ -46,6 +47,7 @@ func TestStarts(t *testing.T) {
 		{[]string{"dotnet", "exec", at("app.dll")}, true},
 		{[]string{"/bin/sh", "-c", "exec " + at("app")}, true},
 		{[]string{at("run")}, true},
+		{[]string{at("native")}, false},
 		{[]string{at("c")}, false},
 		{[]string{at("none")}, false},
 		{[]string{"dotnet", at("c.dll")}, false},

@@ -95,7 +95,8 @@ func (w *world) loaded(file *objfile.File, typ uint32) (table uint64, err error)
 	}
 	table, ok := w.described(m, typ)
 	if !ok {
-		return 0, errors.New("the runtime has not loaded the type yet: try again when the program has used it")
+		return 0, errors.New("the runtime has not loaded the type yet: trace the running process with -p when the program " +
+			"has used it")
 	}
 	return table, nil
 }

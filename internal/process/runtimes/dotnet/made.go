@@ -22,8 +22,7 @@ func (c *Code) Made(q *objfile.Query) (list []runtimes.MadeMethod) {
 	if !q.Wildcard() {
 		bare, _, _ := strings.Cut(q.Pattern, "(")
 		bare = bare[strings.LastIndex(bare, "::")+1:]
-		bare, _, _ = strings.Cut(strings.TrimPrefix(bare, ":"), "<")
-		name = bare
+		name = runtimes.WithoutTypes(strings.TrimPrefix(bare, ":"))
 	}
 	found := map[uint32]int{}
 	c.image.Methods(name, func(method uint32, full []byte) {
@@ -116,19 +115,28 @@ func note(line string) (b runtimes.Note, ok bool) {
 	return b, true
 }
 
-// withoutArgs is a type's name without the arguments of its type parameters.
+// withoutArgs is a type's name without the arguments of its type parameters. Names that the compiler makes begin with
+// what looks like some.
 func withoutArgs(s string) string {
 	var b strings.Builder
-	depth := 0
+	depth, own := 0, 0 // own: how deep in such a beginning
+	begins := true
 	for _, r := range s {
 		switch {
+		case r == '<' && depth == 0 && (begins || own > 0):
+			own++
 		case r == '<':
 			depth++
+		case r == '>' && own > 0:
+			own--
 		case r == '>':
 			depth--
-		case depth == 0:
+			continue
+		}
+		if depth == 0 {
 			b.WriteRune(r)
 		}
+		begins = depth == 0 && (r == '+' || r == '.')
 	}
 	return b.String()
 }

@@ -25,6 +25,22 @@ func TestNote(t *testing.T) {
 			Addr: 0x7f10a0, Size: 0x2a, Tier: "InstrumentedTier", Rank: 2, Name: "P::I()",
 			Keys: []string{"app!P::I()", "app!P::I/0"},
 		},
+		"7f10a0 2a instance void [app] W+<Asy>d__0`1[System.Int32]::MoveNext()[QuickJitted]": {
+			Addr: 0x7f10a0, Size: 0x2a, Tier: "QuickJitted", Rank: 1, Name: "W+<Asy>d__0<int>::MoveNext()",
+			Keys: []string{"app!W+<Asy>d__0::MoveNext()", "app!W+<Asy>d__0::MoveNext/0"},
+		},
+		"7f10a0 2a int32 [app] W+<>c::<Main>b__0(int32)[QuickJitted]": {
+			Addr: 0x7f10a0, Size: 0x2a, Tier: "QuickJitted", Rank: 1, Name: "W+<>c::<Main>b__0(int)",
+			Keys: []string{"app!W+<>c::<Main>b__0(int)", "app!W+<>c::<Main>b__0/1"},
+		},
+		"7f10a0 2a class X`1<int32> [app] <Module>.<A>C::System.IEnumerable<System.Char>.Get()[QuickJitted]": {
+			Addr: 0x7f10a0, Size: 0x2a, Tier: "QuickJitted", Rank: 1,
+			Name: "<Module>.<A>C::System.IEnumerable<System.Char>.Get()",
+			Keys: []string{
+				"app!<Module>.<A>C::System.IEnumerable<System.Char>.Get()",
+				"app!<Module>.<A>C::System.IEnumerable<System.Char>.Get/0",
+			},
+		},
 		"7f10a0 0 void [app] P::Main()[QuickJitted]": {}, "7f10a0 2a GenerateLookupStub": {}, "": {}, "zz 1 x": {},
 		"7f10a0 2a void P::Main()[QuickJitted]": {},
 	} {

@@ -140,9 +140,11 @@ func typeIn(s string, space bool, depth int) string {
 	}
 	// Arguments stand at the end, for all types that are within one another.
 	var args []string
-	if i := strings.IndexAny(s, "<["); i > 0 && strings.Contains(s[:i], "`") && strings.ContainsAny(s[len(s)-1:], ">]") {
-		args = split(s[i+1 : len(s)-1])
-		s = s[:i]
+	if i := max(strings.IndexByte(s, '`'), 0); strings.ContainsAny(s[len(s)-min(len(s), 1):], ">]") && s[i] == '`' {
+		if j := strings.IndexAny(s[i:], "<["); j > 0 {
+			args = split(s[i+j+1 : len(s)-1])
+			s = s[:i+j]
+		}
 	}
 	if !space {
 		outer, rest, nested := strings.Cut(s, "+")

@@ -308,12 +308,7 @@ func (w *world) isOf(module uint64, f *objfile.File) bool {
 		}
 	}
 	name := w.path(module)
-	for i := range w.maps {
-		if m := &w.maps[i]; m.Path == name && m.IsFile() {
-			return f.Base() == 0 && sameName(name, f.AttachPath())
-		}
-	}
-	return false
+	return name != "" && f.Base() == 0 && sameName(name, f.AttachPath())
 }
 
 // sameName tells whether a file that was opened may be one that is mapped: which one it is, its module tells.
@@ -343,27 +338,38 @@ func (w *world) module(addr uint64, im *clr.Image) *module {
 	return m
 }
 
-// assemblyAt is the file of a module: that of the mapping where it was loaded to, else that of its path.
+// assemblyAt is the file of a module: that of the mapping where it was loaded to, else that of its path, since some are
+// copied into memory.
 func (w *world) assemblyAt(module uint64) *clr.Image {
-	base, name := w.at(module, w.of.Module.Base), w.path(module)
+	base := w.at(module, w.of.Module.Base)
 	for i := range w.maps {
 		m := &w.maps[i]
-		if !m.IsFile() || base != 0 && (base < m.Start || base >= m.End) || base == 0 && m.Path != name {
+		if !m.IsFile() || base < m.Start || base >= m.End {
 			continue
 		}
 		f, err := w.open(m)
-		if err != nil {
-			continue
-		}
-		if bundle := w.bundle(m); len(bundle) > 0 {
+		if bundle := w.bundle(m); len(bundle) > 0 && err == nil {
 			at := base - m.Start + m.Offset
-			if f = w.member(m, bundle, func(b *objfile.Bundled) bool { return b.Offset == at }); f == nil {
-				continue
-			}
+			f = w.member(m, bundle, func(b *objfile.Bundled) bool { return b.Offset == at })
+		}
+		if f == nil || err != nil {
+			return nil
 		}
 		return f.Managed()
 	}
-	return nil
+	name := w.path(module)
+	if name == "" {
+		return nil
+	}
+	f, ok := w.files[name]
+	if !ok {
+		f, _ = objfile.Open(w.pid.Ours(name))
+		w.files[name] = f
+	}
+	if f == nil {
+		return nil
+	}
+	return f.Managed()
 }
 
 // bundle are the files in the program, if a mapping is of that.
