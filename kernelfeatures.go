@@ -144,6 +144,7 @@ func floatsOf(f *kernel.Features) (*codegen.Floats, error) {
 		}
 	}
 	if behind || !found(&at.Regs, "fpstate", "regs") || !found(&at.Switches[0], "task_struct", "nvcsw") ||
+		!found(&at.Policy, "task_struct", "policy") ||
 		!found(&at.Switches[1], "task_struct", "nivcsw") {
 		return nil, errors.New("it is not known where this kernel keeps them")
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/cilium/ebpf"
 
@@ -31,6 +32,14 @@ func (p *Program) run(ctx context.Context, c *Command, sink result.Sink, h Hooks
 	}
 	defer loaded.Close()
 	p.features.Types().Forget()
+	if cpus := loaded.Barred(); len(cpus) > 0 {
+		text := fmt.Sprintf("floating-point values of threads on CPU %s are not known: trocar may not run there (cpuset)",
+			strings.Trim(fmt.Sprint(cpus), "[]"))
+		notice := &result.Notice{Diagnostic: result.Diagnostic{Severity: result.Warning, Text: text}}
+		if err := sink.Event(notice); err != nil {
+			return Exit{}, err
+		}
+	}
 	in := p.sessionInput(c, h)
 	in.Images = p.images.Set
 	s, err := session.New(in, sink)
@@ -128,7 +137,7 @@ func (p *Program) object() *kernel.Object {
 	for _, prog := range p.code.Programs {
 		k := &kernel.Program{
 			Name: prog.Name, Type: prog.Type, Insns: prog.Insns, Sleepable: prog.Sleepable, Return: prog.Return,
-			Session: prog.Session, Points: prog.Points, License: p.typed.Config.License,
+			Session: prog.Session, Waits: prog.Waits, Points: prog.Points, License: p.typed.Config.License,
 		}
 		if prog.Cookied && !prog.Type.RunByUs() || prog.Type == probe.BreakProgram {
 			k.Cookies = prog.Cookies

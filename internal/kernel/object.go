@@ -29,6 +29,7 @@ type Program struct {
 	Return    bool // run at the return (uretprobe, kretprobe)
 	// Session programs run at entry and at return; needs UprobeSession.
 	Session bool
+	Waits   bool // it has threads switched off: not all of its time is the CPU's
 	Points  []*probe.Point
 	// Cookies, one for each point, are what bpf_get_attach_cookie gives; nil: none. They need AttachCookie.
 	Cookies []uint64

@@ -65,7 +65,9 @@ func (l *Loaded) Hits(ctx context.Context, window time.Duration, perSecond float
 				hits /= 2
 			}
 			h.Together += hits
-			h.Running += rates[i].running
+			if !p.Waits {
+				h.Running += rates[i].running
+			}
 		}
 		one := len(p.Points) == 1 && !p.Session
 		if several && one && steppedAt(p.Points[0]) {

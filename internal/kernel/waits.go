@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"unsafe"
 
 	"github.com/cilium/ebpf"
@@ -22,6 +23,7 @@ import (
 type waits struct {
 	stop    int // eventfd
 	threads []*waiter
+	barred  []int // CPUs at which there is none, though they run
 }
 
 // waiter is the thread of one CPU.
@@ -62,8 +64,15 @@ func startWaits(m *Map) (*waits, error) {
 		return nil, fmt.Errorf("eventfd: %w", err)
 	}
 	w := &waits{stop: stop}
+	online, _ := onlineCPUs()
 	for i := range possibleCPUs() {
-		if err := w.start(m, i); err != nil {
+		err := w.start(m, i)
+		if errors.Is(err, errBarred) { // nothing is known of registers there
+			if err = nil; slices.Contains(online, i) {
+				w.barred = append(w.barred, i)
+			}
+		}
+		if err != nil {
 			w.close()
 			return nil, fmt.Errorf("for CPU %d no thread can be made to wait: %w", i, err)
 		}
@@ -71,7 +80,18 @@ func startWaits(m *Map) (*waits, error) {
 	return w, nil
 }
 
-// start starts the thread of one CPU, unless we may not run there: then nothing is known of registers there.
+// errBarred: a CPU does not run at present, or it is not for us.
+var errBarred = errors.New("the CPU is not among ours")
+
+// Barred are the CPUs at which floating-point registers that programs ask for cannot be read.
+func (l *Loaded) Barred() []int {
+	if l.waits == nil {
+		return nil
+	}
+	return l.waits.barred
+}
+
+// start starts the thread of one CPU.
 func (w *waits) start(m *Map, n int) error {
 	ring, err := ebpf.NewMap(m.inner)
 	if err != nil {
@@ -113,7 +133,7 @@ func (w *waits) start(m *Map, n int) error {
 	set.Set(n)
 	err = unix.SchedSetaffinity(tid, &set)
 	if errors.Is(err, unix.EINVAL) {
-		return nil // there is none at present, or it is not for us
+		return errBarred
 	}
 	if err == nil {
 		err = first(tid)

@@ -135,6 +135,10 @@ func (s *Session) loss(l *record.Loss, n uint64) (result.Event, error) {
 		d.Severity = result.Info
 		d.Text = plural(n, "1 call stack ends early: the caller of its last frame was not found",
 			"%d call stacks end early: the callers of their last frames were not found")
+	case record.LostFloats:
+		d.Text = plural(n, "the floating-point values of 1 hit are not known: the thread was not switched off",
+			"the floating-point values of %d hits are not known: the thread was not switched off") +
+			" (a real-time or SCHED_IDLE thread, no thread of trocar's on its CPU, or trocar was stopped)"
 	case record.LostLoops:
 		d.Text = fmt.Sprintf("a loop was stopped %d times by the kernel's limit of iterations", n)
 	default:

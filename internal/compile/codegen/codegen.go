@@ -68,6 +68,7 @@ type Program struct {
 	Return    bool // uretprobe, kretprobe
 	Session   bool // runs at the entry as well
 	Sleepable bool
+	Waits     bool // for the thread that it runs in to be switched off
 	Action    *check.Action
 	Insns     asm.Instructions
 	IR        *ir.Program
@@ -378,9 +379,10 @@ func (c *compiler) program(a *check.Action, of *group, firstCookie uint64) (prog
 			refuse(a.Span, "this action is too big: %v", err)
 		}
 		return &Program{
-			Name: name, Type: of.typ, Return: of.ret, Session: of.session != nil, Sleepable: g.sleepable, Action: a,
-			Insns: insns,
-			IR:    g.p, Points: of.points, Cookied: g.asksCookie, asksWord: g.asksWord,
+			Name: name, Type: of.typ, Return: of.ret, Session: of.session != nil, Sleepable: g.sleepable, Waits: g.floating,
+			Action: a,
+			Insns:  insns,
+			IR:     g.p, Points: of.points, Cookied: g.asksCookie, asksWord: g.asksWord,
 		}, g.knowsPoint
 	}
 }

@@ -91,8 +91,28 @@ var conds = map[string]struct{ unsigned, signed ir.Cond }{
 	"<": {ir.LT, ir.SLT}, "<=": {ir.LE, ir.SLE}, ">": {ir.GT, ir.SGT}, ">=": {ir.GE, ir.SGE},
 }
 
-// cond goes to l if e is as wanted, else falls through.
+// cond goes to l if e is as wanted, else falls through. What asks for floating-point registers that are not known does
+// not hold.
 func (g *gen) cond(e check.Expr, l ir.Label, when bool) {
+	b := g.b
+	start, reads := b.Len(), g.floatReads
+	g.test(e, l, when)
+	if g.floatReads == reads {
+		return
+	}
+	skip := l
+	if when {
+		skip = b.Label()
+		b.Bind(skip)
+	}
+	mark := b.Len()
+	known := b.Load(8, g.frame, g.floatSlot+8*len(g.c.opts.Arch.Floats.Areas))
+	b.IfImm(ir.EQ, known, 0, skip)
+	b.Move(mark, start)
+}
+
+// test is cond for conditions that are known.
+func (g *gen) test(e check.Expr, l ir.Label, when bool) {
 	b := g.b
 	switch e := e.(type) {
 	case *check.Const:
@@ -102,18 +122,18 @@ func (g *gen) cond(e check.Expr, l ir.Label, when bool) {
 		return
 	case *check.Unary:
 		if e.Op == "!" && e.X.Type().IsScalar() {
-			g.cond(e.X, l, !when)
+			g.test(e.X, l, !when)
 			return
 		}
 	case *check.Logic:
 		if (e.Op == "&&") == when { // both must hold, or neither may
 			skip := b.Label()
-			g.cond(e.X, skip, !when)
-			g.cond(e.Y, l, when)
+			g.test(e.X, skip, !when)
+			g.test(e.Y, l, when)
 			b.Bind(skip)
 		} else {
-			g.cond(e.X, l, when)
-			g.cond(e.Y, l, when)
+			g.test(e.X, l, when)
+			g.test(e.Y, l, when)
 		}
 		return
 	case *check.Binary:

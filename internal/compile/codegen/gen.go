@@ -44,7 +44,8 @@ type gen struct {
 	headSlot     int
 	durationSlot int // of timed actions
 	keptSlot     int // of those that keep where their result is
-	floatSlot    int // of the areas of floating-point registers, 0: nothing is there
+	floatSlot    int // of the areas of floating-point registers, and whether they are known; 0: nothing is there
+	floatReads   int // how often code for reading them was made
 
 	vars      map[*check.Var]*variable
 	top, most int // bytes of scratch in use, and at most
@@ -109,7 +110,7 @@ func (g *gen) body() {
 		g.headSlot = b.Slot(record.HeadedSize - record.Header)
 	}
 	if n := g.floatAreas(); n > 0 {
-		g.floatSlot = b.Slot(8 * n)
+		g.floatSlot = b.Slot(8 * (n + 1))
 	}
 	quit := b.Label() // leaves without scratch
 	if g.c.exits && g.typ == probe.PerfProgram {
@@ -128,17 +129,22 @@ func (g *gen) body() {
 	}
 	result := b.Reg()
 	b.SetImm(result, 0)
+	unmet := g.exit
+	if g.floatSlot != 0 {
+		unmet = b.Label()
+	}
 	if g.act.Pred != nil {
 		b.Comment("predicate")
-		g.cond(g.act.Pred, g.exit, false)
+		g.cond(g.act.Pred, unmet, false)
 	}
-	floats := b.Len()
-	if g.floating {
-		floats = start // the predicate asks for them
-	}
+	behind, early := b.Len(), g.floating || g.headed || g.most > 0
 	g.retval = result
 	g.block(g.act.Body)
+	late := g.floating && !early
 	b.Bind(g.exit)
+	if unmet != g.exit && !late {
+		b.Bind(unmet)
+	}
 	if g.most > 0 {
 		b.StoreImm(8, g.buf, -scratchHeader, 0)
 	}
@@ -150,22 +156,30 @@ func (g *gen) body() {
 	} else {
 		b.Exit(0)
 	}
-	if g.floating {
-		mark := b.Len()
-		g.floats()
-		b.Move(mark, floats)
-	}
 	// The scratch buffer is taken in front of the statements, and the head of records made, but only now is it known
-	// whether they are needed.
+	// whether they are needed. While a thread is switched off it holds no buffer, and that is none of the call's time.
 	mark := b.Len()
-	if g.headed {
+	returns := g.ret || len(g.points) > 0 && g.points[0].AtReturn
+	if g.headed && returns {
+		g.head()
+	}
+	if g.floating {
+		g.floats()
+	}
+	if g.headed && !returns {
 		g.head()
 	}
 	if g.most > 0 {
 		g.acquire(quit)
 	}
+	if late {
+		start = behind
+	}
 	b.Move(mark, start)
 	b.Bind(quit)
+	if unmet != g.exit && late {
+		b.Bind(unmet)
+	}
 	b.Exit(0)
 	g.c.scratch = max(g.c.scratch, g.most)
 }

@@ -21,6 +21,10 @@ func (d *Decoder) array(v *result.Value, t *types.Type, b []byte) {
 		v.Kind, v.Text = result.String, text(b[:n])
 		return
 	}
+	if t.Form() == types.VectorForm && unknownFloat(b) {
+		v.Kind, v.Text = result.None, "?"
+		return
+	}
 	v.Kind = result.Array
 	d.elements(v, t, max(t.Len, 0), b)
 	v.Cut = v.Cut || t.Len < 0 && v.Kind == result.Array // how many there are behind a structure is not known

@@ -26,6 +26,10 @@ func mac(b []byte) string {
 }
 
 func (d *Decoder) float(v *result.Value, t *types.Type, b []byte) {
+	if unknownFloat(b[:min(t.Size, 10)]) {
+		v.Kind, v.Text = result.None, "?"
+		return
+	}
 	v.Kind = result.Float
 	switch t.Size {
 	case 4:
@@ -43,6 +47,19 @@ func (d *Decoder) float(v *result.Value, t *types.Type, b []byte) {
 	default:
 		v.Kind, v.Text = result.Unavailable, "a floating-point number of this size can't be shown"
 	}
+}
+
+// UnknownFloat stands, again and again, for what was in floating-point registers that are not known: numbers of each
+// size of it are a NaN that nothing computes, or none at all.
+const UnknownFloat = "\xfb\x7f"
+
+func unknownFloat(b []byte) bool {
+	for i := range b {
+		if b[i] != UnknownFloat[i%2] {
+			return false
+		}
+	}
+	return len(b) > 2
 }
 
 // extended is x87's 80-bit format: 64 bits of significand with its leading one, 15 of exponent, the sign.

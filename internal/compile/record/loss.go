@@ -33,6 +33,7 @@ const (
 	BrokenStacks                  // walks by tables that ended where a caller was not found
 	KeptStacks                    // no loss: different call stacks that were kept
 	LostNames                     // there was no room for the names of more functions that are interpreted
+	LostFloats                    // floating-point registers were not stored, as the thread was not switched off
 	lossKinds
 )
 

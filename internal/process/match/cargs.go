@@ -18,6 +18,12 @@ import (
 // byConvention gives the arguments at a function's entry the places of the calling convention, where debug information
 // has none. late tells whether there are some still that are only there when the function has stored them.
 func (b *binary) byConvention(info *debuginfo.Info, fn *debuginfo.Function, vars []debuginfo.Var) (late bool) {
+	for i := range vars {
+		if v := &vars[i]; promoted(fn, v) {
+			v.Type, v.Place = &types.Type{Kind: types.Float, Name: "double", Size: 8, Align: 8}, types.Unknown(whyPromoted)
+			v.Late = false
+		}
+	}
 	places := b.conventional(info, fn, vars)
 	if fn.Optimized && !gnu(fn) && !fn.Lang.OwnABI() && b.assigned(fn, vars, places) || b.disagree(vars, places) {
 		places = nil
@@ -46,6 +52,14 @@ func (b *binary) byConvention(info *debuginfo.Info, fn *debuginfo.Function, vars
 		late = late || v.Late
 	}
 	return late
+}
+
+const whyPromoted = "the function has no prototype, and converts what callers pass as double"
+
+// promoted tells an argument that callers pass as double: of a function that is defined as before C had prototypes.
+func promoted(fn *debuginfo.Function, v *debuginfo.Var) bool {
+	return fn.Lang == types.C && !fn.Prototyped && v.Type != nil && v.Type.Complete().Kind == types.Float &&
+		v.Type.Complete().Size < 8
 }
 
 // usedParts gives a variable the place of the calling convention, as far as the function is seen to use what was passed
