@@ -158,9 +158,13 @@ func (f *follower) end() {
 			f.unended)
 	}
 	if f.swapped > 0 {
+		way := ""
+		if slices.ContainsFunc(f.functions, func(fn *madeFunction) bool { return len(fn.returns) > 0 }) {
+			way = ", or count, which takes half as many"
+		}
 		f.warn("%d times the CPU's %d debug registers were not enough for code and what was compiled in its place: a call "+
-			"that was in the former may be missing, or shown as left; trace fewer methods, or count, which takes half as many",
-			f.swapped, kernel.BreakpointSlots)
+			"that was in the former may be missing, or shown as left; trace fewer methods%s", f.swapped,
+			kernel.BreakpointSlots, way)
 	}
 	unseen := 0
 	for _, fn := range f.functions {

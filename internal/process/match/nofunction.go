@@ -52,6 +52,7 @@ func (m *matcher) noFunction(s *spec, files []*binary, err error) {
 	if s.target == "" && objfile.NamesMethod(s.fn) && m.files.runsDotNet() {
 		d.Note(diag.Span{}, "the process runs .NET, and none of the %d assemblies that it has loaded has such a method",
 			len(m.files.assemblies()))
+		d.Hint("of an assembly in another folder: -x FILE.dll")
 		if m.opts.Loading.Module != "" { // it is not left running
 			d.Hint("names are in full: 'trocar list \"uprobe:FILE.dll:*::%s\"' lists methods that were compiled ahead of time, "+
 				"and 'trocar list -p PID \"*::%[1]s\"' all", nameBehind(s.fn))

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -95,8 +97,49 @@ func (c *Child) advanceMapped(here func(file string) bool) error {
 	}
 }
 
-// next lets the process go on, with a signal or 0, until it stops.
+// next lets the process go on, with a signal or 0, until it stops. One that somebody stops stays so until it is
+// continued.
 func (c *Child) next(request, signal int) (ws syscall.WaitStatus, err error) {
+	const pause = 10 * time.Millisecond
+	for {
+		if ws, err = c.resume(request, signal); err != nil || !c.stoppedBySignal(ws) {
+			return ws, err
+		}
+		for signal = 0; !c.continued(); time.Sleep(pause) {
+			if c.hasEnded(unix.WNOHANG) {
+				return 0, ErrEnded
+			}
+		}
+	}
+}
+
+// stoppedBySignal tells whether a stop is that of the whole process, not that of a signal on its way (ptrace(2),
+// "Group-stop").
+func (c *Child) stoppedBySignal(ws syscall.WaitStatus) bool {
+	switch ws.StopSignal() {
+	case unix.SIGSTOP, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU:
+	default:
+		return false
+	}
+	var info unix.Siginfo
+	_, _, errno := unix.Syscall6(unix.SYS_PTRACE, unix.PTRACE_GETSIGINFO, uintptr(c.pid), 0,
+		uintptr(unsafe.Pointer(&info)), 0, 0)
+	return errno == unix.EINVAL
+}
+
+// continued tells whether a signal waits for a stopped process that has it go on, or ends it.
+func (c *Child) continued() bool {
+	for _, name := range []string{"SigPnd", "ShdPnd"} {
+		text, err := c.pid.status(name)
+		if set, _ := strconv.ParseUint(text, 16, 64); err != nil || set&(1<<(unix.SIGCONT-1)|1<<(unix.SIGKILL-1)) != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// resume is next for once.
+func (c *Child) resume(request, signal int) (ws syscall.WaitStatus, err error) {
 	_, _, errno := unix.Syscall6(unix.SYS_PTRACE, uintptr(request), uintptr(c.pid), 0, uintptr(signal), 0, 0)
 	if errno != 0 && errno != unix.ESRCH {
 		return 0, errno

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
+	"time"
 
 	"trocar/internal/binary/abi"
 )
@@ -92,5 +94,49 @@ func TestAdvanceMapped(t *testing.T) {
 				t.Errorf("it ended with %v", exit)
 			}
 		})
+	}
+}
+
+// TestAdvanceStopped: a command that is stopped while it goes on stays so until it is continued.
+func TestAdvanceStopped(t *testing.T) {
+	begun := filepath.Join(t.TempDir(), "begun")
+	child, err := Launch([]string{"sh", "-c", "kill -STOP $$; : > " + begun + "; exec cat /proc/self/comm"}, os.Environ())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer child.Kill(0)
+	advanced := make(chan error, 1)
+	go func() {
+		advanced <- child.AdvanceMapped(func(string) bool {
+			exe, _, _ := child.PID().Program()
+			return filepath.Base(exe) == "cat"
+		})
+	}()
+	select {
+	case err := <-advanced:
+		t.Fatalf("it went on: %v", err)
+	case <-time.After(200 * time.Millisecond): // long enough to come there, mostly
+	}
+	if _, err := os.Stat(begun); err == nil {
+		t.Error("it has gone on by itself")
+	}
+	for { // it may come to stop itself only now
+		if err := child.Signal(syscall.SIGCONT); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case err := <-advanced:
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := child.Release(); err != nil {
+				t.Error(err)
+			}
+			if exit := child.Exit(); exit.Code != 0 || exit.Signal != 0 {
+				t.Errorf("it ended with %v", exit)
+			}
+			return
+		case <-time.After(20 * time.Millisecond):
+		}
 	}
 }
