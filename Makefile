@@ -31,7 +31,7 @@ COLD  = net net/http crypto/tls crypto/x509 crypto/internal/... crypto/... vendo
 	trocar/internal/binary/image trocar/internal/binary/objfile trocar/internal/binary/debuginfo \
 	trocar/internal/session trocar/internal/binary/btf trocar/internal/binary/opener trocar/internal/binary/cfi \
 	trocar/internal/binary/code trocar/internal/binary/abi trocar/internal/process/tracefs fmt reflect time syscall \
-	bufio debug/elf debug/dwarf golang.org/x/sys/... strings bytes
+	bufio debug/elf debug/dwarf golang.org/x/sys/... strings bytes trocar/result
 BUILD = $(GO) build -tags nethttpomithttp2,purego $(COLD:%=-gcflags=%=-l) -trimpath -buildvcs=false -ldflags "-s -w -funcalign=1"
 
 .PHONY: build test deps lint format unit e2e truth soak cross fuzz bench demo generate clean
