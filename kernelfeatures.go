@@ -151,10 +151,13 @@ func floatsOf(f *kernel.Features) (*codegen.Floats, error) {
 	return at, nil
 }
 
-// floatRegisters tells whether programs find what is in floating-point registers.
-func floatRegisters(f *kernel.Features) func() bool {
-	return sync.OnceValue(func() bool {
+// floatRegisters tells whether programs find what is in floating-point registers, and if not, for want of which right.
+func floatRegisters(f *kernel.Features) func() (found bool, needs string) {
+	return sync.OnceValues(func() (bool, string) {
 		_, err := floatsOf(f)
-		return err == nil
+		if err == nil {
+			return true, ""
+		}
+		return false, kernel.FloatsNeed(f)
 	})
 }

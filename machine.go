@@ -188,6 +188,7 @@ type Feature struct {
 	Name  string // as Request.Disable takes it
 	Since string // version of the first kernel that has it
 	OK    bool   // it is there
+	Needs string // the right for want of which it is not there; "": that is not why
 }
 
 // Report asks the machine for everything, which takes some tens of milliseconds. The error is ErrMachine (wrapped):
@@ -213,7 +214,7 @@ func (m *Machine) Report(ctx context.Context) (*Report, error) {
 		r.Sources = append(r.Sources, EventSource(s))
 	}
 	for _, f := range k.Features {
-		r.Features = append(r.Features, Feature{f.Name, f.Since, f.OK})
+		r.Features = append(r.Features, Feature{f.Name, f.Since, f.OK, f.Needs})
 	}
 	return r, nil
 }

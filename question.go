@@ -170,9 +170,9 @@ func (m *Machine) Ask(ctx context.Context, r Request) (*Script, error) {
 // offers is what a machine offers to questions.
 type offers struct {
 	arch            *abi.Arch
-	vectorsStepped  func() bool // as in match.Options
-	floats          func() bool // as FloatRegisters in match.Options
-	filteredReturns bool        // as in match.Options
+	vectorsStepped  func() bool                       // as in match.Options
+	floats          func() (found bool, needs string) // as FloatRegisters in match.Options
+	filteredReturns bool                              // as in match.Options
 	// wrong gives what is wrong with a script; nil: that is not found out.
 	wrong      func(text string) []wrong
 	threadEnds bool // that a thread ends can be seen, and whether its process does

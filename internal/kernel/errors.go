@@ -166,6 +166,7 @@ type rights struct {
 // Capability numbers (linux/capability.h); CAP_PERFMON and CAP_BPF are from 5.8.
 const (
 	capSysAdmin = 21
+	capSysNice  = 23
 	capPerfmon  = 38
 	capBPF      = 39
 )
@@ -173,15 +174,12 @@ const (
 func readRights() rights {
 	var r rights
 	status, _ := os.ReadFile("/proc/self/status")
-	if hex, ok := statusField(string(status), "CapEff:"); ok {
-		effective, _ := strconv.ParseUint(hex, 16, 64)
-		if effective&(1<<capSysAdmin) == 0 {
-			if effective&(1<<capBPF) == 0 {
-				r.Missing = append(r.Missing, "CAP_BPF")
-			}
-			if effective&(1<<capPerfmon) == 0 {
-				r.Missing = append(r.Missing, "CAP_PERFMON")
-			}
+	if effective := capabilities(); effective&(1<<capSysAdmin) == 0 {
+		if effective&(1<<capBPF) == 0 {
+			r.Missing = append(r.Missing, "CAP_BPF")
+		}
+		if effective&(1<<capPerfmon) == 0 {
+			r.Missing = append(r.Missing, "CAP_PERFMON")
 		}
 	}
 	if mode, ok := statusField(string(status), "Seccomp:"); ok {
@@ -194,6 +192,17 @@ func readRights() rights {
 	}
 	r.Lockdown = lockdown()
 	return r
+}
+
+// capabilities are those that this process has, all if that is not known.
+func capabilities() uint64 {
+	status, _ := os.ReadFile("/proc/self/status")
+	hex, _ := statusField(string(status), "CapEff:")
+	effective, err := strconv.ParseUint(hex, 16, 64)
+	if err != nil {
+		return ^uint64(0)
+	}
+	return effective
 }
 
 // lockdown reads the mode in brackets: "none [integrity] confidentiality".

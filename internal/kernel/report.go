@@ -50,7 +50,8 @@ type Source struct {
 type FeatureState struct {
 	Feature feature.Feature
 	feature.Info
-	OK bool
+	OK    bool
+	Needs string // the right for want of which it is not there
 }
 
 // Inspect asks for everything, which takes some tens of milliseconds.
@@ -102,7 +103,11 @@ func Inspect(f *Features) *Report {
 		r.Sources = append(r.Sources, s)
 	}
 	for _, x := range feature.List() {
-		r.Features = append(r.Features, FeatureState{x, x.Info(), f.Has(x)})
+		state := FeatureState{Feature: x, Info: x.Info(), OK: f.Has(x)}
+		if x == feature.FloatRegisters {
+			state.Needs = FloatsNeed(f)
+		}
+		r.Features = append(r.Features, state)
 	}
 	return r
 }

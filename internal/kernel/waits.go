@@ -183,9 +183,24 @@ func (t *waiter) close() {
 }
 
 // haveFloats tells whether programs may find floating-point registers: where our threads may come first.
-func haveFloats(f *Features) bool {
-	return storesState() && f.Has(feature.SleepableUprobe) && f.Has(feature.KernelBTF) &&
-		f.Has(feature.AtomicFetch) && mayBeFirst()
+func haveFloats(f *Features) bool { return couldFloats(f) && mayBeFirst() }
+
+func couldFloats(f *Features) bool {
+	return storesState() && f.Has(feature.SleepableUprobe) && f.Has(feature.KernelBTF) && f.Has(feature.AtomicFetch)
+}
+
+// NiceCap is the capability that real-time priority needs.
+const NiceCap = "CAP_SYS_NICE"
+
+// FloatsNeed is the right for want of which alone programs do not find floating-point registers, "" if that is not why.
+func FloatsNeed(f *Features) string {
+	switch {
+	case f.Has(feature.FloatRegisters) || !couldFloats(f) || mayBeFirst():
+		return ""
+	case capabilities()&(1<<capSysNice) == 0:
+		return NiceCap
+	}
+	return "real-time priority, which this cgroup does not allow (cpu.rt_runtime_us)"
 }
 
 // mayBeFirst tries whether a thread of ours may have the highest priority.

@@ -37,7 +37,7 @@ type Target struct {
 	// VectorsStepped is that of package match's options.
 	VectorsStepped func() bool
 	// FloatRegisters is that of package match's options.
-	FloatRegisters func() bool
+	FloatRegisters func() (found bool, needs string)
 	// Whole: a pattern is one function (Function.Whole): nothing that is asked needs to know more.
 	Whole bool
 	// Together: a pattern that fits many functions is one function, too, of which calls are shown by their registers.

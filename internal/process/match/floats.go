@@ -17,7 +17,11 @@ func (m *matcher) floats(points []*probe.Point) []*probe.Point {
 	// Most points have the scope of others.
 	var from, to *probe.Scope
 	for _, p := range points {
-		if p.Scope == nil || p.Kind.Breaks() || p.Path == "" || !inFloats(p.Scope) || !m.opts.FloatRegisters() {
+		if p.Scope == nil || p.Kind.Breaks() || p.Path == "" || !inFloats(p.Scope) {
+			continue
+		}
+		found, needs := m.opts.FloatRegisters()
+		if !found && needs == "" {
 			continue
 		}
 		b := m.files.byPath(p.Path)
@@ -30,11 +34,11 @@ func (m *matcher) floats(points []*probe.Point) []*probe.Point {
 			to.Args = slices.Clone(to.Args)
 			for i := range to.Args {
 				v := &to.Args[i]
-				v.Place = kept(arch, v.Place, v.Type.Extent())
+				v.Place = kept(arch, v.Place, v.Type.Extent(), needs)
 			}
 			if v := to.Retval; v != nil {
 				one := *v
-				one.Place = kept(arch, one.Place, one.Type.Extent())
+				one.Place = kept(arch, one.Place, one.Type.Extent(), needs)
 				to.Retval = &one
 			}
 		}
@@ -49,14 +53,16 @@ func inFloats(s *probe.Scope) bool {
 		slices.ContainsFunc(s.Args, func(v probe.Var) bool { return vectors(v.Place) > 0 })
 }
 
-// kept is the place of a value with the parts of it that are in floating-point registers.
-func kept(arch *abi.Arch, p types.Place, size int) types.Place {
+// kept is the place of a value with the parts of it that are in floating-point registers, or the right that they need.
+func kept(arch *abi.Arch, p types.Place, size int, needs string) types.Place {
 	switch {
 	case p.Kind == types.InPieces:
 		p.Pieces = slices.Clone(p.Pieces)
 		for i := range p.Pieces {
-			p.Pieces[i].Place = kept(arch, p.Pieces[i].Place, p.Pieces[i].Size)
+			p.Pieces[i].Place = kept(arch, p.Pieces[i].Place, p.Pieces[i].Size, needs)
 		}
+	case p.Vector > 0 && needs != "":
+		p.Why += ": trocar needs " + needs
 	case p.Vector > 0:
 		reg := arch.Floats.First + p.Vector - 1
 		if area, _, ok := arch.Floats.Find(reg); ok && size <= area.Size {

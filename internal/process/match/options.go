@@ -19,8 +19,9 @@ type Options struct {
 	// VectorsStepped tells whether the kernel executes probed vector instructions as they are (code.Hazard.Vector); nil:
 	// it does not.
 	VectorsStepped func() bool
-	// FloatRegisters tells whether programs find what is in floating-point registers; nil: they do not.
-	FloatRegisters func() bool
+	// FloatRegisters tells whether programs find what is in floating-point registers, and if not, for want of which right
+	// ("": that is not why); nil: they do not.
+	FloatRegisters func() (found bool, needs string)
 	// Spread: processes that are not known yet are traced as well, like those that PID starts.
 	Spread bool
 	// Runs is the program that will be started, if there is no process yet.

@@ -23,14 +23,21 @@ func writeReport(w io.Writer, r *trocar.Report) {
 	}
 	fmt.Fprintln(w, "\nRights")
 	missing := strings.Join(r.MissingCaps, ", ")
-	line("capabilities", "%s", either(missing == "", "all required", "missing "+missing))
+	granted := "all required"
+	for _, f := range r.Features {
+		if strings.HasPrefix(f.Needs, "CAP_") {
+			granted = "all but " + f.Needs + " (" + f.Name + ")"
+		}
+	}
+	line("capabilities", "%s", either(missing == "", granted, "missing "+missing))
 	line("user namespace", "%s", either(r.UserNamespace, "yes: no privileges in the kernel", "no"))
 	line("seccomp", "%s", either(r.Seccomp, "filtered", "off"))
 	line("lockdown", "%s", either(r.Lockdown == "", "not built in", r.Lockdown))
 	fmt.Fprintln(w, "\nKernel features")
 	untried := "not known without " + missing
 	for _, f := range r.Features {
-		line(f.Name, "%s", either(f.OK, "yes", either(missing == "", "no (Linux "+f.Since+")", untried)))
+		line(f.Name, "%s", either(f.OK, "yes", either(missing == "", "no ("+either(f.Needs == "",
+			"Linux "+f.Since, "needs "+f.Needs)+")", untried)))
 	}
 	corrupts := "no: this kernel would corrupt the program"
 	line("probes on nops inside functions", "%s", either(r.Nop5Corrupts, corrupts, "yes"))

@@ -28,8 +28,14 @@ func TestReport(t *testing.T) {
 	}
 	b.Reset()
 	r.MissingCaps = nil
+	r.Features = append(r.Features, trocar.Feature{Name: "registers", Since: "6.0", Needs: "CAP_SYS_NICE"})
 	writeReport(&b, r)
-	if want := "  uprobe sessions: no (Linux 6.13)\n"; !strings.Contains(b.String(), want) {
-		t.Errorf("no %q in\n%s", want, b.String())
+	for _, want := range []string{
+		"  uprobe sessions: no (Linux 6.13)\n", "  registers: no (needs CAP_SYS_NICE)\n",
+		"  capabilities: all but CAP_SYS_NICE (registers)\n",
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, b.String())
+		}
 	}
 }
