@@ -244,6 +244,8 @@ func (m *matcher) badTarget(s *spec, err error) {
 			d.Hint("%s is a static program, which loads no libraries: its own functions are named without one", exe.name)
 		} else if strings.HasPrefix(s.target, "lib") && !strings.Contains(s.target, "/") {
 			d.Hint("`ldconfig -p` lists the libraries that are found by name; or give the path")
+		} else if pid, exe := running(s.target); pid != 0 {
+			d.Hint("process %d runs %s: give that path, or the process with -p", pid, exe)
 		}
 		if lib, _, ok := strings.Cut(path.Base(s.target), ".so"); ok && strings.Contains(s.target, "/") {
 			if found, err := m.files.root.FindLibrary(lib); err == nil && len(found) > 0 {
@@ -262,6 +264,17 @@ func (m *matcher) badTarget(s *spec, err error) {
 	default:
 		m.diags.Errorf(s.ap.Span, "error finding %s target: %s", s.kind.name, err)
 	}
+}
+
+// running finds a process whose program has a name; 0: there is none.
+func running(name string) (pid target.PID, exe string) {
+	all, _ := target.All()
+	for _, p := range all {
+		if exe, _, err := p.Exe(); err == nil && path.Base(exe) == name {
+			return p, exe
+		}
+	}
+	return 0, ""
 }
 
 // noFile reports that a file is not there, or no program or library.
