@@ -158,15 +158,18 @@ func narrow(rows [][]string, numbers, width int) (cut bool) {
 	if names := len(widths) - numbers; over > 0 && names > 0 && room-len(gap) < leastName+(names-1)*leastCell {
 		// Long names stand below their numbers.
 		for _, row := range rows {
-			var own []string
+			var own, below []string // in one line, and what has several
 			for _, cell := range row[min(numbers, len(row)):] {
-				if !strings.Contains(cell, "\n") {
+				if strings.Contains(cell, "\n") {
+					below = append(below, cell)
+				} else {
 					own = append(own, cell)
 				}
 			}
 			if text := strings.Join(own, gap); utf8.RuneCountInString(text) > room-len(gap) {
+				clear(row[numbers:])
 				row[numbers] = "\n    " + text
-				clear(row[numbers+1 : numbers+len(own)])
+				copy(row[numbers+1:], below)
 			}
 		}
 		over = 0

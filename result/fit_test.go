@@ -75,6 +75,29 @@ func TestFitted(t *testing.T) {
 	}
 }
 
+// TestFittedStacks: what has several lines stays below, wherever it stands among what does not fit.
+func TestFittedStacks(t *testing.T) {
+	stack := "\n        work+0\n        main+1"
+	for _, cells := range [][]string{
+		{"work", stack, "one two three", "four five six"},
+		{"work", "one two three", "four five six", stack},
+		{"work", "one two three", stack, "four five six"},
+		{stack, "work", "one two three", "four five six"},
+	} {
+		rows := [][]string{{"calls", "a", "b", "c", "d"}, append([]string{"1"}, cells...)}
+		narrow(rows, 1, 40)
+		got := string(appendRows(nil, rows, 1))
+		for _, part := range []string{"    work  ", "one two three", "four five six", "work+0", "main+1"} {
+			if n := strings.Count(got, part); n != 1 {
+				t.Errorf("%q: %d times %q in\n%s", cells, n, part, got)
+			}
+		}
+		if !strings.HasSuffix(got, stack+"\n") {
+			t.Errorf("%q: the stack is not last in\n%s", cells, got)
+		}
+	}
+}
+
 func TestFold(t *testing.T) {
 	for _, c := range []struct{ text, at string }{
 		{"WARNING: 12\n", "WARNING: 12\n"},

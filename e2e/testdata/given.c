@@ -2,12 +2,14 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/sem.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -38,5 +40,16 @@ int main(void)
 	syscall(SYS_futex, &word, FUTEX_CMP_REQUEUE, 1, 2, &word, 0);
 	syscall(SYS_epoll_ctl, -1, EPOLL_CTL_DEL, 0, LEFT);
 	syscall(SYS_ioctl, fd, FIOCLEX, LEFT);
+	for (long i = 1; i <= 3; i++)
+		syscall(SYS_fcntl, 77, F_GETFD, i, i, i, i);
+	syscall(SYS_prctl, PR_SET_NAME, 5);
+	syscall(SYS_fcntl, fd, F_SETLK, 3);
+	syscall(SYS_prctl, PR_SET_PDEATHSIG, 0xdead00000009UL);
+	syscall(SYS_fcntl, fd, 1024 + 4, LEFT);
+	syscall(SYS_prctl, 13, LEFT, LEFT, LEFT, LEFT);
+	syscall(SYS_fcntl, fd, F_SETLEASE, F_UNLCK);
+	umask(022);
+	unshare(CLONE_FS);
+	ioctl(fd, 0xc0185879, 0);
 	return mprotect((void *)1, 4096, PROT_READ | PROT_EXEC) == 0;
 }

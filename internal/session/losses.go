@@ -95,8 +95,8 @@ func (s *Session) loss(l *record.Loss, n uint64) (result.Event, error) {
 		d.Hints = []string{fmt.Sprintf("Try increasing max_map_keys config (now %d) or manually setting the max entries in "+
 			"a map declaration e.g. `let %s = hash(%d)`", m.Max, m.Name, 4*m.Max)}
 		if s.in.Asked {
-			d.Text = fmt.Sprintf("%d hits are missing: more than %d different functions, values, stacks or open calls at once",
-				n, m.Max)
+			d.Text = fmt.Sprintf("%d hits are missing: there was no room for more than %d entries at once "+
+				"(functions, values, stacks, open calls or blocks)", n, m.Max)
 			d.Hints = []string{"select fewer functions or processes, or leave out some with --if"}
 		}
 	case record.LostReads:

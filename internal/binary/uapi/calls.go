@@ -61,8 +61,9 @@ fchmodat dfd:at filename:text mode:mode
 fchmodat2 dfd:at filename:text mode:mode flags:atflags
 fchown fd:d user:d group:d
 fchownat dfd:at filename:text user:d group:d flag:atflags
-fcntl fd:d cmd:fcntl arg:x?1!0,1,2,3,4,5,6,7,8,9,10,11,36,37,38,1024,1025,1027,1030,1031,1032,1034 ^arg:d?1=0,8,1024,1027,1030,1031
-	^arg:fdflags?1=2 ^arg:open?1=4 ^arg:filelock?1=5,6,7,36,37,38 ^arg:sig?1=10
+fcntl fd:d cmd:fcntl arg:x?1!0,1,2,3,4,5,6,7,8,9,10,11,36,37,38,1024,1025,1027,1028,1030,1031,1032,1034
+	^arg:d?1=0,8,1027,1030,1031 ^arg:fdflags?1=2 ^arg:open?1=4 ^arg:filelock?1=5,6,7,36,37,38 ^arg:sig?1=10
+	^arg:locktype/4?1=1024
 fdatasync fd:d
 fgetxattr fd:d name:text value:out size:z
 file_getattr dfd:at filename:text ufattr:p usize:z at_flags:u
@@ -221,11 +222,10 @@ pkey_free pkey:d
 pkey_mprotect start:p len:z prot:prot pkey:d
 poll ufds:pollfd[nfds] nfds:u timeout_msecs:d
 ppoll ufds:pollfd[nfds] nfds:u tsp:timespec sigmask:p sigsetsize:z
-prctl option:prctl arg2:x?0!1,3,4,7,8,15,16,21,23,24,27,29,30,36,38,39,42,0x59616d61 ^arg2:sig?0=1
-	^arg2:d?0=4,8,23,24,29,36,38,0x59616d61 ^arg2:text?0=15 ^arg2:text*?0=16
-	arg3:x?0!1,2,3,4,7,8,15,16,21,23,24,27,28,29,30,36,37,38,39,41,42,0x59616d61
-	arg4:x?0!1,2,3,4,7,8,15,16,21,23,24,27,28,29,30,36,37,38,39,41,42,0x59616d61,22,47
-	arg5:x?0!1,2,3,4,7,8,15,16,21,23,24,27,28,29,30,36,37,38,39,41,42,0x59616d61,22,47
+prctl option:prctl arg2:x?0!1,3,4,7,8,13,15,16,21,23,24,27,29,30,31,32,34,36,38,39,42,43,44,46,51,56,58,61,64,66,68,70,0x59616d61
+	^arg2:sig/8?0=1 ^arg2:l?0=4,8,23,24,29,36,38,0x59616d61 ^arg2:text?0=15 ^arg2:text*?0=16
+	arg3:x?0=22,33,35,47,53,59,60,62,71,73,78,0x53564d41,0x41555856
+	arg4:x?0=35,59,62,78,0x53564d41 arg5:x?0=35,59,62,0x53564d41
 pread64 fd:d buf:out count:z pos:l
 preadv fd:d vec:p vlen:z pos_l:x pos_h:x
 preadv2 fd:d vec:p vlen:z pos_l:x pos_h:x flags:rwf

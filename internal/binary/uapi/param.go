@@ -15,6 +15,7 @@ type Call struct {
 	Name   string
 	Params []Param
 	Addr   bool // it returns an address
+	Octal  bool // it returns a file's mode
 	Vararg bool // of the C library: what comes behind the parameters depends on them
 }
 
@@ -213,7 +214,11 @@ func structure(name string, size int, fields ...types.Field) *types.Type {
 
 // Numbers that are not written in decimal.
 var (
-	hex   = &types.Type{Kind: types.Enum, Name: "hex", Size: 8, Align: 8, Source: &types.Source{Form: types.HexForm}}
+	hex = &types.Type{Kind: types.Enum, Name: "hex", Size: 8, Align: 8, Source: &types.Source{Form: types.HexForm}}
+	// Mode is that of a file.
+	Mode = &types.Type{
+		Kind: types.Enum, Name: "mode", Size: 4, Align: 4, Source: &types.Source{Form: types.OctalForm},
+	}
 	octal = &types.Type{Kind: types.Enum, Name: "mode", Size: 8, Align: 8, Source: &types.Source{Form: types.OctalForm}}
 	limit = &types.Type{
 		Kind: types.Enum, Name: "rlim", Size: 8, Align: 8,
@@ -224,7 +229,7 @@ var (
 
 // call makes one of its line.
 func (t *tables) call(name, line string) *Call {
-	c := &Call{Name: name, Addr: returnAddress[name]}
+	c := &Call{Name: name, Addr: returnAddress[name], Octal: name == "umask"}
 	words, reg := strings.Fields(line), 0
 	for _, w := range words {
 		n, kind, _ := strings.Cut(w, ":")
@@ -273,7 +278,7 @@ func (t *tables) call(name, line string) *Call {
 				kind, size, narrow := strings.Cut(kind, "/")
 				p.Type = t.number(kind)
 				if n, err := strconv.Atoi(size); narrow && err == nil {
-					p.Type = p.Type.Derive(func(t *types.Type) { t.Size, t.Align = n, n })
+					p.Type = Sized(p.Type, n)
 				}
 				break
 			}
@@ -294,6 +299,18 @@ func (t *tables) call(name, line string) *Call {
 		}
 	}
 	return c
+}
+
+// Sized is a type of numbers with words for numbers of another size, without those words that are larger.
+func Sized(t *types.Type, size int) *types.Type {
+	return t.Derive(func(n *types.Type) {
+		n.Size, n.Align, n.Enums = size, size, nil
+		for _, e := range t.Enums {
+			if size == 8 || e.Value>>(8*size) == 0 || e.Value>>(8*size-1) == -1 {
+				n.Enums = append(n.Enums, e)
+			}
+		}
+	})
 }
 
 // when reads when a parameter is given.
@@ -370,6 +387,9 @@ func (t *tables) number(kind string) *types.Type {
 	}
 	size, _ := strconv.Atoi(list[0])
 	n := &types.Type{Kind: types.Enum, Name: kind, Size: size, Align: size, Signed: true}
+	if kind == "ioctl" { // of others than these the bits mean something
+		n.Source = &types.Source{Form: types.HexForm}
+	}
 	for _, w := range list[1:] {
 		name, value, _ := strings.Cut(w, "=")
 		value, mask, masked := strings.Cut(value, "/")

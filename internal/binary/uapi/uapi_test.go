@@ -73,6 +73,7 @@ func TestLines(t *testing.T) {
 			if sometimes && !whenForm.MatchString(when) || strings.HasPrefix(w, "^") && !sometimes {
 				t.Errorf("%s: %s is given at no time that is known", name, w)
 			}
+			kind, _, _ = strings.Cut(kind, "/")
 			kind = strings.TrimSuffix(kind, "*")
 			kind, count, _ := cutCount(kind)
 			if !ok || !plain[kind] && words[kind] == "" {
@@ -232,6 +233,30 @@ func TestParams(t *testing.T) {
 		got.Reg, got.Type, got.Elem = 0, nil, nil
 		if got != c.want {
 			t.Errorf("%s: %+v, not %+v", c.call, got, c.want)
+		}
+	}
+}
+
+// TestSized: each word of a smaller number tells of some of its bits, and holds where it did before.
+func TestSized(t *testing.T) {
+	_, words := lines()
+	tables := tablesOf(cpus(t)["amd64"])
+	for kind := range words {
+		n := tables.number(kind)
+		for _, size := range []int{1, 2, 4, 8} {
+			bits := ^uint64(0) >> (64 - 8*size)
+			for _, e := range Sized(n, size).Enums {
+				if uint64(e.Mask)&bits == 0 || size >= n.Size && uint64(e.Value)&uint64(e.Mask) != uint64(e.Value) {
+					t.Errorf("%s of %d bytes: %s is %#x of %#x", kind, size, e.Name, e.Value, e.Mask)
+				}
+			}
+		}
+	}
+	for _, call := range []string{"unshare", "setns"} {
+		for _, e := range Library(abi.AMD64, call).Params[len(Library(abi.AMD64, call).Params)-1].Type.Enums {
+			if e.Name == "CLONE_CLEAR_SIGHAND" || e.Name == "CLONE_INTO_CGROUP" {
+				t.Errorf("%s has %s", call, e.Name)
+			}
 		}
 	}
 }

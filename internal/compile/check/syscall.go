@@ -261,23 +261,29 @@ func (c *checker) syscallResult(act *action) *types.Type {
 		number = n
 	}
 	if number >= 0 {
-		if call := uapi.Of(c.in.Arch)[number]; call != nil && call.Addr {
+		switch call := uapi.Of(c.in.Arch)[number]; {
+		case call != nil && call.Addr:
 			return syscallAddress
+		case call != nil && call.Octal:
+			return syscallOctal
 		}
 		return syscallNumber
 	}
 	return syscallEither
 }
 
-// The types of results. Where calls of several kinds come by, a value is: u64 1 if it is an address, i64 result.
+// The types of results. Where calls of several kinds come by, a value is: u64 1 if it is an address, 2 if it is a mode,
+// i64 result.
 var (
 	syscallNumber  = resultOf("result", types.NoForm)
 	syscallAddress = resultOf("address", types.HexForm)
+	syscallOctal   = resultOf("mode", types.OctalForm)
 	syscallEither  = &types.Type{
 		Kind: types.Record, Name: "result", Size: 16, Align: 8, Source: &types.Source{Variants: &types.Variants{
 			Discr: types.Field{Type: types.TUint64},
 			List: []types.Variant{
 				{Discrs: []types.VariantRange{{Low: 1, High: 1}}, Type: syscallAddress, Offset: 8},
+				{Discrs: []types.VariantRange{{Low: 2, High: 2}}, Type: syscallOctal, Offset: 8},
 				{Default: true, Type: syscallNumber, Offset: 8},
 			},
 		}},

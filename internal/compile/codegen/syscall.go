@@ -27,30 +27,47 @@ func (g *gen) syscallRet() ir.Reg {
 
 // syscallWord tells what is read of a system call.
 func (g *gen) syscallWord(of *check.SyscallArgs, number ir.Reg) ir.Reg {
-	b := g.b
 	if of.Number >= 0 {
-		return b.Imm(int64(of.Word(of.Number)))
+		return g.b.Imm(int64(of.Word(of.Number)))
 	}
+	return g.syscallTable(of, number, 0, 0)
+}
+
+// syscallTable is what the map has of a system call, or a number for one that is not in it.
+func (g *gen) syscallTable(of *check.SyscallArgs, number ir.Reg, at int, otherwise int64) ir.Reg {
+	b := g.b
 	g.c.syscallMap(of)
-	word, none, n := b.Imm(0), b.Label(), b.Copy(number)
+	word, none, n := b.Imm(otherwise), b.Label(), b.Copy(number)
 	b.IfImm(ir.GE, n, int64(of.Numbers()), none)
-	b.ApplyImm(ir.Shl, n, 3)
-	b.Set(word, b.Load(8, b.Op(ir.Add, b.MapValue(record.SyscallsName, 0), n), 0))
+	b.ApplyImm(ir.Shl, n, 4)
+	b.Set(word, b.Load(8, b.Op(ir.Add, b.MapValue(record.SyscallsName, 0), n), at))
 	b.Bind(none)
 	return word
 }
 
-// syscallMap adds the map of the words once.
+// registers is how many of them have arguments.
+func registers(call *uapi.Call) int {
+	if call == nil { // which is not known: all are shown
+		return uapi.MaxParams
+	}
+	if n := len(call.Params); n > 0 {
+		return call.Params[n-1].Reg + 1
+	}
+	return 0
+}
+
+// syscallMap adds the map once that has of each call the word and the number of registers.
 func (c *compiler) syscallMap(of *check.SyscallArgs) {
 	for _, m := range c.out.Maps {
 		if m.Name == record.SyscallsName {
 			return
 		}
 	}
-	m := array(record.SyscallsName, 8*of.Numbers())
+	m := array(record.SyscallsName, 16*of.Numbers())
 	value := make([]byte, m.ValueSize)
-	for n := range of.Numbers() {
-		binary.LittleEndian.PutUint64(value[8*n:], of.Word(n))
+	for n, call := range uapi.Of(c.opts.Arch) {
+		binary.LittleEndian.PutUint64(value[16*n:], of.Word(n))
+		binary.LittleEndian.PutUint64(value[16*n+8:], uint64(registers(call)))
 	}
 	m.Contents = []ebpf.MapKV{{Key: uint32(0), Value: value}}
 	c.out.Maps = append(c.out.Maps, m)
@@ -62,13 +79,79 @@ func (g *gen) syscallArgs(dst memory, e *check.Call) {
 	g.zero(dst, of.Type.Size)
 	number := g.syscallNumber()
 	g.store(dst, 8, number)
-	for i := range of.Params {
+	params, count := of.Params, ir.NoReg
+	if of.Number < 0 {
+		count = g.syscallTable(of, number, 8, uapi.MaxParams)
+	} else {
+		params = min(params, registers(uapi.Of(g.c.opts.Arch)[of.Number]))
+	}
+	all := b.Label()
+	for i := range params {
+		if count != ir.NoReg {
+			b.IfImm(ir.LE, count, int64(i), all)
+		}
 		reg := g.load(memory{space: inCtx, off: check.SyscallRegs + 8*i}, 8, false, e.Span)
 		g.store(dst.at(8+8*i), 8, reg)
 	}
+	b.Bind(all)
+	g.syscallGiven(dst, of, number, e.Span)
 	word := b.Copy(g.syscallWord(of, number))
 	for i := range of.Slots {
 		g.syscallSlot(dst, of, i, word, ir.NoReg, e.Span)
+	}
+}
+
+// syscallGiven clears the registers in which calls are not given anything, which are no part of the value: two that are
+// shown alike are the same key.
+func (g *gen) syscallGiven(dst memory, of *check.SyscallArgs, number ir.Reg, span diag.Span) {
+	b := g.b
+	for n, call := range uapi.Of(g.c.opts.Arch) {
+		if call == nil || of.Number >= 0 && n != of.Number {
+			continue
+		}
+		next, entered := b.Label(), false
+		for i, p := range call.Params {
+			if p.When == nil || i > 0 && call.Params[i-1].Reg == p.Reg {
+				continue
+			}
+			if !entered && of.Number < 0 {
+				b.IfImm(ir.NE, number, int64(n), next)
+			}
+			entered = true
+			given := b.Label()
+			for j := range call.Params[i:] {
+				if q := &call.Params[i+j]; q.Reg == p.Reg {
+					g.ifGiven(dst, q.When, given, span)
+				}
+			}
+			g.store(dst.at(8+8*p.Reg), 8, b.Imm(0))
+			b.Bind(given)
+		}
+		b.Bind(next)
+	}
+}
+
+// ifGiven jumps where a parameter is given.
+func (g *gen) ifGiven(dst memory, w *types.When, given ir.Label, span diag.Span) {
+	b := g.b
+	v := b.Copy(g.load(dst.at(8+w.Offset), w.Size, false, span))
+	if w.Mask != ^uint64(0) {
+		b.ApplyImm(ir.And, v, int64(w.Mask))
+	}
+	if w.Values == nil {
+		b.IfImm(ir.NE, v, 0, given)
+		return
+	}
+	found := given
+	if w.Not {
+		found = b.Label()
+	}
+	for _, n := range w.Values {
+		b.IfImm(ir.EQ, v, int64(n), found)
+	}
+	if w.Not {
+		b.Jump(given)
+		b.Bind(found)
 	}
 }
 
@@ -84,20 +167,26 @@ func (g *gen) syscallDone(dst memory, e *check.Call) {
 	}
 }
 
-// syscallEither is the result, and whether it is an address.
+// syscallEither is the result, and whether it is an address or a mode.
 func (g *gen) syscallEither(dst memory) {
 	b := g.b
-	number, is, end := g.syscallNumber(), b.Label(), b.Label()
+	number, is, end, kind := g.syscallNumber(), b.Label(), b.Label(), b.Imm(1)
 	for n, call := range uapi.Of(g.c.opts.Arch) {
 		if call != nil && call.Addr {
 			b.IfImm(ir.EQ, number, int64(n), is)
 		}
 	}
-	g.store(dst, 8, b.Imm(0))
+	b.SetImm(kind, 2)
+	for n, call := range uapi.Of(g.c.opts.Arch) {
+		if call != nil && call.Octal {
+			b.IfImm(ir.EQ, number, int64(n), is)
+		}
+	}
+	b.SetImm(kind, 0)
 	b.Jump(end)
 	b.Bind(is)
-	g.store(dst, 8, b.Imm(1))
 	b.Bind(end)
+	g.store(dst, 8, kind)
 	g.store(dst.at(8), 8, g.syscallRet())
 }
 

@@ -150,6 +150,14 @@ func (d *Decoder) members(v *result.Value, t *types.Type, b []byte) {
 			d.bits(e, f, b[f.Offset:])
 		default:
 			d.value(e, f.Type, b[f.Offset:])
+			if e.Kind == result.Unavailable && f.When != nil {
+				// What it may be otherwise, which is a number.
+				i := slices.IndexFunc(t.Fields, func(o types.Field) bool { return o.Name == f.Name })
+				if o := &t.Fields[i]; o.Type != nil && o.Offset >= 0 && o.Type.Size <= len(b)-o.Offset {
+					*e = result.Value{}
+					d.value(e, o.Type, b[o.Offset:])
+				}
+			}
 		}
 	}
 }

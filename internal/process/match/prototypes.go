@@ -62,7 +62,7 @@ var knownResults = []prototypes{
 			pwritev read readlink readlinkat readv recv recvfrom recvmsg send sendfile sendfile64 sendmsg sendto splice strtol strtoll syscall sysconf tee
 			time write writev ptrace vmsplice`,
 		},
-		{types.TUint32, `umask`},
+		{uapi.Mode, `umask`},
 		{types.TUint64, `fread fwrite strlen strnlen strtoul strtoull wcslen`},
 		{
 			cText,
@@ -139,7 +139,7 @@ func (b *binary) worded(function string, vars []probe.Var) []probe.Var {
 			continue
 		}
 		if t := v.Type.Complete(); t.Kind == types.Int && (t.Size == 4 || t.Size == 8) {
-			v.Type = p.Type.Derive(func(w *types.Type) { w.Size, w.Align, w.Signed = t.Size, t.Align, t.Signed })
+			v.Type = uapi.Sized(p.Type, t.Size).Derive(func(w *types.Type) { w.Signed = t.Signed })
 		}
 	}
 	return vars
