@@ -1,4 +1,4 @@
-// A shelf of books: put() three times, weigh() twice, find() of what is there and, by an exception through two frames of
+// A shelf of books: put() three times, weigh() once, find() of what is there and, by an exception through two frames of
 // itself, of what isn't. Its exit status is 0 if the exception came through.
 #include <stdexcept>
 #include <string>

@@ -286,14 +286,25 @@ func (s *script) ofOneKind(calls []*call, value syntax.Expr) []*call {
 		p := &c.shown[0]
 		switch {
 		case !c.textual():
-			if !result || c.fn.Result == nil || s.o.Table || p.plain == "" {
+			v := c.fn.Result
+			if !result {
+				v = c.fn.param(id)
+			}
+			if v == nil || s.o.Table || result && p.plain == "" {
 				break
 			}
-			switch c.fn.Result.sort {
+			switch v.sort {
 			case addressSort:
-				p.exit, p.show = "(uint64)"+p.plain, AsValue
+				if result {
+					p.exit, p.show = "(uint64)"+p.plain, AsValue
+				}
 			case partedSort:
-				s.notice(c.fn, "left out: its results are no numbers: ask for a part of them, as in retval.size")
+				if result {
+					s.notice(c.fn, "left out: its results are no numbers: ask for a part of them, as in retval.size")
+					return true
+				}
+			case realSort:
+				s.notice(c.fn, "left out: of floating-point numbers no ranges are counted: --values counts each of them")
 				return true
 			case numberSort, otherSort:
 			}
@@ -303,6 +314,16 @@ func (s *script) ofOneKind(calls []*call, value syntax.Expr) []*call {
 		}
 		return false
 	})
+}
+
+// param is the parameter that an identifier names, nil if there is none.
+func (f *Function) param(id *syntax.Ident) *Value {
+	for i := range f.Params {
+		if id != nil && f.Params[i].Name == id.Name {
+			return &f.Params[i]
+		}
+	}
+	return nil
 }
 
 // add counts a value in.

@@ -45,6 +45,7 @@ const (
 	numberSort              // they are numbers
 	addressSort             // pointers
 	partedSort              // they have parts
+	realSort                // floating-point numbers
 )
 
 func sortOf(t *types.Type) sort {
@@ -58,6 +59,8 @@ func sortOf(t *types.Type) sort {
 		return addressSort
 	case types.Struct, types.Array:
 		return partedSort
+	case types.Float:
+		return realSort
 	}
 	return otherSort
 }
