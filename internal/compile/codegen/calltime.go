@@ -35,6 +35,10 @@ func (g *gen) nsecs(e *check.Call) ir.Reg {
 	b := g.b
 	switch e.Clock {
 	case types.ClockBoot:
+		if g.hitSlot != 0 && !g.timeAsked {
+			g.timeAsked = true // the first time that is asked for is that of the hit
+			return b.Load(8, g.frame, g.hitSlot)
+		}
 		return b.Call(asm.FnKtimeGetBootNs)
 	case types.ClockMonotonic:
 		return b.Call(asm.FnKtimeGetNs)

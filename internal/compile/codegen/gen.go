@@ -43,6 +43,7 @@ type gen struct {
 	headed       bool // records with heads are sent
 	headSlot     int
 	durationSlot int // of timed actions
+	hitSlot      int // of the time before floating-point registers are asked for, where functions return
 	keptSlot     int // of those that keep where their result is
 	floatSlot    int // of the areas of floating-point registers, and whether they are known; 0: nothing is there
 	floatReads   int // how often code for reading them was made
@@ -55,6 +56,7 @@ type gen struct {
 	reads     int                 // index of the counter for failed reads, -1: none yet
 	names     int                 // callbacks so far
 	floating  bool                // floating-point registers are asked for
+	timeAsked bool                // and the time before that
 	python    *probe.PythonStacks // nil: frames of Python are not looked for
 	unwind    *Unwind             // nil: user stacks are walked by the kernel
 	walkAt    int                 // the state of walks of user stacks, in scratch memory
@@ -111,6 +113,9 @@ func (g *gen) body() {
 	}
 	if n := g.floatAreas(); n > 0 {
 		g.floatSlot = b.Slot(8 * (n + 1))
+		if g.returns() {
+			g.hitSlot = b.Slot(8)
+		}
 	}
 	quit := b.Label() // leaves without scratch
 	if g.c.exits && g.typ == probe.PerfProgram {
@@ -137,7 +142,7 @@ func (g *gen) body() {
 		b.Comment("predicate")
 		g.cond(g.act.Pred, unmet, false)
 	}
-	behind, early := b.Len(), g.floating || g.headed || g.most > 0
+	behind, early := b.Len(), g.floating || g.headed || g.timeAsked || g.most > 0
 	g.retval = result
 	g.block(g.act.Body)
 	late := g.floating && !early
@@ -159,14 +164,16 @@ func (g *gen) body() {
 	// The scratch buffer is taken in front of the statements, and the head of records made, but only now is it known
 	// whether they are needed. While a thread is switched off it holds no buffer, and that is none of the call's time.
 	mark := b.Len()
-	returns := g.ret || len(g.points) > 0 && g.points[0].AtReturn
-	if g.headed && returns {
+	if g.headed && g.returns() {
 		g.head()
+	}
+	if g.timeAsked {
+		b.Store(8, ir.FP, g.hitSlot, b.Call(asm.FnKtimeGetBootNs))
 	}
 	if g.floating {
 		g.floats()
 	}
-	if g.headed && !returns {
+	if g.headed && !g.returns() {
 		g.head()
 	}
 	if g.most > 0 {
@@ -183,6 +190,9 @@ func (g *gen) body() {
 	b.Exit(0)
 	g.c.scratch = max(g.c.scratch, g.most)
 }
+
+// returns tells a program that runs where functions return.
+func (g *gen) returns() bool { return g.ret || len(g.points) > 0 && g.points[0].AtReturn }
 
 // acquire finds a free scratch buffer of this CPU. A program may be preempted or sleep in a page fault while another
 // runs on the same CPU, so a buffer belongs to whoever exchanged its busy word from 0 to 1.
