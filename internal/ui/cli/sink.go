@@ -187,6 +187,8 @@ func (k *sink) failure(err error) error {
 		if launch.Hint != "" {
 			hints = []string{result.ShownLine(launch.Hint)}
 		}
+	case trocar.IsMissing(err):
+		status = exitNoMatch
 	case trocar.Unavailable(err):
 		status = exitNotPermitted
 	}
