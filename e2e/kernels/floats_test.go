@@ -36,7 +36,9 @@ func TestFloats(t *testing.T) {
 	trace := exec.Command(tracer, "-p", fmt.Sprint(os.Getpid()), "-e", script)
 	out := tracing(t, trace)
 	for n := range calls {
-		halved(float64(n)+0.25, float32(n)-0.5, n)
+		if got := halved(float64(n)+0.25, float32(n)-0.5, n); got != (float64(n)+0.25)/2 {
+			t.Errorf("half of %v is %v", float64(n)+0.25, got)
+		}
 	}
 	trace.Process.Signal(os.Interrupt)
 	if err := trace.Wait(); err != nil {
