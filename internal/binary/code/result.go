@@ -46,29 +46,7 @@ const (
 // has seen that the function leaves the register alone (KeepsRegister). False says nothing; on other CPUs than x86-64
 // it always is.
 func TakesResult(arch *abi.Arch, behind []byte, r ResultRegister) bool {
-	if arch != abi.AMD64 {
-		return false
-	}
-	for range maxAfterCall {
-		in, ok := Decode(arch, behind)
-		if !ok {
-			return false
-		}
-		switch in.Op {
-		case Ret, Jump, Call, Trap:
-			return false
-		case CondJump, Nop, Landing:
-		default:
-			switch r.use(behind[:in.Len]) {
-			case takesIt:
-				return true
-			case mayChangeIt:
-				return false
-			}
-		}
-		behind = behind[in.Len:]
-	}
-	return false
+	return takes(arch, behind, maxAfterCall, r.use)
 }
 
 // KeepsRegister tells whether a function, or a part of one, of which fn is the code, is seen to leave a register as it

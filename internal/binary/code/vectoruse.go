@@ -98,8 +98,14 @@ func TakesVector(arch *abi.Arch, behind []byte, n int) bool {
 	return usesVector(arch, behind, n, maxAfterCall)
 }
 
-// usesVector follows the code that is not branched from.
+// usesVector tells it of the first instructions.
 func usesVector(arch *abi.Arch, text []byte, n, most int) bool {
+	return takes(arch, text, most, func(instruction []byte) use { return vectorUse(instruction, byte(n)) })
+}
+
+// takes follows the code that is not branched from, for some instructions at most, up to the first that takes a
+// register, which of tells, or may change it.
+func takes(arch *abi.Arch, text []byte, most int, of func(instruction []byte) use) bool {
 	if arch != abi.AMD64 {
 		return false
 	}
@@ -113,7 +119,7 @@ func usesVector(arch *abi.Arch, text []byte, n, most int) bool {
 			return false
 		case CondJump, Nop, Landing:
 		default:
-			switch vectorUse(text[:in.Len], byte(n)) {
+			switch of(text[:in.Len]) {
 			case takesIt:
 				return true
 			case mayChangeIt:

@@ -59,8 +59,8 @@ var knownResults = []prototypes{
 		{
 			cLong,
 			`atol copy_file_range ftell lseek lseek64 pread pread64 preadv pwrite pwrite64 getrandom preadv64 pwritev64
-			pwritev read readlink readlinkat readv recv recvfrom recvmsg send sendfile sendfile64 sendmsg sendto splice strtol strtoll syscall sysconf tee
-			time write writev ptrace vmsplice`,
+			pwritev read readlink readlinkat readv recv recvfrom recvmsg send sendfile sendfile64 sendmsg sendto splice
+			strtol strtoll syscall sysconf tee time write writev ptrace vmsplice`,
 		},
 		{uapi.Mode, `umask`},
 		{types.TUint64, `fread fwrite strlen strnlen strtoul strtoull wcslen`},
